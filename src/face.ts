@@ -67,13 +67,13 @@ export interface CallContext {
   readonly reason?: string;
 }
 
-/** What may differ from call to call of one session. */
-export type SessionCall = Omit<CallContext, "principal" | "runId">;
+/** What may differ from call to call of one session. `runId`: another run of the same caller, on the session's budget. */
+export type SessionCall = Omit<CallContext, "principal">;
 
 /** One of several calls at once, with a key of its own. */
 export type BatchedCall = CallRequest & Pick<CallContext, "idempotencyKey" | "toolCallId">;
 
-/** A chain's, a client's or an agent's budget, trace and pins, for one run. */
+/** A chain's, a client's or an agent's budget, trace and pins. */
 export interface RuntimeSession extends AsyncDisposable {
   readonly runId: string;
   readonly traceId: string;

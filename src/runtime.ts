@@ -19,7 +19,7 @@ import { checkOptions, type RuntimeOptions } from "./runtime/options.ts";
 import { PolicyDesk } from "./runtime/policy-desk.ts";
 import { Reception } from "./runtime/reception.ts";
 import { type Attached, RunningRuntime } from "./runtime/running.ts";
-import { revealer } from "./secrets/lend.ts";
+import { learnAhead, revealer } from "./secrets/lend.ts";
 import { redactJson } from "./secrets/redact-json.ts";
 import { tellIndexed } from "./tools/builtin/skills/indexed.ts";
 import type { AnyTool } from "./tools/kinds.ts";
@@ -172,6 +172,7 @@ function channelsHouse(
     ...{ store, clock, log, people: accounts, size: () => audit.size },
     note: ({ type, summary, ...more }) => later.running.note(type, summary, more),
     redact: (value) => redactJson(value, secondLayer.written),
+    learn: (values) => learnAhead(parts.redactor, values),
     resolveSecret: revealer(parts),
     approval: (id) => parts.book.get(id),
     decide: (id, request) => later.running.approvals.decide(id, request),

@@ -203,7 +203,16 @@ async function toolsOf({
     import("./config/tool-modules.ts"),
     import("./tools/builtin/read-artifact.ts"),
   ]);
-  const { file = "", tools, toolModules, toolFolders, servers, skillFolders: folders, chains } = settings;
+  const {
+    file = "",
+    tools,
+    toolModules,
+    toolFolders,
+    servers,
+    skillFolders: folders,
+    skillAgents: agents,
+    chains,
+  } = settings;
   const own = [...(memory?.tools ?? []), ...(await filesOf(settings))];
   const modules = await loadToolModules(toolModules, file);
   const others = [...tools, ...modules, ...own];
@@ -214,7 +223,7 @@ async function toolsOf({
   return {
     tools: [...all, ...reads],
     servers,
-    ...(folders.length > 0 && { skills: { folders } }),
+    ...((folders.length > 0 || Object.keys(agents).length > 0) && { skills: { folders, agents } }),
     ...(chains !== undefined && { chains }),
   };
 }

@@ -245,9 +245,10 @@ class Run {
   }
 
   #system(): string {
-    const { runtime, instructions = "" } = this.#options;
+    const { runtime, instructions = "", name, principal } = this.#options;
     const { tenant, runId } = this.#record;
-    const skills = runtime.skills?.instructions({ tenant, runId }) ?? "";
+    const agent = principal?.agent ?? name;
+    const skills = runtime.skills?.instructions({ tenant, runId, agent }) ?? "";
     return [instructions, skills].filter((part) => part !== "").join("\n\n");
   }
 

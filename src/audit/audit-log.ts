@@ -112,7 +112,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   async start(): Promise<void> {
     await this.#follower.start();
-    await this.#outside.open(this.size, this.#last?.note);
+    await this.#outside.open({ size: this.size, head: await this.head() }, this.#last?.note);
   }
 
   get size(): number {

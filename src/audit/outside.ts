@@ -11,7 +11,9 @@ export class Outside {
   readonly #log: (problem: string) => void;
   /** What the witness showed when this process opened the log, before it signed anything itself. */
   #problem: string | undefined;
-  /** The log was cut off: a shorter note must not replace the one that shows it. */
+  /** The witness's note of that moment: later ones of this process replace it there. */
+  #opened: string | undefined;
+  /** The log was cut off or rewritten: its notes must not replace the one that shows it. */
   #keepsWitness = false;
   #waiting: string | undefined;
   #sending: Promise<void> | undefined;
@@ -23,14 +25,24 @@ export class Outside {
   }
 
   /** @param last the last checkpoint in the store: a crash may have come before it was anchored */
-  async open(size: number, last: string | undefined): Promise<void> {
+  async open(
+    { size, head }: { readonly size: number; readonly head: string },
+    last: string | undefined,
+  ): Promise<void> {
     if (last !== undefined) await this.#anchorAgain(last);
     const anchored = (await this.#anchors?.signedSize()) ?? 0;
     if (anchored > size) this.#log(cutOff("A checkpoint kept outside the store", anchored, size));
     if (this.#witness === undefined) return;
     const held = await heldBy(this.#witness);
     if ("problem" in held) return this.#log(held.problem);
+    this.#opened = held.note;
     const witnessed = held.note === undefined ? 0 : sizeOf(held.note);
+    if (witnessed === size && held.note !== undefined && rootOf(held.note) !== head) {
+      this.#log(
+        `The witness's note signs another history of ${counted(size, "entry", "entries")}: the audit log was rewritten.`,
+      );
+      this.#keepsWitness = true;
+    }
     if (witnessed > size) {
       this.#log(cutOff("The witness's note", witnessed, size));
       this.#keepsWitness = true;
@@ -56,6 +68,7 @@ export class Outside {
   /** Notes to hold the log against. Throws when the anchor file cannot be read. */
   async *notes(): AsyncGenerator<string> {
     yield* (await this.#anchors?.notes()) ?? [];
+    if (this.#opened !== undefined) yield this.#opened;
     const held = this.#witness && (await heldBy(this.#witness));
     if (held !== undefined && "note" in held && held.note !== undefined) yield held.note;
   }
@@ -99,6 +112,11 @@ export class Outside {
     const what = kept.size === 0 ? "is missing, empty or unreadable" : "was shortened or changed";
     return `\`${this.#anchors.path}\` ${what}: ${missing} of ${sizes.length} checkpoints are not in it. Restore it from a copy, and verify against a note kept elsewhere.`;
   }
+}
+
+/** 64 hex digits. */
+function rootOf(note: string): string {
+  return Buffer.from(note.split("\n")[2] ?? "", "base64").toString("hex");
 }
 
 function cutOff(what: string, signed: number, left: number): string {

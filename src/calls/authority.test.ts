@@ -22,11 +22,11 @@ describe("a call's own claims within its session", () => {
     expect(withinSession(all, { scopes: ["mail:send"] })).toMatchObject({ scopes: ["mail:send"] });
   });
 
-  it("name its own trace, task and step, and nothing of whose call it is", () => {
-    const own = { traceId: "a".repeat(32), taskId: "t", stepId: "s" };
-    const { principal, runId } = session;
-    const claims = { ...own, principal: { ...ann, agent: "boss" }, runId: "other" }; // what JavaScript may send
-    expect(withinSession(session, claims)).toMatchObject({ ...own, principal, runId });
+  it("name its own run, trace, task and step, and nothing of whose call it is", () => {
+    const own = { runId: "other", traceId: "a".repeat(32), taskId: "t", stepId: "s" };
+    const { principal } = session;
+    const claims = { ...own, principal: { ...ann, agent: "boss" } }; // what JavaScript may send
+    expect(withinSession(session, claims)).toMatchObject({ ...own, principal });
   });
 
   it.each<[string, object]>([

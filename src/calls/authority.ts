@@ -33,8 +33,6 @@ const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 export function authorityOf(claims: Claims, ceiling: Autonomy | undefined, limits: Limits, now: number): Authority {
   const { principal = defaultPrincipal, traceId, taskId, stepId, scopes = [] } = claims;
   checkPrincipal(principal);
-  if (claims.runId !== undefined && !runIdPattern.test(claims.runId))
-    throw invalid("runId", claims.runId, "1 to 64 of A-Z a-z 0-9 _ -");
   checkClaims({ ...claims, scopes });
   const autonomy = lowerAutonomy(claims.autonomy, ceiling);
   const { maxRiskUnapproved } = limits;
@@ -80,7 +78,7 @@ export function isForeign(owner: Principal, asker: Principal | undefined): boole
 }
 
 /** What one call of a session says of itself; the session's own holds where it says nothing. */
-export type CallClaims = Pick<Claims, "traceId" | "taskId" | "stepId" | "scopes" | "autonomy">;
+export type CallClaims = Pick<Claims, "runId" | "traceId" | "taskId" | "stepId" | "scopes" | "autonomy">;
 
 /**
  * One call's authority within its session's: narrowed, never widened. The same object when the call claims nothing. A
@@ -89,8 +87,8 @@ export type CallClaims = Pick<Claims, "traceId" | "taskId" | "stepId" | "scopes"
  * @throws RuntimeFault `context_invalid` that names the member and the value
  */
 export function withinSession(session: Authority, claims: CallClaims): Authority {
-  const { traceId, taskId, stepId, scopes, autonomy } = claims;
-  if ((traceId ?? taskId ?? stepId ?? scopes ?? autonomy) === undefined) return session;
+  const { runId, traceId, taskId, stepId, scopes, autonomy } = claims;
+  if ((runId ?? traceId ?? taskId ?? stepId ?? scopes ?? autonomy) === undefined) return session;
   checkClaims(claims);
   const lower = lowerAutonomy(autonomy, session.autonomy);
   const granted = scopes?.filter((scope) => session.scopes.includes(scope) || session.scopes.includes("*"));
@@ -98,13 +96,15 @@ export function withinSession(session: Authority, claims: CallClaims): Authority
     ...session,
     ...(granted !== undefined && { scopes: Object.freeze(granted) }),
     ...(lower !== undefined && { autonomy: lower }),
+    ...(runId !== undefined && { runId }),
     ...(traceId !== undefined && { traceId }),
     ...(taskId !== undefined && { taskId }),
     ...(stepId !== undefined && { stepId }),
   });
 }
 
-function checkClaims({ traceId, taskId, stepId, scopes, autonomy }: CallClaims): void {
+function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy }: CallClaims): void {
+  if (runId !== undefined && !runIdPattern.test(runId)) throw invalid("runId", runId, "1 to 64 of A-Z a-z 0-9 _ -");
   if (autonomy !== undefined && !autonomies.includes(autonomy))
     throw invalid("autonomy", autonomy, `one of ${autonomies.join(", ")}`);
   if (traceId !== undefined && !traceIdPattern.test(traceId))

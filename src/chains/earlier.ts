@@ -82,7 +82,11 @@ export class Earlier {
     if (this.#last < batchEnd) return call;
     if (row === undefined) return notRun(call, parts);
     const { state, retryable, outcome, key } = row;
-    if (state === "held") return refuse("approval_timed_out");
+    if (state === "held")
+      return refuse(
+        "approval_timed_out",
+        `The request \`${row.approvalId ?? row.call.id}\` for \`${call.tool}\` is still open; send the script again later.`,
+      );
     const wouldRun = state === "unknown" || (state === "failed" && retryable);
     return wouldRun && outcome !== undefined ? { ending: "replayed", outcome, key } : call;
   }

@@ -1,7 +1,8 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
+import { credentialsIn } from "../secrets/configured-values.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
-import { withSecrets } from "../secrets/secret-reference.ts";
+import { referencesIn, withSecrets } from "../secrets/secret-reference.ts";
 import type { Channel, ChannelState, Channels, Delivered } from "./channel.ts";
 import { DecisionDesk, type DecisionHouse, type Incoming, type Received } from "./decisions.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
@@ -28,6 +29,8 @@ export interface ChannelsHouse extends Omit<DecisionHouse, "reveal"> {
   readonly note: OutboxOptions["note"];
   readonly log: (problem: string) => void;
   readonly redact: (value: JsonObject) => JsonObject;
+  /** Makes known what a channel's configuration writes out and nobody may see. */
+  readonly learn: (values: readonly string[]) => void;
   /** A secret's value, which every mask knows from then on. */
   readonly resolveSecret: ResolveSecret;
 }
@@ -47,6 +50,7 @@ export interface OpenChannels extends Channels, AsyncDisposable {
 export async function openChannels(options: ChannelsOptions, house: ChannelsHouse): Promise<OpenChannels> {
   const { webhooks = [], also = [], consoleUrl } = options;
   const reveal = (text: string): Promise<string> => withSecrets(text, house.resolveSecret);
+  for (const { url, secret = "" } of webhooks) house.learn([...credentialsIn(url), ...signingKey(secret)]);
   const console = typeof consoleUrl === "function" ? consoleUrl : () => consoleUrl;
   const channels = [...webhooks.map((one) => channelOf(one, { ...house, reveal })), ...also];
   const names = channels.map(({ name }) => name);
@@ -102,4 +106,9 @@ function channelOf(options: WebhookSettings, house: WebhookHouse): Channel {
 function decidersOf({ name, secret, tenants, users }: WebhookSettings) {
   if (secret === undefined || users === undefined) return [];
   return [{ name, secret, users, ...(tenants !== undefined && { tenants }) }];
+}
+
+/** As it is, and without the prefix of Standard Webhooks. */
+function signingKey(secret: string): readonly string[] {
+  return referencesIn(secret).length > 0 ? [] : [secret, secret.replace(/^whsec_/, "")];
 }

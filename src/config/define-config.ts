@@ -71,7 +71,11 @@ export interface PosternConfig {
     | readonly (AnyTool | Toolset)[]
     | { readonly modules?: readonly string[]; readonly folders?: readonly string[] };
   /** Folders of skills (`FOLDER/NAME/SKILL.md`), relative to the configuration's folder. */
-  readonly skills?: { readonly folders?: readonly string[] };
+  readonly skills?: {
+    readonly folders?: readonly string[];
+    /** Skills that an agent is held to in each of its runs, by the agent's name. */
+    readonly agents?: Readonly<Record<string, readonly string[]>>;
+  };
   /** Tools for files; roots are relative to the configuration's folder. */
   readonly files?: { readonly enabled?: boolean } & Omit<FileToolOptions, "runs" | "outOfReach" | "notWritable">;
   readonly memory?: {

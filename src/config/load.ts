@@ -246,6 +246,7 @@ function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
     toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
+    skillAgents: data.skills?.agents ?? {},
     files: fileSettingsFrom(data.files ?? {}, base),
     memory: memorySettingsFrom(data.memory ?? {}, Object.keys(data.servers ?? {})),
     chains: chainOptionsFrom(data.chains ?? {}),

@@ -46,6 +46,8 @@ export interface Settings {
   readonly toolFolders: readonly string[];
   /** Absolute. */
   readonly skillFolders: readonly string[];
+  /** Skills that an agent is held to in each of its runs. */
+  readonly skillAgents: Readonly<Record<string, readonly string[]>>;
   /** Undefined: off. Paths are absolute. */
   readonly files: FileSettings | undefined;
   /** Undefined: off. */

@@ -14,8 +14,8 @@ import type { Caller } from "../calls/session.ts";
 import { type LookedAt, reasonsText } from "../policy/why.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
-import { unwritten } from "./claim.ts";
-import { replay } from "./once.ts";
+import { hasLeft, unwritten } from "./claim.ts";
+import { replay, underWay } from "./once.ts";
 import { forgetResolved } from "./references.ts";
 import type { Again, ApprovedCall, FreshCall, Open, WeighedCall } from "./stages.ts";
 
@@ -109,7 +109,7 @@ async function useApproval(
   if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
   const changed = otherwiseNow(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return approved(call, approval.id);
-  const left = hasLeft(caller, parts.clock);
+  const left = hasNoTime(call, caller, parts.clock);
   if (left !== undefined) return left; // a caller that left says nothing of what was approved
   const unkept = await takenBack(approval, changed, parts);
   return unkept ?? refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask again.`);
@@ -148,13 +148,14 @@ async function previewChanged(
 }
 
 /** While a preview was made, for as long as it is let. */
-function hasLeft({ signal, deadline, session }: Caller, clock: Clock): Ending | undefined {
-  if (signal?.aborted === true) return refuse("cancelled");
-  if (deadline !== undefined && deadline <= clock.monotonic())
-    return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
-  return session.remainingMs() > 0
-    ? undefined
-    : refuse("budget_exhausted", "The session's time is over; the tool was not run.");
+function hasNoTime(call: FreshCall, caller: Caller, clock: Clock): Ending | undefined {
+  const { session } = caller;
+  const left = hasLeft(call, caller, clock);
+  if (left !== undefined || session.remainingMs() > 0) return left;
+  return refuse(
+    "budget_exhausted",
+    `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; \`${call.tool}\` was not run.`,
+  );
 }
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
@@ -162,7 +163,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   if (grant !== undefined) return granted(call, grant);
   if (caller.patience === "deny") return refuse("approval_unavailable", nobodyAsked(call, caller, parts.redactor));
   const preview = await parts.preview(call, caller);
-  const left = hasLeft(caller, parts.clock);
+  const left = hasNoTime(call, caller, parts.clock);
   if (left !== undefined) return left;
   const made = await parts.book.ask(call, preview, caller).catch(unwritten);
   forgetResolved(call);
@@ -172,7 +173,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   }
   const { prior, approval } = made; // somebody else asked first
   if (approval?.state === "pending") return wait(call, { approval, asked: false }, caller, parts);
-  return (await replay(prior, parts)) ?? refuse("in_progress");
+  return (await replay(prior, parts)) ?? underWay(prior);
 }
 
 function nobodyAsked(call: FreshCall, { asksNobody }: Caller, redactor: Redactor): string {
@@ -245,7 +246,7 @@ async function wait(
 
 async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
   const made = await parts.preview(call, caller);
-  const left = hasLeft(caller, parts.clock);
+  const left = hasNoTime(call, caller, parts.clock);
   if (left !== undefined) return left;
   const preview = made ?? {
     summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`,

@@ -62,13 +62,11 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
   }
 }
 
-/** Which argument holds the secret. Undefined when it reaches over several. */
-function secretText(given: Json, redactor: Redactor): string | undefined {
+/** Which argument holds the secret. */
+function secretText(given: Json, redactor: Redactor): string {
   const path = secretPath(given, redactor, []);
-  return (
-    path &&
-    `\`${redactor.redact(pathText(path))}\` holds a secret, so the tool was not run; name it by reference instead.`
-  );
+  const where = path === undefined ? "Several arguments together hold" : `\`${redactor.redact(pathText(path))}\` holds`;
+  return `${where} a secret, so the tool was not run; name it by reference instead.`;
 }
 
 function secretPath(given: Json, redactor: Redactor, path: Reference["path"]): Reference["path"] | undefined {

@@ -10,7 +10,8 @@ import type { CountedCall } from "./stages.ts";
  */
 export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
   const { session } = caller;
-  if (session.closed) return refuse("session_closed");
+  if (session.closed)
+    return refuse("session_closed", `Its session is closed, so \`${call.tool}\` was not run; open another one.`);
   if (session.remainingMs() <= 0) {
     return refuse(
       "budget_exhausted",

@@ -1,11 +1,12 @@
 import { anew } from "../calls/arrival.ts";
+import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Caller } from "../calls/session.ts";
 import type { Claim, Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
-import { replay } from "./once.ts";
+import { replay, underWay } from "./once.ts";
 import { forgetResolved } from "./references.ts";
 import type { Again, ApprovedCall, ClaimedCall, Open } from "./stages.ts";
 
@@ -24,13 +25,25 @@ export function claim(
   caller: Caller,
   parts: ClaimParts,
 ): ClaimedCall | Again | Ending | Promise<ClaimedCall | Again | Ending> {
-  if (caller.signal?.aborted === true) return refuse("cancelled");
-  if (caller.deadline !== undefined && caller.deadline <= parts.clock.monotonic())
-    return refuse("cancelled", "The caller's deadline is over; the tool was not run.");
+  const left = hasLeft(call, caller, parts.clock);
+  if (left !== undefined) return left;
   const made = parts.ledger.claim(call);
   forgetResolved(call);
   if (made instanceof Promise) return made.then((late) => judge(call, late, parts), unwritten);
   return judge(call, made, parts);
+}
+
+/** Nobody waits for the call any more. */
+export function hasLeft(
+  { tool }: Pick<ToolCall, "tool">,
+  { signal, deadline }: Pick<Caller, "signal" | "deadline">,
+  clock: Clock,
+): Ending | undefined {
+  if (signal?.aborted === true) return refuse("cancelled", `The caller cancelled the call before \`${tool}\` was run.`);
+  const lateMs = deadline === undefined ? -1 : clock.monotonic() - deadline;
+  if (lateMs < 0) return undefined;
+  const message = `The caller's deadline is over since ${Math.round(lateMs)} ms; \`${tool}\` was not run.`;
+  return refuse("cancelled", message);
 }
 
 function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall | Again | Ending | Promise<Ending> {
@@ -54,10 +67,12 @@ function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall 
       `The approval \`${approval.id}\` is ${approval.state}, and held until ${new Date(approval.expiresAt).toISOString()}; \`${call.tool}\` was not run. Send the call again to ask again.`,
       { approval_id: approval.id },
     );
-  return refuse("in_progress");
+  return underWay(prior);
 }
 
 /** Nothing was written, so nobody is asked and nothing may run (D21). */
 export function unwritten(error: unknown): Ending {
-  return refuse(error instanceof RuntimeFault && error.code === "overloaded" ? "overloaded" : "audit_unavailable");
+  if (!(error instanceof RuntimeFault)) return refuse("audit_unavailable");
+  if (error.code === "overloaded") return refuse("overloaded", `${error.message} The tool was not run.`);
+  return refuse("audit_unavailable", `Nothing can be recorded now (\`${error.code}\`), so the tool was not run.`);
 }

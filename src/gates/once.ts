@@ -170,10 +170,12 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 }
 
 /** Without a key its outcome is told to nobody else: sent after the first has ended, the call would run again. */
-function underWay({ call, aliveUntil }: CallRecord): Ending {
+export function underWay(record: CallRecord | undefined): Ending {
+  if (record === undefined) return refuse("in_progress");
+  const { call, aliveUntil } = record;
   const isFoundLater = call.idempotencyKey !== undefined || aliveUntil !== undefined;
   const message = isFoundLater
-    ? undefined
+    ? `The same call, \`${call.id}\`, is running now; send it again later for its outcome.`
     : `The same call, \`${call.id}\`, is running now, so it was not run again. Look at how that one ended before you send it once more: without an idempotency key it would run a second time.`;
   return refuse("in_progress", message, { call_id: call.id });
 }
@@ -184,17 +186,17 @@ function unsettled({ call }: CallRecord): Ending {
 }
 
 function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Ending | Promise<Ending> {
+  const gone = refuse(
+    "result_unavailable",
+    `The call \`${call.id}\` has ended before and is not run again; its result is not kept any more.`,
+    { call_id: call.id },
+  );
   if (outcome === undefined) return gone;
   const end: Ending = { ending: "replayed", outcome, key };
   if (outcome.artifact === undefined && outcome.files === undefined) return end;
   const { principal } = call.authority;
   return isWhole(outcome, principal, parts.artifacts).then((whole) => (whole ? end : gone));
 }
-
-const gone: Ending = refuse(
-  "result_unavailable",
-  "The call has ended before and is not run again; its result is not kept any more.",
-);
 
 /** An answer that names what is gone would look like a result. */
 async function isWhole(

@@ -1,5 +1,6 @@
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { RunOwners } from "../ledger/run-owners.ts";
+import { unwritten } from "./claim.ts";
 import type { CountedCall } from "./stages.ts";
 
 export interface RunParts {
@@ -13,10 +14,7 @@ export interface RunParts {
 export function ownRun(call: CountedCall, { runs }: RunParts): Ending | undefined | Promise<Ending | undefined> {
   const claims = runs.claims(call.authority);
   if (claims instanceof Promise) {
-    return claims.then(
-      (late) => (late ? undefined : foreign(call)),
-      () => refuse("audit_unavailable"),
-    );
+    return claims.then((late) => (late ? undefined : foreign(call)), unwritten);
   }
   return claims ? undefined : foreign(call);
 }

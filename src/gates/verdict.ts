@@ -23,7 +23,7 @@ export interface VerdictParts {
   readonly redactor: Redactor;
   readonly controls: Pick<Controls, "state">;
   /** What is active in a run. Left out: there are no skills. */
-  readonly skills?: { activeFor(tenant: string, runId: string): ActiveSkills | undefined } | undefined;
+  readonly skills?: { activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined } | undefined;
 }
 
 /** As much as of any failure's words. */
@@ -62,7 +62,7 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
     unread: call.resolved && unreadOf(call, call.resolved),
     history: past?.histories ?? noHistory,
     key: past === undefined ? undefined : keyOf(call),
-    skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId),
+    skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId, authority.principal.agent),
     now: parts.clock.now(),
     findings: call.findings,
   };

@@ -38,7 +38,7 @@ describe("scopes", () => {
     const decision = createPolicy().decide(facts({ scopes: ["secrets:read"] }, { scopes: ["secrets:read"] }));
     expect(decision).toMatchObject({
       verdict: "CONFIRM",
-      reasons: expect.arrayContaining([{ rule: "override secrets scope", says: "CONFIRM" }]),
+      reasons: expect.arrayContaining([{ rule: "override secrets scope `secrets:read`", says: "CONFIRM" }]),
     });
   });
 
@@ -46,7 +46,7 @@ describe("scopes", () => {
     const granted = ["secrets:read"];
     const decision = createPolicy().decide(facts({ scopes: granted }, { scopes: granted, autonomy: "A0" }));
     expect(decision.verdict).toBe("PREVIEW");
-    expect(decision.reasons).toContainEqual({ rule: "override secrets scope", says: "PREVIEW" });
+    expect(decision.reasons).toContainEqual({ rule: "override secrets scope `secrets:read`", says: "PREVIEW" });
   });
 });
 

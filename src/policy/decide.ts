@@ -146,7 +146,7 @@ class LayeredPolicy implements Policy {
   #questionOf(facts: Facts): number | undefined {
     const { tool, autonomy, maxRiskUnapproved, suggestion, skills, findings, unread } = facts;
     if (this.#perCall || unread !== undefined || (findings !== undefined && findings.length > 0)) return undefined;
-    if (skills !== undefined && skillsForbid(skills, tool)) return undefined; // one that is kept decides nothing
+    if (skills !== undefined && skillsForbid(skills, tool) !== undefined) return undefined; // one that is kept decides nothing
     const level = autonomyNumbers.get(autonomy);
     const threshold = riskNumbers.get(maxRiskUnapproved);
     const suggested = riskNumbers.get(suggestion?.risk);

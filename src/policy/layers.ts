@@ -184,8 +184,9 @@ function weighDefaults(_facts: Facts, draft: Draft, { permissionAt }: Terms): vo
 
 /** Active skills restrict; what they allow grants nothing (SPEC 5.2, D3). */
 function weighSkills({ tool, skills }: Facts, draft: Draft): void {
-  if (skills === undefined || !skillsForbid(skills, tool)) return;
-  const names = skills.names.map((name) => `\`${name}\``).join(", ");
+  const forbidding = skills && skillsForbid(skills, tool);
+  if (forbidding === undefined) return;
+  const names = forbidding.map((name) => `\`${name}\``).join(", ");
   draft.denyAlways({ rule: `skill ${names}: \`${tool.tool}\` is not among the allowed tools`, says: "DENY" });
 }
 
@@ -244,8 +245,9 @@ function weighDestructive({ tool, autonomy }: Facts, draft: Draft): void {
 
 /** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */
 function weighSecrets({ tool, autonomy }: Facts, draft: Draft): void {
-  if (!tool.scopes.some((scope) => scope.startsWith("secrets:"))) return;
-  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", "override secrets scope");
+  const scope = tool.scopes.find((one) => one.startsWith("secrets:"));
+  if (scope === undefined) return;
+  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `override secrets scope \`${scope}\``);
 }
 
 /** A safe tool that only reads is let through where no rule, adjuster or guardrail would have looked. */

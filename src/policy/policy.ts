@@ -88,6 +88,8 @@ export interface ActiveSkills {
   readonly names: readonly string[];
   /** Union of their `allowed_tools`; undefined: none of them restricts. Patterns as in rules. */
   readonly allowedTools: readonly string[] | undefined;
+  /** What the agent is held to in each of its runs: a tool must be allowed by that too. */
+  readonly held?: ActiveSkills;
 }
 
 /** How an agent finds skills at all: no active skill takes these away (C17, D3). Where there are skills, only our own bear the names. */

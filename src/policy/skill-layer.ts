@@ -1,9 +1,15 @@
 import { globMatcher, isGlob } from "./glob.ts";
 import { type ActiveSkills, alwaysOffered, type ToolFacts } from "./policy.ts";
 
-/** Whether the active skills restrict the agent to other tools. None that restricts: no. */
-export function skillsForbid({ allowedTools }: ActiveSkills, { tool, server }: ToolFacts): boolean {
-  if (allowedTools === undefined) return false;
-  if (server === undefined && alwaysOffered.includes(tool)) return false;
-  return !allowedTools.some((wanted) => wanted === tool || (isGlob(wanted) && globMatcher(wanted)(tool)));
+/** The names of active skills that restrict the agent to other tools, of its run or of all its runs. None that restricts: undefined. */
+export function skillsForbid(
+  { names, allowedTools, held }: ActiveSkills,
+  facts: Pick<ToolFacts, "tool" | "server">,
+): readonly string[] | undefined {
+  const { tool, server } = facts;
+  if (server === undefined && alwaysOffered.includes(tool)) return undefined;
+  const isAllowed =
+    allowedTools === undefined ||
+    allowedTools.some((wanted) => wanted === tool || (isGlob(wanted) && globMatcher(wanted)(tool)));
+  return isAllowed ? held && skillsForbid(held, facts) : names;
 }

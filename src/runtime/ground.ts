@@ -12,9 +12,11 @@ import { type Clock, SystemClock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { harmless } from "../calls/harmless-log.ts";
 import { recover } from "../ledger/recovery.ts";
+import { credentialsIn } from "../secrets/configured-values.ts";
+import { learnAhead } from "../secrets/lend.ts";
 import { createRedactor } from "../secrets/redactor.ts";
 import { openSecondLayer, type SecondLayer } from "../secrets/second-layer.ts";
-import { withSecrets } from "../secrets/secret-reference.ts";
+import { referencesIn, withSecrets } from "../secrets/secret-reference.ts";
 import type { Store } from "../stores/store.ts";
 import { hooksWatcher } from "../watchers/hooks.ts";
 import { createStream, type Stream } from "../watchers/stream.ts";
@@ -45,7 +47,7 @@ export async function openGround(options: RuntimeOptions, closing: AsyncDisposab
   const spell = secondLayer.watched(spellWith);
   const store = closing.use(await openStore(options.store ?? "sqlite::memory:", { clock, spell, log }));
   await recover(store, clock);
-  const followed = await openAudit(options, { clock, folder, log, store }, closing);
+  const followed = await openAudit({ ...options, redactor }, { clock, folder, log, store }, closing);
   const stream = createStream(log);
   if (options.hooks !== undefined) stream.watch(hooksWatcher(options.hooks));
   stream.watch(secondLayer.watcher);
@@ -89,6 +91,10 @@ async function openAudit(
 function witnessOf({ audit, secrets, redactor }: RuntimeOptions): Witness | undefined {
   const { witness } = audit ?? {};
   if (witness === undefined || "put" in witness) return witness;
+  if ("url" in witness) {
+    const { url, token = "" } = witness;
+    learnAhead(redactor, [...credentialsIn(url), ...(referencesIn(token).length === 0 ? [token] : [])]);
+  }
   return witnessFrom(witness, (text) =>
     withSecrets(text, async (connector, key) => {
       const value = (await secrets?.get(connector, key))?.reveal();

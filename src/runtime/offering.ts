@@ -28,8 +28,9 @@ export function visibleTo(
   if (principal !== undefined) checkPrincipal(principal);
   if (runId !== undefined) checkMember("runId", runId, "a text", "context_invalid");
   if (principal === undefined) return actions;
-  const active = skills?.activeFor(principal.tenant, runId ?? runOfTheDay(principal, clock.now()));
+  const active = skills?.activeFor(principal.tenant, runId ?? runOfTheDay(principal, clock.now()), principal.agent);
   return actions.filter(
-    ({ facts }) => policy.offers(principal, facts) && (active === undefined || !skillsForbid(active, facts)),
+    ({ facts }) =>
+      policy.offers(principal, facts) && (active === undefined || skillsForbid(active, facts) === undefined),
   );
 }

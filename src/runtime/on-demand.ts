@@ -1,7 +1,7 @@
 /** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
 import type { ChannelsHouse, OpenChannels } from "../channels/open-channels.ts";
 import type { Parts } from "../parts.ts";
-import { revealer } from "../secrets/lend.ts";
+import { learnAhead, revealer } from "../secrets/lend.ts";
 import type { Store } from "../stores/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Pins } from "../tools/upstream/pins.ts";
@@ -49,6 +49,7 @@ export async function connect(
     note: (type, summary, data) => running.note(type, summary, { data }),
     redact: (text) => parts.redactor.redact(text),
     resolveSecret: revealer(parts),
+    learn: (values) => learnAhead(parts.redactor, values),
   });
 }
 

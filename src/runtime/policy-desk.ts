@@ -81,8 +81,9 @@ export class PolicyDesk implements PolicyFace {
     const { runId, ...asked } = query;
     const { parts, tools, skills, limits } = this.#options;
     const { principal = { tenant: "default", agent: "default" } } = asked;
-    const run = runId === undefined ? undefined : { tenant: principal.tenant, runId };
-    const active = run && skills?.activeFor(run.tenant, run.runId);
+    const { tenant, agent } = principal;
+    const run = runId === undefined ? undefined : { tenant, runId, agent };
+    const active = skills?.activeFor(tenant, runId ?? "", agent);
     const { autonomy = parts.controls.state.autonomy } = asked;
     return parts.policy.effective?.(
       tools.offers().map(({ facts }) => facts),

@@ -25,7 +25,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
   /** One value a call, however often it is asked for: a command is not run twice, a change comes with the next call. */
   const lent = new Map<string, Promise<string>>();
   const borrow = revealer({ secrets: store, redactor });
-  return {
+  const loan: Loan = {
     async get(connector: string, key: string): Promise<Secret> {
       open();
       const name = JSON.stringify([connector, key]);
@@ -44,6 +44,15 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
       lent.clear();
     },
   };
+  redactors.set(loan, redactor);
+  return loan;
+}
+
+const redactors = new WeakMap<SecretStore, Redactor>();
+
+/** For a tool that has secrets of its own: whoever masks its results knows them from then on. */
+export function learnIn(loan: SecretStore, values: Iterable<string>): void {
+  learnAhead(redactors.get(loan), values);
 }
 
 /** Gives the value behind `secret://connector/key`. */

@@ -136,6 +136,25 @@ describe.each(Object.keys(places))("a witness: %s", (place) => {
     expect(problems.join()).toMatch(/witness.*cut off/);
   });
 
+  it("shows a log that was rewritten, also after it grew", async () => {
+    await using audit = await witnessed();
+    await live(2, audit);
+    const books = readFileSync(database());
+    const kept = readFileSync(anchors());
+    await live(2, audit);
+    for (const end of ["-wal", "-shm"]) rmSync(`${database()}${end}`, { force: true });
+    writeFileSync(database(), books);
+    writeFileSync(anchors(), kept);
+    await live(2); // by the same key, unseen by the witness
+    for (const entries of [1, 0]) {
+      await using runtime = await open(audit);
+      for (let i = 0; i < entries; i += 1) await runtime.note("example.said", "one more");
+      await runtime.audit.checkpoint();
+      expect(await runtime.audit.verify()).toMatchObject({ intact: false, integrity: "broken", outcome: "failed" });
+    }
+    expect(problems.join()).toMatch(/witness.*was rewritten/);
+  });
+
   it("shows an entry that someone else appended", async () => {
     await using audit = await witnessed();
     await live(3, audit);

@@ -128,6 +128,46 @@ describe("another refusal", () => {
     );
   });
 
+  it("names the tool that a closed session did not run", async () => {
+    await using runtime = await createRuntime({ tools: [pay], autonomy: "A4" });
+    const session = runtime.openSession();
+    await session.close();
+    const { refusal } = await session.invoke({ tool: "pay", arguments: {} });
+    expect(refusal?.message).toBe("Its session is closed, so `pay` was not run; open another one.");
+  });
+
+  it("names the tool and by how much its deadline is over", async () => {
+    const clock = new FakeClock();
+    await using runtime = await createRuntime({ tools: [pay], autonomy: "A4", clock });
+    const late = runtime.invoke({ tool: "pay", arguments: {} }, { deadline: clock.now() - 20 });
+    await expect(late).rejects.toThrow("The caller's deadline is over since 20 ms; `pay` was not run.");
+  });
+
+  it("names the scope for which a person is needed", async () => {
+    const reads = { ...pay, scopes: ["secrets:read"] };
+    await using runtime = await createRuntime({ tools: [reads], autonomy: "A4" });
+    const { refusal } = await runtime.invoke({ tool: "pay", arguments: {} }, { scopes: ["secrets:read"] });
+    expect(refusal?.message).toContain("override secrets scope `secrets:read`");
+  });
+
+  it("names the call that is running now", async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<string>();
+    const { promise: began, resolve: begin } = Promise.withResolvers<void>();
+    const execute = (): Promise<string> => {
+      begin();
+      return ended;
+    };
+    const slow = defineTool({ ...pay, execute });
+    await using runtime = await createRuntime({ tools: [slow], autonomy: "A4" });
+    const call = () => runtime.invoke({ tool: "pay", arguments: {} }, { idempotencyKey: "order-7" });
+    const first = call();
+    await began;
+    const { refusal } = await call();
+    end("paid");
+    const { callId } = await first;
+    expect(refusal?.message).toBe(`The same call, \`${callId}\`, is running now; send it again later for its outcome.`);
+  });
+
   it("names the argument that holds a secret, and not the secret", async () => {
     const value = "correct-horse-battery";
     const redactor = createRedactor();

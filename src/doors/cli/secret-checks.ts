@@ -1,4 +1,5 @@
 import { messageOf } from "../../calls/fault.ts";
+import { looksSecret } from "../../secrets/configured-values.ts";
 import { openSecrets, type SecretSettings } from "../../secrets/open-secrets.ts";
 import { loadPatterns, type SecretPatterns } from "../../secrets/patterns.ts";
 import { createRedactor } from "../../secrets/redactor.ts";
@@ -95,16 +96,11 @@ function literal(server: string, place: string, name: string): Finding {
   };
 }
 
-const telling = /token|secret|passw|pwd|api[-_]?key|authorization|credential|private[-_]?key/i;
-/** Says where it is, or how it is made, not what it is. */
-const aside = /(?:file|path|dir|url|uri|endpoint|host|type|name|ttl|expires?|enabled?|algorithm)$/i;
-
 /** A guess: by the name, when the value could be one, or by the value. */
 function isLiteralSecret(name: string, value: string, patterns: SecretPatterns): boolean {
   if (value.includes("secret://") && referencesIn(value).length > 0) return false;
   if (patterns.suspects(value).length > 0) return true;
-  const couldBe = value.trim().length >= 6 && !/^(?:true|false|\d+|[./~].*|\$\{.*\})$/i.test(value.trim());
-  return couldBe && telling.test(name) && !aside.test(name);
+  return looksSecret(name, value);
 }
 
 function isSecretArgument(word: string, before: string, patterns: SecretPatterns): boolean {

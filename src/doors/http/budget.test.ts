@@ -51,7 +51,20 @@ describe("the budget of a run over HTTP", () => {
     const statuses: number[] = [];
     for (const claim of claims) statuses.push(await call(at, { run_id: "nightly", ...claim }));
     expect(statuses).toEqual([200, 200, 200, 429]);
-    expect(await call(at, { run_id: "weekly" })).toBe(200);
+  });
+
+  it("is one for all runs that an agent names, and its run of the day", async () => {
+    const at = await opened();
+    const statuses: number[] = [];
+    for (const run of [{ run_id: "a" }, { run_id: "b" }, {}, { run_id: "c" }, { run_id: "d" }, {}])
+      statuses.push(await call(at, run));
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
+  });
+
+  it("is each run's own for the operator's token", async () => {
+    const at = await opened();
+    for (const status of [200, 200, 200, 429]) expect(await call(at, { run_id: "nightly" }, "operator")).toBe(status);
+    expect(await call(at, { run_id: "weekly" }, "operator")).toBe(200);
   });
 
   it("is one a day for those who name no run, and each principal has its own", async () => {

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { isOperatorsSide } from "../../calls/authority.ts";
 import { given } from "../../calls/given.ts";
 import { newTraceId } from "../../calls/ids.ts";
 import { canonical } from "../../calls/json.ts";
@@ -144,16 +145,17 @@ function requestOf({ tool, action, arguments: given }: CallFields): CallRequest 
 }
 
 /**
- * One budget for each principal, as its credential names it, and run (D17): what a request claims beside that narrows it, and
- * opens no other. A session's calls are asked by the credential that opened it, so two credentials share none.
+ * One budget for each principal, as its credential names it (D17), and for each run of the operator's side: whoever else
+ * names runs opens no budget with them. A session's calls are asked by the credential that opened it, so two credentials
+ * share none.
  */
 function callIn({ windows, by, body }: Asked<CallFields, unknown>, context: CallContext): Promise<ToolOutcome> {
   const { principal, scopes } = by;
-  const { runId, traceId = newTraceId(), ...own } = context;
+  const { traceId = newTraceId(), ...own } = context;
   const { tenant, agent, user = null, via = null } = principal;
-  const whose = canonical([tenant, agent, user, via, runId ?? windows.today]);
-  const session = { principal, scopes, ...(runId !== undefined && { runId }) };
-  return windows.use(whose, session, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
+  const run = isOperatorsSide(principal) ? own.runId : undefined;
+  const whose = canonical([tenant, agent, user, via, run ?? windows.today]);
+  return windows.use(whose, { principal, scopes }, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
 }
 
 /** Who it is comes from the token alone; what the body claims can only narrow what the token grants (DESIGN 3). */

@@ -54,7 +54,7 @@ export async function callTool({ request, context, visit }: Asked, parts: CallPa
     ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.tell(wordsOf(step)) }),
   } as const;
   try {
-    const whose = `${context.sessionId ?? ""}\n${callerKey(visit.caller)}\n${windows.today}`;
+    const whose = `${callerKey(visit.caller)}\n${windows.today}`; // a client that opens another session opens no other budget
     return await windows.use(whose, contextOf(visit.caller), async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
       const relayed = relayedError(outcome);

@@ -1,11 +1,12 @@
 import { expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
+import type { Limits } from "../../calls/session.ts";
 import { createRuntime } from "../../create.ts";
 import { createMcpDoor, type McpDoor } from "./mcp-door.ts";
 import type { McpCaller } from "./visit.ts";
 
 /** Raw 2025-11-25 over HTTP, and a tool that answers when the test lets it. */
-async function open() {
+async function open(limits: Partial<Limits> = {}) {
   const clock = new FakeClock();
   const waiting: (() => void)[] = [];
   const runtime = await createRuntime({
@@ -25,6 +26,7 @@ async function open() {
     ],
     policy: { maxRiskUnapproved: "high" },
     store: "memory",
+    limits,
     clock,
   });
   const door = createMcpDoor({ runtime, clock });
@@ -149,4 +151,16 @@ it("an id is free again when its request was cancelled, or was none", async () =
   expect((await door.handle(new Request("http://127.0.0.1/mcp", refused), ada)).status).toBe(406);
   expect((await ask(door, ada, { ...list, id: 8 }, session)).status).toBe(200);
   letGo();
+});
+
+it("spends one budget for a caller, however many sessions it opens", async () => {
+  const { door } = await open({ maxToolCalls: 2 });
+  const answers: string[] = [];
+  for (const caller of [named("a"), named("a"), named("a"), named("b")]) {
+    const session = await begin(door, caller);
+    const params = { name: "none", arguments: {} };
+    const answer = await ask(door, caller, { jsonrpc: "2.0", id: 2, method: "tools/call", params }, session);
+    answers.push(/budget of 2 calls/.test(await answer.text()) ? "used up" : "looked for");
+  }
+  expect(answers).toEqual(["looked for", "looked for", "used up", "looked for"]);
 });

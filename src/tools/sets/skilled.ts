@@ -1,6 +1,5 @@
-import { globMatcher } from "../../policy/glob.ts";
 import type { ActiveSkills } from "../../policy/policy.ts";
-import { alwaysOffered } from "../../policy/policy.ts";
+import { skillsForbid } from "../../policy/skill-layer.ts";
 import { filtered } from "./filtered.ts";
 import type { Toolset } from "./toolset.ts";
 
@@ -16,10 +15,9 @@ import type { Toolset } from "./toolset.ts";
 export function skilled(set: Toolset, active: () => ActiveSkills | undefined): Toolset {
   return {
     tools: () => {
-      const allowed = active()?.allowedTools;
-      if (allowed === undefined) return set.tools();
-      const matchers = [...allowed, ...alwaysOffered].map(globMatcher);
-      return filtered(set, ({ name }) => matchers.some((matches) => matches(name))).tools();
+      const skills = active();
+      if (skills === undefined) return set.tools();
+      return filtered(set, ({ name }) => skillsForbid(skills, { tool: name }) === undefined).tools();
     },
   };
 }

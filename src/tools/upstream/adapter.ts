@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
+import { learnIn } from "../../secrets/lend.ts";
 import type { AnyTool, LocalTool } from "../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tool.ts";
 import { contentOf } from "./blocks.ts";
@@ -22,12 +23,15 @@ export function ownNameOf(tool: AnyTool): string | undefined {
   return ownNames.get(tool);
 }
 
+export interface AdaptParts {
+  readonly config: ServerConfig;
+  readonly call: CallUpstream;
+  /** Secrets of its server that no runtime knows. */
+  readonly known?: Iterable<string>;
+}
+
 /** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
-export function adapt(
-  name: string,
-  tool: UpstreamTool,
-  { config, call }: { readonly config: ServerConfig; readonly call: CallUpstream },
-): LocalTool {
+export function adapt(name: string, tool: UpstreamTool, { config, call, known = [] }: AdaptParts): LocalTool {
   const { risk, effects, openWorld, idempotent, scopes, timeoutMs, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,
@@ -47,6 +51,7 @@ export function adapt(
     ...(timeoutMs !== undefined && { timeoutMs }),
     execute: async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
       const { signal, idempotencyKey } = context;
+      learnIn(context.secrets, known);
       const given = asJson(input) as JsonObject; // arguments are an object before and after their schema
       const answer = await call(tool.name, given, {
         signal,

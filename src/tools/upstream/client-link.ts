@@ -40,6 +40,7 @@ export class ClientLink {
   #process: ProcessTransport | undefined;
   #http: StreamableHTTPClientTransport | undefined;
   #wire: ServerWire | undefined;
+  #waitUntil: number | undefined;
 
   constructor(address: ServerAddress, parts: LinkParts) {
     this.#address = address;
@@ -52,6 +53,10 @@ export class ClientLink {
 
   get processId(): number | undefined {
     return this.#process?.pid;
+  }
+
+  get waitUntil(): number | undefined {
+    return this.#waitUntil;
   }
 
   get hasSession(): boolean {
@@ -119,7 +124,7 @@ export class ClientLink {
       if (late === undefined) this.forgetVerdict();
       else verdict.keep({ kind: "modern", discover: late } as unknown as PriorDiscovery, clock); // the SDK checks it
       const mayBeOld = prior === undefined && !isInitialized && wasReached(error) && !this.#aborted.signal.aborted;
-      if (!mayBeOld) throw error;
+      if (!mayBeOld || this.#waitUntil !== undefined) throw error;
       await this.close();
       return await this.#attach({ kind: "legacy" }, onInitialize);
     }
@@ -185,7 +190,10 @@ export class ClientLink {
       import("./watched-fetch.ts"),
     ]);
     const { url, headers } = this.#address;
-    const fetch = watchedFetch({ wire, clock, limitBytes });
+    const onWait = (until: number): void => {
+      this.#waitUntil = until;
+    };
+    const fetch = watchedFetch({ wire, clock, limitBytes, onWait });
     this.#http = new StreamableHTTPClientTransport(url, { fetch, requestInit: { headers } });
     return this.#http;
   }

@@ -63,7 +63,11 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
   const shown = name ?? "server";
   const clock = new SystemClock();
   let box: McpToolbox | undefined;
-  const upstream = new SdkUpstream(await addressOf(shown, config, noSecrets), {
+  const known = new Set<string>();
+  const learn = (values: readonly string[]): void => {
+    for (const value of values) known.add(value);
+  };
+  const upstream = new SdkUpstream(await addressOf(shown, config, { resolve: noSecrets, learn }), {
     ...{ clock, name: shown, verdict: new Verdict(), revision: config.revision, startTimeoutMs: config.startTimeoutMs },
     events: {
       onClose: () => undefined, // calls that come later fail, and say why
@@ -76,7 +80,7 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
       const own = nameHere(tool.name, config);
       const full = name === undefined ? own : publicName(name, own);
       if (config.tools?.[tool.name]?.enabled !== false && !into.has(full))
-        into.add(adapt(full, tool, { config, call }));
+        into.add(adapt(full, tool, { config, call, known }));
     }
   };
   const again = async (): Promise<void> => {

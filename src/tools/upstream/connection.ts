@@ -19,6 +19,8 @@ import {
 
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
+/** No server is left alone for longer, whatever it asks for. */
+const longestAskedMs = 3_600_000;
 /** A connection that held this long was a good one: the next failure starts at the first delay again. */
 const steadyMs = 30_000;
 /** A server behind a URL dies silently; one behind a pipe does not. It is to be seen within 30 s (SPEC 13.5). */
@@ -177,7 +179,7 @@ export class Connection {
       upstream = await this.#parts.open({
         onClose: (why) => {
           gone = why;
-          if (upstream !== undefined && upstream === this.#upstream) this.#lost(why);
+          if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
         },
         onToolsChanged: () => void this.#list(),
       });
@@ -200,7 +202,7 @@ export class Connection {
       if (this.#listAgain) void this.#list();
     } catch (error) {
       await upstream?.close();
-      if (!this.#closed) this.#lost(messageOf(error));
+      if (!this.#closed) this.#lost(messageOf(error), upstream?.waitUntil);
     } finally {
       this.#opening = undefined;
     }
@@ -215,10 +217,12 @@ export class Connection {
   }
 
   /** Health first, at once; then the record; then another try. */
-  #lost(said: string): void {
+  #lost(said: string, waitUntil = 0): void {
     if (this.#closed) return;
-    const why = this.#parts.redact(said);
     const { clock, shelf, random } = this.#parts;
+    const askedMs = Math.min(longestAskedMs, waitUntil - clock.now());
+    const asks = askedMs > 0 ? ` (the server asks to wait until ${new Date(waitUntil).toISOString()})` : "";
+    const why = this.#parts.redact(said) + asks;
     const wasUp = this.#status === "connected";
     const old = this.#upstream;
     this.#upstream = undefined;
@@ -234,7 +238,7 @@ export class Connection {
         problem: why,
       });
     this.#cancelWait?.();
-    this.#cancelWait = clock.in(Math.round(delayMs), () => void this.start());
+    this.#cancelWait = clock.in(Math.round(Math.max(delayMs, askedMs)), () => void this.start());
     this.#ending = old?.close() ?? this.#ending;
   }
 
@@ -272,7 +276,7 @@ export class Connection {
       } catch (error) {
         await this.#note(
           "mcp.tools_synced",
-          `The tools of server \`${this.name}\` could not be listed: ${messageOf(error)}`,
+          `The tools of server \`${this.name}\` could not be listed: ${this.#parts.redact(messageOf(error))}`,
           { server: this.name, problem: this.#parts.redact(messageOf(error)) },
         );
       }

@@ -2,6 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, type ServerConfig } from "../../index.ts";
 import { addressOf } from "./server-config.ts";
 
+const learn = (): void => undefined;
+
 function withVariables(variables: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(variables)) {
     const before = process.env[name];
@@ -20,7 +22,7 @@ it("a variable of the environment is put in wherever a server is configured", as
   withVariables({ POSTERN_T_TOKEN: "t0ken", POSTERN_T_HOST: "example.com", POSTERN_T_EMPTY: "" });
   const token = variable("POSTERN_T_TOKEN");
   const remote = { url: `https://${variable("POSTERN_T_HOST")}/mcp`, headers: { authorization: `Bearer ${token}` } };
-  expect(await addressOf("one", remote, noSecrets)).toEqual({
+  expect(await addressOf("one", remote, { resolve: noSecrets, learn })).toEqual({
     kind: "http",
     url: new URL("https://example.com/mcp"),
     headers: { authorization: "Bearer t0ken" },
@@ -33,7 +35,7 @@ it("a variable of the environment is put in wherever a server is configured", as
     PLAIN: "$HOME costs $5 {x}",
   };
   const local = { command: `/bin/${variable("POSTERN_T_NONE:-sh")}`, args: [token], env };
-  expect(await addressOf("one", local, noSecrets)).toEqual({
+  expect(await addressOf("one", local, { resolve: noSecrets, learn })).toEqual({
     kind: "stdio",
     command: "/bin/sh",
     args: ["t0ken"],
@@ -44,7 +46,7 @@ it("a variable of the environment is put in wherever a server is configured", as
 it("what a variable or a secret holds is not looked through", async () => {
   withVariables({ POSTERN_T_TOKEN: variable("HOME") });
   const server = { command: "sh", env: { A: variable("POSTERN_T_TOKEN"), B: "secret://one/two" } };
-  expect(await addressOf("one", server, async () => variable("HOME"))).toMatchObject({
+  expect(await addressOf("one", server, { resolve: async () => variable("HOME"), learn })).toMatchObject({
     env: { A: variable("HOME"), B: variable("HOME") },
   });
 });

@@ -8,6 +8,8 @@ export interface ConfigPlace {
   readonly server: string;
   /** As `env.TOKEN`. */
   readonly key: string;
+  /** Told of each variable that is put in. */
+  readonly onVariable?: (name: string, value: string) => void;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface ConfigPlace {
  */
 export function withEnvironment(
   text: string,
-  { server, key }: ConfigPlace,
+  { server, key, onVariable }: ConfigPlace,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
   return text.replace(reference, (whole, inner: string) => {
@@ -30,7 +32,10 @@ export function withEnvironment(
         `${place} has \`${whole.slice(0, 60)}\`, which names no environment variable: write \`\${NAME}\`, or \`\${NAME:-default}\`.`,
       );
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-    if (value !== undefined && (value !== "" || fallback === undefined)) return value;
+    if (value !== undefined && (value !== "" || fallback === undefined)) {
+      onVariable?.(name, value);
+      return value;
+    }
     if (fallback !== undefined) return fallback;
     throw new RuntimeFault(
       "server_invalid",

@@ -75,6 +75,10 @@ export class SdkUpstream implements Upstream {
     return this.#link.processId;
   }
 
+  get waitUntil(): number | undefined {
+    return this.#link.waitUntil;
+  }
+
   connect(): Promise<ServerFacts> {
     return this.#link.connect();
   }

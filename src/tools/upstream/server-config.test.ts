@@ -3,18 +3,22 @@ import { z } from "zod";
 import { addressOf } from "./server-config.ts";
 import { serverSchema } from "./server-config-schema.ts";
 
+const learn = (): void => undefined;
+
 const resolve = async (connector: string, key: string): Promise<string> => `<${connector}.${key}>`;
 
 it("references to secrets are resolved in environment, address and headers, whole or inside a text", async () => {
   const env = { TOKEN: "secret://gh/token", URL: "postgres://me:secret://db/pass@host/x", PLAIN: "secret" };
-  expect(await addressOf("s", { command: "run", args: ["-v"], env }, resolve)).toEqual({
+  expect(await addressOf("s", { command: "run", args: ["-v"], env }, { resolve, learn })).toEqual({
     kind: "stdio",
     command: "run",
     args: ["-v"],
     env: { TOKEN: "<gh.token>", URL: "postgres://me:<db.pass>@host/x", PLAIN: "secret" },
   });
   const headers = { Authorization: "Bearer secret://gh/header" };
-  expect(await addressOf("s", { url: "https://example.com/mcp?k=secret://a/b", headers }, resolve)).toMatchObject({
+  expect(
+    await addressOf("s", { url: "https://example.com/mcp?k=secret://a/b", headers }, { resolve, learn }),
+  ).toMatchObject({
     kind: "http",
     url: new URL("https://example.com/mcp?k=<a.b>"),
     headers: { Authorization: "Bearer <gh.header>" },
@@ -27,7 +31,7 @@ it.each([
   ["what is meant as a reference and is none", { command: "run", env: { T: "secret://gh" } }, "names no secret"],
   ["a header that is no reference", { url: "http://h", headers: { a: "secret://a/b/c" } }, "names no secret"],
 ])("refuses a secret in %s", async (_, config, why) => {
-  await expect(addressOf("s", config, resolve)).rejects.toThrow(why);
+  await expect(addressOf("s", config, { resolve, learn })).rejects.toThrow(why);
 });
 
 it.each([
@@ -35,7 +39,7 @@ it.each([
   [{ url: "nonsense" }, "not an http"],
   [{ url: "file:///etc/passwd" }, "not an http"],
 ])("refuses %j", async (config, why) => {
-  await expect(addressOf("s", config, resolve)).rejects.toThrow(why);
+  await expect(addressOf("s", config, { resolve, learn })).rejects.toThrow(why);
 });
 
 it("the file's spelling is checked, and keys nobody knows are refused", () => {

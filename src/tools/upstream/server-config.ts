@@ -1,5 +1,6 @@
 import type { Risk } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
+import { credentialsIn, secretsInVariable, secretsUnder } from "../../secrets/configured-values.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
 import { withEnvironment } from "./environment-reference.ts";
@@ -100,38 +101,69 @@ function checkReferences(
   for (const value of [url, ...Object.values(env), ...Object.values(headers)]) referencesIn(value);
 }
 
-/** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
-export async function addressOf(name: string, config: ServerConfig, resolve: ResolveSecret): Promise<ServerAddress> {
-  checkServer(name, config);
-  const plain = (key: string, text: string): string => withEnvironment(text, { server: name, key });
-  if (config.command !== undefined) {
-    return {
-      kind: "stdio",
-      command: plain("command", config.command),
-      args: (config.args ?? []).map((word) => plain("args", word)),
-      env: await revealedAll(name, "env", config.env, resolve),
-      ...(config.cwd !== undefined && { cwd: plain("cwd", config.cwd) }),
-    };
-  }
-  const url = await withSecrets(plain("url", config.url ?? ""), resolve);
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new RuntimeFault("server_invalid", `Server \`${name}\`: \`url\` is not an http or https address.`);
-  }
-  return { kind: "http", url: new URL(url), headers: await revealedAll(name, "headers", config.headers, resolve) };
+/** What a server's address is made with. */
+export interface AddressParts {
+  readonly resolve: ResolveSecret;
+  /** Makes values known that nobody may see: of variables, and those that are written out. What is too short is left out. */
+  readonly learn: (values: readonly string[]) => void;
 }
 
-// biome-ignore lint/complexity/useMaxParams: the place, the values and how they are resolved
+/** @throws RuntimeFault `server_invalid`, or what `resolve` throws when a secret is missing. */
+export async function addressOf(name: string, config: ServerConfig, parts: AddressParts): Promise<ServerAddress> {
+  checkServer(name, config);
+  const { learn } = parts;
+  const given = (key: string, text: string): string =>
+    withEnvironment(text, { server: name, key, onVariable: (...variable) => learn(secretsInVariable(...variable)) });
+  const values = (key: "env" | "headers"): Promise<Readonly<Record<string, string>>> =>
+    revealedAll(config[key], parts, (member, text) => given(`${key}.${member}`, text));
+  if (config.command !== undefined) {
+    const args = (config.args ?? []).map((word) => given("args", word));
+    learn(args.flatMap((word, at) => secretsInArgument(word, args[at - 1])));
+    return {
+      kind: "stdio",
+      command: withEnvironment(config.command, { server: name, key: "command" }),
+      args,
+      env: await values("env"),
+      ...(config.cwd !== undefined && { cwd: withEnvironment(config.cwd, { server: name, key: "cwd" }) }),
+    };
+  }
+  const url = await urlOf(name, config, parts);
+  return { kind: "http", url, headers: await values("headers") };
+}
+
+/** Where it leads is no secret; a variable anywhere else in it is taken for one. */
+async function urlOf(server: string, { url: text = "" }: ServerConfig, { resolve, learn }: AddressParts): Promise<URL> {
+  const variables: (readonly [name: string, value: string])[] = [];
+  const onVariable = (...variable: readonly [string, string]): void => void variables.push(variable);
+  const address = await withSecrets(withEnvironment(text, { server, key: "url", onVariable }), resolve);
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+    throw new RuntimeFault("server_invalid", `Server \`${server}\`: \`url\` is not an http or https address.`);
+  }
+  const url = new URL(address);
+  const beside = variables.filter(([, value]) => !url.host.includes(value.toLowerCase()));
+  learn([...beside.flatMap((variable) => secretsInVariable(...variable)), ...credentialsIn(address)]);
+  return url;
+}
+
 async function revealedAll(
-  server: string,
-  key: "env" | "headers",
   values: Readonly<Record<string, string>> = {},
-  resolve: ResolveSecret,
+  { resolve, learn }: AddressParts,
+  given: (name: string, text: string) => string,
 ): Promise<Readonly<Record<string, string>>> {
   const revealed = async (name: string, value: string): Promise<string> => {
-    if (referencesIn(value).length === 0) return withEnvironment(value, { server, key: `${key}.${name}` });
-    return withSecrets(value, resolve); // a secret's value may hold anything, and is not looked through
+    // A secret's value may hold anything, and is not looked through.
+    const whole = referencesIn(value).length === 0 ? given(name, value) : await withSecrets(value, resolve);
+    learn(secretsUnder(name, whole));
+    return whole;
   };
   return Object.fromEntries(
     await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await revealed(name, value)])),
   );
+}
+
+/** Of `--token=VALUE`, and of `VALUE` after `--token`. */
+function secretsInArgument(word: string, before = ""): readonly string[] {
+  const [, flag = before, value = word] = /^(-[^=]*)=(.*)$/s.exec(word) ?? [];
+  if (flag.startsWith("-") && !value.startsWith("-")) return secretsUnder(flag, value);
+  return credentialsIn(word);
 }

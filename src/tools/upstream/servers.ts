@@ -24,6 +24,8 @@ export interface ServersParts {
   readonly note: Note;
   /** For `secret://connector/key` in a server's configuration. */
   readonly resolveSecret: ResolveSecret;
+  /** Makes known what a configuration writes out, or takes from the environment, and nobody may see. */
+  readonly learn?: (values: readonly string[]) => void;
   /** Masks what is known as secret in what a server says of its end. */
   readonly redact?: (text: string) => string;
   /** How long `connectServers` waits for the servers; what is not there by then comes later. */
@@ -90,11 +92,11 @@ async function tried(connections: readonly Connection[], clock: Clock, mostMs: n
 }
 
 function connectionOf(name: string, config: ServerConfig, parts: ServersParts & { readonly clock: Clock }): Connection {
-  const { registry: shelf, pins, revisions, note, clock, random = Math.random, redact = asIs } = parts;
+  const { registry: shelf, pins, revisions, note, clock, random = Math.random, redact = asIs, learn = ignored } = parts;
   const verdict = new Verdict((isOld) => void revisions?.keep(name, config, isOld));
   const open = async (events: UpstreamEvents): Promise<Upstream> => {
     if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
-    const address = await addressOf(name, config, parts.resolveSecret);
+    const address = await addressOf(name, config, { resolve: parts.resolveSecret, learn });
     if (address.kind === "stdio") checkProgram(name, address);
     const { revision, startTimeoutMs } = config;
     return new SdkUpstream(address, {
@@ -108,3 +110,5 @@ function connectionOf(name: string, config: ServerConfig, parts: ServersParts & 
 function asIs(text: string): string {
   return text;
 }
+
+function ignored(): void {}

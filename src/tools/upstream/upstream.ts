@@ -75,6 +75,8 @@ export interface Upstream {
   close(): Promise<void>;
   /** The child process, when there is one. */
   readonly processId: number | undefined;
+  /** The server asked to be left alone until then (`Retry-After`), in milliseconds of the wall clock. */
+  readonly waitUntil?: number | undefined;
 }
 
 /** Provably not run: what was approved is still to be run, and nothing is lost when it is sent again. */

@@ -10,6 +10,8 @@ export interface WatchedFetchParts {
   readonly wire: ServerWire;
   /** What one message may have. */
   readonly limitBytes: number;
+  /** Told when the server takes requests again, in milliseconds of the wall clock, of what is no tool call. */
+  readonly onWait?: (until: number) => void;
   readonly clock: { now(): number; in(ms: number, then: () => void): () => void };
 }
 
@@ -23,7 +25,9 @@ export function watchedFetch(parts: WatchedFetchParts): typeof fetch {
     }
     const response = await httpFetch(url, init);
     if (response.status >= 300 && response.status < 400) return response; // where a redirect leads, the SDK asks the response itself
-    if (exchange !== undefined && !response.ok) exchange.resetsAt = retryAfterOf(response, parts.clock);
+    const resetsAt = response.ok ? undefined : retryAfterOf(response, parts.clock);
+    if (exchange !== undefined) exchange.resetsAt = resetsAt ?? exchange.resetsAt;
+    else if (resetsAt !== undefined) parts.onWait?.(resetsAt);
     const asked: Asked = { only: () => requestIn(init?.body), isAwaited: () => true, exchange: () => exchange };
     return heard(response, { wire: parts.wire, asked, exchange }, parts);
   };

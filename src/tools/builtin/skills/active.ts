@@ -175,14 +175,17 @@ export class ActiveRuns {
 
 /** base ∩ union of the lists of those that have one (D3); the tools that find skills and tools stay. */
 function entryOf(version: number, skills: readonly ActiveSkill[]): Entry {
-  if (skills.length === 0) return { version, skills, facts: undefined };
+  return { version, skills, facts: factsOf(skills) };
+}
+
+export function factsOf(skills: readonly ActiveSkill[]): ActiveSkills | undefined {
+  if (skills.length === 0) return undefined;
   const lists = skills.filter(({ allowedTools }) => allowedTools.length > 0);
   const allowed = new Set([...lists.flatMap(({ allowedTools }) => allowedTools), ...alwaysOffered]);
-  const facts: ActiveSkills = Object.freeze({
+  return Object.freeze({
     names: Object.freeze(skills.map(({ name }) => name)),
     allowedTools: lists.length === 0 ? undefined : Object.freeze([...allowed]),
   });
-  return { version, skills, facts };
 }
 
 function checkRun({ tenant, runId }: SkillRun): void {

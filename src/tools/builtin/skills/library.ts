@@ -2,14 +2,14 @@ import type { Actor } from "../../../calls/actor.ts";
 import type { Principal } from "../../../calls/call.ts";
 import { checkId } from "../../../calls/checked-id.ts";
 import { checkMembers } from "../../../calls/checked-members.ts";
-import { RuntimeFault } from "../../../calls/fault.ts";
+import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { sha256 } from "../../../calls/json.ts";
 import { globMatcher, isGlob } from "../../../policy/glob.ts";
 import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
 import { visible } from "../../names.ts";
 import { Rejection } from "../files/guard/rejection.ts";
 import { mediaTypeOf } from "../files/media-type.ts";
-import { ActiveRuns, type ActiveSkill, type SkillKeeping } from "./active.ts";
+import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping } from "./active.ts";
 import type { GivenSkill } from "./define-skill.ts";
 import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
 import { rosterOf } from "./roster.ts";
@@ -30,6 +30,8 @@ export interface SkillsOptions {
   readonly folders: readonly string[];
   /** Made by `defineSkill`; found before those of the folders. */
   readonly skills?: readonly GivenSkill[];
+  /** Skills that an agent is held to in each of its runs, by the agent's name. No agent can end that. */
+  readonly agents?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -44,11 +46,18 @@ export interface SkillsHouse {
   readonly log?: ((message: string) => void) | undefined;
 }
 
-/** @throws RuntimeFault `skills_unreadable` when the store does not say what was active */
-export async function openLibrary({ folders, skills }: SkillsOptions, house: SkillsHouse): Promise<Skills> {
+/** @throws RuntimeFault `skills_unreadable` when the store does not say what was active, `skills_invalid` when an agent is to be held to what cannot be loaded */
+export async function openLibrary(options: SkillsOptions, house: SkillsHouse): Promise<Skills> {
+  const { folders, skills, agents = {} } = options;
   const runs = new ActiveRuns(house.keep);
   await runs.restore();
-  return new SkillLibrary(discover(folders, skills), runs, house);
+  return new SkillLibrary(discover(folders, skills), runs, { ...house, agents });
+}
+
+/** What an agent is held to in each of its runs. */
+interface Held {
+  readonly skills: readonly ActiveSkill[];
+  readonly facts: ActiveSkills | undefined;
 }
 
 class SkillLibrary implements Skills {
@@ -58,12 +67,17 @@ class SkillLibrary implements Skills {
   readonly #aliases = new Map<string, FoundSkill>();
   readonly #runs: ActiveRuns;
   readonly #house: SkillsHouse;
+  readonly #held = new Map<string, Held>();
   readonly #list: readonly Skill[];
   readonly #roster: string;
   /** Instructions by the digest they were activated with: what a run was told does not change under it. */
   readonly #told = new Map<string, string>();
 
-  constructor({ found, refused, notes }: Discovered, runs: ActiveRuns, house: SkillsHouse) {
+  constructor(
+    { found, refused, notes }: Discovered,
+    runs: ActiveRuns,
+    house: SkillsHouse & Pick<SkillsOptions, "agents">,
+  ) {
     this.#found = found;
     this.refused = refused;
     this.notes = notes;
@@ -73,6 +87,23 @@ class SkillLibrary implements Skills {
     this.#roster = rosterOf(this.#list);
     for (const one of found.values())
       for (const alias of one.skill.aliases) if (!this.#aliases.has(alias)) this.#aliases.set(alias, one);
+    for (const [agent, names] of Object.entries(house.agents ?? {})) this.#hold(agent, names);
+  }
+
+  /** @throws RuntimeFault `skills_invalid`: without its skill an agent could call everything */
+  #hold(agent: string, names: readonly string[]): void {
+    const skills = names.map((id): ActiveSkill => {
+      try {
+        const { skill, digest, instructions } = this.load(id);
+        this.#told.set(digest, instructions);
+        return { name: skill.name, version: skill.version, allowedTools: skill.allowedTools, digest };
+      } catch (cause) {
+        throw new RuntimeFault("skills_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, {
+          cause,
+        });
+      }
+    });
+    this.#held.set(agent, { skills, facts: factsOf(skills) });
   }
 
   list(): readonly Skill[] {
@@ -146,22 +177,31 @@ class SkillLibrary implements Skills {
 
   active(run: SkillRun): readonly string[] {
     checkRun(run);
-    return this.#runs.skillsOf(run).map(({ name }) => name);
+    return this.#allOf(run).map(({ name }) => name);
+  }
+
+  /** Those of its agent first, each once. */
+  #allOf(run: SkillRun): readonly ActiveSkill[] {
+    const held = this.#held.get(run.agent ?? "")?.skills ?? [];
+    const names = new Set(held.map(({ name }) => name));
+    return [...held, ...this.#runs.skillsOf(run).filter(({ name }) => !names.has(name))];
   }
 
   instructions(run: SkillRun): string {
     checkRun(run);
-    const parts = this.#runs.skillsOf(run).map((active) => ({ name: active.name, text: this.#toldTo(run, active) }));
+    const parts = this.#allOf(run).map((active) => ({ name: active.name, text: this.#toldTo(run, active) }));
     return parts.flatMap(({ name, text }) => (text === "" ? [] : [`# Skill: ${name}\n\n${text}`])).join("\n\n");
   }
 
-  activeFor(tenant: string, runId: string): ActiveSkills | undefined {
-    return this.#runs.factsFor(tenant, runId);
+  activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined {
+    const ofRun = this.#runs.factsFor(tenant, runId);
+    const held = agent === undefined ? undefined : this.#held.get(agent)?.facts;
+    return ofRun === undefined || held === undefined ? (ofRun ?? held) : { ...ofRun, held };
   }
 
   requests(run: SkillRun): readonly SkillRequest[] {
     checkRun(run);
-    return this.#runs.skillsOf(run).map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));
+    return this.#allOf(run).map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));
   }
 
   unknownTools({ allowedTools }: Skill): readonly string[] {
@@ -228,6 +268,6 @@ function textIn(bytes: Uint8Array): SkillFile | undefined {
 
 /** @throws RuntimeFault `request_invalid` */
 function checkRun(run: SkillRun): void {
-  const members = { tenant: "a text", runId: "a text" } as const;
+  const members = { tenant: "a text", runId: "a text", agent: "a text" } as const;
   checkMembers(run, { code: "request_invalid", what: "The run", members, needed: ["tenant", "runId"] });
 }

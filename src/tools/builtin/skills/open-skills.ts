@@ -15,13 +15,24 @@ import type { Skills } from "./skills.ts";
  * @public
  */
 export async function openSkills(options: SkillsOptions, house: SkillsHouse = {}): Promise<Skills> {
-  const { folders, skills = [] } = options;
+  const { folders, skills = [], agents = {} } = options;
   if (!Array.isArray(folders) || !folders.every((folder) => typeof folder === "string" && folder !== "")) {
     const said = JSON.stringify(folders) ?? String(folders);
     throw new RuntimeFault("skills_invalid", `\`skills.folders\` is ${said}; it must be a list of paths.`);
   }
   if (!Array.isArray(skills) || !skills.every((skill) => skill?.path === null))
     throw new RuntimeFault("skills_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
+  checkAgents(agents);
   const { openLibrary } = await import("./library.ts"); // with its parser, which who has no skills never loads
   return openLibrary(options, house);
+}
+
+function checkAgents(agents: unknown): void {
+  const isMap = typeof agents === "object" && agents !== null && !Array.isArray(agents);
+  const isList = (names: unknown): boolean => Array.isArray(names) && names.every((name) => typeof name === "string");
+  if (isMap && Object.values(agents).every(isList)) return;
+  throw new RuntimeFault(
+    "skills_invalid",
+    `\`skills.agents\` is ${JSON.stringify(agents) ?? String(agents)}; it must have a list of skills for each name of an agent.`,
+  );
 }

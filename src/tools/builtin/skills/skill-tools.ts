@@ -171,7 +171,7 @@ function answer({ skill, instructions, digest, files }: LoadedSkill, note = ""):
 }
 
 function runOf({ principal, runId }: ToolContext): SkillRun {
-  return { tenant: principal.tenant, runId };
+  return { tenant: principal.tenant, runId, agent: principal.agent };
 }
 
 /** Faults of skills are the caller's to act on: their sentences name the skill and hold no path of the machine. */

@@ -62,6 +62,8 @@ export interface SkillProblem {
 export interface SkillRun {
   readonly tenant: string;
   readonly runId: string;
+  /** Whose run it is: the skills that this agent is always held to count as active in it. */
+  readonly agent?: string;
 }
 
 /**
@@ -98,7 +100,7 @@ export interface Skills {
   /** What is appended to the system prompt: it ends with the instructions of what is active. Empty when nothing is. */
   instructions(run: SkillRun): string;
   /** What the verdict gate asks at every call. Undefined: nothing is active. */
-  activeFor(tenant: string, runId: string): ActiveSkills | undefined;
+  activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined;
   /** What active skills ask for, for the report of the effective policy. */
   requests(run: SkillRun): readonly SkillRequest[];
   /** Names in its `allowedTools` that nobody registered: they are ignored (case 155). */

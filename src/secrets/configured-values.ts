@@ -1,0 +1,82 @@
+import { fewestCharacters } from "./secret-name.ts";
+
+/** A name that says that its value is a secret. */
+const telling =
+  /token(?!i)|secret|passw|pwd|passphrase|api[-_]?key|authorization|credential|private[-_]?key|cookie|(?:^|[-_])(?:key|auth)$/i;
+/** A name that says where a secret is, or how it is made, not what it is. */
+const aside = /(?:file|path|dir|url|uri|endpoint|host|type|name|ttl|expires?|enabled?|algorithm)$/i;
+/** A variable that describes the machine or how a program runs. */
+const describing =
+  /^(?:home|shell|term|pwd|tz|lang|language|logname|tmpdir|temp|tmp|lc_.*|xdg_.*|node_options)$|(?:^|_)(?:user|username|port|region|zone|env|environment|level|mode|locale|home|version|format)$/i;
+const plainValue = /^(?:true|false|yes|no|on|off|none|null|[-+]?[\d.,:_-]+)$/i;
+/** An ordinary word, such as `production`. */
+const word = /^[a-z]{1,20}(?:[-_][a-z]{1,20})?$/i;
+const path = /^(?:\/|\.{1,2}\/|~)/;
+/** How a header says what follows it. */
+const scheme = /^(bearer|basic|token|api-?key|key|digest|negotiate)\s+(\S.*)$/i;
+/** A part of an address that nobody made up to be read. */
+const random = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{20,}$/;
+
+/** A guess by the name, where the value could be a secret. Numbers, paths and references are none. */
+export function looksSecret(name: string, value: string): boolean {
+  const text = value.trim();
+  if (text.length < fewestCharacters || plainValue.test(text) || /^\$\{.*\}$/s.test(text)) return false;
+  if (!telling.test(name) || aside.test(name)) return false;
+  return !path.test(text) || !/credentials?$/i.test(name);
+}
+
+/** What is to be masked of a value that stands under a name: in `env`, in `headers`, after an option. */
+export function secretsUnder(name: string, value: string): readonly string[] {
+  if (isAddress(value)) return credentialsIn(value);
+  if (!looksSecret(name, value)) return [];
+  if (/cookie$/i.test(name)) return value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1).trim());
+  const [, how, rest] = scheme.exec(value.trim()) ?? [];
+  if (how === undefined || rest === undefined) return [value];
+  return how.toLowerCase() === "basic" ? [rest, ...passwordIn(rest)] : [rest];
+}
+
+/**
+ * What is to be masked of a variable of the environment that a configuration gives away. Whatever does not plainly say
+ * something else counts as a secret.
+ */
+export function secretsInVariable(name: string, value: string): readonly string[] {
+  if (isAddress(value)) return credentialsIn(value);
+  if (looksSecret(name, value)) return [value];
+  const text = value.trim();
+  const isPlain = plainValue.test(text) || word.test(text) || path.test(text);
+  return isPlain || describing.test(name) || aside.test(name) ? [] : [value];
+}
+
+/** What an address has beside the place it leads to: a password, a key in its query, a long random part of its path. */
+export function credentialsIn(address: string): readonly string[] {
+  if (!URL.canParse(address)) return [];
+  const { username, password, searchParams, pathname } = new URL(address);
+  const asked = [...searchParams].filter(([name, value]) => looksSecret(name, value) || random.test(value));
+  return [
+    ...(password === "" ? [decoded(username)] : [decoded(password)]),
+    ...asked.map(([, value]) => value),
+    ...pathname
+      .split("/")
+      .map(decoded)
+      .filter((part) => random.test(part)),
+  ].filter((value) => value !== "");
+}
+
+function isAddress(value: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(value) && URL.canParse(value);
+}
+
+/** Of `user:password` in base64. */
+function passwordIn(basic: string): readonly string[] {
+  const pair = Buffer.from(basic, "base64").toString("utf8");
+  const colon = pair.indexOf(":");
+  return colon < 0 || pair.includes("\u{fffd}") ? [] : [pair.slice(colon + 1)];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // a lone percent sign stands for itself
+  }
+}

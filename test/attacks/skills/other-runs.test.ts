@@ -1,0 +1,61 @@
+/** An agent names its runs as it likes, so what it is held to always holds in all of them. */
+import { expect, it } from "vitest";
+import { createRuntime, defineSkill, defineTool, type Runtime, type SkillsOptions } from "../../../src/index.ts";
+import { httpHouse } from "../../fakes/http-house.ts";
+
+const toolNamed = (name: string) =>
+  defineTool({
+    ...{ name, description: name, risk: "safe", effects: "read", idempotent: true },
+    ...{ input: { type: "object" }, execute: () => name },
+  });
+const letters = defineSkill({
+  name: "letters",
+  description: "Writes.",
+  allowedTools: ["mail"],
+  instructions: "Be short.",
+});
+const wide = defineSkill({
+  name: "wide",
+  description: "All.",
+  allowedTools: ["mail", "drop"],
+  instructions: "Do all.",
+});
+const runtimeOf = (agents: SkillsOptions["agents"]): Promise<Runtime> =>
+  createRuntime({
+    tools: [toolNamed("mail"), toolNamed("drop")],
+    skills: { folders: [], skills: [letters, wide], ...(agents && { agents }) },
+  });
+
+const principal = { tenant: "default", agent: "local-agent", via: "token:agent" };
+
+it("a skill that an agent is always held to restricts each run that it names", async () => {
+  await using runtime = await runtimeOf({ "local-agent": ["letters"] });
+  await using house = await httpHouse(runtime, { agentScopes: [] });
+  const call = async (tool: string, run_id?: string, as: "agent" | "operator" = "agent"): Promise<number> =>
+    (await house.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
+      .status;
+  expect([await call("mail"), await call("drop"), await call("drop", "a"), await call("drop", "b")]).toEqual([
+    ...[200, 403, 403, 403],
+  ]);
+  expect(await call("drop", "c", "operator")).toBe(200);
+  expect(runtime.offered(principal, "a").map(({ tool }) => tool)).not.toContain("drop");
+});
+
+it("an agent cannot end it with a wider skill of a run", async () => {
+  await using runtime = await runtimeOf({ "local-agent": ["letters"] });
+  const context = { principal, runId: "a" };
+  const active = await runtime.invoke({ tool: "skills", arguments: { action: "activate", name: "wide" } }, context);
+  expect(active.status).toBe("ok");
+  const { refusal } = await runtime.invoke({ tool: "drop", arguments: {} }, context);
+  expect(refusal).toMatchObject({ code: "permission_denied", message: expect.stringContaining("skill `letters`") });
+  const run = { tenant: "default", runId: "a", agent: "local-agent" };
+  expect(runtime.skills?.active(run)).toEqual(["letters", "wide"]);
+  expect(runtime.skills?.instructions(run)).toContain("Be short.");
+});
+
+it("a skill that is not there stops the start", async () => {
+  await expect(runtimeOf({ "local-agent": ["none"] })).rejects.toMatchObject({
+    code: "skills_invalid",
+    message: expect.stringContaining("`skills.agents` of agent `local-agent`: There is no skill"),
+  });
+});
