@@ -9,7 +9,6 @@ import type { Groups } from "./groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 import type { FrameBounds } from "./large-frame.ts";
 import { backgroundNiceness, sandboxNiceness } from "./priority.ts";
-import { readInPieces } from "./read-in-pieces.ts";
 import type { ProcessEnd, Started } from "./started.ts";
 
 export interface ChildSpec {
@@ -49,7 +48,7 @@ export class SandboxProcess implements SandboxEnd {
     this.#child = child;
     this.pid = child.pid;
     this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
-    readInPieces(child.stdout, (piece) => this.#line.read(piece));
+    child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
     for (const part of [child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // its end is told
     living.add(this);

@@ -2,7 +2,7 @@
  * The part of the prelude that adds what Node offers and neither the engine nor its extensions do: `crypto` and
  * `performance` that replay gives again, and the conversions of `Buffer`. It stands in prelude.ts's scope.
  */
-export const webSource: string = String.raw`  // ---- random numbers and time: the same again when the script is replayed; nothing here is a secret ----
+export const webSource: string = `  // ---- random numbers and time: the same again when the script is replayed; nothing here is a secret ----
   const crypto = {
     getRandomValues: (array) => {
       for (let at = 0; at < array.length; at++) array[at] = Math.floor(random() * 2 ** (8 * array.BYTES_PER_ELEMENT));
