@@ -1,6 +1,5 @@
 /** What was promised of scripts, what was measured, and what others take: one table. */
 
-import type { NeighbourFigures } from "./chain-neighbours.ts";
 import type { PeerFigures } from "./chain-peers.ts";
 import type { FrozenFigures, WholeFigures } from "./chain-scenes.ts";
 
@@ -23,7 +22,6 @@ export interface AllFigures {
   readonly engines: readonly EngineFigures[];
   readonly whole: readonly WholeFigures[];
   readonly frozen: readonly FrozenFigures[];
-  readonly neighbours: readonly NeighbourFigures[];
   readonly beside: readonly PeerFigures[];
 }
 
@@ -35,7 +33,7 @@ interface Line {
   readonly held: string;
 }
 
-export function againstBars({ engines, whole, frozen, neighbours, beside }: AllFigures): readonly Line[] {
+export function againstBars({ engines, whole, frozen, beside }: AllFigures): readonly Line[] {
   const lines: Line[] = [];
   for (const each of engines) {
     lines.push(
@@ -55,14 +53,6 @@ export function againstBars({ engines, whole, frozen, neighbours, beside }: AllF
       line(`each of ${count} frozen scripts`, engine, [bytesEach / 1_000, "kB", 150]),
       line(`processes of ${count} frozen scripts`, engine, [processesAbove, "more", 4]),
     );
-  for (const { beside: what, by, ratio, toFloor } of neighbours) {
-    const whose = `a neighbour's calls ${by === "http" ? "over HTTP" : "in the process"}`;
-    const isScript = what !== "nothing" && !what.includes("floor");
-    lines.push(
-      line(`${whose}, p99 to while that is held still`, `beside ${what}`, [ratio, "×", isScript ? 1.1 : undefined]),
-    );
-    if (isScript) lines.push(line("the same, to one beside its floor", `beside ${what}`, [toFloor, "×"]));
-  }
   for (const { who, fiftyCallsMs, problem } of beside)
     lines.push({
       ...line("50-call script", who, [fiftyCallsMs, "ms"]),

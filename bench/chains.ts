@@ -1,8 +1,7 @@
 /**
- * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--windows N] [--engine NAME] [--neighbours [--beside WORDS]]`:
- * what a script costs above the calls it makes, beside what others do (`npm run bench:peers` first); then what it costs who did
- * not ask for it. With `--engine` that engine's rows alone; `--quick` ends within a minute, says roughly, and leaves the
- * neighbours out. Processes run what the package ships: one file each, made as `npm run build` makes it.
+ * `npm run bench:chains [-- --quick] [--json] [--rounds N] [--scripts N] [--frozen N] [--engine NAME]`:
+ * what a script costs above the calls it makes, beside what others do (`npm run bench:peers` first). With
+ * `--engine` that engine's rows alone; `--quick` ends within a minute. Processes run what the package ships: one file each, made as `npm run build` makes it.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -16,7 +15,6 @@ import { CpythonDriver } from "../src/chains/drivers/python/cpython/cpython.ts";
 import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
 import { cacheMissNanoseconds } from "./cache-miss.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
-import { type NeighbourOptions, neighbours } from "./chain-neighbours.ts";
 import { others } from "./chain-peers.ts";
 import {
   amongManyTools,
@@ -37,10 +35,7 @@ const { values } = parseArgs({
     rounds: { type: "string" },
     scripts: { type: "string" },
     frozen: { type: "string" },
-    windows: { type: "string" },
     engine: { type: "string" },
-    neighbours: { type: "boolean" },
-    beside: { type: "string" },
   },
 });
 const isQuick = values.quick === true;
@@ -48,17 +43,6 @@ const stolen = stolenSince();
 const rounds = Number(values.rounds ?? (isQuick ? 2 : 10));
 const scriptCount = Number(values.scripts ?? (isQuick ? 20 : 100));
 const frozenCount = Number(values.frozen ?? (isQuick ? 100 : 10_000));
-const beside: NeighbourOptions = {
-  rounds: Number(values.windows ?? (isQuick ? 1 : 6)),
-  windowMs: isQuick ? 200 : 2_400,
-  beside: values.beside,
-};
-if (values.neighbours === true) {
-  const found = await neighbours(beside);
-  if (values.json === true) console.log(JSON.stringify(found, null, 2));
-  else console.table(found);
-  process.exit(0);
-}
 const cache = join(import.meta.dirname, "..", "node_modules", ".cache"); // packages are found from there
 mkdirSync(cache, { recursive: true });
 const built = mkdtempSync(join(cache, "bench-children-"));
@@ -123,7 +107,6 @@ for (const { open, frozen: count } of wanted) {
   if (!isQuick) for (const tools of [1, 1_000]) amongMany.push(await amongManyTools(open, tools, rounds));
 }
 const peers = only === undefined ? await others(rounds) : [];
-const beneath = only === undefined && !isQuick ? await neighbours(beside) : [];
 const machine = {
   node: process.version,
   cores: cpus().length,
@@ -134,15 +117,12 @@ const machine = {
   stolenShare: stolen(),
 };
 if (values.json === true)
-  console.log(
-    JSON.stringify({ machine, figures, whole, beside: peers, frozen, amongMany, neighbours: beneath }, null, 2),
-  );
+  console.log(JSON.stringify({ machine, figures, whole, beside: peers, frozen, amongMany }, null, 2));
 else {
   console.table(figures);
   console.table(frozen);
   if (amongMany.length > 0) console.table(amongMany);
-  if (beneath.length > 0) console.table(beneath);
-  console.table(againstBars({ engines: figures, whole, frozen, neighbours: beneath, beside: peers }));
+  console.table(againstBars({ engines: figures, whole, frozen, beside: peers }));
   const { atFirst, later } = machine.roundTripMicroseconds;
   const floor = `${atFirst.toFixed(0)} µs for two processes that do nothing but wake each other, ${later.toFixed(0)} once each has a processor of its own`;
   const taken =

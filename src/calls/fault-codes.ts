@@ -21,7 +21,6 @@ export const faultStatuses = {
   audit_key_unreadable: 500,
   audit_unavailable: 503,
   call_missing: 422,
-  cedar_unsupported: 422,
   chain_invalid: 422,
   chain_key_invalid: 500,
   chain_outside: 500,

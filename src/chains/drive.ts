@@ -95,8 +95,7 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const fault = waiting === undefined ? faultOf(step.calls, run) : undefined;
     if (fault !== undefined) return fault;
     waiting = undefined;
-    const others = run.pace.heard(step.calls.length);
-    if (others !== undefined) await others; // the hot path has as few awaits as it has waits
+    run.pace.begin(step.calls.length);
     if (run.watch.stopped !== undefined) return stopped(run);
     if (run.isUnrecorded) return failed("unrecorded", unrecorded);
     const before = { session: run.session.mark(), journal: run.journal.mark() };
@@ -113,8 +112,6 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
     const overdrawn = called.filter(({ settled }) => settled.code === "budget_exhausted");
     if (run.budget.isIgnored(called.length, overdrawn.length)) return overdrew(run);
     for (const { asked, outcome } of answers) if (outcome !== undefined) run.numbering.tell(asked, outcome);
-    const more = run.pace.beforeAnswer();
-    if (more !== undefined) await more;
     if (run.watch.stopped !== undefined) return stopped(run);
     const taken = engine.settle(answers.map(({ settled }) => settled));
     if (taken !== undefined) await taken;
@@ -134,7 +131,7 @@ async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<re
   const left = calls.entries();
   const lane = async (): Promise<void> => {
     for (const [at, asked] of left) {
-      const others = run.pace.beforeCall();
+      const others = run.pace.next();
       if (others !== undefined) await others;
       if (run.watch.stopped !== undefined) return;
       answers[at] = await answer(asked, run);

@@ -1,21 +1,9 @@
 /** What is left of the loop to others while a script calls: counted in turns, not in time. */
-import { describe, expect, it } from "vitest";
-import { FakeLoop } from "../../test/fakes/fake-loop.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
 import { createRuntime } from "../index.ts";
 import { defineTool } from "../tools/define.ts";
 import { Pace } from "./pace.ts";
-
-/** Turns of the loop that somebody else had between two calls of a script, for each two. */
-async function turnsBetween(...given: Parameters<typeof turnsOf>): Promise<readonly number[]> {
-  const turns = await turnsOf(...given);
-  return turns.slice(1).map((turn, at) => turn - (turns[at] ?? turn));
-}
-
-/** Whatever else the machine does is in a few of them. */
-function middle(numbers: readonly number[]): number {
-  return numbers.toSorted((one, other) => one - other)[numbers.length >> 1] ?? 0;
-}
 
 /** The turn of the loop in which each call of a script ran; somebody else has one of each. */
 async function turnsOf(
@@ -52,75 +40,38 @@ function busy(ms: number): void {
 }
 
 describe("the pace of a script", () => {
-  function among(others: (loop: FakeLoop) => void): { readonly loop: FakeLoop; readonly pace: Pace } {
-    const loop = new FakeLoop();
-    loop.others(() => others(loop));
-    return { loop, pace: new Pace({ monotonic: () => loop.ms }, loop.shares) };
-  }
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "setImmediate"] }));
+  afterEach(() => void vi.useRealTimers());
 
-  it("asks for no turn on a loop that sleeps between its calls", () => {
-    const { loop, pace } = among(() => {});
-    for (let call = 0; call < 50; call++) {
-      expect([pace.heard(1), pace.beforeCall(), pace.beforeAnswer()]).toEqual([undefined, undefined, undefined]);
-      loop.sleeps(0.05);
-    }
+  it("gives others a turn of the loop after each slice", async () => {
+    let ms = 0;
+    const pace = new Pace({ monotonic: () => ms });
+    pace.begin(1);
+    expect(pace.next()).toBeUndefined();
+    ms += 0.3;
+    const turn = pace.next();
+    await vi.advanceTimersByTimeAsync(0);
+    await turn;
+    expect(pace.next()).toBeUndefined();
   });
 
-  it("says an answer at once where nobody wants the loop, after fifty calls too", async () => {
-    const { loop, pace } = among(() => {});
-    await loop.until(pace.heard(51));
-    const waited: boolean[] = [];
-    const calls = async (): Promise<void> => {
-      for (let call = 0; call < 4; call++) {
-        await pace.beforeCall();
-        loop.busy(0.05);
-        const turn = pace.beforeAnswer();
-        waited.push(turn !== undefined);
-        await turn;
-        loop.busy(0.05);
-      }
-    };
-    await loop.until(calls());
-    expect(waited.slice(1)).toEqual([false, false, false]); // before the first one nobody had looked
-  });
-
-  it("takes a millisecond for what was called and one for its answer, on a loop that is busy", async () => {
-    const { loop, pace } = among((loop) => loop.busy(0.1));
-    await loop.until(pace.heard(1));
-    const waited = [];
-    for (let call = 0; call < 10; call++)
-      waited.push(await loop.until(pace.heard(1)), await loop.until(pace.beforeAnswer()));
-    for (const ms of waited) expect(ms).toBeCloseTo(1, 0);
-  });
-
-  it("gives way to all else after fifty calls, with the answer of each as well", async () => {
-    const { loop, pace } = among((loop) => loop.busy(0.1));
-    await loop.until(pace.heard(51));
-    const calls = async (): Promise<void> => {
-      for (let call = 0; call < 3; call++) {
-        await pace.beforeCall();
-        loop.busy(0.1);
-        await pace.beforeAnswer();
-        loop.busy(0.1);
-      }
-    };
-    expect(await loop.until(calls())).toBeGreaterThan(5 * 4); // the share of the last one is over after its end
+  it("pauses for a millisecond after each slice of a script with more calls than most", async () => {
+    let ms = 0;
+    let isOver = false;
+    const pace = new Pace({ monotonic: () => ms });
+    pace.begin(51);
+    ms += 0.3;
+    void pace.next()?.then(() => {
+      isOver = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isOver).toBe(true);
   });
 });
 
 describe("a script that calls", () => {
-  it("leaves others a millisecond between two of its calls, where they want it", async () => {
-    const code = "for (let i = 0; i < 40; i++) await tools.echo();";
-    const between = await turnsBetween(code, () => {}, { work: () => busy(0.1), engine: "quickjs" });
-    expect(middle(between)).toBeGreaterThanOrEqual(5);
-  });
-
-  it("and goes on calling leaves others far more, after as many calls as most scripts have", async () => {
-    const code = 'for (let i = 0; i < 100; i++) await call("echo");';
-    const between = await turnsBetween(code, () => busy(0.2), { work: () => busy(0.1) });
-    expect(middle(between.slice(51))).toBeGreaterThan(2 * middle(between.slice(0, 48)));
-  });
-
   it("a hundred times at once has no more of a turn than what runs at once", async () => {
     const code = 'await Promise.all(Array.from({ length: 100 }, () => call("echo")));';
     const turns = await turnsOf(code, () => busy(0.3));

@@ -1,93 +1,45 @@
 import type { Clock } from "../calls/clock.ts";
-import { idlePieceMs, type LoopShares, loopShares } from "../system/loop-shares.ts";
 
-/** So many calls are in a hurry: most scripts have no more. */
-const hurriedCalls = 50;
-/** Milliseconds of a turn of the loop that these may take before others have theirs; all further ones are idle work. */
-const hurriedTurnMs = 0.25;
+/** What one script may take of one turn of the event loop. */
+const sliceMs = 0.25;
+/** A script that makes more calls than this has at most a fifth of the event loop. */
+const promptCalls = 50;
+const pauseMs = 1;
 
-/** What is waited for before going on; nothing. */
-type Turn = Promise<void> | undefined;
-
-/**
- * A script's share of the loop. A tool that answers at once makes a call that waits for nothing, so nobody else would have a
- * turn before the last of a thousand. What a script asks for beyond what most do gives way to all else.
- */
+/** A script's share of the event loop: after each slice other work has a turn. */
 export class Pace {
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #shares: LoopShares;
-  #turnBegan: number;
+  #sliceBegan: number;
   #calls = 0;
-  /** The loop was busy when the script had its last turn. */
-  #isAmongOthers = false;
-  #others: Promise<void> | undefined;
+  #pause: Promise<void> | undefined;
 
-  constructor(clock: Pick<Clock, "monotonic">, shares: LoopShares = loopShares) {
+  constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
-    this.#shares = shares;
-    this.#turnBegan = clock.monotonic();
+    this.#sliceBegan = clock.monotonic();
   }
 
-  /** What was heard came in a turn of its own, and is looked at in another. @param calls that a script makes together */
-  heard(calls: number): Turn {
-    this.#turnBegan = this.#clock.monotonic();
+  /** The engine answered, so other work had a turn meanwhile. @param calls that the script makes together */
+  begin(calls: number): void {
     this.#calls += calls;
-    if (!this.#isHurried) return this.#idleTurn();
-    const turn = this.#shares.hurriedTurn();
-    this.#isAmongOthers = turn !== undefined;
-    return turn && this.#after(turn);
+    if (this.#calls <= promptCalls) this.#sliceBegan = this.#clock.monotonic();
   }
 
-  /** What was called and what is said of it come in turns of their own: both in one make it twice as long for who comes between. */
-  beforeAnswer(): Turn {
-    if (!this.#isAmongOthers) return undefined;
-    if (!this.#isHurried) return this.#idleTurn();
-    const turn = this.#shares.hurriedTurn();
-    return turn && this.#after(turn);
+  /** Before each piece of work. Returns undefined while the slice lasts. */
+  next(): Promise<void> | undefined {
+    return this.#clock.monotonic() - this.#sliceBegan < sliceMs ? undefined : this.#afterOthers();
   }
 
-  /** Before each call: where many are made together, all would begin in the turn of the first. */
-  beforeCall(): Turn {
-    return this.#isHurried ? this.beforeMore() : this.#idleTurn();
-  }
-
-  /** Before anything else that may take long. */
-  beforeMore(): Turn {
-    return this.#isLong ? this.#shorter() : undefined;
-  }
-
-  async #shorter(): Promise<void> {
-    do await (this.#isHurried ? this.#turn() : this.#idleTurn());
-    while (this.#isLong);
-  }
-
-  get #isLong(): boolean {
-    return this.#clock.monotonic() - this.#turnBegan > (this.#isHurried ? hurriedTurnMs : idlePieceMs);
-  }
-
-  get #isHurried(): boolean {
-    return this.#calls <= hurriedCalls;
-  }
-
-  async #idleTurn(): Promise<void> {
-    this.#isAmongOthers = !(await this.#shares.idleTurn());
-    this.#turnBegan = this.#clock.monotonic();
-  }
-
-  async #after(turn: Promise<void>): Promise<void> {
-    await turn;
-    this.#turnBegan = this.#clock.monotonic();
-  }
-
-  /** One for all calls that wait: they go on in their order. */
-  #turn(): Promise<void> {
-    this.#others ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#others = undefined;
-        this.#turnBegan = this.#clock.monotonic();
+  /** All calls that wait go on after the same pause, in their order. */
+  #afterOthers(): Promise<void> {
+    this.#pause ??= new Promise((resolve) => {
+      const goOn = (): void => {
+        this.#pause = undefined;
+        this.#sliceBegan = this.#clock.monotonic();
         resolve();
-      });
+      };
+      if (this.#calls <= promptCalls) setImmediate(goOn);
+      else setTimeout(goOn, pauseMs);
     });
-    return this.#others;
+    return this.#pause;
   }
 }

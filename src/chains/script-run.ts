@@ -8,10 +8,8 @@ import type { Caller, Session } from "../calls/session.ts";
 import { keyOf } from "../gates/once.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
-import { isSmall } from "../tools/plain-slowly.ts";
 import type { Budget } from "./budget.ts";
 import type { Earlier, Standing } from "./earlier.ts";
-import { inOrder } from "./in-order.ts";
 import type { Journal } from "./journal.ts";
 import { tooLarge } from "./large-arguments.ts";
 import { Numbering } from "./numbering.ts";
@@ -100,10 +98,10 @@ export class ScriptRun {
     const called = calls.filter(({ kind = "call" }) => kind === "call");
     this.numbering.begin(called);
     for (const asked of called) {
-      const others = this.pace.beforeMore();
+      const others = this.pace.next();
       if (others !== undefined) await others;
       if (this.watch.stopped !== undefined) return undefined;
-      const call = await this.#made(asked);
+      const call = this.#made(asked);
       this.#read.set(asked.place, call);
       if (!this.numbering.isOther(asked, call)) continue;
       const outcome = await this.#answered(call, refuse("idempotency_conflict"));
@@ -126,7 +124,7 @@ export class ScriptRun {
   /** Through every gate. Never throws: a call that was cut short is an outcome too. */
   async call(asked: AskedCall): Promise<ToolOutcome> {
     const { parts } = this;
-    const made = this.#read.get(asked.place) ?? (await this.#made(asked));
+    const made = this.#read.get(asked.place) ?? this.#made(asked);
     this.#read.delete(asked.place); // it may be large, and a person may be waited for
     const startedAt = parts.clock.monotonic();
     const standing = this.numbering.of(asked);
@@ -142,13 +140,12 @@ export class ScriptRun {
   }
 
   /** What is larger than it may be is refused where all arguments are, and nothing of it is kept. */
-  async #made(asked: AskedCall): Promise<ToolCall> {
+  #made(asked: AskedCall): ToolCall {
     const { house, offer, parent } = this.facts;
     const { number } = this.numbering.of(asked);
     const target = offer.targetOf(asked);
     const make = (given: JsonObject): ToolCall => house.makeChild(parent, number, { ...target, arguments: given });
-    const given = isSmall(asked.arguments) ? asked.arguments : await inOrder(asked.arguments, this.pace);
-    const made = make(given as JsonObject); // it was one
+    const made = make(asked.arguments);
     this.#askedCharacters += made.text.length;
     const problem = tooLarge(asked, house.terms, made.text);
     return problem === undefined ? made : new Arrival({ ...make({}), problem });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { anyArguments, anyFacts, anyRule, anyTool } from "../../test/fakes/policy-arbitraries.ts";
-import { cedarFrom, cedarLayer } from "./cedar.ts";
+import { cedarFrom } from "../../test/oracles/cedar-export.ts";
+import { cedarLayer } from "./cedar.ts";
 import type { Condition } from "./condition.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Decision, Facts } from "./policy.ts";

@@ -11,7 +11,6 @@ import { sha256 } from "../calls/json.ts";
 import { type CedarArguments, cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
 import type { ExtraLayer, Facts, Finding } from "./policy.ts";
 
-export { type CedarExport, cedarFrom } from "./cedar-export.ts";
 export type { CedarArgument, CedarArguments, CedarKind } from "./cedar-facts.ts";
 export { cedarSchema } from "./cedar-facts.ts";
 

@@ -154,13 +154,6 @@ describe("a condition on an argument", () => {
     ]);
   });
 
-  it("calls that the same rules speak of share one frozen decision", () => {
-    const policy = createPolicy({ rules: [{ effect: "confirm", arguments: { "$.amount": { above: 10 } } }] });
-    const asked = facts({ amount: 11 });
-    expect(policy.decide({ ...asked, arguments: { amount: 12 } })).toBe(policy.decide(asked));
-    expect(policy.decide({ ...asked, arguments: { amount: 1 } })).not.toBe(policy.decide(asked));
-  });
-
   it.each<[unknown, string]>([
     [{ to: { equals: 1 } }, "`to` in"],
     [{ $: { equals: 1 } }, "`$` in"],

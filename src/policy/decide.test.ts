@@ -99,7 +99,7 @@ describe("a policy", () => {
     expect(createPolicy().decide(facts({ risk: "critical" }, { autonomy: "A2" })).verdict).toBe("BLOCK");
   });
 
-  it("gives the same frozen decision for the same question", () => {
+  it("gives equal frozen decisions for equal questions", () => {
     const policy = createPolicy({ rules: [{ effect: "deny", principal: { user: "eve" } }] });
     const asked = facts();
     const decision = policy.decide(asked);
@@ -110,7 +110,7 @@ describe("a policy", () => {
         arguments: { to: "ada" },
         principal: { ...asked.principal },
       }),
-    ).toBe(decision);
+    ).toEqual(decision);
     expect(Object.isFrozen(decision) && Object.isFrozen(decision.reasons) && Object.isFrozen(decision.reasons[0])).toBe(
       true,
     );

@@ -1,11 +1,10 @@
 import type { Principal, Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
-import { autonomies, risks, stricter } from "../calls/risk.ts";
+import { stricter } from "../calls/risk.ts";
 import type { AdjusterOptions } from "./adjusters.ts";
 import { effectivePolicy } from "./effective.ts";
-import { KnownTool, type Selection } from "./known-tool.ts";
-import { Draft, layers, missingScope, type Terms } from "./layers.ts";
+import { Draft, layers, type Terms } from "./layers.ts";
 import type { MatrixChanges } from "./matrix.ts";
 import type { PackOptions } from "./pack.ts";
 import type {
@@ -21,7 +20,7 @@ import type {
 import { type ReadOptions, readOptions } from "./policy-options.ts";
 import { type Rule, readsOf } from "./rules.ts";
 import type { SandboxConstraint } from "./sandbox.ts";
-import { skillsForbid } from "./skill-layer.ts";
+import { ToolRules } from "./tool-rules.ts";
 
 export interface PolicyOptions {
   /** Deny wins, and their order means nothing. */
@@ -66,10 +65,7 @@ class LayeredPolicy implements Policy {
   readonly reads: Reads | undefined;
   readonly #options: ReadOptions;
   readonly #terms: OwnTerms;
-  readonly #known = new WeakMap<ToolFacts, KnownTool>();
   readonly #observing: boolean;
-  /** A layer looks at more than a kept decision hangs on: each call is thought anew. */
-  readonly #perCall: boolean;
   /** Not only rules look at the past. */
   readonly #readsBack: boolean;
 
@@ -78,7 +74,6 @@ class LayeredPolicy implements Policy {
     this.#options = read;
     this.#terms = read.terms;
     this.#observing = read.mode === "observe";
-    this.#perCall = read.terms.also.length > 0;
     this.version = read.version;
     const { adjusters, pack } = read.terms;
     this.reads = readsOf([read.book, ...pack.reads, adjusters]);
@@ -95,14 +90,14 @@ class LayeredPolicy implements Policy {
 
   offers(principal: Principal, tool: ToolFacts): boolean {
     try {
-      return this.#meet(tool).standingOf(principal).offers(this.#observing);
+      return this.#rulesOf(tool, principal).offers(this.#observing);
     } catch {
       return false; // what cannot be decided is not offered; a call of it gets the reason
     }
   }
 
   readsFor(tool: ToolFacts): Reads | undefined {
-    const { reads } = this.#meet(tool);
+    const reads = readsOf(this.#options.book.rulesFor(tool));
     if (!this.#readsBack) return reads;
     const { adjusters, pack } = this.#terms;
     return readsOf([{ reads }, { reads: adjusters.readsFor(tool) }, ...pack.readsFor(tool)]);
@@ -113,51 +108,26 @@ class LayeredPolicy implements Policy {
       version: this.version,
       also: this.#terms.also,
       beside: (tool) => besides(tool, this.#terms),
-      standing: (tool) => this.#meet(tool).standingOf(query.principal),
-      think: (facts, selection) => this.#think(facts, selection, []),
+      rulesOf: (tool) => this.#rulesOf(tool, query.principal),
+      think: (facts, { hasConditions }, permissionAt) =>
+        this.#think(facts, { ...this.#terms, also: [], hasConditions, permissionAt }),
     });
   }
 
-  /** The same question gets the same object: records of a decision are spelled once and found by it. */
   #decide(facts: Facts): Decision {
-    const selection = this.#meet(facts.tool).standingOf(facts.principal).select(facts);
-    const question =
-      missingScope(facts.tool.scopes, facts.scopes) === undefined && this.#isOrdinary(facts)
-        ? this.#questionOf(facts)
-        : undefined;
-    if (question === undefined) return this.#think(facts, selection, this.#terms.also);
-    const before = selection.decisions.get(question);
-    if (before !== undefined) return before;
-    const decision = this.#think(facts, selection, this.#terms.also);
-    selection.decisions.set(question, decision);
-    return decision;
+    const rules = this.#rulesOf(facts.tool, facts.principal);
+    return this.#think(facts, {
+      ...this.#terms,
+      hasConditions: rules.hasConditions,
+      permissionAt: rules.permission(facts),
+    });
   }
 
-  /** Nothing that is seen in one call alone has a say in it: no adjuster, no quiet hour, no block of the pack. */
-  #isOrdinary(facts: Facts): boolean {
-    const { adjusters, pack } = this.#terms;
-    for (const raise of adjusters.ofCall) if (raise(facts) !== undefined) return false;
-    if (pack.isQuiet?.(facts.now) === true) return false;
-    for (const judge of pack.blocks) if (judge(facts) !== undefined) return false;
-    return true;
+  #rulesOf(tool: ToolFacts, principal: Principal): ToolRules {
+    return new ToolRules(this.#options, tool, principal);
   }
 
-  /** Everything a decision hangs on beside tool, rules and scopes, as one number; undefined when it hangs on more. */
-  #questionOf(facts: Facts): number | undefined {
-    const { tool, autonomy, maxRiskUnapproved, suggestion, skills, findings, unread } = facts;
-    if (this.#perCall || unread !== undefined || (findings !== undefined && findings.length > 0)) return undefined;
-    if (skills !== undefined && skillsForbid(skills, tool) !== undefined) return undefined; // one that is kept decides nothing
-    const level = autonomyNumbers.get(autonomy);
-    const threshold = riskNumbers.get(maxRiskUnapproved);
-    const suggested = riskNumbers.get(suggestion?.risk);
-    if (level === undefined || threshold === undefined || suggested === undefined) return undefined;
-    return (level * 5 + threshold) * 5 + suggested;
-  }
-
-  #think(facts: Facts, selection: Selection, also: readonly ExtraLayer[]): Decision {
-    const { hasConditions } = selection;
-    const permissionAt: Terms["permissionAt"] = (risk) => selection.permissionAt(risk);
-    const terms: Terms = { ...this.#terms, also, hasConditions, permissionAt };
+  #think(facts: Facts, terms: Terms): Decision {
     const draft = new Draft();
     for (const layer of layers) {
       layer(facts, draft, terms);
@@ -176,14 +146,6 @@ class LayeredPolicy implements Policy {
       ...(verdict === "BLOCK" && draft.blockedBy !== undefined && { blockedBy: draft.blockedBy }),
       ...(this.#observing && { observed: thought }),
     });
-  }
-
-  #meet(tool: ToolFacts): KnownTool {
-    const met = this.#known.get(tool);
-    if (met?.isStill(tool)) return met;
-    const known = new KnownTool(tool, this.#options.book, this.#options.otherwise);
-    this.#known.set(tool, known);
-    return known;
   }
 
   #denyFor(error: unknown): Decision {
@@ -216,10 +178,3 @@ function observed(draft: Draft, thought: Decision["verdict"], { allowUnattendedC
   draft.reasons.push({ rule: `mode observe: enforced it is ${thought}`, says: verdict });
   return verdict;
 }
-
-const autonomyNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
-  [undefined, ...autonomies].map((level, i) => [level, i]),
-);
-const riskNumbers: ReadonlyMap<unknown, number> = new Map<unknown, number>(
-  [undefined, ...risks].map((risk, i) => [risk, i]),
-);

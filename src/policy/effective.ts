@@ -1,7 +1,7 @@
 import type { Reason } from "../calls/event.ts";
 import { rankOf } from "../calls/risk.ts";
 import { globMatcher, isGlob } from "./glob.ts";
-import type { Selection, Standing } from "./known-tool.ts";
+import type { Terms } from "./layers.ts";
 import type {
   Decision,
   EffectiveLine,
@@ -12,6 +12,7 @@ import type {
   SkillRequest,
   ToolFacts,
 } from "./policy.ts";
+import type { ToolRules } from "./tool-rules.ts";
 
 /** What the report asks of the policy. */
 export interface Deciding {
@@ -19,8 +20,9 @@ export interface Deciding {
   readonly also: readonly ExtraLayer[];
   /** Of the pack, and of taint: what hangs on the hour and on the past. */
   readonly beside: (tool: ToolFacts) => readonly Reason[];
-  readonly standing: (tool: ToolFacts) => Standing;
-  readonly think: (facts: Facts, selection: Selection) => Decision;
+  readonly rulesOf: (tool: ToolFacts) => ToolRules;
+  /** By the layers that decide a call. */
+  readonly think: (facts: Facts, rules: ToolRules, permissionAt: Terms["permissionAt"]) => Decision;
 }
 
 /** By the very layers that decide a call, as if no condition held; what could change that is named beside it (SPEC 5.6). */
@@ -42,9 +44,9 @@ export function effectivePolicy(
 const nothing = { version: 0, tainted: false, calls: [] };
 const nothingDone: Facts["history"] = { run: nothing, principal: nothing, tenant: nothing };
 
-function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, standing, think }: Deciding): EffectiveLine {
+function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, rulesOf, think }: Deciding): EffectiveLine {
   const { principal, scopes = tool.scopes, autonomy, maxRiskUnapproved, skills, requests = [] } = query;
-  const known = standing(tool);
+  const rules = rulesOf(tool);
   const facts: Facts = {
     tool,
     principal,
@@ -57,7 +59,7 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, standing
     now: Number.NaN, // no time of day
     skills,
   };
-  const { verdict, risk, reasons } = think(facts, known.settled);
+  const { verdict, risk, reasons } = think(facts, rules, rules.permission(undefined));
   return {
     tool: tool.tool,
     action: tool.action,
@@ -66,7 +68,7 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, standing
     verdict,
     by: decidedBy(reasons, verdict),
     depends: [
-      ...dependsOn(known, tool),
+      ...dependsOn(rules, tool),
       ...beside(tool),
       ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" })),
     ],
@@ -79,7 +81,7 @@ function decidedBy(reasons: readonly Reason[], verdict: Decision["verdict"]): Re
   return reasons.find(({ says }) => says === verdict) ?? { rule: "policy", says: verdict };
 }
 
-function dependsOn({ rules }: Standing, { risk, riskSource }: ToolFacts): readonly Reason[] {
+function dependsOn({ rules }: ToolRules, { risk, riskSource }: ToolFacts): readonly Reason[] {
   const lowest = riskSource === "declared" ? 0 : rankOf(risk);
   return rules
     .filter(

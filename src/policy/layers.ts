@@ -80,10 +80,7 @@ export class Draft {
 /** One step of the thought. Pure over the facts; the draft is the only thing it changes. */
 export type Layer = (facts: Facts, draft: Draft, terms: Terms) => void;
 
-/**
- * In this order, until one denies. A layer that looks at more than tool, principal, level, threshold, suggested risk and
- * rules must make the policy's decisions `perCall` (decide.ts): the others are kept and found again.
- */
+/** In this order, until one denies. */
 export const layers: readonly Layer[] = [
   // The risk of this call: whatever raises it stands here, before anything that looks at it.
   weighRisk,

@@ -121,13 +121,6 @@ describe("postern policy", () => {
     expect(doctor).toMatchObject({ code: 0 });
     expect(doctor.out).toMatch(/^warn {2}policy +postern\.yaml:6: The rule deny #1 matches no tool/m);
   });
-
-  it("export --cedar: the rules as Cedar, or why not", async () => {
-    const { code, out } = await policy("export", "--cedar");
-    expect(code).toBe(0);
-    expect(out).toContain("forbid");
-    expect(await policy("export")).toMatchObject({ code: 2 });
-  });
 });
 
 describe("postern policy on a Postern that runs", () => {

@@ -1,16 +1,15 @@
 /** One process of a sandbox: started without environment, spoken to in frames, killable at any moment. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { setPriority } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
-import { keepWithUs, letGo, start } from "./fork-server.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
 import type { Groups } from "./groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 import type { FrameBounds } from "./large-frame.ts";
-import { backgroundNiceness, sandboxNiceness } from "./priority.ts";
-import { readInPieces } from "./read-in-pieces.ts";
-import type { ProcessEnd, Started } from "./started.ts";
 
 export interface ChildSpec {
   readonly command: string;
@@ -29,6 +28,11 @@ export interface ChildSpec {
   readonly startMs?: number;
 }
 
+/** Other processes of this host go first. */
+const sandboxNiceness = 10;
+const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
+/** Engines that keep their user; the others end at their own limits when their input is closed. */
+const endsWithHost = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL"];
 const mostStderrBytes = 8_192;
 /** For one that lost its host in the middle of something endless. */
 const longestCpuSeconds = 900;
@@ -38,44 +42,40 @@ const clock = new SystemClock(); // a process starts in real time
 
 export class SandboxProcess implements SandboxEnd {
   readonly pid: number;
-  readonly #child: Started;
+  readonly #child: ChildProcessWithoutNullStreams;
   readonly #line: FrameLine;
   #stderr = "";
   #bounds: KernelBounds | undefined;
   /** Settles when the process is gone and reaped. */
   readonly gone: Promise<void>;
 
-  private constructor(child: Started, frames: FrameLimits) {
+  private constructor(child: ChildProcessWithoutNullStreams, pid: number, frames: FrameLimits) {
     this.#child = child;
-    this.pid = child.pid;
+    this.pid = pid;
     this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
-    readInPieces(child.stdout, (piece) => this.#line.read(piece));
+    child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
-    for (const part of [child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // its end is told
+    for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // "close" tells its end
     living.add(this);
-    keepWithUs(this.pid);
-    this.gone = child.ended.then((end) => this.#leave(end));
+    this.gone = new Promise((resolve) => {
+      child.once("close", (code, signal) => {
+        this.#leave(code, signal);
+        resolve();
+      });
+    });
   }
 
-  #leave(end: ProcessEnd): void {
+  #leave(code: number | null, signal: string | null): void {
     living.delete(this);
-    letGo(this.pid);
     const isShort = this.#bounds?.wasShort === true;
-    this.#line.end({ heard: "ended", message: farewell(end), ...(isShort && { isShort }) });
+    this.#line.end({ heard: "ended", message: farewell(code, signal), ...(isShort && { isShort }) });
     this.#bounds?.[Symbol.dispose]();
   }
 
-  /** Starts it and waits until it is ready and closed in. @param isAwaited somebody waits for it @throws Error when it does not start */
-  static async start(spec: ChildSpec, isAwaited = true): Promise<SandboxProcess> {
-    const { command, args, environment = {} } = spec;
-    const niceness = isAwaited ? sandboxNiceness : backgroundNiceness;
-    const child = await start({ command, args, environment, folder: emptyFolder(), niceness }).catch(
-      (cause: unknown) => {
-        throw new Error(`\`${command}\` cannot be started.`, { cause });
-      },
-    );
-    const own = new SandboxProcess(child, spec.frames);
-    if (spec.groups !== undefined) own.#bounds = KernelBounds.within(spec.groups, own.pid);
+  /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
+  static async start(spec: ChildSpec): Promise<SandboxProcess> {
+    const own = await spawned(spec, (child, pid) => new SandboxProcess(child, pid, spec.frames));
+    if (spec.groups !== undefined) own.#bounds = new KernelBounds(spec.groups, own.pid);
     const answer = await own.ask({ ...spec.hello, do: "ready" }, spec.startMs ?? defaultStartMs);
     if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
       own.kill();
@@ -84,18 +84,9 @@ export class SandboxProcess implements SandboxEnd {
       throw new Error(`A sandbox did not start. ${why} ${own.stderr.trim().slice(-500)}`.trim()); // no script has run in it: nothing of one is in there
     }
     const open = spec.closed ? await closeIn(own.pid, { cpuSeconds: longestCpuSeconds }) : undefined;
-    if (open === undefined) {
-      if (spec.closed) await own.#enterBounds();
-      return own;
-    }
+    if (open === undefined) return own;
     own.kill();
     throw new Error(`A sandbox could not be closed in, and is not used. ${open}`);
-  }
-
-  async #enterBounds(): Promise<void> {
-    const bounds = await KernelBounds.around(this.pid);
-    if (living.has(this)) this.#bounds = bounds;
-    else bounds?.[Symbol.dispose](); // it has ended meanwhile
   }
 
   /** What the kernel lets it have, where we may tell the kernel so. */
@@ -141,7 +132,7 @@ export class SandboxProcess implements SandboxEnd {
   }
 
   kill(): void {
-    if (this.#child.isGone) return; // its number may be another's by now
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // its number may be another's by now
     try {
       process.kill(-this.pid, "SIGKILL"); // the whole group
     } catch {
@@ -151,7 +142,8 @@ export class SandboxProcess implements SandboxEnd {
 
   /** An idle one keeps nobody's process alive; it ends by itself when its input does. */
   idle(isIdle: boolean): void {
-    this.#child.hold(!isIdle);
+    const { stdin, stdout, stderr } = this.#child;
+    for (const part of [this.#child, stdin, stdout, stderr]) hold(part, !isIdle);
   }
 
   #keepStderr(chunk: Buffer): void {
@@ -171,8 +163,35 @@ process.once("exit", () => {
 });
 
 /** Nothing of stderr reaches a model: a crashed engine may say there what it held. It is for the log. */
-function farewell({ code, signal }: ProcessEnd): string {
+function farewell(code: number | null, signal: string | null): string {
   return signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
+}
+
+/** A process of its own group, with nothing of our environment. Where it can, the kernel ends it with its host. */
+async function spawned<Own>(
+  { command, args, environment = {} }: ChildSpec,
+  use: (child: ChildProcessWithoutNullStreams, pid: number) => Own,
+): Promise<Own> {
+  if (command.includes("/") && !existsSync(command))
+    throw new Error(`\`${command}\` cannot be started: there is no such program.`);
+  const [program = command, ...rest] = [...endsWithHost, command, ...args];
+  const options = { cwd: emptyFolder(), env: { ...environment }, detached: true, windowsHide: true } as const;
+  const child = spawn(program, rest, { ...options, stdio: ["pipe", "pipe", "pipe"] });
+  const { pid } = child;
+  if (pid === undefined) {
+    const cause = await new Promise((resolve) => child.once("error", resolve));
+    throw new Error(`\`${command}\` cannot be started.`, { cause });
+  }
+  try {
+    setPriority(pid, sandboxNiceness);
+  } catch {
+    // it has ended already
+  }
+  return use(child, pid);
+}
+
+function hold(part: object, isHeld: boolean): void {
+  if ("ref" in part && "unref" in part) (part as { ref(): void; unref(): void })[isHeld ? "ref" : "unref"]();
 }
 
 function killAlone(pid: number): void {

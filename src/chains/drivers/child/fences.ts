@@ -6,14 +6,17 @@
  * on open descriptors is set to zero from outside, so that `socket`, `open` and `pipe` fail in the kernel, together with
  * its limits on processes, threads, written bytes and core files.
  */
+import { execFile } from "node:child_process";
 import { chmodSync, existsSync, lstatSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { messageOf } from "../../../calls/fault.ts";
 import { passingFolder } from "../../../system/passing-folder.ts";
-import { run, type User } from "./fork-server.ts";
 
+const run = promisify(execFile);
+const longestRunMs = 5_000;
 const prlimitPaths = ["/usr/bin/prlimit", "/bin/prlimit"] as const;
 const prlimit = prlimitPaths.find((path) => existsSync(path));
 
@@ -42,7 +45,7 @@ export async function closeIn(pid: number, limits: FenceLimits): Promise<string 
     `--cpu=${limits.cpuSeconds}:${limits.cpuSeconds}`,
   ];
   try {
-    await run(prlimit, ["--pid", `${pid}`, ...bounds], await userOf(pid));
+    await run(prlimit, ["--pid", `${pid}`, ...bounds], { env: {}, timeout: longestRunMs, ...(await userOf(pid)) });
     return undefined;
   } catch (error) {
     return messageOf(error);
@@ -50,7 +53,7 @@ export async function closeIn(pid: number, limits: FenceLimits): Promise<string 
 }
 
 /** A root without CAP_SYS_RESOURCE (a container's) may limit only its own: the process is asked as the user it has become. */
-async function userOf(pid: number): Promise<User | undefined> {
+async function userOf(pid: number): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const status = await readFile(`/proc/${pid}/status`, "latin1");
   const [uid = 0, gid = 0] = ["Uid", "Gid"].map((name) =>

@@ -1,6 +1,5 @@
 /** The kernel's bounds around a sandbox and all that stands in it: how many processes and threads, how much memory. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isAlive } from "../../../system/alive.ts";
 
@@ -65,15 +64,6 @@ export class Groups implements Disposable {
   around(command: string, args: readonly string[]): { readonly command: string; readonly args: readonly string[] } {
     const given = [String(this.#mostProcesses), String(this.entries.length), ...this.entries, command, ...args];
     return { command: "/bin/sh", args: ["-c", entering, "sh", ...given] };
-  }
-
-  /** For one that runs already. The kernel takes milliseconds for it. @throws Error where it is not let in */
-  async enter(pid: number): Promise<void> {
-    for (const path of this.entries) {
-      await mkdir(join(path, `${pid}`));
-      await writeFile(join(path, `${pid}`, "cgroup.procs"), String(pid));
-    }
-    writeFileSync(this.#file(pid, "pids", "pids.max"), String(this.#mostProcesses));
   }
 
   /** How much memory all of it may have; before a script is in it. */

@@ -1,49 +1,18 @@
+import type { Groups } from "./groups.ts";
+
 /**
- * A control group around a sandbox's process, where this host lets us make one, which is as root.
- *
- * Why beside the limits of the process and our own look at it ten times a second: what grows by gigabytes in between is
- * stopped by the kernel, and told as what it is.
+ * The control group around a sandbox. What grows by gigabytes between two looks of the host is stopped by the kernel, and
+ * reported as that.
  */
-import { Groups } from "./groups.ts";
-
-let opened: { readonly groups: Groups | undefined } | undefined;
-
-/** Those of this process; made when the first sandbox needs them, taken away when it ends. */
-function groupsHere(): Groups | undefined {
-  if (opened === undefined) {
-    const groups = process.platform === "linux" ? Groups.open(`postern-children-${process.pid}`) : undefined;
-    opened = { groups };
-    if (groups !== undefined) process.once("exit", () => groups[Symbol.dispose]());
-  }
-  return opened.groups;
-}
-
 export class KernelBounds implements Disposable {
   readonly #groups: Groups;
   readonly #pid: number;
   #allowed: number | undefined;
 
-  private constructor(groups: Groups, pid: number) {
+  /** @param pid of a process that has entered its groups by itself */
+  constructor(groups: Groups, pid: number) {
     this.#groups = groups;
     this.#pid = pid;
-  }
-
-  /** Of one that has entered its groups by itself. */
-  static within(groups: Groups, pid: number): KernelBounds {
-    return new KernelBounds(groups, pid);
-  }
-
-  /** Undefined where there are none to be had: limits and looks hold all the same. */
-  static async around(pid: number): Promise<KernelBounds | undefined> {
-    const groups = groupsHere();
-    if (groups === undefined) return undefined;
-    try {
-      await groups.enter(pid);
-      return new KernelBounds(groups, pid);
-    } catch {
-      groups.remove(pid); // it has just ended, or the group is somebody else's to fill
-      return undefined;
-    }
   }
 
   /** The kernel takes half a millisecond for it: the same again is not told again. */

@@ -7,7 +7,6 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { IdleSteps, loopShares } from "../../../system/loop-shares.ts";
 import { HeldJson } from "../../../tools/json-in-slices.ts";
 import { textEnd } from "../../../tools/json-text-end.ts";
 import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../large-arguments.ts";
@@ -47,9 +46,6 @@ const mostFrameValues = 2_000_000;
 const mostImageBytes = 8 * 1024 * 1024;
 /** Longer names are none of those that are looked for. */
 const longestName = 64;
-
-/** Parsed in one step. */
-const sliceBytes = 1024;
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -145,8 +141,7 @@ export class LargeFrame {
     if (this.#measured !== undefined) throw new ProtocolBroken("A frame is not JSON.");
     const bytes = Buffer.concat(this.#kept.splice(0));
     if (!isUtf8(bytes)) throw new ProtocolBroken("A frame is not JSON.");
-    const steps = new IdleSteps(loopShares);
-    const held = new HeldJson([bytes], { sliceBytes, turn: () => steps.next() });
+    const held = new HeldJson([bytes]);
     const parsed = await held.parsed().catch((cause: unknown) => {
       throw new ProtocolBroken("A frame is not JSON.", { cause });
     });

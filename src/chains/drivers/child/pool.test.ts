@@ -64,15 +64,6 @@ it("has one ready when the next script comes", async () => {
   expect(second.pid).not.toBe(first.pid);
 });
 
-it("starts none for later while its host has no time to spare", async () => {
-  const pool = open({ most: 4, warm: 1 });
-  await take(pool);
-  const busy = performance.now() + 200;
-  while (performance.now() < busy) await new Promise((resolve) => setImmediate(resolve));
-  expect(pool.alive).toBe(1);
-  await expect.poll(() => pool.alive).toBe(2);
-});
-
 it("says why none can be started, to each who asks", async () => {
   const pool = open({ warm: 2 }, lyingChild("", "process.exit(9)"));
   await expect(pool.take()).rejects.toThrow("code 9");

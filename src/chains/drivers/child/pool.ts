@@ -7,7 +7,6 @@
  */
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
-import { whenCalm } from "./calm.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import { measured } from "./kernel-tells.ts";
 import { type Asking, Shares } from "./shares.ts";
@@ -37,10 +36,8 @@ export interface Pooled {
 
 /** How the sandboxes of a pool are made. */
 export interface Maker<End extends Pooled> {
-  /** @param isAwaited somebody waits for it @throws Error when it does not start */
-  start(isAwaited: boolean): Promise<End>;
-  /** Whoever comes while one is started that nobody waited for does not wait for it, but has another started. */
-  readonly startsBehind?: boolean;
+  /** @throws Error when it does not start */
+  start(): Promise<End>;
   /** What is done with a new one while nobody waits for it, and how often. */
   rehearse?(child: End): Promise<unknown>;
   readonly rehearsals?: number | undefined;
@@ -58,6 +55,8 @@ interface Rested<End> {
 const mostRested = 4;
 const longestRestMs = 60_000;
 const crowdedRestMs = 2_000;
+/** Most scripts have ended by then, and the host has time for a start. */
+const warmAfterMs = 50;
 const longestRehearsalMs = 10_000;
 /** Of a process, start included: it has a limit of the kernel's too, which must not come in the middle of a script. */
 const mostCpuMs = 60_000;
@@ -75,8 +74,6 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   readonly #served = new WeakMap<End, number>();
   readonly #rested: Rested<End>[] = [];
   #starting = 0;
-  /** Of those that start: on a machine that is full they come much later than others (priority.ts). */
-  #startingBehind = 0;
   #resting = 0;
   #warming: (() => void) | undefined;
   #closed = false;
@@ -150,7 +147,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#warming = undefined;
     const { warm } = this.#options;
     const lacking = this.#shares.wanted + warm - this.#ready.length - this.#starting;
-    this.#startSome(Math.min(lacking, this.#options.startsAtOnce - this.#starting), false);
+    this.#startSome(Math.min(lacking, this.#options.startsAtOnce - this.#starting));
   }
 
   /** Warm ones that wait for a script. */
@@ -219,34 +216,30 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   #fill(): void {
     const { warm, most } = this.#options;
     const { wanted } = this.#shares;
-    const hurried = this.#starting - this.#startingBehind;
-    const lacking = wanted - this.#resting - this.#ready.length - hurried; // what is about to be free need not be started
-    this.#startSome(Math.min(lacking, this.#options.startsAtOnce - hurried), true);
+    const lacking = wanted - this.#resting - this.#ready.length - this.#starting; // what is about to be free need not be started
+    this.#startSome(Math.min(lacking, this.#options.startsAtOnce - this.#starting));
     if (wanted > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // another owner's makes room
     if (wanted === 0 && this.#ready.length + this.#starting < warm && !this.#closed)
-      this.#warming ??= whenCalm(clock, () => this.warm());
+      this.#warming ??= clock.in(warmAfterMs, () => this.warm(), false);
   }
 
-  #startSome(count: number, isAwaited: boolean): void {
+  #startSome(count: number): void {
     if (this.#closed) return;
     const room = Math.min(count, this.#options.most - this.alive);
-    for (let i = 0; i < room; i++) void this.#start(isAwaited);
+    for (let i = 0; i < room; i++) void this.#start();
   }
 
-  async #start(isAwaited: boolean): Promise<void> {
-    const isBehind = !isAwaited && this.#maker.startsBehind === true;
+  async #start(): Promise<void> {
     this.#starting++;
-    if (isBehind) this.#startingBehind++;
-    const started = await this.#started(isAwaited).catch((cause: unknown) => ({ cause }));
+    const started = await this.#started().catch((cause: unknown) => ({ cause }));
     this.#starting--;
-    if (isBehind) this.#startingBehind--;
-    if (!("cause" in started)) this.#keep(started);
-    else if (!isBehind) this.#refuseNext(started.cause);
+    if ("cause" in started) this.#refuseNext(started.cause);
+    else this.#keep(started);
     this.#serveAsked();
   }
 
-  async #started(isAwaited: boolean): Promise<End> {
-    const child = await this.#maker.start(isAwaited);
+  async #started(): Promise<End> {
+    const child = await this.#maker.start();
     const { rehearsals = 0 } = this.#maker;
     for (let i = 0; i < rehearsals && this.#shares.wanted === 0; i++) await this.#maker.rehearse?.(child);
     return child;
@@ -288,7 +281,7 @@ export class ChildPool extends SandboxPool<SandboxProcess> {
     const rehearse = (child: SandboxProcess): Promise<unknown> => child.ask({ do: "rehearse" }, longestRehearsalMs);
     const rest = async (child: SandboxProcess): Promise<boolean> =>
       (await child.rest()) && (measured(child.pid)?.cpuMs ?? 0) < mostCpuMs; // its script's caller waits for no look at it
-    const start = (isAwaited: boolean): Promise<SandboxProcess> => SandboxProcess.start(spec, isAwaited);
-    super({ start, startsBehind: true, rest, rehearse, rehearsals: spec.rehearsals }, options);
+    const start = (): Promise<SandboxProcess> => SandboxProcess.start(spec);
+    super({ start, rest, rehearse, rehearsals: spec.rehearsals }, options);
   }
 }

@@ -19,8 +19,6 @@ export interface SessionTerms {
   readonly limits: SandboxLimits;
   readonly overheadBytes: number;
   readonly clock: Clock;
-  /** Under a kernel of its own, which counts waiting for a processor as time used: it is not slowed down. */
-  readonly keepsPace?: boolean;
   /** Of a restored script: the places it has used up. */
   readonly places?: number;
   /** Of a restored script: it waits in a batch already, so that its first word is no step. */
@@ -50,7 +48,7 @@ export class ChildSession implements SandboxSession {
     this.#child = child;
     this.#terms = terms;
     this.#begun = terms.clock.monotonic();
-    this.#meter = new CpuMeter(child.pid, terms.clock, terms.keepsPace);
+    this.#meter = new CpuMeter(child.pid, terms.clock);
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";
@@ -217,7 +215,7 @@ export class ChildSession implements SandboxSession {
   /** Whatever went wrong in it or was done to it ends a process with its script. */
   #leave(): void {
     const { release } = this.#terms;
-    this.#isReleased ||= release !== undefined && this.#state !== "ended" && !this.#meter.isSlowed;
+    this.#isReleased ||= release !== undefined && this.#state !== "ended";
     if (this.#isReleased && this.#state !== "ended") release?.();
     this.kill();
   }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { settled } from "../../../../test/fakes/clock.ts";
 import { pythonLimits, pythonProgram } from "../../../../test/fakes/python-scripts.ts";
 import type { SandboxSession } from "../../sandbox.ts";
@@ -174,52 +174,3 @@ it.skipIf(missing !== undefined)(
     for (const session of sessions) await session[Symbol.asyncDispose]();
   },
 );
-
-describe("one that nobody waits for is started behind all others", () => {
-  interface Starting {
-    readonly isAwaited: boolean;
-    readonly ready: (end: End) => void;
-    readonly fails: (error: Error) => void;
-  }
-
-  /** Starts that are ready, or fail, when a test says so. */
-  function behind(startsBehind: boolean): { readonly pool: SandboxPool<End>; readonly starting: readonly Starting[] } {
-    const starting: Starting[] = [];
-    const start = (isAwaited: boolean): Promise<End> =>
-      new Promise((ready, fails) => starting.push({ isAwaited, ready, fails }));
-    const pool = new SandboxPool<End>({ start, startsBehind }, { warm: 1, most: 4, startsAtOnce: 2 });
-    pools.push(pool);
-    pool.warm();
-    return { pool, starting };
-  }
-  const awaited = (starting: readonly Starting[]): boolean[] => starting.map(({ isAwaited }) => isAwaited);
-
-  it("so whoever comes meanwhile has another started, and takes the one that is ready first", async () => {
-    const { pool, starting } = behind(true);
-    const [one, other] = [ended(), ended()];
-    const first = pool.take();
-    expect(awaited(starting)).toEqual([false, true]);
-    starting[0]?.ready(one);
-    expect(await first).toBe(one);
-    starting[1]?.ready(other);
-    await expect.poll(() => pool.ready).toBe(1);
-    expect(await pool.take()).toBe(other);
-  });
-
-  it("and when it does not start, whoever came meanwhile is not told", async () => {
-    const { pool, starting } = behind(true);
-    const [first, one] = [pool.take(), ended()];
-    starting[0]?.fails(new Error("no processor for it"));
-    await settled();
-    starting[1]?.ready(one);
-    expect(await first).toBe(one);
-  });
-
-  it("but where it is started as quickly as any other, it is waited for", async () => {
-    const { pool, starting } = behind(false);
-    const [first, one] = [pool.take(), ended()];
-    expect(awaited(starting)).toEqual([false]);
-    starting[0]?.ready(one);
-    expect(await first).toBe(one);
-  });
-});

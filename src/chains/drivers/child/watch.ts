@@ -6,8 +6,7 @@
  * Of what runs elsewhere the clock alone is watched: the place it runs in has its own limits for the rest.
  */
 import type { Clock } from "../../../calls/clock.ts";
-import { ProcessTree, treeOf } from "./kernel-tells.ts";
-import { backgroundNiceness, standBack } from "./priority.ts";
+import { ProcessTree } from "./kernel-tells.ts";
 
 export interface WatchLimits {
   /** Processor milliseconds of the whole script. */
@@ -25,8 +24,6 @@ export const graceMs = 700;
 const lookEveryMs = 100;
 /** Most turns are over by then, and nothing is read for them. */
 const firstLookMs = 20;
-/** Of processor time, in one long turn or in many: where processors are short, a turn is long without it. */
-const busyMs = 100;
 
 /**
  * Processor time of a child since a script began in it.
@@ -36,33 +33,21 @@ const busyMs = 100;
  * one that goes on nothing does yet.
  */
 export class CpuMeter {
-  readonly #pid: number | undefined;
   readonly #tree: ProcessTree | undefined;
   readonly #clock: Clock;
-  readonly #keepsPace: boolean;
   #before: number | undefined;
   #usedMs = 0;
-  #computedMs = 0;
   #turnBegan: number | undefined;
-  #isSlowed = false;
   #residentBytes: number | undefined;
 
-  /** @param keepsPace it stays as quick as others: a kernel of its own counts what it waits for a processor as time used */
-  constructor(pid: number | undefined, clock: Clock, keepsPace = false) {
-    this.#pid = pid;
+  constructor(pid: number | undefined, clock: Clock) {
     this.#tree = pid === undefined ? undefined : new ProcessTree(pid, clock);
     this.#clock = clock;
-    this.#keepsPace = keepsPace;
   }
 
   /** Up to the last turn's end. */
   get usedMs(): number {
     return this.#usedMs;
-  }
-
-  /** Of those turns alone that were not counted by the wall. */
-  get computedMs(): number {
-    return this.#computedMs;
   }
 
   begin(): void {
@@ -72,9 +57,7 @@ export class CpuMeter {
   end(): void {
     const passed = this.#passed();
     const isByWall = this.#tree !== undefined && (passed < shortTurnMs || this.#before === undefined);
-    const before = this.#usedMs;
-    this.#usedMs = isByWall ? before + passed : this.now();
-    if (!isByWall) this.#computedMs += this.#usedMs - before;
+    this.#usedMs = isByWall ? this.#usedMs + passed : this.now();
     this.#turnBegan = undefined;
     this.#tree?.close();
   }
@@ -95,18 +78,6 @@ export class CpuMeter {
     return total - this.#before;
   }
 
-  /** Whoever computes that long is no hurry of anybody's: where processors are short, the host goes first. */
-  slowDown(): void {
-    if (this.#pid === undefined || this.#keepsPace || this.#isSlowed) return;
-    this.#isSlowed = true;
-    for (const each of treeOf(this.#pid)) standBack(each, backgroundNiceness); // walls are sessions of their own
-  }
-
-  /** It stays so for good: only root could hurry it again. */
-  get isSlowed(): boolean {
-    return this.#isSlowed;
-  }
-
   #passed(): number {
     return this.#turnBegan === undefined ? 0 : this.#clock.monotonic() - this.#turnBegan;
   }
@@ -124,12 +95,9 @@ export function watchTurn(
   let forget: () => void;
   meter.begin();
   const look = (): void => {
-    const usedMs = meter.now();
-    const why = overrun(usedMs);
-    if (why === undefined) {
-      if (meter.computedMs + usedMs - meter.usedMs >= busyMs) meter.slowDown();
-      forget = clock.in(lookEveryMs, look);
-    } else stop(why);
+    const why = overrun(meter.now());
+    if (why === undefined) forget = clock.in(lookEveryMs, look);
+    else stop(why);
   };
   const overrun = (usedMs: number): Overrun | undefined => {
     if (clock.monotonic() - begun > limits.wallMs + graceMs) return "wall";

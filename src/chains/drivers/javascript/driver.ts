@@ -15,11 +15,11 @@ import { packagePlaces, permissionFlags, programBeside, readableFor } from "../c
 import { frameSizes } from "../child/frames.ts";
 import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
+import { extensionPaths } from "./extensions.ts";
 import { foreignWord } from "./foreign-words.ts";
 import { readHead } from "./image.ts";
 import { offeredNames } from "./offered-names.ts";
 import { preludeSource } from "./prelude.ts";
-import { worldFor } from "./world-parts.ts";
 
 export interface QuickJsOptions extends Partial<PoolOptions> {
   readonly clock?: Clock;
@@ -44,7 +44,7 @@ const longestScriptBytes = 1024 * 1024;
 export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmDriver> {
   const wasmPath = await realpath(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
-  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath], [preludeSource])}`;
+  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionPaths(wasmPath).map(([, path]) => path)], [preludeSource])}`;
   const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 500 };
   const pool = new ChildPool(specOf({ wasmPath, engine, program, memoryBytes: options.memoryBytes }), {
     ...usual,
@@ -91,7 +91,6 @@ async function begun(child: SandboxProcess, program: Program, terms: Terms): Pro
   const { source, language, chainId, startedAt = terms.clock.now() } = program;
   const { offer, setting } = settingOf(program, terms.limits);
   const news = told.get(child) === offer ? {} : { setting: setting() };
-  const world = await worldFor(source);
   await answered(child, {
     do: "start",
     source,
@@ -99,7 +98,6 @@ async function begun(child: SandboxProcess, program: Program, terms: Terms): Pro
     seed: seedOf(chainId),
     startedAt,
     offer,
-    world,
     ...news,
     ...boundsOf(terms.limits),
   });

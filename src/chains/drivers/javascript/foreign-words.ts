@@ -22,6 +22,11 @@ const foreign: readonly Foreign[] = [
   },
   { name: "XMLHttpRequest", used: /\bnew[ \t]+XMLHttpRequest\b/, instead: noNetwork },
   { name: "WebSocket", used: /\bnew[ \t]+WebSocket\b/, instead: noNetwork },
+  {
+    name: "Intl",
+    used: /\bIntl[ \t]*\./,
+    instead: "Write numbers and dates with toFixed, padStart and toISOString.",
+  },
   { name: "Worker", used: /\bnew[ \t]+Worker\b/, instead: "A script has one thread; await several calls together." },
 ];
 

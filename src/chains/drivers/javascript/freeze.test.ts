@@ -2,18 +2,22 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { zstdCompressSync } from "node:zlib";
+import type { Snapshot } from "quickjs-wasi";
 import { beforeAll, expect, it } from "vitest";
 import { driveScript, returned, roomyLimits, sketch } from "../../../../test/fakes/scripts.ts";
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 import type { SandboxSession } from "../../sandbox.ts";
+import { extensionPaths } from "./extensions.ts";
 import { packImage, readHead, snapshotOf } from "./image.ts";
-import { baseMemory, blank } from "./template.ts";
+import { baseOf, blank } from "./template.ts";
 
 const scripts = warmScripts();
-let base: Uint8Array;
+let base: Snapshot;
 beforeAll(async () => {
-  const wasm = new WebAssembly.Module(readFileSync(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm"))));
-  base = await baseMemory(await blank(wasm));
+  const path = fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm"));
+  const moduleAt = (file: string) => new WebAssembly.Module(readFileSync(file));
+  const extensions = extensionPaths(path).map(([name, file]) => ({ name, wasm: moduleAt(file) }));
+  base = await baseOf(await blank({ wasm: moduleAt(path), extensions }));
 });
 
 const source = `const rows = new Map([["a", { n: 1 }]]);
@@ -164,7 +168,8 @@ it("refuses an image that is damaged anywhere", async () => {
 it("refuses an image of another engine, and says which", async () => {
   const found = readHead(await frozen());
   if (found === undefined) throw new Error("no head");
-  const foreign = packImage({ ...found.head, engine: "quickjs-wasi/other" }, snapshotOf(found, base).memory, base);
+  const { memory } = snapshotOf(found, base);
+  const foreign = packImage({ ...found.head, engine: "quickjs-wasi/other" }, memory, base.memory);
   await expect(scripts.driver.restore(foreign, roomyLimits)).rejects.toMatchObject({
     code: "image_foreign",
     message: expect.stringContaining("quickjs-wasi/other"),
@@ -183,18 +188,18 @@ it("an image tampered with by somebody who knows the format harms its own proces
       return bytes;
     },
   ]) {
-    const ended = await hardly(packImage(found.head, change(Uint8Array.from(memory)), base));
+    const ended = await hardly(packImage(found.head, change(Uint8Array.from(memory)), base.memory));
     expect(ended).toMatch(/refused|failed|done|calls/);
   }
   const wild = packImage(
     { ...found.head, slots: { settle: 4, drain: 0xffff_fff0, tick: 8, follow: 12, begin: 16, notice: 20 } },
     memory,
-    base,
+    base.memory,
   );
   expect(await hardly(wild)).toMatch(/refused|failed/);
   const bomb = Buffer.concat([zstdCompressSync(Buffer.alloc(1 << 20))]);
   expect(readHead(bomb)).toBeUndefined();
-  expect(await hardly(packImage({ ...found.head, memoryBytes: 1_000 }, memory, base))).toBe("refused");
+  expect(await hardly(packImage({ ...found.head, memoryBytes: 1_000 }, memory, base.memory))).toBe("refused");
 });
 
 async function hardly(image: Uint8Array): Promise<string> {

@@ -64,18 +64,18 @@ export function readHead(image: Uint8Array): { readonly head: ImageHead; readonl
 /** @throws Error when it is not what the head says, or was made from another base */
 export function snapshotOf(
   { head, packed }: { readonly head: ImageHead; readonly packed: Buffer },
-  base: Uint8Array,
+  base: Snapshot,
 ): Snapshot {
-  if (head.base !== digestOfBase(base)) throw new Error("The image was made from another engine's memory.");
+  if (head.base !== digestOfBase(base.memory)) throw new Error("The image was made from another engine's memory.");
   const changed = zstdDecompressSync(packed, { maxOutputLength: head.memoryBytes });
   if (changed.length !== head.memoryBytes) throw new Error("The image holds another amount of memory than it says.");
-  const memory = difference(changed, base);
+  const memory = difference(changed, base.memory);
   return {
     memory,
     stackPointer: head.stackPointer,
     runtimePtr: head.runtimePointer,
     contextPtr: head.contextPointer,
-    extensions: [],
+    extensions: base.extensions,
   };
 }
 

@@ -1,18 +1,21 @@
 /** The child's program: QuickJS, driven by the host's frames. Started by driver.ts, never imported. */
 import { readFileSync } from "node:fs";
+import type { Snapshot } from "quickjs-wasi";
 import type { JsonObject } from "../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost, Written } from "../child/inside.ts";
+import { extensionPaths } from "./extensions.ts";
 import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
 import { Machine } from "./machine.ts";
 import { listIn } from "./mail.ts";
 import { QuickJsScript } from "./quickjs-script.ts";
-import { baseMemory, blank, furnished, type Template } from "./template.ts";
+import { baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
 
 const [wasmPath = "", engine = ""] = process.argv.slice(2);
-const wasm = new WebAssembly.Module(readFileSync(wasmPath));
+const extensions = extensionPaths(wasmPath).map(([name, path]) => ({ name, wasm: moduleAt(path) }));
+const modules: EngineModules = { wasm: moduleAt(wasmPath), extensions };
 becomeNobody();
-const empty = await blank(wasm); // what is compiled lazily is compiled now, too
-let base: Uint8Array | undefined;
+const empty = await blank(modules); // what is compiled lazily is compiled now, too
+let base: Snapshot | undefined;
 
 /** So much memory of scripts that have ended is let lie before it is collected. */
 const mostLitterBytes = 4 * 1024 * 1024;
@@ -36,7 +39,7 @@ class QuickJsEngine implements InsideEngine {
     const outputBytes = Number(order["outputBytes"]);
     this.#script = new QuickJsScript(
       { machine, outputBytes },
-      { text: String(source), typed: language === "typescript", world: listIn(order, "world").map(String) },
+      { text: String(source), typed: language === "typescript" },
     );
     return { started: true };
   }
@@ -46,9 +49,9 @@ class QuickJsEngine implements InsideEngine {
     if (image === undefined) return { foreign: "It is damaged, or no image of this engine." };
     const { slots, lines, printedBytes, engine: maker } = image.head;
     if (maker !== engine) return { foreign: `It was made by \`${maker}\`; this is \`${engine}\`.` };
-    base ??= await baseMemory(empty);
-    this.#litterBytes += 2 * base.length; // what was unpacked, and what was made of it
-    const machine = await Machine.restore(wasm, snapshotOf(image, base), slots);
+    base ??= await baseOf(empty);
+    this.#litterBytes += 2 * base.memory.length; // what was unpacked, and what was made of it
+    const machine = await Machine.restore(modules, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
     machine.limit(Number(order["memoryBytes"]));
     this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines, printedBytes });
@@ -73,9 +76,9 @@ class QuickJsEngine implements InsideEngine {
       microseconds: machine.clock.microseconds,
       printedBytes,
     };
-    base ??= await baseMemory(empty);
+    base ??= await baseOf(empty);
     this.#litterBytes += 2 * memory.length;
-    const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base);
+    const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base.memory);
     return { image: image.toString("base64") };
   }
 
@@ -122,13 +125,17 @@ class QuickJsEngine implements InsideEngine {
   #fresh(): Promise<Machine> {
     if (this.#known === undefined) throw new TypeError("There is no template.");
     const { snapshot, slots } = this.#known.template;
-    return Machine.restore(wasm, snapshot, slots);
+    return Machine.restore(modules, snapshot, slots);
   }
 
   #started(): QuickJsScript {
     if (this.#script === undefined) throw new TypeError("No script was started.");
     return this.#script;
   }
+}
+
+function moduleAt(path: string): WebAssembly.Module {
+  return new WebAssembly.Module(readFileSync(path));
 }
 
 const rehearsalBounds = { cpuMs: 1_000, wallMs: 1_000, memoryBytes: 16 << 20, outputBytes: 1_000 };

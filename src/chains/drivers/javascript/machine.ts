@@ -9,9 +9,8 @@ import type { Json } from "../../../calls/json.ts";
 import { Deadlines, type Overtime } from "./deadlines.ts";
 import type { Slots } from "./image.ts";
 import { MachineText } from "./machine-text.ts";
-import { preludeName } from "./prelude.ts";
 import { ScriptClock } from "./script-clock.ts";
-import { told } from "./template.ts";
+import { type EngineModules, told } from "./template.ts";
 
 interface Mailbox {
   readonly settle: JSValueHandle;
@@ -46,14 +45,14 @@ export class Machine {
   }
 
   /** Thaws one, or makes one of a template's memory, which a script has not touched. */
-  static async restore(wasm: WebAssembly.Module, snapshot: Snapshot, slots: Slots): Promise<Machine> {
+  static async restore(engine: EngineModules, snapshot: Snapshot, slots: Slots): Promise<Machine> {
     const watch = new Deadlines();
     const clock = new ScriptClock();
     let machine: Machine | undefined;
     const onUnhandledRejection = (...said: Rejection): void => {
       if (machine !== undefined) machine.#notice(...said);
     };
-    const vm = await QuickJS.restore(snapshot, { ...optionsOf(wasm, watch, clock), onUnhandledRejection });
+    const vm = await QuickJS.restore(snapshot, { ...optionsOf(engine, watch, clock), onUnhandledRejection });
     machine = new Machine(vm, slots, { watch, clock });
     return machine;
   }
@@ -84,11 +83,6 @@ export class Machine {
 
   get leftMs(): number {
     return this.#watch.leftMs;
-  }
-
-  /** Ours, before the script: it adds to what there is. */
-  furnish(code: string): void {
-    this.#vm.evalCode(code, preludeName, EvalFlags.TYPE_GLOBAL).dispose();
   }
 
   /** Compiles and begins. @throws JSException when it does not parse */
@@ -169,9 +163,10 @@ export class Machine {
   }
 }
 
-function optionsOf(wasm: WebAssembly.Module, watch: Deadlines, clock: ScriptClock) {
+function optionsOf({ wasm, extensions }: EngineModules, watch: Deadlines, clock: ScriptClock) {
   return {
     wasm,
+    extensions,
     maxStackSize: MAX_STACK_SIZE,
     interruptHandler: () => watch.over !== undefined,
     timezoneOffset: 0,

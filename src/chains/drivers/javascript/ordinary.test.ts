@@ -31,15 +31,6 @@ const scripts: Readonly<Record<string, string>> = {
     for (let n = 0; n < 4; n++) { const day = new Date(start); day.setUTCDate(day.getUTCDate() + n); days.push(day.toISOString().slice(0, 10)); }
     const between = Math.round((Date.UTC(2026, 11, 25) - Date.UTC(2026, 10, 21)) / 86_400_000);
     return { days, between, parsed: new Date("2024-02-29").getTime(), weekday: start.getUTCDay() };`,
-  "dates as people read them": `
-    const day = new Date("2026-03-05T14:07:09Z");
-    return [day.toLocaleDateString("en-US"), day.toLocaleDateString("en-US", { weekday: "long", year: "numeric", month: "long", day: "numeric" }), day.toLocaleTimeString("en-US", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" }), day.toLocaleDateString("en-GB"), new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric", timeZone: "UTC" }).format(day), day.toLocaleString("en-US", { timeZone: "UTC" }), day.toLocaleDateString("en-US", { month: "2-digit", day: "2-digit", year: "numeric" })];`,
-  "numbers as people read them": `
-    const money = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
-    return [(1234567.891).toLocaleString(), (1234567.891).toLocaleString("en-US", { maximumFractionDigits: 0 }), money.format(-1234.5), (0.1234).toLocaleString("en-US", { style: "percent", minimumFractionDigits: 1 }), new Intl.NumberFormat("en-US", { notation: "compact" }).format(1_234_567), (1.005).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 }), 12345678901234567890n.toLocaleString("en-US"), (5).toLocaleString("en-US", { minimumIntegerDigits: 2 })];`,
-  "names sorted as an index sorts them": `
-    const names = ["Zoë", "anna", "Ängström", "Bob", "bob", "Émile", "eve", "item 10", "item 9", "_x", "2", "10"];
-    return [names.toSorted((a, b) => a.localeCompare(b)), names.toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true, sensitivity: "base" })), names.toSorted(new Intl.Collator("en").compare)];`,
   "named groups, sticky and Unicode patterns": `
     const log = "2026-03-01 ERROR disk full\\n2026-03-02 WARN slow\\n";
     const found = [...log.matchAll(/^(?<day>\\d{4}-\\d\\d-\\d\\d) (?<level>[A-Z]+) (?<text>.+)$/gm)].map(({ groups }) => ({ ...groups }));
@@ -80,6 +71,12 @@ const scripts: Readonly<Record<string, string>> = {
   "a URL taken apart and put together": `
     const url = new URL("/search?q=caf%C3%A9&page=2#top", "https://example.com:8443/a/b"); url.searchParams.set("page", "3"); url.searchParams.append("tag", "a b"); url.pathname += "/all";
     return [url.href, url.host, url.searchParams.get("q"), [...new URLSearchParams({ a: "1", b: "x y" })], URL.canParse("nope"), new URL("https://münchen.de").hostname, Object.fromEntries(url.searchParams)];`,
+  "a query that follows its URL, and a URL that follows its query": `
+    const url = new URL("https://u:p@a.b:81/c/../d?x=1&x=2#f"); const query = url.searchParams; url.search = "?n=2&m"; query.append("y z", "ä&+"); query.delete("m");
+    const pairs = new URLSearchParams([["k", "v"], ["k", "w"]]); pairs.sort(); const broken: string[] = []; for (const text of ["a=%zz&=&&c=d", "?a=1&b"]) broken.push(new URLSearchParams(text).toString());
+    return [url.href, query === url.searchParams, query.getAll("x"), query.size, pairs.getAll("k"), pairs.has("k"), broken, [...query.keys()], JSON.stringify({ url }), new URLSearchParams(query).toString(), \`\${new URLSearchParams(new Map([["m", "1"]]) as any)}\`];`,
+  "URLs as Node reads them": `
+    return ["HTTP://EXAMPLE.com:80/%7Ea b?q#f", "file:///c:/x/../y", "http://0x7f.1/", "http://[::ffff:1.2.3.4]/", "data:text/plain,a b", "//a", "http://ä.example/é"].map((text) => { try { const { href, origin, host, pathname, search, hash } = new URL(text); return [href, origin, host, pathname, search, hash]; } catch (error) { return error.name; } });`,
   "bytes and text": `
     const bytes = new TextEncoder().encode("héllo ✓"); const back = new TextDecoder().decode(bytes);
     return [bytes.length, back, btoa("hi"), atob("aGk="), Buffer.from("héllo").toString("base64"), Buffer.from("aMOpbGxv", "base64").toString("utf8"), Buffer.from("ff00", "hex").toString("hex"), [...new Uint8Array(new Uint16Array([258]).buffer)]];`,
@@ -159,9 +156,6 @@ const scripts: Readonly<Record<string, string>> = {
   "events and closures": `
     class Emitter<E extends Record<string, unknown[]>> { #handlers = new Map<keyof E, Set<(...given: any[]) => void>>(); on<K extends keyof E>(name: K, run: (...given: E[K]) => void) { (this.#handlers.get(name) ?? this.#handlers.set(name, new Set()).get(name)!).add(run); return () => this.#handlers.get(name)?.delete(run); } emit<K extends keyof E>(name: K, ...given: E[K]) { for (const run of this.#handlers.get(name) ?? []) run(...given); } }
     const heard: number[] = []; const bus = new Emitter<{ tick: [number] }>(); const off = bus.on("tick", (n) => heard.push(n)); bus.emit("tick", 1); off(); bus.emit("tick", 2); const counter = (() => { let n = 0; return () => ++n; })(); counter(); return [heard, counter()];`,
-  "plurals and lists in English": `
-    const rules = new Intl.PluralRules("en-US", { type: "ordinal" }); const suffix: Record<string, string> = { one: "st", two: "nd", few: "rd", other: "th" };
-    return [[1, 2, 3, 4, 11, 22].map((n) => n + suffix[rules.select(n)]), new Intl.ListFormat("en", { style: "long", type: "conjunction" }).format(["a", "b", "c"])];`,
   "a result of a tool, passed on": `
     const first = await tools.echo({ n: 1 }); const second = await tools.echo({ from: first.text, rows: [first.structured] });
     return [first.structured, second.structured, first.status];`,
@@ -182,14 +176,14 @@ it.each(Object.entries(scripts))("%s", async (_name, source) => {
 });
 
 it("what a script found is there still when it was frozen meanwhile", async () => {
-  const source = `const url = new URL("https://a.b/?x=1"); const money = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
-    await tools.echo({}); url.searchParams.set("x", "2"); return [url.href, money.format(1234.5), (5000).toLocaleString()];`;
+  const source = `const url = new URL("https://a.b/?x=1"); const query = url.searchParams; const bytes = new TextEncoder().encode("é");
+    await tools.echo({}); query.set("x", "2"); return [url.href, new TextDecoder().decode(bytes), structuredClone({ n: 1 })];`;
   await using first = await world.begin(source);
   await first.next();
   const image = await first.freeze();
   await using later = await world.driver.restore(image, roomyLimits);
   await later.settle([{ place: 0, status: "ok", value: { text: "x" } }]);
-  expect(returned(await driveScript(later))).toEqual(["https://a.b/?x=2", "$1,234.50", "5,000"]);
+  expect(returned(await driveScript(later))).toEqual(["https://a.b/?x=2", "é", { n: 1 }]);
 });
 
 it("the same script meets the same ids when it is replayed, another one meets others", async () => {

@@ -115,7 +115,7 @@ export const worldSource: string = String.raw`  // ---- printing ----
       return drawn >>> 0;
     };
     return {
-      begin: (seed) => { [a, b, c, n] = parse(seed); for (let i = 0; i < 12; i++) draw(); },
+      begin: (seed) => { performance.timeOrigin = now(); [a, b, c, n] = parse(seed); for (let i = 0; i < 12; i++) draw(); },
       random: () => ((draw() >>> 5) * 67108864 + (draw() >>> 6)) / 9007199254740992,
     };
   })();

@@ -8,6 +8,7 @@
  */
 import { leavingSource } from "./prelude-leaving.ts";
 import { toolsSource } from "./prelude-tools.ts";
+import { webSource } from "./prelude-web.ts";
 import { worldSource } from "./prelude-world.ts";
 
 export const preludeName = "postern:prelude";
@@ -154,7 +155,7 @@ export const preludeSource: string = `(function (setting) {
   }
 
 ${leavingSource}
-${worldSource}${toolsSource}  async function help(tool) {
+${worldSource}${webSource}${toolsSource}  async function help(tool) {
     if (tool === undefined || tool === tools) return ask("help", "help", {});
     const name = typeof tool === "string" ? tool : weakGet(isTool, tool);
     if (name === undefined) throw new Wrong("help takes a tool, as in help(tools.server.tool).");
@@ -224,7 +225,7 @@ ${worldSource}${toolsSource}  async function help(tool) {
     return { message: describe(problem) + told, ...(line === undefined ? {} : { line }) };
   }
 
-  const offer = { tools, artifacts, files, help, progress, console, ToolResult, ToolError, ToolDenied,
+  const offer = { tools, crypto, performance, Buffer, URLSearchParams: Query, artifacts, files, help, progress, console, ToolResult, ToolError, ToolDenied,
     print: out, sleep: (ms) => new Later((resolve) => later(resolve, ms, false, [])),
     setTimeout: (run, ms, ...given) => later(run, ms, false, given), setInterval: (run, ms, ...given) => later(run, ms, true, given),
     clearTimeout: forget, clearInterval: forget };

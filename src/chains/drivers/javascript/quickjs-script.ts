@@ -19,8 +19,6 @@ export interface ScriptTerms {
 interface ScriptText {
   readonly text: string;
   readonly typed: boolean;
-  /** Evaluated before it: what it names and the engine has not. */
-  readonly world: readonly string[];
 }
 
 export class QuickJsScript {
@@ -40,7 +38,7 @@ export class QuickJsScript {
     this.#outputBytes = outputBytes;
     this.#printedBytes = printedBytes;
     this.#lines = lines;
-    if (source !== undefined) this.#begin = () => this.#open(source);
+    if (source !== undefined) this.#begin = () => this.#run(source);
   }
 
   get machine(): Machine {
@@ -209,13 +207,8 @@ export class QuickJsScript {
     return { line: this.#lines?.[line - 1] ?? line };
   }
 
-  #open({ text, typed, world }: ScriptText): void {
-    for (const part of world) this.#machine.furnish(part);
-    this.#run(text, typed);
-  }
-
   /** As a script first; as a function's body when it returns; without types when it has some; as a module when it exports. */
-  #run(source: string, typed: boolean): void {
+  #run({ text: source, typed }: ScriptText): void {
     const module = fromModule(source);
     const attempts: readonly (() => Source)[] = [
       ...(typed ? [] : [() => ({ code: source }), () => ({ code: asFunction(source) })]),

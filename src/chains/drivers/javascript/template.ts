@@ -5,7 +5,7 @@
  * Invariant: the same engine and the same setting give the same bytes wherever they are made. Images are compressed against
  * them, and nothing of a script is ever in them.
  */
-import { EvalFlags, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
+import { EvalFlags, type ExtensionDescriptor, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
 import type { Slots } from "./image.ts";
 import { preludeName, preludeSource } from "./prelude.ts";
 import type { ScriptClock } from "./script-clock.ts";
@@ -15,9 +15,15 @@ export interface Template {
   readonly slots: Slots;
 }
 
+/** The engine, and what it is loaded with: `URL`, `TextEncoder` and `structuredClone` are native code of its package. */
+export interface EngineModules {
+  readonly wasm: WebAssembly.Module;
+  readonly extensions: ExtensionDescriptor[];
+}
+
 /** An engine with the prelude compiled, before it knows of any tool. */
 export interface Blank {
-  readonly wasm: WebAssembly.Module;
+  readonly engine: EngineModules;
   readonly snapshot: Snapshot;
   readonly prelude: number;
 }
@@ -25,15 +31,20 @@ export interface Blank {
 /** For names and their functions; what a script may use is its own limit. */
 const templateBytes = 256 * 1024 * 1024;
 
-export async function blank(wasm: WebAssembly.Module): Promise<Blank> {
-  const vm = await QuickJS.create({ wasm, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
+export async function blank(engine: EngineModules): Promise<Blank> {
+  const vm = await QuickJS.create({ ...engine, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
   const prelude = vm.exportHandle(vm.evalCode(preludeSource, preludeName, EvalFlags.TYPE_GLOBAL));
-  return { wasm, snapshot: vm.snapshot(), prelude };
+  return { engine, snapshot: vm.snapshot(), prelude };
 }
 
 /** @param setting what the prelude is told: names and the length of output, as JSON */
-export async function furnished({ wasm, snapshot, prelude }: Blank, setting: string): Promise<Template> {
-  const vm = await QuickJS.restore(snapshot, { wasm, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
+export async function furnished({ engine, snapshot, prelude }: Blank, setting: string): Promise<Template> {
+  const vm = await QuickJS.restore(snapshot, {
+    ...engine,
+    memoryLimit: templateBytes,
+    timezoneOffset: 0,
+    wasi: noTime,
+  });
   const made = vm.importHandle(prelude).consume((make) => vm.callFunction(make, vm.undefined, vm.newString(setting)));
   const place = (name: string): number => vm.exportHandle(made.getProp(name));
   const ends = { tick: place("tick"), follow: place("follow"), begin: place("begin"), notice: place("notice") };
@@ -43,9 +54,8 @@ export async function furnished({ wasm, snapshot, prelude }: Blank, setting: str
 }
 
 /** What images are compressed against. */
-export async function baseMemory(from: Blank): Promise<Uint8Array> {
-  return (await furnished(from, JSON.stringify({ names: "", aliases: "", outputBytes: 0, argumentBytes: 0 }))).snapshot
-    .memory;
+export async function baseOf(from: Blank): Promise<Snapshot> {
+  return (await furnished(from, JSON.stringify({ names: "", aliases: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
 }
 
 const notSupported = 52;

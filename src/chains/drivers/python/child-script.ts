@@ -16,8 +16,6 @@ export interface PythonEnd {
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
-  /** See `SessionTerms`. */
-  readonly keepsPace?: boolean;
   /** What is around the process and counted with it. */
   readonly placeBytes?: number;
   /** What else the child is told at its start. */
@@ -51,7 +49,6 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
   const overheadBytes = end.overheadBytes + (end.placeBytes ?? 0);
   const session = new ChildSession(child, {
     ...{ limits, overheadBytes, clock: end.clock },
-    ...(end.keepsPace !== undefined && { keepsPace: end.keepsPace }),
   });
   if (started) return reading === undefined ? session : new ReadSession(session, reading);
   await session[Symbol.asyncDispose]();

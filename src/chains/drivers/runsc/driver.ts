@@ -69,7 +69,6 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     const { clock = new SystemClock() } = this.#options;
     return await startScript(program, limits, {
       ...{ pool, clock, overheadBytes, placeBytes: kernelBytes, terms: { fileBytes } },
-      keepsPace: true,
       reading: endOf,
     });
   }

@@ -123,15 +123,6 @@ export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<
   });
 }
 
-/** Of the configuration on the disk; nothing is started for it. */
-export async function exportPolicy(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  const [{ policy }, { cedarFrom }] = await Promise.all([host.inspect(flags), import("../../../policy/cedar.ts")]);
-  const exported = cedarFrom(policy);
-  if (flags.json === true) printJson(host, exported);
-  else host.terminal.out(`${exported.policies.trimEnd()}\n`);
-  return exitCodes.ok;
-}
-
 function whoseOf({ agent, user, run, autonomy }: WhoseFlags): {
   readonly agent: string | undefined;
   readonly user: string | undefined;

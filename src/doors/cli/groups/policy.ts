@@ -10,11 +10,6 @@ export function policyCommands(program: Command, host: Host, act: Act): void {
     .description("what is granted and why; what an edit would change; what nobody meant. Runs nothing");
   grantedCommands(policy, host, act);
   editCommands(policy, host, act);
-  const exported = policy
-    .command("export")
-    .description("the rules in another language")
-    .requiredOption("--cedar", "as Cedar policies");
-  act(exported, async (flags) => (await load()).exportPolicy(host, flags));
 }
 
 /** What the policy in force says to somebody. */

@@ -1,7 +1,7 @@
-import type { Json } from "../calls/json.ts";
-import type { CedarArgument, CedarKind } from "./cedar-facts.ts";
+import type { Json } from "../../src/calls/json.ts";
+import type { CedarArgument, CedarKind } from "../../src/policy/cedar-facts.ts";
+import type { Condition, Conditions, PlainCondition } from "../../src/policy/condition.ts";
 import { all, any, globbed, not, text, Unsupported } from "./cedar-text.ts";
-import type { Condition, Conditions, PlainCondition } from "./condition.ts";
 
 /** When a rule's conditions permit, deny or ask, as Cedar expressions. */
 interface Held {

@@ -1,20 +1,18 @@
 /**
- * Our rules as Cedar policies: for review by other tools, and as the oracle of our own decisions (cedar-differential.test.ts).
+ * Our rules as Cedar policies: the oracle of our own decisions (cedar-differential.test.ts).
  *
  * What it says is what rules, default, safe defaults and scopes say: permitted, permitted after a question, denied. Matrix,
  * threshold, secrets and skills stay ours. A rule that Cedar cannot say exactly is named and refused, never approximated.
  */
-import { RuntimeFault } from "../calls/fault.ts";
-import { parseRisk, rankOf } from "../calls/risk.ts";
+import { parseRisk, rankOf } from "../../src/calls/risk.ts";
+import { type CedarArguments, cedarSchema } from "../../src/policy/cedar-facts.ts";
+import type { PolicyOptions } from "../../src/policy/decide.ts";
+import { isGlob } from "../../src/policy/glob.ts";
+import { readOptions } from "../../src/policy/policy-options.ts";
+import type { Rule } from "../../src/policy/rules.ts";
 import { CedarConditions } from "./cedar-conditions.ts";
-import { type CedarArguments, cedarSchema } from "./cedar-facts.ts";
 import { all, any, globbed, text, Unsupported } from "./cedar-text.ts";
-import type { PolicyOptions } from "./decide.ts";
-import { isGlob } from "./glob.ts";
-import { readOptions } from "./policy-options.ts";
-import type { Rule } from "./rules.ts";
 
-/** @public */
 export interface CedarExport {
   readonly policies: string;
   readonly schema: string;
@@ -25,8 +23,7 @@ export interface CedarExport {
 /**
  * Writes a policy's rules as Cedar.
  *
- * @throws RuntimeFault `cedar_unsupported`, naming every rule that Cedar cannot say, and why
- * @public
+ * @throws Unsupported, naming every rule that Cedar cannot say, and why
  */
 export function cedarFrom(options: PolicyOptions): CedarExport {
   readOptions(options);
@@ -48,8 +45,7 @@ export function cedarFrom(options: PolicyOptions): CedarExport {
     });
   const runtime = written(options.runtime, "runtime ");
   const rules = written(options.rules, "rule ");
-  if (problems.length > 0)
-    throw new RuntimeFault("cedar_unsupported", `Cedar cannot say this policy exactly: ${problems.join("; ")}.`);
+  if (problems.length > 0) throw new Unsupported(`Cedar cannot say this policy exactly: ${problems.join("; ")}.`);
   const permits = rules.filter(({ rule }) => rule.effect !== "deny");
   const policies = [
     policy("base", "permit", {}),
