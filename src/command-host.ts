@@ -1,5 +1,6 @@
 /** What commands need of this process: its configuration, its folder, and a Postern for the length of one command. */
 import { readFileSync } from "node:fs";
+import type { AgentScript } from "./agents/script.ts";
 import { SystemClock } from "./calls/clock.ts";
 import { messageOf, RuntimeFault } from "./calls/fault.ts";
 import { ConfigProblems } from "./config/problem.ts";
@@ -22,7 +23,7 @@ export const version: string = versionOf(JSON.parse(readFileSync(new URL("../pac
 export function createHost(terminal: Terminal, start: Host["start"]): Host {
   const clock = new SystemClock();
   const startInside = insideFor(terminal);
-  return { terminal, clock, dataFolder, wantedPort, startInside, start, inspect, configurationText };
+  return { terminal, clock, dataFolder, wantedPort, startInside, start, inspect, agentScript, configurationText };
 }
 
 /** One command to its end. What goes wrong is told in a sentence, and in the exit code. */
@@ -72,6 +73,10 @@ async function inspect(flags: GlobalFlags): Promise<Inspected> {
     mistyped: mistypedVariables(process.env),
     codeNearby: settings.file === undefined ? codeNearby(process.cwd()) : undefined,
   };
+}
+
+async function agentScript(named: NamedText): Promise<AgentScript> {
+  return (await import("./config/agent-script.ts")).readAgentScript(named);
 }
 
 async function configurationText(flags: GlobalFlags, named?: string): Promise<NamedText> {

@@ -6,21 +6,25 @@
  * Next: names.ts (names that providers take), wrap.ts (tools that a library user already has), results/render.ts (what a
  * model reads of an outcome).
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { RuntimeFault } from "../calls/fault.ts";
-import { isJsonObject, type JsonObject } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { lowerAutonomy, rankOf } from "../calls/risk.ts";
 import type { Limits } from "../calls/session.ts";
-import { parseStrict } from "../calls/strict-json.ts";
-import type { CallContext, Runtime, RuntimeSession, SessionCall } from "../face.ts";
-import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
-import { runBatch } from "../tools/batch.ts";
-import { readArtifactName } from "../tools/builtin/read-artifact.ts";
+import type { CallContext, Runtime, RuntimeSession } from "../face.ts";
 import type { Offer } from "../tools/tool.ts";
-import { commonNames, type NameRule, providerName } from "./names.ts";
-import { activeTraceId, inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
+import { commonNames, type NameRule } from "./names.ts";
+import {
+  callingTools,
+  type RunTool,
+  RunTools,
+  type ToolAnswer,
+  type ToolUse,
+  type ToolUseContext,
+} from "./run-tools.ts";
+import { activeTraceId } from "./traces.ts";
+
+export type { ToolAnswer, ToolUse, ToolUseContext } from "./run-tools.ts";
 
 /** Who the agent is and what it may do. Everything here can only narrow what the runtime grants. */
 export interface AgentContext
@@ -36,7 +40,7 @@ export interface AgentContext
 }
 
 /** One action of a tool as a model is shown it. */
-export interface AgentTool {
+export interface AgentTool extends RunTool<Offer> {
   /** The name the model calls it by: in the alphabet and length that providers take. */
   readonly name: string;
   readonly description: string;
@@ -45,25 +49,6 @@ export interface AgentTool {
   /** What the runtime offers under this name. */
   readonly offer: Offer;
 }
-
-/** A model's wish to use a tool. */
-export interface ToolUse {
-  /** The provider's id of the call: the same id in the same run is the same call. */
-  readonly id?: string;
-  readonly name: string;
-  /** An object, or its JSON text. */
-  readonly arguments?: unknown;
-  /** The provider's own item, which its answer is made for. */
-  readonly item?: JsonObject;
-}
-
-/** How a tool use ended: what the model reads, and the outcome it was made of. */
-export interface ToolAnswer extends RenderedOutcome {
-  readonly outcome: ToolOutcome;
-}
-
-/** What may differ from call to call. */
-export type ToolUseContext = Pick<SessionCall, "signal" | "onProgress" | "stepId" | "patience" | "traceId">;
 
 /** The tools of one agent in one run. */
 export interface AgentTools extends AsyncDisposable {
@@ -86,9 +71,6 @@ export interface AgentTools extends AsyncDisposable {
   child(claims: ChildClaims): AgentTools;
 }
 
-/** The tools of the agent whose call is being carried out, for the agents that its tools start. */
-const calling = new AsyncLocalStorage<SessionTools>();
-
 /**
  * Opens a session for an agent. Inside a tool that another agent has called, it is that agent's session: a sub-agent
  * inherits identity, run, budget and policy, and its scopes and autonomy can only narrow them.
@@ -106,8 +88,8 @@ export function openAgentTools(
   context: AgentContext = {},
   names: NameRule = commonNames,
 ): AgentTools {
-  const parent = calling.getStore();
-  if (parent?.isOf(runtime) === true) return parent.child(context);
+  const parent = callingTools();
+  if (parent instanceof SessionTools && parent.isOf(runtime)) return parent.child(context);
   const { limits, approvalRequiredRisk, traceContent = false, ...given } = context;
   const traceId = given.traceId ?? activeTraceId();
   const claims = { ...given, ...(traceId !== undefined && { traceId }) };
@@ -142,52 +124,23 @@ interface SessionToolsOptions {
   readonly isChild?: true;
 }
 
-class SessionTools implements AgentTools {
-  readonly session: RuntimeSession;
+class SessionTools extends RunTools<Offer> implements AgentTools {
+  override readonly session: RuntimeSession;
   readonly #options: SessionToolsOptions;
-  #byName: ReadonlyMap<string, AgentTool> = new Map();
 
   constructor(options: SessionToolsOptions) {
-    this.#options = options;
+    const { runtime, context } = options;
+    super({ ...options, offered: () => runtime.offered(context.principal, context.runId) });
     this.session = options.session;
-  }
-
-  list(): readonly AgentTool[] {
-    const { runtime, context, names } = this.#options;
-    const tools = runtime.offered(context.principal, context.runId).map((offer) => agentTool(offer, names));
-    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
-    return tools;
-  }
-
-  find(name: string): AgentTool | undefined {
-    if (!this.#byName.has(name)) this.list();
-    return this.#byName.get(name);
+    this.#options = options;
   }
 
   isOf(runtime: Runtime): boolean {
     return this.#options.runtime === runtime;
   }
 
-  call(use: ToolUse, context: ToolUseContext = {}): Promise<ToolAnswer> {
-    return inSpan(this.#span(use), async (span) => {
-      const outcome = await calling.run(this, () =>
-        this.session.invoke(this.#request(use), this.#context(use, context)),
-      );
-      recordOutcome(span, outcome);
-      const answer = this.#answer(use, outcome);
-      if (this.#options.traceContent) span.setAttribute("gen_ai.tool.call.result", answer.text);
-      return answer;
-    });
-  }
-
-  callAll(uses: readonly ToolUse[], context: ToolUseContext = {}): Promise<readonly ToolAnswer[]> {
-    const isSafe = ({ use }: { readonly use: ToolUse }): boolean => this.find(use.name)?.offer.concurrencySafe === true;
-    const calls = uses.map((use) => ({ tool: use.name, use }));
-    return runBatch(calls, isSafe, ({ use }) => this.call(use, context));
-  }
-
   async needsApproval(use: ToolUse): Promise<boolean> {
-    const explanation = await this.session.explain(this.#request(use), this.#options.claims);
+    const explanation = await this.session.explain(this.requestOf(use), this.#options.claims);
     return explanation.reached === "verdict" && explanation.decision.verdict === "CONFIRM";
   }
 
@@ -207,43 +160,8 @@ class SessionTools implements AgentTools {
   }
 
   /** The session ends with the agent that opened it, not with its sub-agents. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#options.isChild !== true) await this.session.close();
-  }
-
-  #request({ name, arguments: given }: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
-    const offer = this.find(name)?.offer;
-    const named = offer === undefined ? { tool: name } : { tool: offer.tool, action: offer.name };
-    return { ...named, arguments: argumentsOf(given) };
-  }
-
-  #answer({ name }: ToolUse, outcome: ToolOutcome): ToolAnswer {
-    if (outcome.cut === undefined || this.find(readArtifactName) === undefined)
-      return { ...renderOutcome(outcome, { tool: name }), outcome };
-    const readOn = (digest: string, offset: number): string =>
-      `call \`${readArtifactName}\` with ${JSON.stringify({ artifact: digest, offset })}`;
-    return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
-  }
-
-  #span({ name, id, arguments: given }: ToolUse): SpanSettings {
-    const offer = this.find(name)?.offer;
-    const attributes = {
-      "gen_ai.operation.name": "execute_tool",
-      "gen_ai.tool.name": name,
-      "gen_ai.tool.type": offer?.kind === "provider_defined" ? "extension" : "function",
-      "gen_ai.conversation.id": this.session.runId,
-      ...(id !== undefined && { "gen_ai.tool.call.id": id }),
-      ...(offer?.facts.server !== undefined && {
-        "mcp.method.name": "tools/call",
-        "postern.server": offer.facts.server,
-      }),
-      ...(this.#options.traceContent && { "gen_ai.tool.call.arguments": JSON.stringify(given ?? {}) }),
-    };
-    return { name: `execute_tool ${name}`, kind: "internal", attributes };
-  }
-
-  #context(use: ToolUse, context: ToolUseContext): SessionCall {
-    return { ...this.#options.claims, ...context, ...toolCallId(use) };
+  override async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#options.isChild !== true) await super[Symbol.asyncDispose]();
   }
 }
 
@@ -262,22 +180,4 @@ function narrowed(parent: ChildClaims, child: ChildClaims): ChildClaims {
 
 function isIn(scopes: readonly string[]): (scope: string) => boolean {
   return (scope) => scopes.includes(scope);
-}
-
-function toolCallId({ id }: ToolUse): { readonly toolCallId?: string } {
-  return id === undefined || id === "" ? {} : { toolCallId: id };
-}
-
-function agentTool(offer: Offer, names: NameRule): AgentTool {
-  const { tool, name, description, inputSchema } = offer;
-  const full = name === "default" ? tool : `${tool}__${name}`;
-  return { name: providerName(full, names), description, parameters: inputSchema, offer };
-}
-
-/** Text that is no JSON object goes to the arguments gate as it is, which refuses it with the reason. */
-function argumentsOf(given: unknown): JsonObject {
-  if (given === undefined || given === null || given === "") return {};
-  if (typeof given !== "string") return given as JsonObject; // the gate refuses what is no object
-  const parsed = parseStrict(given);
-  return "value" in parsed && isJsonObject(parsed.value) ? parsed.value : (given as unknown as JsonObject);
 }

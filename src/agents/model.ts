@@ -1,7 +1,7 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
-import type { ToolUse } from "./agent-tools.ts";
+import type { ToolUse } from "./run-tools.ts";
 
 /** What an agent and a model have said. Plain JSON: it is stored while a run waits. */
 export type AgentMessage =
@@ -57,10 +57,17 @@ export interface AgentModel {
   generate(request: ModelRequest): Promise<ModelTurn>;
 }
 
+export interface ScriptedUse {
+  readonly id?: string | undefined;
+  readonly name: string;
+  /** An object, or its JSON text. */
+  readonly arguments?: unknown;
+}
+
 /** One turn of a script: text, tool uses, or both. */
 export interface ScriptedTurn {
-  readonly text?: string;
-  readonly uses?: readonly { readonly id?: string; readonly name: string; readonly arguments?: unknown }[];
+  readonly text?: string | undefined;
+  readonly uses?: readonly ScriptedUse[] | undefined;
 }
 
 /**
@@ -79,7 +86,7 @@ export function scriptedModel(turns: readonly ScriptedTurn[]): AgentModel {
   return {
     provider: "postern",
     modelId: "script",
-    generate: async ({ messages }) => {
+    generate: async ({ messages, onText }) => {
       const turn = messages.filter(({ role }) => role === "assistant").length;
       const next = turns[turn];
       if (next === undefined)
@@ -88,7 +95,11 @@ export function scriptedModel(turns: readonly ScriptedTurn[]): AgentModel {
           `The script has ${turns.length} turns; the agent asked for turn ${turn + 1}.`,
         );
       const { text = "", uses = [] } = next;
-      return { text, uses: uses.map((use, i) => ({ id: `turn${turn + 1}_${i + 1}`, ...use })) };
+      if (text !== "") onText?.(text);
+      return {
+        text,
+        uses: uses.map(({ id, ...use }, i) => ({ ...use, id: id ?? `turn${turn + 1}_${i + 1}` })),
+      };
     },
   };
 }

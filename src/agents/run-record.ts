@@ -4,12 +4,14 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import type { Json } from "../calls/json.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { ToolUse } from "./agent-tools.ts";
 import type { AgentMessage } from "./model.ts";
+import type { ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";
 
 /** The form of what is stored; a state of another form is refused. */
 const form = 1;
+
+type RunStates = Pick<AgentRuns, "load" | "save">;
 
 interface Recorded {
   readonly version: number;
@@ -19,28 +21,33 @@ interface Recorded {
 
 /** One run's conversation, in memory as it is in the store. One process writes it; a second writer is told. */
 export class RunRecord {
-  readonly tenant: string;
-  readonly runId: string;
+  readonly run: AgentRunId;
   /** The span of the run's first process: the run is one trace, however often it goes on. */
   trace: SpanContext | undefined;
-  readonly #runs: AgentRuns;
+  readonly #runs: RunStates;
   #version: number;
   #messages: readonly AgentMessage[];
 
-  constructor(runs: AgentRuns, { tenant, runId }: AgentRunId, { version, messages, trace }: Recorded) {
+  constructor(runs: RunStates, run: AgentRunId, { version, messages, trace }: Recorded) {
     this.#runs = runs;
-    this.tenant = tenant;
-    this.runId = runId;
+    this.run = run;
     this.trace = trace;
     this.#version = version;
     this.#messages = messages;
   }
 
   /** @throws RuntimeFault `run_unreadable` for a state of another version of Postern */
-  static async load(runs: AgentRuns, run: AgentRunId): Promise<RunRecord | undefined> {
+  static async load(runs: RunStates, run: AgentRunId): Promise<RunRecord | undefined> {
     const found = await runs.load(run);
-    if (found === undefined) return undefined;
-    const { state, version } = found;
+    return found && RunRecord.from(runs, run, found);
+  }
+
+  /** @throws RuntimeFault `run_unreadable`, as `load` does */
+  static from(
+    runs: RunStates,
+    run: AgentRunId,
+    { state, version }: { readonly state: Json; readonly version: number },
+  ): RunRecord {
     if (!isRecord(state) || state["form"] !== form || !Array.isArray(state["messages"]))
       throw new RuntimeFault(
         "run_unreadable",
@@ -48,6 +55,10 @@ export class RunRecord {
       );
     const { messages, trace } = state as unknown as Omit<Recorded, "version">; // of this form
     return new RunRecord(runs, run, { version, messages, trace });
+  }
+
+  get runId(): string {
+    return this.run.runId;
   }
 
   get messages(): readonly AgentMessage[] {
@@ -86,7 +97,7 @@ export class RunRecord {
   async append(message: AgentMessage): Promise<void> {
     const messages = [...this.#messages, message];
     const state = { form, messages, ...(this.trace && { trace: this.trace }) } as unknown as Json; // all of it is plain JSON
-    if (!(await this.#runs.save({ tenant: this.tenant, runId: this.runId }, state, this.#version)))
+    if (!(await this.#runs.save(this.run, state, this.#version)))
       throw new RuntimeFault("run_contended", `Another process goes on with the run \`${this.runId}\`.`);
     this.#version += 1;
     this.#messages = messages;
@@ -95,14 +106,14 @@ export class RunRecord {
 
 /** A new run, or the next prompt of one that is done. @throws RuntimeFault `run_taken` when the run is not done */
 export async function promptedRecord(
-  runs: AgentRuns,
-  { tenant, runId = newId("run") }: { readonly tenant: string; readonly runId?: string | undefined },
+  runs: RunStates,
+  { principal, runId = newId("run") }: Pick<AgentRunId, "principal"> & { readonly runId?: string | undefined },
   prompt: string,
 ): Promise<RunRecord> {
-  const earlier = await RunRecord.load(runs, { tenant, runId });
+  const earlier = await RunRecord.load(runs, { principal, runId });
   if (earlier?.isDone === false)
     throw new RuntimeFault("run_taken", `The run \`${runId}\` is not done; resume it, or take another id.`);
-  const record = earlier ?? new RunRecord(runs, { tenant, runId }, { version: 0, messages: [] });
+  const record = earlier ?? new RunRecord(runs, { principal, runId }, { version: 0, messages: [] });
   await record.append({ role: "user", text: prompt });
   return record;
 }

@@ -1,8 +1,9 @@
+import type { Principal } from "./call.ts";
 import type { Json } from "./json.ts";
 
-/** Which agent run: an id is unique within its tenant. */
+/** Which agent run: an id is unique among the runs of one agent (and user) of a tenant. */
 export interface AgentRunId {
-  readonly tenant: string;
+  readonly principal: Pick<Principal, "tenant" | "agent" | "user">;
   readonly runId: string;
 }
 
@@ -19,4 +20,6 @@ export interface AgentRuns {
    * written. False when another process has written since.
    */
   save(run: AgentRunId, state: Json, expected: number): Promise<boolean>;
+  /** Ids of the principal's runs, in the order of their characters. */
+  list(principal: AgentRunId["principal"]): Promise<readonly string[]>;
 }

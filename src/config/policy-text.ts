@@ -51,7 +51,7 @@ const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.stric
  */
 export async function readPolicyText(named: NamedText, base: string): Promise<PolicyText> {
   try {
-    const { data, locate } = parsed(named, sections, configShape());
+    const { data, locate } = parsedText(named, sections, configShape());
     const { policy: section = {}, autonomy = "A2" } = data;
     for (const file of [section.cedar?.policies, section.cedar?.schema]) await checkCedarFile(file, base);
     const policy = await policyOf({ policy: section }, locate, base);
@@ -68,7 +68,7 @@ export async function readPolicyText(named: NamedText, base: string): Promise<Po
  */
 export function readTestsText(named: NamedText): readonly Expectation[] {
   try {
-    const { data, locate } = parsed(named, table, z.toJSONSchema(table, { io: "input" }) as Shape); // as in config-schema.ts
+    const { data, locate } = parsedText(named, table, z.toJSONSchema(table, { io: "input" }) as Shape); // as in config-schema.ts
     return expectationsFrom(data.tests, ["tests"], locate);
   } catch (error) {
     throw asFault(error);
@@ -94,7 +94,8 @@ export async function configurationText(file: string, folder: string): Promise<N
   }
 }
 
-function parsed<T>(
+/** @throws ConfigProblems with every mistake */
+export function parsedText<T>(
   { name, text }: NamedText,
   schema: z.ZodType<T>,
   shape: Shape,

@@ -50,6 +50,8 @@ export interface ToolWire {
   readonly previews: boolean;
   readonly suspends: boolean;
   readonly detached: boolean;
+  /** It may run beside other calls of the same turn. */
+  readonly concurrency_safe: boolean;
   readonly timeout_ms?: number | undefined;
   readonly approval_ttl_ms?: number | undefined;
   readonly definition: string;
@@ -95,6 +97,7 @@ export function toolToWire(
     previews: action.previews,
     suspends: action.suspends,
     detached: action.detached,
+    concurrency_safe: action.concurrencySafe,
     timeout_ms: action.timeoutMs,
     approval_ttl_ms: action.approvalTtlMs,
     definition: action.definition,

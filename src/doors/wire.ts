@@ -77,11 +77,13 @@ function blockToWire(block: ContentBlock): BlockWire {
   return Object.fromEntries(members) as BlockWire; // the same members, which are JSON
 }
 
+/** Members of content blocks that are spelled differently outside. */
 const snakeNames: ReadonlyMap<string, string> = new Map([
   ["mediaType", "media_type"],
   ["fileId", "file_id"],
   ["resourceMeta", "resource_meta"],
 ]);
+export const innerNames: ReadonlyMap<string, string> = new Map([...snakeNames].map(([inner, outer]) => [outer, inner]));
 
 /** `kind`: what to draw first; the summary is always there. */
 export type PreviewWire = Preview & { readonly kind: "text" | "diff" | "table" | "message" };
@@ -174,6 +176,8 @@ export interface ContextWire {
   readonly scopes?: readonly string[] | undefined;
   readonly autonomy?: Autonomy | undefined;
   readonly idempotency_key?: string | undefined;
+  /** The id that a model's provider gave the call: the same id in the same run is the same call. */
+  readonly tool_call_id?: string | undefined;
   readonly patience?: Patience | undefined;
   readonly approval_wait_ms?: number | undefined;
   /** The agent's own word on why it calls, for whoever is asked. */
@@ -189,6 +193,7 @@ export function contextFromWire(wire: ContextWire): CallContext {
     ...(wire.scopes !== undefined && { scopes: wire.scopes }),
     ...(wire.autonomy !== undefined && { autonomy: wire.autonomy }),
     ...(wire.idempotency_key !== undefined && { idempotencyKey: wire.idempotency_key }),
+    ...(wire.tool_call_id !== undefined && { toolCallId: wire.tool_call_id }),
     ...(wire.patience !== undefined && { patience: wire.patience }),
     ...(wire.approval_wait_ms !== undefined && { approvalWaitMs: wire.approval_wait_ms }),
     ...(wire.reason !== undefined && { reason: wire.reason }),

@@ -18,9 +18,19 @@ export function storedAgentRuns(store: Pick<Store, "commit" | "documents">, reda
       const write = { write: "document", kind, id: idOf(run), body, expectedVersion } as const;
       return (await store.commit(write, "synced")).won;
     },
+    async list(principal) {
+      const start = startOf(principal);
+      const ids = await store.documents.list(kind, start);
+      return ids.map((id) => JSON.parse(id.slice(start.length)) as string); // as idOf writes it
+    },
   };
 }
 
-function idOf({ tenant, runId }: AgentRunId): string {
-  return `${tenant}\0${runId}`;
+/** JSON, so that no name can be taken for two. */
+function idOf({ principal, runId }: AgentRunId): string {
+  return `${startOf(principal)}${JSON.stringify(runId)}`;
+}
+
+function startOf({ tenant, agent, user }: AgentRunId["principal"]): string {
+  return `${JSON.stringify([tenant, agent, user ?? null])} `;
 }

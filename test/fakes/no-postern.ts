@@ -25,6 +25,7 @@ export function noPostern(columns = 80): NoPostern {
     startInside: unreachable,
     start: unreachable,
     inspect: unreachable,
+    agentScript: unreachable,
     configurationText: unreachable,
   };
   return { program: createProgram(host, "1.2.3"), out, err };

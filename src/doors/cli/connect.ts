@@ -12,6 +12,8 @@ export interface Connection {
   readonly operator: PosternClient;
   /** Whether it is a Postern that goes on after this command. */
   readonly running: boolean;
+  /** Where its console is, while it runs. */
+  readonly url: string;
   close(): Promise<void>;
 }
 
@@ -55,6 +57,7 @@ async function clients(url: string, dataFolder: string, send?: Send): Promise<Co
     agent: await client("agent"),
     operator: await client("operator"),
     running: true,
+    url,
     close: async () => {},
   };
 }

@@ -5,6 +5,7 @@
  * Invariant: a command works the same on a running Postern and on one started inside for it; it sees only the API.
  * Next: program.ts (commands and their flags), connect.ts (which Postern), commands/ (one file each).
  */
+import type { AgentScript } from "../../agents/script.ts";
 import type { ApprovalSettings } from "../../approvals/approvals-config.ts";
 import type { Approver } from "../../approvals/approver.ts";
 import type { Clock } from "../../calls/clock.ts";
@@ -100,6 +101,8 @@ export interface Host {
   start(flags: StartFlags): Promise<ExitCode>;
   /** For `doctor`. Throws with every mistake of the configuration, a line each. */
   inspect(flags: GlobalFlags): Promise<Inspected>;
+  /** The turns in a script of `agent run`. Throws with every mistake, a line each. */
+  agentScript(named: NamedText): Promise<AgentScript>;
   /** The configuration as it lies on the disk now: the one that is used here, or another file. */
   configurationText(flags: GlobalFlags, file?: string): Promise<NamedText>;
 }

@@ -1,10 +1,14 @@
+import { RunRecord } from "../../agents/run-record.ts";
 import type { AuditEvent } from "../../audit/log.ts";
+import type { AgentRunId } from "../../calls/agent-runs.ts";
 import type { Clock } from "../../calls/clock.ts";
 import { canonical, type JsonObject } from "../../calls/json.ts";
 import { ClientProblem } from "../http/client.ts";
 import type { CallWire } from "../wire.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { remoteRuns } from "./remote-place.ts";
 import { printJson, type Work } from "./session.ts";
+import { visible } from "./text.ts";
 
 /** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
 const settlesWithinMs = 3_000;
@@ -44,6 +48,43 @@ export async function tellInterrupted(work: Work, sent: Sent, clock: Clock): Pro
     if (work.json) printJson(work, { interrupted: true, call_id: id, state, approval_id: approvalId });
     else work.terminal.aside(`Interrupted. ${sentence(work.command, { id, state, approvalId })}\n`);
     return approvalId === undefined ? exitCodes.failed : exitCodes.waiting;
+  }
+}
+
+/** Says what became of an agent's run whose command was ended, and of the calls it had made since it began. */
+export async function tellRunInterrupted(
+  work: Work,
+  { run, traceId }: { readonly run: AgentRunId; readonly traceId: string },
+  clock: Clock,
+): Promise<ExitCode> {
+  const { command, terminal, operator } = work;
+  const until = clock.monotonic() + settlesWithinMs;
+  for (;;) {
+    const { calls } = await operator.calls({ run_id: run.runId, limit: 100 });
+    const own = calls.filter(({ trace_id }) => trace_id === traceId);
+    if (own.some(({ state }) => state === "attempted") && clock.monotonic() < until) {
+      await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+      continue;
+    }
+    const record = await RunRecord.load(remoteRuns(work), run);
+    const unsettled = own.filter(({ state }) => state !== "ok" && state !== "failed" && state !== "denied");
+    if (work.json)
+      printJson(work, {
+        ...{ interrupted: true, run_id: run.runId, steps: record?.steps ?? 0 },
+        calls: unsettled.map(({ call_id, tool, state }) => ({ call_id, tool, state })),
+      });
+    else if (record === undefined) terminal.aside("Interrupted before the run began.\n");
+    else {
+      const said = unsettled.map(({ tool, call_id: id, state, approval_id: approvalId }) =>
+        state === "held"
+          ? `${visible(tool)} was not run: its request ${approvalId} is still open.`
+          : `${visible(tool)}: ${sentence(command, { id, state, approvalId })}`,
+      );
+      const lines = [`Interrupted after ${record.steps} turns of the model.`, ...said];
+      const again = `The run is kept: \`${command} agent resume ${run.runId}\` goes on, and runs nothing again that has run.`;
+      terminal.aside(`${[...lines, again].join("\n")}\n`);
+    }
+    return unsettled.some(({ state }) => state === "held") ? exitCodes.waiting : exitCodes.failed;
   }
 }
 

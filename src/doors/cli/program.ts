@@ -4,6 +4,7 @@ import type { Act } from "./act.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { accountCommands } from "./groups/accounts.ts";
+import { agentCommands } from "./groups/agent.ts";
 import { alarmCommands } from "./groups/alarms.ts";
 import { approvalCommands } from "./groups/approvals.ts";
 import { artifactCommands } from "./groups/artifacts.ts";
@@ -82,6 +83,7 @@ const groups: readonly ((program: Command, host: Host, act: Act) => void)[] = [
     callCommands,
     artifactCommands,
     chainCommands,
+    agentCommands,
     toolCommands,
     approvalCommands,
     auditCommands,

@@ -129,6 +129,7 @@ const tool = z
     previews: z.boolean(),
     suspends: z.boolean(),
     detached: z.boolean(),
+    concurrency_safe: z.boolean(),
     timeout_ms: z.number().optional(),
     approval_ttl_ms: z.number().optional(),
     definition: text,

@@ -1,5 +1,6 @@
 import type { AuditEvent, Verdict } from "../../audit/log.ts";
 import type { Autonomy } from "../../calls/call.ts";
+import type { Json } from "../../calls/json.ts";
 import type { CallState } from "../../calls/records.ts";
 import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
@@ -13,6 +14,7 @@ import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, Tool
 import { AccountsClient } from "./accounts-client.ts";
 import { ApprovalClient } from "./approval-client.ts";
 import { ChainClient } from "./chain-client.ts";
+import type { AgentRunWire } from "./agent-run-routes.ts";
 import type { ChannelWire } from "./channel-routes.ts";
 import { Line } from "./client-line.ts";
 import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
@@ -95,8 +97,9 @@ export class PosternClient {
     return this.#line.bytes(`/v1/artifacts/${encodeURIComponent(digest)}${search.size === 0 ? "" : `?${search}`}`);
   }
 
-  async tools(): Promise<readonly ToolWire[]> {
-    const { tools } = await this.#line.get<{ readonly tools: readonly ToolWire[] }>("/v1/tools");
+  /** @param runId of an agent: as the skills of this run let it see them */
+  async tools(runId?: string): Promise<readonly ToolWire[]> {
+    const { tools } = await this.#line.get<{ readonly tools: readonly ToolWire[] }>("/v1/tools", { run_id: runId });
     return tools;
   }
   showTool(name: string): Promise<{ tool: string; actions: readonly ToolWire[] }> {
@@ -154,6 +157,17 @@ export class PosternClient {
   }
   exportRun(id: string): AsyncIterable<Uint8Array> {
     return this.#line.bytes(`/v1/runs/${encodeURIComponent(id)}/export`);
+  }
+
+  async agentRuns(limit: number): Promise<readonly string[]> {
+    const { run_ids } = await this.#line.get<{ readonly run_ids: readonly string[] }>("/v1/agent-runs", { limit });
+    return run_ids;
+  }
+  agentRun(id: string): Promise<AgentRunWire> {
+    return this.#line.get(`/v1/agent-runs/${encodeURIComponent(id)}`);
+  }
+  saveAgentRun(id: string, state: Json, expectedVersion: number): Promise<{ version: number }> {
+    return this.#line.put(`/v1/agent-runs/${encodeURIComponent(id)}`, { state, expected_version: expectedVersion });
   }
 
   controls(): Promise<ControlsWire> {

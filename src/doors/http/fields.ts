@@ -51,6 +51,7 @@ export const callFields: ZodType<CallFields> = z.strictObject({
   scopes: z.array(name).max(256).optional(),
   autonomy: autonomy.optional(),
   idempotency_key: name.optional(),
+  tool_call_id: name.optional(),
   patience: z.enum(["deny", "wait", "suspend"]).optional(),
   approval_wait_ms: z.number().int().min(0).max(86_400_000).optional(),
   reason: reason.optional(),

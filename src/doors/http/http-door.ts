@@ -18,6 +18,7 @@ import { identify } from "../identify.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { Windows } from "../windows.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { agentRunRoutes } from "./agent-run-routes.ts";
 import { alarmRoutes } from "./alarm-routes.ts";
 import { answer, problem } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
@@ -100,6 +101,7 @@ export const routes: readonly Route[] = [
   ...controlRoutes,
   ...runRoutes,
   ...runChangeRoutes,
+  ...agentRunRoutes,
   ...timelineRoutes,
   ...skillRoutes,
   ...policyRoutes,

@@ -77,7 +77,7 @@ export async function call(
 }
 
 /** Started inside, this terminal is the only one who can be asked: nobody else could decide while the store is ours. */
-async function askingHere(host: Host): Promise<InsideNeeds> {
+export async function askingHere(host: Host): Promise<InsideNeeds> {
   if (!host.terminal.interactive) return { tools: true };
   const { createTerminalApprover } = await import("../terminal-approver.ts");
   return {
@@ -144,9 +144,15 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   }
   const label = isOpen(outcome) ? "waits for a person" : refusal === undefined ? status : `${status}: ${refusal.code}`;
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
-  if (isOpen(outcome) && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, tool);
+  if (isOpen(outcome) && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, againText(work.command, tool));
   else terminal.aside(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
   if (refusal?.code === "tool_unavailable") await showBlocked(work, tool);
+}
+
+function againText(command: string, tool: string): string {
+  return tool === chainToolName
+    ? `Then run the same script again, or \`${command} chain resume CALL\` (\`${command} chain list\`): it goes on where it waits.`
+    : `Then send the same \`${command} call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
 }
 
 /** What is kept instead of shown, and how a person prints it. */
@@ -167,10 +173,11 @@ async function showBlocked({ agent, terminal, command }: Work, tool: string): Pr
   );
 }
 
-async function showPending(
+/** @param again how the caller goes on after the decision */
+export async function showPending(
   { agent, terminal, paint, now, command }: Work,
   approvalId: string,
-  tool: string,
+  again: string,
 ): Promise<void> {
   const { viewer: _, ...request } = await agent.inbox.show(approvalId); // what the agent may say is not for who decides
   const lines = cardLines(request, now(), { paint, terminal });
@@ -182,9 +189,5 @@ async function showPending(
   terminal.aside(
     `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
   );
-  const again =
-    tool === chainToolName
-      ? `Then run the same script again, or \`${command} chain resume CALL\` (\`${command} chain list\`): it goes on where it waits.`
-      : `Then send the same \`${command} call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
   terminal.aside(`${again}\n`);
 }

@@ -1,0 +1,310 @@
+/**
+ * A small agent loop: the model is asked, its tool calls go through the gate, the model reads the answers.
+ *
+ * Invariant: the state is written before and after the calls of each turn, and every call carries its id, so that a run
+ * that waits or was killed goes on without running anything twice.
+ * Next: model.ts (what a model is), run-tools.ts (how calls are made), run-record.ts (the state), hooks.ts.
+ */
+import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
+import type { ProgressSink } from "../calls/event.ts";
+import { messageOf } from "../calls/fault.ts";
+import { digestOf } from "../calls/json.ts";
+import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
+import type { AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
+import { promptedRecord, RunRecord } from "./run-record.ts";
+import type { RunTools, ToolAnswer, ToolUse } from "./run-tools.ts";
+import { toolSearchName } from "./tool-search.ts";
+import { inSpan } from "./traces.ts";
+
+type UsableTools = Pick<RunTools, "session" | "list" | "find" | "callAll"> & AsyncDisposable;
+
+/** Where an agent works: with a runtime of this process, or with one behind its HTTP interface. */
+export interface AgentPlace {
+  /** Where conversations are kept. */
+  readonly runs: Pick<AgentRuns, "load" | "save">;
+  /** What the agent may use in this run. */
+  open(run: AgentRunId): UsableTools;
+  /** Holds the run to a skill. */
+  activate(run: AgentRunId, skill: string): Promise<void>;
+  /** Looks at what the run may use now. Answers what its skills add to the system prompt. */
+  look(run: AgentRunId): Promise<string>;
+}
+
+/** How an agent works, wherever it does. */
+export interface AgentSettings {
+  readonly model: AgentModel;
+  /** The system prompt; the instructions of active skills are appended to it. */
+  readonly instructions?: string;
+  /** Skills that are active from the start of each run. */
+  readonly skills?: readonly string[];
+  /** Turns of the model in one run. Default: 50. */
+  readonly maxSteps?: number;
+  readonly hooks?: AgentHooks;
+}
+
+export interface AgentRequest {
+  readonly prompt: string;
+  /** `[A-Za-z0-9_-]{1,64}`. Default: a new one. */
+  readonly runId?: string;
+}
+
+/** What may be heard of a run while it goes on. */
+export type AgentEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_use"; readonly use: ToolUse }
+  | { readonly type: "tool_answer"; readonly use: ToolUse; readonly answer: ToolAnswer };
+
+export interface AgentRunOptions {
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: AgentEvent) => void;
+  readonly onProgress?: ProgressSink;
+}
+
+/** How a run left. */
+export type AgentResult = {
+  readonly runId: string;
+  /** The model's last text. */
+  readonly text: string;
+  readonly steps: number;
+} & (
+  | { readonly status: "done" }
+  /** A person must decide these requests; `resume` goes on then. */
+  | { readonly status: "waiting"; readonly approvalIds: readonly string[] }
+  | {
+      readonly status: "stopped";
+      readonly reason: "max_steps" | "repeated_refusals" | "model_failed";
+      readonly message: string;
+    }
+);
+
+export interface Agent {
+  readonly name: string;
+  /** Starts a run, or gives a run that is done its next prompt. @throws RuntimeFault `run_taken` when the run is not done */
+  run(request: AgentRequest, options?: AgentRunOptions): Promise<AgentResult>;
+  /** Goes on with a run that waits or was cut off. Undefined when there is no such run. */
+  resume(runId: string, options?: AgentRunOptions): Promise<AgentResult | undefined>;
+}
+
+const defaultMaxSteps = 50;
+/** The same refused call this often ends the run: the model does not listen. */
+const mostRefusals = 5;
+const warnAfter = 3;
+
+interface PlacedAgent extends AgentSettings {
+  readonly name: string;
+  readonly principal: AgentRunId["principal"];
+  /** Whether this tool is one of the agent's. Default: all that are offered. */
+  readonly has?: (tool: string) => boolean;
+}
+
+/** An agent that works there. */
+export function agentAt(place: AgentPlace, agent: PlacedAgent): Agent {
+  const { name, principal, model } = agent;
+  const go = (record: RunRecord, more: AgentRunOptions): Promise<AgentResult> => {
+    const attributes = {
+      ...{ "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.conversation.id": record.runId },
+      "gen_ai.provider.name": model.provider,
+    };
+    return inSpan({ name: `invoke_agent ${name}`, kind: "internal", attributes, parent: record.trace }, (span) => {
+      record.trace ??= span.spanContext();
+      return new Run({ agent, place, record, more }).go();
+    });
+  };
+  return {
+    name,
+    async run({ prompt, runId }, more = {}) {
+      return go(await promptedRecord(place.runs, { principal, runId }, prompt), more);
+    },
+    async resume(runId, more = {}) {
+      const record = await RunRecord.load(place.runs, { principal, runId });
+      return record && go(record, more);
+    },
+  };
+}
+
+function asked(model: AgentModel, request: ModelRequest): Promise<ModelTurn> {
+  const { provider, modelId } = model;
+  const attributes = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": provider,
+    "gen_ai.request.model": modelId,
+  };
+  return inSpan({ name: `chat ${modelId}`, kind: "client", attributes }, async (span) => {
+    const turn = await model.generate(request);
+    const { inputTokens, outputTokens } = turn.usage ?? {};
+    if (inputTokens !== undefined) span.setAttribute("gen_ai.usage.input_tokens", inputTokens);
+    if (outputTokens !== undefined) span.setAttribute("gen_ai.usage.output_tokens", outputTokens);
+    return turn;
+  });
+}
+
+interface EndedUse {
+  readonly use: ToolUse;
+  readonly answer: ToolAnswer;
+}
+
+interface RunOptions {
+  readonly agent: PlacedAgent;
+  readonly place: AgentPlace;
+  readonly record: RunRecord;
+  readonly more: AgentRunOptions;
+}
+
+class Run {
+  readonly #options: RunOptions;
+  readonly #record: RunRecord;
+  readonly #tools: UsableTools;
+  readonly #hooks: HookRun;
+  /** What active skills add to the system prompt. */
+  #skills = "";
+  readonly #refusals = new Map<string, number>();
+
+  constructor(options: RunOptions) {
+    const { agent, place, record } = options;
+    this.#options = options;
+    this.#record = record;
+    this.#tools = place.open(record.run);
+    this.#hooks = hookRun(agent.hooks, { agent: agent.name, runId: record.runId, traceId: this.#tools.session.traceId });
+  }
+
+  async go(): Promise<AgentResult> {
+    await using _tools = this.#tools;
+    this.#hooks("runStart", {});
+    const result = await this.#steps();
+    this.#hooks("runEnd", { status: result.status });
+    return result;
+  }
+
+  async #steps(): Promise<AgentResult> {
+    const { agent, place } = this.#options;
+    for (const skill of agent.skills ?? []) await place.activate(this.#record.run, skill);
+    await this.#look();
+    for (;;) {
+      if (this.#record.isDone) return { ...this.#left(), status: "done" };
+      const waiting = await this.#answerOpenUses();
+      if (waiting !== undefined) return waiting;
+      const loop = this.#repeated();
+      if (loop !== undefined) return loop;
+      const { steps } = this.#record;
+      const { maxSteps = defaultMaxSteps } = agent;
+      if (steps >= maxSteps)
+        return this.#stopped("max_steps", `The agent used its ${maxSteps} turns and did not finish.`);
+      const failed = await this.#turn();
+      if (failed !== undefined) return failed;
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.#skills = await this.#options.place.look(this.#record.run);
+  }
+
+  /** Asks the model once and keeps what it said. A result when the model failed. */
+  async #turn(): Promise<AgentResult | undefined> {
+    const {
+      agent: { model },
+      more,
+    } = this.#options;
+    const { onEvent } = more;
+    const step = this.#record.steps + 1;
+    this.#hooks("stepStart", { step });
+    this.#hooks("llmStart", { step, model: model.modelId });
+    let turn: ModelTurn;
+    try {
+      turn = await asked(model, {
+        system: this.#system(),
+        messages: this.#record.messages,
+        tools: this.#shown(),
+        ...(more.signal !== undefined && { signal: more.signal }),
+        ...(onEvent !== undefined && { onText: (text: string) => onEvent({ type: "text", text }) }),
+      });
+    } catch (error) {
+      more.signal?.throwIfAborted();
+      return this.#stopped("model_failed", `The model failed: ${messageOf(error)}`);
+    }
+    this.#hooks("llmEnd", { step, model: model.modelId, ...turn.usage });
+    const { text, uses, raw } = turn;
+    await this.#record.append({ role: "assistant", text, uses, ...(raw !== undefined && { raw }) });
+    return undefined;
+  }
+
+  #system(): string {
+    const { instructions = "" } = this.#options.agent;
+    return [instructions, this.#skills].filter((part) => part !== "").join("\n\n");
+  }
+
+  /** What the model may use: the box's tools, as far as policy and active skills show them. */
+  #shown(): readonly ModelTool[] {
+    const { has = () => true } = this.#options.agent;
+    const tools = this.#tools.list().filter(({ offer }) => has(offer.tool) || offer.tool === toolSearchName);
+    const isSearched = tools.some(({ name }) => name === toolSearchName);
+    return tools
+      .filter(({ name, offer }) => !isSearched || !offer.deferLoading || this.#record.hasFound(name))
+      .map(({ name, description, parameters, offer: { providerSpecs } }) => {
+        return { name, description, parameters, ...(providerSpecs !== undefined && { providerSpecs }) };
+      });
+  }
+
+  /** Runs what the last turn asked for and was not answered yet. A result when a person must decide first. */
+  async #answerOpenUses(): Promise<AgentResult | undefined> {
+    const uses = this.#record.openUses;
+    if (uses.length === 0) return undefined;
+    const ended = await this.#call(uses);
+    const approvalIds = ended.flatMap(({ answer: { outcome } }) =>
+      outcome.status === "pending" ? [outcome.approvalId] : [],
+    );
+    if (approvalIds.length > 0) return { ...this.#left(), status: "waiting", approvalIds };
+    const answers = ended.map(({ use, answer }) => this.#answered(use, answer));
+    await this.#record.append({ role: "tool", answers });
+    await this.#look(); // a call may have activated a skill, and tools come and go
+    this.#hooks("stepEnd", { step: this.#record.steps, toolCalls: uses.length });
+    return undefined;
+  }
+
+  /** Provider-defined tools first, then the others as the runtime runs a batch; the answers are in the model's order. */
+  async #call(uses: readonly ToolUse[]): Promise<readonly EndedUse[]> {
+    const { signal, onProgress, onEvent } = this.#options.more;
+    for (const use of uses) onEvent?.({ type: "tool_use", use });
+    const context = { ...(signal !== undefined && { signal }), ...(onProgress !== undefined && { onProgress }) };
+    const batch = async (part: readonly ToolUse[]): Promise<readonly EndedUse[]> => {
+      const answers = await this.#tools.callAll(part, context);
+      return part.flatMap((use, i) => (answers[i] === undefined ? [] : [{ use, answer: answers[i] }]));
+    };
+    const isFirst = (use: ToolUse): boolean => this.#tools.find(use.name)?.offer.kind === "provider_defined";
+    const ended = [...(await batch(uses.filter(isFirst))), ...(await batch(uses.filter((use) => !isFirst(use))))];
+    return ended.toSorted((one, other) => uses.indexOf(one.use) - uses.indexOf(other.use));
+  }
+
+  #answered(use: ToolUse, answer: ToolAnswer): AnsweredUse {
+    const { outcome, text, content, isError } = answer;
+    this.#options.more.onEvent?.({ type: "tool_answer", use, answer });
+    if (outcome.marks !== undefined || outcome.refusal?.code === "result_withheld")
+      this.#hooks("guardrailTrip", { toolName: use.name, callId: outcome.callId });
+    if (outcome.refusal === undefined) return { use, text, content, isError };
+    const times = this.#countRefusal(use);
+    if (times < warnAfter) return { use, text, content, isError };
+    const advice = `${text} You have sent this same call ${times} times. Do something else, or tell the user that it cannot be done.`;
+    return { use, text: advice, content: [{ type: "text", text: advice }], isError };
+  }
+
+  #countRefusal({ name, arguments: given }: ToolUse): number {
+    const key = `${name}\0${digestOf(JSON.stringify(given ?? null))}`;
+    const times = (this.#refusals.get(key) ?? 0) + 1;
+    this.#refusals.set(key, times);
+    return times;
+  }
+
+  #repeated(): AgentResult | undefined {
+    const times = Math.max(0, ...this.#refusals.values());
+    if (times < mostRefusals) return undefined;
+    return this.#stopped("repeated_refusals", `The agent sent the same refused call ${times} times.`);
+  }
+
+  #left(): Pick<AgentResult, "runId" | "text" | "steps"> {
+    const { runId, lastText: text, steps } = this.#record;
+    return { runId, text, steps };
+  }
+
+  #stopped(reason: Extract<AgentResult, { status: "stopped" }>["reason"], message: string): AgentResult {
+    return { ...this.#left(), status: "stopped", reason, message };
+  }
+}

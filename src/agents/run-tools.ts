@@ -1,0 +1,166 @@
+/**
+ * The calls of one agent in one run, wherever its session is: in this process (agent-tools.ts), or behind the HTTP
+ * interface (doors/cli/remote-place.ts).
+ *
+ * Invariant: every use ends in the session's `invoke`, also of an unknown tool and of arguments that cannot be read.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { isJsonObject, type JsonObject } from "../calls/json.ts";
+import type { ToolOutcome } from "../calls/outcome.ts";
+import { parseStrict } from "../calls/strict-json.ts";
+import type { RuntimeSession, SessionCall } from "../face.ts";
+import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
+import { runBatch } from "../tools/batch.ts";
+import { readArtifactName } from "../tools/builtin/read-artifact.ts";
+import type { Offer } from "../tools/tool.ts";
+import { type NameRule, providerName } from "./names.ts";
+import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
+
+/** What an agent needs to know of an offer. */
+export interface RunOffer
+  extends Pick<
+    Offer,
+    "tool" | "name" | "description" | "inputSchema" | "kind" | "providerSpecs" | "deferLoading" | "concurrencySafe"
+  > {
+  readonly facts: Pick<Offer["facts"], "server">;
+}
+
+/** An offer under the name by which a model calls it. */
+export interface RunTool<Offered extends RunOffer = RunOffer> {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+  readonly offer: Offered;
+}
+
+/** A model's wish to use a tool. */
+export interface ToolUse {
+  /** The provider's id of the call: the same id in the same run is the same call. */
+  readonly id?: string;
+  readonly name: string;
+  /** An object, or its JSON text. */
+  readonly arguments?: unknown;
+  /** The provider's own item, which its answer is made for. */
+  readonly item?: JsonObject;
+}
+
+/** How a tool use ended: what the model reads, and the outcome it was made of. */
+export interface ToolAnswer extends RenderedOutcome {
+  readonly outcome: ToolOutcome;
+}
+
+/** What may differ from call to call. */
+export type ToolUseContext = Pick<SessionCall, "signal" | "onProgress" | "stepId" | "patience" | "traceId">;
+
+export interface RunToolsOptions<Offered extends RunOffer> {
+  readonly session: Pick<RuntimeSession, "runId" | "traceId" | "invoke" | "close">;
+  /** What the run may be shown now. */
+  readonly offered: () => readonly Offered[];
+  readonly names: NameRule;
+  /** Claims of every call. */
+  readonly claims?: SessionCall;
+  readonly traceContent?: boolean;
+}
+
+/** The tools of the agent whose call is being carried out, for the agents that its tools start. */
+const calling = new AsyncLocalStorage<object>();
+
+export function callingTools(): object | undefined {
+  return calling.getStore();
+}
+
+export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDisposable {
+  readonly session: RunToolsOptions<Offered>["session"];
+  readonly #options: RunToolsOptions<Offered>;
+  #byName: ReadonlyMap<string, RunTool<Offered>> = new Map();
+
+  constructor(options: RunToolsOptions<Offered>) {
+    this.session = options.session;
+    this.#options = options;
+  }
+
+  list(): readonly RunTool<Offered>[] {
+    const { offered, names } = this.#options;
+    const tools = offered().map((offer) => runTool(offer, names));
+    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+    return tools;
+  }
+
+  find(name: string): RunTool<Offered> | undefined {
+    if (!this.#byName.has(name)) this.list();
+    return this.#byName.get(name);
+  }
+
+  call(use: ToolUse, context: ToolUseContext = {}): Promise<ToolAnswer> {
+    const { claims, traceContent } = this.#options;
+    return inSpan(this.#span(use), async (span) => {
+      const outcome = await calling.run(this, () =>
+        this.session.invoke(this.requestOf(use), { ...claims, ...context, ...toolCallId(use) }),
+      );
+      recordOutcome(span, outcome);
+      const answer = this.#answer(use, outcome);
+      if (traceContent === true) span.setAttribute("gen_ai.tool.call.result", answer.text);
+      return answer;
+    });
+  }
+
+  callAll(uses: readonly ToolUse[], context: ToolUseContext = {}): Promise<readonly ToolAnswer[]> {
+    const isSafe = ({ use }: { readonly use: ToolUse }): boolean => this.find(use.name)?.offer.concurrencySafe === true;
+    const calls = uses.map((use) => ({ tool: use.name, use }));
+    return runBatch(calls, isSafe, ({ use }) => this.call(use, context));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.session.close();
+  }
+
+  protected requestOf({ name, arguments: given }: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
+    const offer = this.find(name)?.offer;
+    const named = offer === undefined ? { tool: name } : { tool: offer.tool, action: offer.name };
+    return { ...named, arguments: argumentsOf(given) };
+  }
+
+  #answer({ name }: ToolUse, outcome: ToolOutcome): ToolAnswer {
+    if (outcome.cut === undefined || this.find(readArtifactName) === undefined)
+      return { ...renderOutcome(outcome, { tool: name }), outcome };
+    const readOn = (digest: string, offset: number): string =>
+      `call \`${readArtifactName}\` with ${JSON.stringify({ artifact: digest, offset })}`;
+    return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
+  }
+
+  #span({ name, id, arguments: given }: ToolUse): SpanSettings {
+    const { traceContent } = this.#options;
+    const offer = this.find(name)?.offer;
+    const attributes = {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": name,
+      "gen_ai.tool.type": offer?.kind === "provider_defined" ? "extension" : "function",
+      "gen_ai.conversation.id": this.session.runId,
+      ...(id !== undefined && { "gen_ai.tool.call.id": id }),
+      ...(offer?.facts.server !== undefined && {
+        "mcp.method.name": "tools/call",
+        "postern.server": offer.facts.server,
+      }),
+      ...(traceContent === true && { "gen_ai.tool.call.arguments": JSON.stringify(given ?? {}) }),
+    };
+    return { name: `execute_tool ${name}`, kind: "internal", attributes };
+  }
+}
+
+function toolCallId({ id }: ToolUse): { readonly toolCallId?: string } {
+  return id === undefined || id === "" ? {} : { toolCallId: id };
+}
+
+function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): RunTool<Offered> {
+  const { tool, name, description, inputSchema } = offer;
+  const full = name === "default" ? tool : `${tool}__${name}`;
+  return { name: providerName(full, names), description, parameters: inputSchema, offer };
+}
+
+/** Text that is no JSON object goes to the arguments gate as it is, which refuses it with the reason. */
+function argumentsOf(given: unknown): JsonObject {
+  if (given === undefined || given === null || given === "") return {};
+  if (typeof given !== "string") return given as JsonObject; // the gate refuses what is no object
+  const parsed = parseStrict(given);
+  return "value" in parsed && isJsonObject(parsed.value) ? parsed.value : (given as unknown as JsonObject);
+}

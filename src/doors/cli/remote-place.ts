@@ -1,0 +1,77 @@
+import type { AgentPlace } from "../../agents/agent-run.ts";
+import { commonNames } from "../../agents/names.ts";
+import { type RunOffer, RunTools } from "../../agents/run-tools.ts";
+import type { Autonomy } from "../../calls/call.ts";
+import type { JsonObject } from "../../calls/json.ts";
+import { refusedOutcome, type ToolOutcome } from "../../calls/outcome.ts";
+import { refusal } from "../../calls/refusals.ts";
+import type { CallRequest, SessionCall } from "../../face.ts";
+import { ClientProblem } from "../http/client.ts";
+import { contextToWire, offerFromWire, outcomeFromWire } from "../wire-back.ts";
+import type { Work } from "./session.ts";
+
+/** What is said of every call of the run. */
+export interface RunClaims {
+  readonly autonomy?: Autonomy | undefined;
+  readonly scopes?: readonly string[] | undefined;
+}
+
+export interface RemotePlaceOptions {
+  readonly claims: RunClaims;
+  readonly traceId: string;
+  /** Kept with the conversation: what `resume` needs to know. */
+  readonly settings: JsonObject;
+}
+
+/** The place of an agent whose loop runs in this command: its tools, its memory of the run and its skills are Postern's. */
+export function remotePlace(work: Work, { claims, traceId, settings }: RemotePlaceOptions): AgentPlace {
+  const { agent, operator } = work;
+  let offers: readonly RunOffer[] = [];
+  return {
+    runs: remoteRuns(work, settings),
+    open: ({ runId }) => {
+      const own = { run_id: runId, trace_id: traceId, ...claims, patience: "suspend" } as const;
+      const invoke = async (request: CallRequest, { signal, ...context }: SessionCall = {}): Promise<ToolOutcome> =>
+        outcomeFromWire(await agent.call({ ...request, ...contextToWire(context), ...own }, signal));
+      const session = {
+        ...{ runId, traceId },
+        invoke: (request: CallRequest, context?: SessionCall) => invoke(request, context).catch(refusedHere),
+        close: async () => {},
+      };
+      return new RunTools({ session, names: commonNames, offered: () => offers });
+    },
+    activate: async ({ runId }, skill) => void (await operator.activateSkill(skill, runId)),
+    look: async ({ runId }) => {
+      const [tools, { instructions }] = await Promise.all([agent.tools(runId), agent.agentRun(runId)]);
+      offers = tools.map(offerFromWire);
+      return instructions;
+    },
+  };
+}
+
+/** @param settings kept beside each state that is saved */
+export function remoteRuns({ agent }: Pick<Work, "agent">, settings: JsonObject = {}): AgentPlace["runs"] {
+  return {
+    load: ({ runId }) => unless("run_unknown", agent.agentRun(runId)),
+    save: async ({ runId }, state, expected) => {
+      const kept = { ...(state as JsonObject), settings }; // the loop's state is an object
+      return (await unless("run_contended", agent.saveAgentRun(runId, kept, expected))) !== undefined;
+    },
+  };
+}
+
+/** Undefined when the server answers with this code. */
+export async function unless<Answer>(code: string, answer: Promise<Answer>): Promise<Answer | undefined> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof ClientProblem && error.code === code) return undefined;
+    throw error;
+  });
+}
+
+const unreadable: ReadonlySet<string> = new Set(["request_invalid", "json_invalid", "body_too_large"]);
+
+/** A model may ask for what is no request at all: a name without an end, arguments that are no object. It reads why. */
+function refusedHere(error: unknown): ToolOutcome {
+  if (!(error instanceof ClientProblem) || !unreadable.has(error.code)) throw error;
+  return refusedOutcome("", "error", refusal("arguments_invalid", error.message));
+}
