@@ -164,7 +164,11 @@ class Run {
     this.#options = options;
     this.#record = record;
     this.#tools = place.open(record.run);
-    this.#hooks = hookRun(agent.hooks, { agent: agent.name, runId: record.runId, traceId: this.#tools.session.traceId });
+    this.#hooks = hookRun(agent.hooks, {
+      agent: agent.name,
+      runId: record.runId,
+      traceId: this.#tools.session.traceId,
+    });
   }
 
   async go(): Promise<AgentResult> {

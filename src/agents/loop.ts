@@ -13,7 +13,15 @@ export type { AgentContext, AgentTool, AgentTools, ToolAnswer, ToolUse } from ".
 export type { AiSdkLanguageModel } from "./ai-sdk-model.ts";
 export { aiSdkModel } from "./ai-sdk-model.ts";
 export type { AgentHooks } from "./hooks.ts";
-export type { AgentMessage, AgentModel, ModelRequest, ModelTool, ModelTurn, ScriptedTurn, ScriptedUse } from "./model.ts";
+export type {
+  AgentMessage,
+  AgentModel,
+  ModelRequest,
+  ModelTool,
+  ModelTurn,
+  ScriptedTurn,
+  ScriptedUse,
+} from "./model.ts";
 export { scriptedModel } from "./model.ts";
 
 export interface AgentOptions extends AgentSettings, Omit<AgentContext, "runId" | "patience"> {

@@ -2,10 +2,10 @@
 import type { RunOffer } from "../agents/run-tools.ts";
 import { given } from "../calls/given.ts";
 import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
+import type { SessionCall } from "../face.ts";
 import type { ContextWire, OutcomeWire } from "./wire.ts";
 import { innerNames } from "./wire.ts";
 import type { ToolWire } from "./wire-tools.ts";
-import type { SessionCall } from "../face.ts";
 
 /** A request that is still open is pending, also when the caller has waited for it. */
 export function outcomeFromWire(wire: OutcomeWire): ToolOutcome {
@@ -15,7 +15,11 @@ export function outcomeFromWire(wire: OutcomeWire): ToolOutcome {
     ...{ status: wire.how_to_approve === undefined ? status : "pending", callId, text, structured, artifact },
     ...{ summary, preview, marks, refusal, expiresAt },
     content: wire.content.map(blockFromWire),
-    files: wire.files?.map(({ path, media_type: mediaType, artifact: digest }) => ({ path, mediaType, artifact: digest })),
+    files: wire.files?.map(({ path, media_type: mediaType, artifact: digest }) => ({
+      path,
+      mediaType,
+      artifact: digest,
+    })),
     approvalId: wire.approval_id,
     replayed: wire.replayed,
     timedOut: wire.timed_out,

@@ -119,6 +119,9 @@ export const matrix: Readonly<Record<string, Row>> = {
   "post /v1/runs/{id}/begin": { ...doing("runs:write"), stranger: 404 }, // in another tenant it is another run
   "post /v1/runs/{id}/describe": doing("runs:write", 200, {}, 404),
   "post /v1/runs/{id}/finish": doing("runs:write", 200, {}, 404),
+  "get /v1/agent-runs": reading("calls:make"),
+  "get /v1/agent-runs/{id}": reading("calls:make", 404), // each caller has its own
+  "put /v1/agent-runs/{id}": doing("calls:make", 200, { state: {}, expected_version: 0 }),
   "get /v1/policy/text": reading("policy:read", 501, 403), // the operator's own file
   "post /v1/policy/save": doing("policy:write", 501, { text: "{}", expected_digest: aDigest }),
   "get /v1/policy": reading("policy:read"),

@@ -227,6 +227,11 @@ export function stubRuntime(options: StubOptions = {}): {
         chunks: [Buffer.from("hi")],
       }),
     },
+    agentRuns: {
+      load: heard("agentRuns.load", undefined),
+      save: heard("agentRuns.save", true),
+      list: heard("agentRuns.list", []),
+    },
     runs: {
       list: heard("runs.list", [run]),
       page: heard("runs.page", { runs: [run] }),

@@ -68,7 +68,9 @@ async function load(name: string, named: string): Promise<Readonly<Record<string
     return await import(nearby(name) ?? name);
   } catch (error) {
     if (!isMissing(error, name))
-      throw new RuntimeFault("dependency_missing", `\`${name}\` cannot be loaded: ${messageOf(error)}`, { cause: error });
+      throw new RuntimeFault("dependency_missing", `\`${name}\` cannot be loaded: ${messageOf(error)}`, {
+        cause: error,
+      });
     throw new RuntimeFault(
       "dependency_missing",
       `\`--model ${visible(named)}\` needs the package \`${visible(name)}\`: run \`npm install ${visible(name)}\`.`,

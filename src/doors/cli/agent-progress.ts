@@ -4,6 +4,7 @@ import type { Work } from "./session.ts";
 import { fit, visible, visibleLines } from "./text.ts";
 
 const longest = 160;
+const longestName = 64;
 
 /** What an agent says and does, beside its last text, as it happens. With `--json` nothing is told. */
 export class AgentProgress {
@@ -48,14 +49,14 @@ export class AgentProgress {
 
   #called({ name, arguments: given = {} }: ToolUse): void {
     const text = typeof given === "string" ? given : JSON.stringify(given);
-    this.#aside(`→ ${visible(name)} ${this.#fit(text)}`);
+    this.#aside(`→ ${this.#name(name)} ${this.#fit(text)}`);
   }
 
   async #answered({ name }: ToolUse, { outcome, text }: ToolAnswer): Promise<void> {
     const { paint } = this.#work;
     const { status, refusal, replayed } = outcome;
     const how = [refusal?.code ?? status, await this.#verdict(outcome.callId), replayed && "not run again"];
-    const line = `← ${visible(name)} ${how.filter((part) => typeof part === "string").join(", ")}: ${this.#fit(text)}`;
+    const line = `← ${this.#name(name)} ${how.filter((part) => typeof part === "string").join(", ")}: ${this.#fit(text)}`;
     this.#aside(refusal === undefined ? line : paint("yellow", line));
   }
 
@@ -63,6 +64,10 @@ export class AgentProgress {
   async #verdict(callId: string): Promise<string | undefined> {
     const { recorded } = await this.#work.operator.explainCall(callId).catch(() => ({ recorded: undefined })); // the line tells the rest
     return recorded?.weighed && `${recorded.weighed.verdict} at risk ${recorded.weighed.risk}`;
+  }
+
+  #name(name: string): string {
+    return fit(visible(name), longestName);
   }
 
   #fit(text: string): string {

@@ -74,7 +74,9 @@ function messageLines(message: AgentMessage): readonly string[] {
     case "user":
       return ["person", ...indented(message.text)];
     case "assistant": {
-      const calls = message.uses.map(({ name, arguments: given = {} }) => `  → ${visible(name)} ${visible(asText(given))}`);
+      const calls = message.uses.map(
+        ({ name, arguments: given = {} }) => `  → ${visible(name)} ${visible(asText(given))}`,
+      );
       return ["agent", ...(message.text === "" ? [] : indented(message.text)), ...calls];
     }
     case "tool":

@@ -60,13 +60,13 @@ export async function runAgent(host: Host, flags: AgentRunFlags): Promise<ExitCo
   const settings: AgentRunSettings = {
     ...{ model, skills: flags.skill, max_steps: stepsIn(flags) },
     system: flags.system === undefined ? undefined : await readNamed(flags.system, "The system prompt "),
-    autonomy:
-      flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy"),
+    autonomy: flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy"),
     scopes: flags.scopes?.split(",").map((scope) => scope.trim()),
   };
   await modelOf({ ...settings, turns: script?.turns }); // what cannot be loaded is told before a run begins
   return goOn(host, flags, async (work) => {
-    const earlier = flags.runId === undefined ? undefined : await RunRecord.load(remoteRuns(work), { principal, runId });
+    const earlier =
+      flags.runId === undefined ? undefined : await RunRecord.load(remoteRuns(work), { principal, runId });
     // A script begins with what it is asked now, however many turns the run has had.
     const before = Array.from({ length: earlier?.steps ?? 0 }, () => ({ text: "" }));
     const turns = script && [...before, ...script.turns];
@@ -81,7 +81,9 @@ async function scriptOf(host: Host, { model, script }: AgentRunFlags): Promise<A
         ? "Name what answers: `--model PROVIDER/MODEL`, or `--script FILE` for a script in its place."
         : "`--model` and `--script` do not go together: the script answers in the model's place.",
     );
-  return script === undefined ? undefined : host.agentScript({ name: script, text: await readNamed(script, "The script ") });
+  return script === undefined
+    ? undefined
+    : host.agentScript({ name: script, text: await readNamed(script, "The script ") });
 }
 
 export async function resumeAgent(host: Host, runId: string, flags: AgentFlags): Promise<ExitCode> {
@@ -109,12 +111,15 @@ async function goOn(host: Host, flags: AgentFlags, prepare: (work: Work) => Prom
     const traceId = newTraceId();
     const progress = new AgentProgress(work);
     const { autonomy, scopes, system, skills, max_steps: maxSteps } = settings;
-    const agent = agentAt(remotePlace(work, { claims: { autonomy, scopes }, traceId, settings: settingsToJson(settings) }), {
-      ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
-      ...(system !== undefined && { instructions: system }),
-      ...(skills !== undefined && { skills }),
-      ...(maxSteps !== undefined && { maxSteps }),
-    });
+    const agent = agentAt(
+      remotePlace(work, { claims: { autonomy, scopes }, traceId, settings: settingsToJson(settings) }),
+      {
+        ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
+        ...(system !== undefined && { instructions: system }),
+        ...(skills !== undefined && { skills }),
+        ...(maxSteps !== undefined && { maxSteps }),
+      },
+    );
     const more: AgentRunOptions = { signal, onEvent: progress.heard };
     const until = work.now() + waitMs;
     try {
@@ -145,7 +150,10 @@ async function goOn(host: Host, flags: AgentFlags, prepare: (work: Work) => Prom
 /** The run is there from its beginning, for who looks at runs. */
 async function begin(work: Work, { runId, settings }: Going, prompt: string): Promise<void> {
   const said = { prompt, system_prompt: settings.system };
-  const begun = await unless("run_unknown", unless("runs_off", work.agent.changeRun(runId, "begin", said)).then(() => true));
+  const begun = await unless(
+    "run_unknown",
+    unless("runs_off", work.agent.changeRun(runId, "begin", said)).then(() => true),
+  );
   if (begun === undefined)
     throw new UsageProblem(`The run \`${runId}\` is another agent's; name a new one with \`--run-id\`.`);
   const where = work.running ? `: ${work.url}/runs/${runId}` : "";
@@ -178,7 +186,8 @@ async function tellEnd(work: Work, result: AgentResult): Promise<ExitCode> {
           : {};
     printJson(work, { run_id: runId, status, text, steps, ...more });
   } else if (status === "done") work.terminal.out(`${work.terminal.screen ? visibleLines(text).join("\n") : text}\n`);
-  else if (status === "stopped") work.terminal.aside(`${work.paint("red", visible(result.message))} ${keptText(work, runId)}\n`);
+  else if (status === "stopped")
+    work.terminal.aside(`${work.paint("red", visible(result.message))} ${keptText(work, runId)}\n`);
   return status === "done" ? exitCodes.ok : status === "waiting" ? exitCodes.waiting : exitCodes.failed;
 }
 

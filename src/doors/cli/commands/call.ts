@@ -144,7 +144,8 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   }
   const label = isOpen(outcome) ? "waits for a person" : refusal === undefined ? status : `${status}: ${refusal.code}`;
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
-  if (isOpen(outcome) && outcome.approval_id !== undefined) await showPending(work, outcome.approval_id, againText(work.command, tool));
+  if (isOpen(outcome) && outcome.approval_id !== undefined)
+    await showPending(work, outcome.approval_id, againText(work.command, tool));
   else terminal.aside(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
   if (refusal?.code === "tool_unavailable") await showBlocked(work, tool);
 }

@@ -31,7 +31,8 @@ export function agentCommands(program: Command, host: Host, act: Act): void {
     .description("runs that were started here: which are done, and which wait")
     .option("--limit <number>", "at most so many (default 20)");
   act(list, async (flags) => (await import("../commands/agent-runs.ts")).listAgentRuns(host, flags));
-  act(agent.command("show").description("one run: what was said, called and answered").argument("<id>"), async (flags, [id = ""]) =>
-    (await import("../commands/agent-runs.ts")).showAgentRun(host, id, flags),
+  act(
+    agent.command("show").description("one run: what was said, called and answered").argument("<id>"),
+    async (flags, [id = ""]) => (await import("../commands/agent-runs.ts")).showAgentRun(host, id, flags),
   );
 }
