@@ -58,8 +58,8 @@ export const agentRunRoutes: readonly Route[] = [
       const run = runOf(by, part("id"));
       const found = run && (await runtime.agentRuns.load(run));
       if (run === undefined || found === undefined) return unknownRun(part("id"));
-      const { tenant } = by.principal;
-      const instructions = runtime.skills?.instructions({ tenant, runId: run.runId }) ?? "";
+      const { tenant, agent } = by.principal;
+      const instructions = runtime.skills?.instructions({ tenant, agent, runId: run.runId }) ?? "";
       return answer({ run_id: run.runId, ...found, instructions });
     },
   }),
