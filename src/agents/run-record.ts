@@ -111,9 +111,13 @@ export async function promptedRecord(
   prompt: string,
 ): Promise<RunRecord> {
   const earlier = await RunRecord.load(runs, { principal, runId });
-  if (earlier?.isDone === false)
-    throw new RuntimeFault("run_taken", `The run \`${runId}\` is not done; resume it, or take another id.`);
+  if (earlier !== undefined) checkDone(earlier);
   const record = earlier ?? new RunRecord(runs, { principal, runId }, { version: 0, messages: [] });
   await record.append({ role: "user", text: prompt });
   return record;
+}
+
+/** @throws RuntimeFault `run_taken` when the run is not done, and so takes no prompt */
+export function checkDone({ isDone, runId }: Pick<RunRecord, "isDone" | "runId">): void {
+  if (!isDone) throw new RuntimeFault("run_taken", `The run \`${runId}\` is not done; resume it, or take another id.`);
 }

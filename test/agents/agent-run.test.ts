@@ -63,7 +63,13 @@ function anthropicEvents(isFirst: boolean): readonly Event[] {
 
 /** OpenAI Responses, streamed. */
 function openaiEvents(isFirst: boolean): readonly Event[] {
-  const call = { type: "function_call", id: "fc_1", call_id: "call_1", name: "send", arguments: JSON.stringify({ text: sends }) };
+  const call = {
+    type: "function_call",
+    id: "fc_1",
+    call_id: "call_1",
+    name: "send",
+    arguments: JSON.stringify({ text: sends }),
+  };
   const item = isFirst ? { ...call, status: "completed" } : { type: "message", id: "msg_1" };
   const delta: readonly Event[] = isFirst
     ? []

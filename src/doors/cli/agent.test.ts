@@ -116,6 +116,44 @@ describe("with a running Postern", () => {
     expect(ended).toMatchObject({ code: 1, err: expect.stringContaining("The script has 2 turns") });
   });
 
+  it("says at Ctrl-C what became of a call or a request, and how to go on", async () => {
+    const interrupted = async (turns: unknown, runId: string, says: string): Promise<Ended> => {
+      const words = [
+        "agent",
+        "run",
+        "--script",
+        script(`${runId}.json`, turns),
+        "--run-id",
+        runId,
+        "--wait",
+        "--data",
+        data,
+      ];
+      const { child, end } = cli.open(words);
+      const heard = Promise.withResolvers<void>();
+      let text = "";
+      child.stderr?.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+        if (text.includes(says)) heard.resolve();
+      });
+      await heard.promise;
+      child.kill("SIGINT");
+      return end;
+    };
+    const asked = [{ uses: [{ name: "send", arguments: { text: "interrupted" } }] }, { text: "Sent." }];
+    const waiting = await interrupted(asked, "asked", "This command waits");
+    expect(waiting.code).toBe(4);
+    const taken = await agent("run", "--script", script("taken.json", asked), "--run-id", "asked");
+    expect(taken).toMatchObject({ code: 1, err: expect.stringContaining("is not done") });
+    expect(waiting.err).toMatch(/approvals\/apr_[\w-]+\n(?:.*\n)*The run is kept: .*agent resume asked/);
+    const slow = [{ uses: [{ name: "slow", arguments: { seconds: 60 } }] }, { text: "Done." }];
+    const calling = await interrupted(slow, "calling", "→ slow");
+    expect(calling.code).toBe(1);
+    expect(calling.err).toMatch(
+      /Interrupted after 1 turns? of the model\.\n(?:slow: .*\n)?The run is kept: .*resume calling/,
+    );
+  }, 30_000);
+
   it("keeps the runs of one agent from another", async () => {
     await agent("run", "--script", script("own.json", [{ text: "Mine." }]), "--run-id", "own");
     const made = await cli.run("tokens", "create", "other", "--json", "--data", data);

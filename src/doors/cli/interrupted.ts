@@ -2,6 +2,7 @@ import { RunRecord } from "../../agents/run-record.ts";
 import type { AuditEvent } from "../../audit/log.ts";
 import type { AgentRunId } from "../../calls/agent-runs.ts";
 import type { Clock } from "../../calls/clock.ts";
+import { counted } from "../../calls/counted.ts";
 import { canonical, type JsonObject } from "../../calls/json.ts";
 import { ClientProblem } from "../http/client.ts";
 import type { CallWire } from "../wire.ts";
@@ -80,7 +81,7 @@ export async function tellRunInterrupted(
           ? `${visible(tool)} was not run: its request ${approvalId} is still open.`
           : `${visible(tool)}: ${sentence(command, { id, state, approvalId })}`,
       );
-      const lines = [`Interrupted after ${record.steps} turns of the model.`, ...said];
+      const lines = [`Interrupted after ${counted(record.steps, "turn")} of the model.`, ...said];
       const again = `The run is kept: \`${command} agent resume ${run.runId}\` goes on, and runs nothing again that has run.`;
       terminal.aside(`${[...lines, again].join("\n")}\n`);
     }

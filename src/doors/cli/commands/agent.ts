@@ -1,5 +1,5 @@
-import { type AgentResult, type AgentRunOptions, agentAt } from "../../../agents/agent-run.ts";
-import { RunRecord } from "../../../agents/run-record.ts";
+import { type Agent, type AgentResult, agentAt } from "../../../agents/agent-run.ts";
+import { checkDone, RunRecord } from "../../../agents/run-record.ts";
 import type { AgentScript } from "../../../agents/script.ts";
 import type { AgentRunId } from "../../../calls/agent-runs.ts";
 import { newId, newTraceId } from "../../../calls/ids.ts";
@@ -67,6 +67,7 @@ export async function runAgent(host: Host, flags: AgentRunFlags): Promise<ExitCo
   return goOn(host, flags, async (work) => {
     const earlier =
       flags.runId === undefined ? undefined : await RunRecord.load(remoteRuns(work), { principal, runId });
+    if (earlier !== undefined) checkDone(earlier);
     // A script begins with what it is asked now, however many turns the run has had.
     const before = Array.from({ length: earlier?.steps ?? 0 }, () => ({ text: "" }));
     const turns = script && [...before, ...script.turns];
@@ -105,45 +106,39 @@ async function goOn(host: Host, flags: AgentFlags, prepare: (work: Work) => Prom
   const needs = wait === undefined ? { tools: true } : await askingHere(host);
   return withPostern({ host, flags, needs }, async (work) => {
     const going = await prepare(work);
-    const { runId, settings, prompt } = going;
+    const { runId, prompt } = going;
     using interrupted = interruption();
     const { signal } = interrupted;
     const traceId = newTraceId();
     const progress = new AgentProgress(work);
-    const { autonomy, scopes, system, skills, max_steps: maxSteps } = settings;
-    const agent = agentAt(
-      remotePlace(work, { claims: { autonomy, scopes }, traceId, settings: settingsToJson(settings) }),
-      {
-        ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
-        ...(system !== undefined && { instructions: system }),
-        ...(skills !== undefined && { skills }),
-        ...(maxSteps !== undefined && { maxSteps }),
-      },
-    );
-    const more: AgentRunOptions = { signal, onEvent: progress.heard };
-    const until = work.now() + waitMs;
+    const agent = await agentFor(work, going, traceId);
+    const more = { signal, onEvent: progress.heard };
+    const told = async (result: Promise<AgentResult | undefined>): Promise<AgentResult | undefined> =>
+      result.finally(() => progress.settled());
     try {
       if (prompt !== undefined) await begin(work, going, prompt);
-      let result = prompt === undefined ? await agent.resume(runId, more) : await agent.run({ prompt, runId }, more);
-      await progress.settled();
-      while (result?.status === "waiting") {
-        const again = `Then go on with \`${work.command} agent resume ${runId}\`: it runs once, exactly as shown.`;
-        const isWaited = waitMs > 0 && (work.running || host.terminal.interactive);
-        if (!work.json)
-          for (const id of result.approvalIds)
-            await showPending(work, id, isWaited ? "This command waits for the decision, and goes on then." : again);
-        if (!isWaited || !(await isDecided(host, work, { ids: result.approvalIds, until, signal }))) break;
-        result = await agent.resume(runId, more);
-        await progress.settled();
-      }
+      let result = await told(prompt === undefined ? agent.resume(runId, more) : agent.run({ prompt, runId }, more));
+      const until = work.now() + waitMs;
+      while (result?.status === "waiting" && (await isDecided(host, work, { ...result, until, signal })))
+        result = await told(agent.resume(runId, more));
       if (result === undefined) throw new UsageProblem(`There is no run \`${visible(runId)}\`.`);
       return await tellEnd(work, result);
     } catch (error) {
-      await progress.settled();
       if (signal.aborted) return tellRunInterrupted(work, { run: { principal, runId }, traceId }, host.clock);
       if (!(error instanceof UsageProblem)) tellKept(work, runId);
       throw error;
     }
+  });
+}
+
+async function agentFor(work: Work, { settings }: Going, traceId: string): Promise<Agent> {
+  const { autonomy, scopes, system, skills, max_steps: maxSteps } = settings;
+  const place = remotePlace(work, { claims: { autonomy, scopes }, traceId, settings: settingsToJson(settings) });
+  return agentAt(place, {
+    ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
+    ...(system !== undefined && { instructions: system }),
+    ...(skills !== undefined && { skills }),
+    ...(maxSteps !== undefined && { maxSteps }),
   });
 }
 
@@ -160,17 +155,29 @@ async function begin(work: Work, { runId, settings }: Going, prompt: string): Pr
   if (!work.json) work.terminal.aside(`${work.paint("dim", `Run ${runId} of ${principal.agent}${where}`)}\n`);
 }
 
-/** Whether one of them was decided while we waited. */
-async function isDecided(
-  { clock }: Host,
-  { agent, now }: Work,
-  { ids, until, signal }: { readonly ids: readonly string[]; readonly until: number; readonly signal: AbortSignal },
-): Promise<boolean> {
-  while (!signal.aborted && now() < until) {
-    const requests = await Promise.all(ids.map((id) => agent.inbox.show(id)));
+interface WaitingRun {
+  readonly runId: string;
+  readonly approvalIds: readonly string[];
+  /** Wall clock, milliseconds. */
+  readonly until: number;
+  readonly signal: AbortSignal;
+}
+
+/** Shows the requests; true when one of them was decided while we waited. Inside this command nobody else can decide. */
+async function isDecided({ clock, terminal }: Host, work: Work, waiting: WaitingRun): Promise<boolean> {
+  const { runId, approvalIds, until, signal } = waiting;
+  const { agent, now, command, running } = work;
+  const isWaited = now() < until && (running || terminal.interactive);
+  const again = isWaited
+    ? "This command waits for the decision, and goes on then."
+    : `Then go on with \`${command} agent resume ${runId}\`: it runs once, exactly as shown.`;
+  if (!work.json) for (const id of approvalIds) await showPending(work, id, again);
+  while (isWaited && !signal.aborted && now() < until) {
+    const requests = await Promise.all(approvalIds.map((id) => agent.inbox.show(id)));
     if (requests.some(({ status }) => status !== "pending")) return true;
     await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
   }
+  if (isWaited) tellKept(work, runId);
   return false;
 }
 

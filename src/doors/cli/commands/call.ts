@@ -176,7 +176,7 @@ async function showBlocked({ agent, terminal, command }: Work, tool: string): Pr
 
 /** @param again how the caller goes on after the decision */
 export async function showPending(
-  { agent, terminal, paint, now, command }: Work,
+  { agent, terminal, paint, now, command, running, url }: Work,
   approvalId: string,
   again: string,
 ): Promise<void> {
@@ -190,5 +190,6 @@ export async function showPending(
   terminal.aside(
     `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
   );
+  if (running) terminal.aside(`         ${url}/approvals/${approvalId}\n`);
   terminal.aside(`${again}\n`);
 }
