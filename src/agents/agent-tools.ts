@@ -7,6 +7,7 @@
  * model reads of an outcome).
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { defaultPrincipal } from "../calls/authority.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
@@ -19,6 +20,7 @@ import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
 import { runBatch } from "../tools/batch.ts";
 import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 import type { Offer } from "../tools/tool.ts";
+import { AttachedSkills } from "./attached-skills.ts";
 import { commonNames, type NameRule, providerName } from "./names.ts";
 import { activeTraceId, inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
@@ -29,6 +31,8 @@ export interface AgentContext
     "principal" | "runId" | "traceId" | "taskId" | "scopes" | "autonomy" | "patience" | "reason"
   > {
   readonly limits?: Partial<Limits>;
+  /** Skills that are active in the run from now on. Each narrows what the run may call; none widens it. */
+  readonly skills?: readonly string[];
   /** Calls at or above this risk need a person's approval. */
   readonly approvalRequiredRisk?: "high" | "critical";
   /** Spans hold arguments and results. Default: false, because traces are read by others. */
@@ -82,6 +86,10 @@ export interface AgentTools extends AsyncDisposable {
    * then, and `call` replays its outcome.
    */
   requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined>;
+  /** What to append to the system prompt: the instructions of the skills that are active in the run. Empty when none is. */
+  instructions(): Promise<string>;
+  /** Lets the run go on without a skill. False when it was not active; one that the operator attached to the agent stays. */
+  detach(skill: string): Promise<boolean>;
   /** The same session for a sub-agent: its calls count against this budget, and its claims can only narrow these. */
   child(claims: ChildClaims): AgentTools;
 }
@@ -107,13 +115,25 @@ export function openAgentTools(
   names: NameRule = commonNames,
 ): AgentTools {
   const parent = calling.getStore();
-  if (parent?.isOf(runtime) === true) return parent.child(context);
-  const { limits, approvalRequiredRisk, traceContent = false, ...given } = context;
+  const { limits, approvalRequiredRisk, traceContent = false, skills = [], ...given } = context;
+  if (parent?.isOf(runtime) === true) return subAgent(parent, context, skills);
   const traceId = given.traceId ?? activeTraceId();
   const claims = { ...given, ...(traceId !== undefined && { traceId }) };
   const session = runtime.openSession({ ...limits, ...maxUnapproved(approvalRequiredRisk, limits) }, claims);
-  const opened = { runtime, session, names, traceContent };
+  const { tenant, agent } = given.principal ?? defaultPrincipal;
+  const run = { tenant, agent, runId: session.runId };
+  const attached = new AttachedSkills(runtime.skills, run, { names: skills, by: given.principal });
+  const opened = { runtime, session, names, traceContent, attached };
   return new SessionTools({ ...opened, context: { ...claims, runId: session.runId }, claims: {} });
+}
+
+/** A skill is active in a whole run: in that of the agent that calls, it would hold that agent, too. */
+function subAgent(parent: SessionTools, context: AgentContext, skills: readonly string[]): AgentTools {
+  if (skills.length === 0) return parent.child(context);
+  throw new RuntimeFault(
+    "context_invalid",
+    `A sub-agent works in the run of the agent that calls it, so it cannot have \`skills\` (${skills.join(", ")}) of its own; narrow it by \`scopes\` or \`autonomy\`.`,
+  );
 }
 
 /** SPEC 6.5: an agent that needs approval from `high` on runs only `safe` unasked; from `critical` on, up to `high`. */
@@ -139,6 +159,7 @@ interface SessionToolsOptions {
   readonly names: NameRule;
   readonly claims: ChildClaims;
   readonly traceContent: boolean;
+  readonly attached: AttachedSkills;
   readonly isChild?: true;
 }
 
@@ -153,8 +174,9 @@ class SessionTools implements AgentTools {
   }
 
   list(): readonly AgentTool[] {
-    const { runtime, context, names } = this.#options;
-    const tools = runtime.offered(context.principal, context.runId).map((offer) => agentTool(offer, names));
+    const { runtime, context, names, attached } = this.#options;
+    const offered = runtime.offered(context.principal ?? defaultPrincipal, context.runId);
+    const tools = offered.filter(({ facts }) => attached.allows(facts)).map((offer) => agentTool(offer, names));
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
     return tools;
   }
@@ -170,6 +192,7 @@ class SessionTools implements AgentTools {
 
   call(use: ToolUse, context: ToolUseContext = {}): Promise<ToolAnswer> {
     return inSpan(this.#span(use), async (span) => {
+      await this.#options.attached.ready;
       const outcome = await calling.run(this, () =>
         this.session.invoke(this.#request(use), this.#context(use, context)),
       );
@@ -187,6 +210,7 @@ class SessionTools implements AgentTools {
   }
 
   async needsApproval(use: ToolUse): Promise<boolean> {
+    await this.#options.attached.ready;
     const explanation = await this.session.explain(this.#request(use), this.#options.claims);
     return explanation.reached === "verdict" && explanation.decision.verdict === "CONFIRM";
   }
@@ -195,6 +219,14 @@ class SessionTools implements AgentTools {
     const { outcome } = await this.call(use, { patience: "suspend" });
     if (outcome.status !== "pending") return undefined;
     return this.#options.runtime.approvals.get(outcome.approvalId);
+  }
+
+  instructions(): Promise<string> {
+    return this.#options.attached.instructions();
+  }
+
+  detach(skill: string): Promise<boolean> {
+    return this.#options.attached.detach(skill);
   }
 
   child({ scopes, autonomy, taskId }: ChildClaims): AgentTools {

@@ -7,7 +7,7 @@
  */
 
 import type { ProgressSink } from "../calls/event.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { messageOf } from "../calls/fault.ts";
 import { digestOf } from "../calls/json.ts";
 import type { Runtime } from "../face.ts";
 import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
@@ -36,8 +36,6 @@ export interface AgentOptions extends Omit<AgentContext, "runId" | "patience"> {
   readonly instructions?: string;
   /** A list becomes a toolbox, a toolbox is used as it is. Default: all that the runtime offers. */
   readonly tools?: Toolbox | Iterable<AnyTool>;
-  /** Skills that are active from the start of each run. */
-  readonly skills?: readonly string[];
   /** Turns of the model in one run. Default: 50. */
   readonly maxSteps?: number;
   readonly hooks?: AgentHooks;
@@ -194,7 +192,6 @@ class Run {
   }
 
   async #steps(): Promise<AgentResult> {
-    await this.#activateSkills();
     for (;;) {
       if (this.#record.isDone) return { ...this.#left(), status: "done" };
       const waiting = await this.#answerOpenUses();
@@ -210,14 +207,6 @@ class Run {
     }
   }
 
-  async #activateSkills(): Promise<void> {
-    const { runtime, skills = [], principal } = this.#options;
-    if (skills.length > 0 && runtime.skills === undefined)
-      throw new RuntimeFault("skill_unknown", "The agent has skills, but the runtime was given no folder for skills.");
-    const run = { tenant: this.#record.tenant, runId: this.#record.runId };
-    for (const skill of skills) await runtime.skills?.activate(run, skill, principal);
-  }
-
   /** Asks the model once and keeps what it said. A result when the model failed. */
   async #turn(): Promise<AgentResult | undefined> {
     const { model, more } = this.#options;
@@ -228,7 +217,7 @@ class Run {
     let turn: ModelTurn;
     try {
       turn = await asked(model, {
-        system: this.#system(),
+        system: await this.#system(),
         messages: this.#record.messages,
         tools: this.#shown(),
         ...(more.signal !== undefined && { signal: more.signal }),
@@ -244,12 +233,9 @@ class Run {
     return undefined;
   }
 
-  #system(): string {
-    const { runtime, instructions = "", name, principal } = this.#options;
-    const { tenant, runId } = this.#record;
-    const agent = principal?.agent ?? name;
-    const skills = runtime.skills?.instructions({ tenant, runId, agent }) ?? "";
-    return [instructions, skills].filter((part) => part !== "").join("\n\n");
+  async #system(): Promise<string> {
+    const { instructions = "" } = this.#options;
+    return [instructions, await this.#tools.instructions()].filter((part) => part !== "").join("\n\n");
   }
 
   /** What the model may use: the box's tools, as far as policy and active skills show them. */
