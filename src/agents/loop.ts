@@ -5,7 +5,7 @@
  * that waits or was killed goes on without running anything twice.
  * Next: model.ts (what a model is), agent-tools.ts (how calls are made), run-record.ts (the state), hooks.ts.
  */
-
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { ProgressSink } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { digestOf } from "../calls/json.ts";
@@ -86,6 +86,8 @@ export interface Agent {
   resume(runId: string, options?: AgentRunOptions): Promise<AgentResult | undefined>;
 }
 
+/** The hooks of the agent whose tools run: they hear of the agents that these tools start. */
+const calling = new AsyncLocalStorage<HookRun>();
 const defaultMaxSteps = 50;
 /** The same refused call this often ends the run: the model does not listen. */
 const mostRefusals = 5;
@@ -185,10 +187,16 @@ class Run {
 
   async go(): Promise<AgentResult> {
     await using _tools = this.#tools;
+    calling.getStore()?.("handoff", { to: this.#options.name });
     this.#hooks("runStart", {});
-    const result = await this.#steps();
-    this.#hooks("runEnd", { status: result.status });
-    return result;
+    let status = "failed";
+    try {
+      const result = await this.#steps();
+      status = result.status;
+      return result;
+    } finally {
+      this.#hooks("runEnd", { status });
+    }
   }
 
   async #steps(): Promise<AgentResult> {
@@ -224,12 +232,14 @@ class Run {
         ...(onEvent !== undefined && { onText: (text: string) => onEvent({ type: "text", text }) }),
       });
     } catch (error) {
+      this.#hooks("llmEnd", { step, model: model.modelId, failed: true });
       more.signal?.throwIfAborted();
       return this.#stopped("model_failed", `The model failed: ${messageOf(error)}`);
     }
     this.#hooks("llmEnd", { step, model: model.modelId, ...turn.usage });
     const { text, uses, raw } = turn;
     await this.#record.append({ role: "assistant", text, uses, ...(raw !== undefined && { raw }) });
+    if (uses.length === 0) this.#hooks("stepEnd", { step, toolCalls: 0 });
     return undefined;
   }
 
@@ -256,7 +266,7 @@ class Run {
   async #answerOpenUses(): Promise<AgentResult | undefined> {
     const uses = this.#record.openUses;
     if (uses.length === 0) return undefined;
-    const ended = await this.#call(uses);
+    const ended = await calling.run(this.#hooks, () => this.#call(uses));
     const approvalIds = ended.flatMap(({ answer: { outcome } }) =>
       outcome.status === "pending" ? [outcome.approvalId] : [],
     );

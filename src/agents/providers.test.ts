@@ -129,6 +129,42 @@ it("reads Chat Completions, Anthropic and Gemini calls and answers them", async 
   });
 });
 
+it("hands media by URL and by file id to each provider as media", async () => {
+  const runtime = await withTools();
+  const blocks = [
+    { type: "image", source: { type: "url", url: "https://example.org/a.png" } },
+    { type: "image", mediaType: "image/png", fileId: "file_1" },
+    { type: "file", mediaType: "application/pdf", fileId: "file_2" },
+  ];
+  runtime.tools.register({
+    ...{ name: "show", description: "Shows.", risk: "safe", idempotent: true, inputSchema: { type: "object" } },
+    execute: () => ({ content: blocks }),
+  });
+  await using tools = openAgentTools(runtime);
+  const use = { id: "1", name: "show" };
+  const answer = await tools.call(use);
+  expect(openaiResult({ ...use, item: { type: "function_call" } }, answer)).toMatchObject([
+    {
+      output: [
+        { type: "input_image", image_url: "https://example.org/a.png" },
+        { type: "input_image", file_id: "file_1" },
+        { type: "input_file", file_id: "file_2" },
+      ],
+    },
+  ]);
+  expect(anthropicResult(use, answer).content).toEqual([
+    { type: "image", source: { type: "url", url: "https://example.org/a.png" } },
+    { type: "image", source: { type: "file", file_id: "file_1" } },
+    { type: "document", source: { type: "file", file_id: "file_2" } },
+  ]);
+  expect(googleResult(use, answer).parts).toMatchObject([
+    { fileData: { fileUri: "https://example.org/a.png" } },
+    { fileData: { fileUri: "file_1", mimeType: "image/png" } },
+    { fileData: { fileUri: "file_2", mimeType: "application/pdf" } },
+  ]);
+  await runtime.close();
+});
+
 it("maps every name to a provider's alphabet, the same one again, and different names apart", () => {
   const name = fastCheck.string({ minLength: 1, maxLength: 90 });
   void fastCheck.assert(
