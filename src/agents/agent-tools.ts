@@ -57,7 +57,7 @@ export interface ToolUse {
   readonly name: string;
   /** An object, or its JSON text. */
   readonly arguments?: unknown;
-  /** The provider's own item, which its answer is made for. */
+  /** The provider's own item, which its answer is made for. Its type, ids and status are recorded with the call. */
   readonly item?: JsonObject;
 }
 
@@ -275,7 +275,8 @@ class SessionTools implements AgentTools {
   }
 
   #context(use: ToolUse, context: ToolUseContext): SessionCall {
-    return { ...this.#options.claims, ...context, ...toolCallId(use) };
+    const { item } = use;
+    return { ...this.#options.claims, ...context, ...toolCallId(use), ...(item && { providerItem: item }) };
   }
 }
 
