@@ -22,7 +22,8 @@ it("names a mistake in the section and its place", async () => {
 });
 
 it("reads which skills are attached to which agents, by their own names", async () => {
-  const written = "skills:\n  folders: [skills]\n  agents:\n    local-agent: [letters]\n    my_bot: [letters, tables]\n";
+  const written =
+    "skills:\n  folders: [skills]\n  agents:\n    local-agent: [letters]\n    my_bot: [letters, tables]\n";
   expect((await folder.load(written)).skillAgents).toEqual({
     "local-agent": ["letters"],
     my_bot: ["letters", "tables"],
