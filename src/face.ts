@@ -57,6 +57,8 @@ export interface CallContext {
    * it runs once. A call with a new id joins an open or approved request for the same arguments, as a call without a key does.
    */
   readonly toolCallId?: string;
+  /** The item with which a model's provider asked for the call. Its type, ids and status are recorded. */
+  readonly providerItem?: JsonObject;
   readonly patience?: Patience;
   readonly approvalWaitMs?: number;
   readonly signal?: AbortSignal;
@@ -89,7 +91,7 @@ export interface RuntimeSession extends AsyncDisposable {
    */
   invokeAll(
     requests: readonly BatchedCall[],
-    context?: Omit<SessionCall, "idempotencyKey" | "toolCallId">,
+    context?: Omit<SessionCall, "idempotencyKey" | "toolCallId" | "providerItem">,
   ): Promise<readonly ToolOutcome[]>;
   /** What would be decided about a call of this session; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: SessionCall): Promise<Explanation>;

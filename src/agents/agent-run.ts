@@ -5,6 +5,7 @@
  * that waits or was killed goes on without running anything twice.
  * Next: model.ts (what a model is), run-tools.ts (how calls are made), run-record.ts (the state), hooks.ts.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
 import type { ProgressSink } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
@@ -16,18 +17,17 @@ import type { RunTools, ToolAnswer, ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";
 import { inSpan } from "./traces.ts";
 
-type UsableTools = Pick<RunTools, "session" | "list" | "find" | "callAll"> & AsyncDisposable;
+interface UsableTools extends Pick<RunTools, "session" | "list" | "find" | "callAll">, AsyncDisposable {
+  /** Looks at what the run may use now. Answers what its active skills add to the system prompt. */
+  instructions(): Promise<string>;
+}
 
 /** Where an agent works: with a runtime of this process, or with one behind its HTTP interface. */
 export interface AgentPlace {
   /** Where conversations are kept. */
   readonly runs: Pick<AgentRuns, "load" | "save">;
-  /** What the agent may use in this run. */
+  /** What the agent may use in this run, held to its skills. */
   open(run: AgentRunId): UsableTools;
-  /** Holds the run to a skill. */
-  activate(run: AgentRunId, skill: string): Promise<void>;
-  /** Looks at what the run may use now. Answers what its skills add to the system prompt. */
-  look(run: AgentRunId): Promise<string>;
 }
 
 /** How an agent works, wherever it does. */
@@ -35,8 +35,6 @@ export interface AgentSettings {
   readonly model: AgentModel;
   /** The system prompt; the instructions of active skills are appended to it. */
   readonly instructions?: string;
-  /** Skills that are active from the start of each run. */
-  readonly skills?: readonly string[];
   /** Turns of the model in one run. Default: 50. */
   readonly maxSteps?: number;
   readonly hooks?: AgentHooks;
@@ -85,6 +83,8 @@ export interface Agent {
   resume(runId: string, options?: AgentRunOptions): Promise<AgentResult | undefined>;
 }
 
+/** The hooks of the agent whose tools run: they hear of the agents that these tools start. */
+const calling = new AsyncLocalStorage<HookRun>();
 const defaultMaxSteps = 50;
 /** The same refused call this often ends the run: the model does not listen. */
 const mostRefusals = 5;
@@ -155,8 +155,6 @@ class Run {
   readonly #record: RunRecord;
   readonly #tools: UsableTools;
   readonly #hooks: HookRun;
-  /** What active skills add to the system prompt. */
-  #skills = "";
   readonly #refusals = new Map<string, number>();
 
   constructor(options: RunOptions) {
@@ -173,16 +171,21 @@ class Run {
 
   async go(): Promise<AgentResult> {
     await using _tools = this.#tools;
+    calling.getStore()?.("handoff", { to: this.#options.agent.name });
     this.#hooks("runStart", {});
-    const result = await this.#steps();
-    this.#hooks("runEnd", { status: result.status });
-    return result;
+    let status = "failed";
+    try {
+      const result = await this.#steps();
+      status = result.status;
+      return result;
+    } finally {
+      this.#hooks("runEnd", { status });
+    }
   }
 
   async #steps(): Promise<AgentResult> {
-    const { agent, place } = this.#options;
-    for (const skill of agent.skills ?? []) await place.activate(this.#record.run, skill);
-    await this.#look();
+    const { agent } = this.#options;
+    await this.#tools.instructions(); // a run that goes on calls before it asks the model
     for (;;) {
       if (this.#record.isDone) return { ...this.#left(), status: "done" };
       const waiting = await this.#answerOpenUses();
@@ -198,10 +201,6 @@ class Run {
     }
   }
 
-  async #look(): Promise<void> {
-    this.#skills = await this.#options.place.look(this.#record.run);
-  }
-
   /** Asks the model once and keeps what it said. A result when the model failed. */
   async #turn(): Promise<AgentResult | undefined> {
     const {
@@ -215,25 +214,27 @@ class Run {
     let turn: ModelTurn;
     try {
       turn = await asked(model, {
-        system: this.#system(),
+        system: await this.#system(),
         messages: this.#record.messages,
         tools: this.#shown(),
         ...(more.signal !== undefined && { signal: more.signal }),
         ...(onEvent !== undefined && { onText: (text: string) => onEvent({ type: "text", text }) }),
       });
     } catch (error) {
+      this.#hooks("llmEnd", { step, model: model.modelId, failed: true });
       more.signal?.throwIfAborted();
       return this.#stopped("model_failed", `The model failed: ${messageOf(error)}`);
     }
     this.#hooks("llmEnd", { step, model: model.modelId, ...turn.usage });
     const { text, uses, raw } = turn;
     await this.#record.append({ role: "assistant", text, uses, ...(raw !== undefined && { raw }) });
+    if (uses.length === 0) this.#hooks("stepEnd", { step, toolCalls: 0 });
     return undefined;
   }
 
-  #system(): string {
+  async #system(): Promise<string> {
     const { instructions = "" } = this.#options.agent;
-    return [instructions, this.#skills].filter((part) => part !== "").join("\n\n");
+    return [instructions, await this.#tools.instructions()].filter((part) => part !== "").join("\n\n");
   }
 
   /** What the model may use: the box's tools, as far as policy and active skills show them. */
@@ -252,14 +253,13 @@ class Run {
   async #answerOpenUses(): Promise<AgentResult | undefined> {
     const uses = this.#record.openUses;
     if (uses.length === 0) return undefined;
-    const ended = await this.#call(uses);
+    const ended = await calling.run(this.#hooks, () => this.#call(uses));
     const approvalIds = ended.flatMap(({ answer: { outcome } }) =>
       outcome.status === "pending" ? [outcome.approvalId] : [],
     );
     if (approvalIds.length > 0) return { ...this.#left(), status: "waiting", approvalIds };
     const answers = ended.map(({ use, answer }) => this.#answered(use, answer));
     await this.#record.append({ role: "tool", answers });
-    await this.#look(); // a call may have activated a skill, and tools come and go
     this.#hooks("stepEnd", { step: this.#record.steps, toolCalls: uses.length });
     return undefined;
   }

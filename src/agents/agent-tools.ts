@@ -6,6 +6,7 @@
  * Next: names.ts (names that providers take), wrap.ts (tools that a library user already has), results/render.ts (what a
  * model reads of an outcome).
  */
+import { defaultPrincipal } from "../calls/authority.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
@@ -13,6 +14,7 @@ import { lowerAutonomy, rankOf } from "../calls/risk.ts";
 import type { Limits } from "../calls/session.ts";
 import type { CallContext, Runtime, RuntimeSession } from "../face.ts";
 import type { Offer } from "../tools/tool.ts";
+import { AttachedSkills } from "./attached-skills.ts";
 import { commonNames, type NameRule } from "./names.ts";
 import {
   callingTools,
@@ -33,6 +35,8 @@ export interface AgentContext
     "principal" | "runId" | "traceId" | "taskId" | "scopes" | "autonomy" | "patience" | "reason"
   > {
   readonly limits?: Partial<Limits>;
+  /** Skills that are active in the run from now on. Each narrows what the run may call; none widens it. */
+  readonly skills?: readonly string[];
   /** Calls at or above this risk need a person's approval. */
   readonly approvalRequiredRisk?: "high" | "critical";
   /** Spans hold arguments and results. Default: false, because traces are read by others. */
@@ -67,6 +71,10 @@ export interface AgentTools extends AsyncDisposable {
    * then, and `call` replays its outcome.
    */
   requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined>;
+  /** What to append to the system prompt: the instructions of the skills that are active in the run. Empty when none is. */
+  instructions(): Promise<string>;
+  /** Lets the run go on without a skill. False when it was not active; one that the operator attached to the agent stays. */
+  detach(skill: string): Promise<boolean>;
   /** The same session for a sub-agent: its calls count against this budget, and its claims can only narrow these. */
   child(claims: ChildClaims): AgentTools;
 }
@@ -89,13 +97,25 @@ export function openAgentTools(
   names: NameRule = commonNames,
 ): AgentTools {
   const parent = callingTools();
-  if (parent instanceof SessionTools && parent.isOf(runtime)) return parent.child(context);
-  const { limits, approvalRequiredRisk, traceContent = false, ...given } = context;
+  const { limits, approvalRequiredRisk, traceContent = false, skills = [], ...given } = context;
+  if (parent instanceof SessionTools && parent.isOf(runtime)) return subAgent(parent, context, skills);
   const traceId = given.traceId ?? activeTraceId();
   const claims = { ...given, ...(traceId !== undefined && { traceId }) };
   const session = runtime.openSession({ ...limits, ...maxUnapproved(approvalRequiredRisk, limits) }, claims);
-  const opened = { runtime, session, names, traceContent };
+  const { tenant, agent } = given.principal ?? defaultPrincipal;
+  const run = { tenant, agent, runId: session.runId };
+  const attached = new AttachedSkills(runtime.skills, run, { names: skills, by: given.principal });
+  const opened = { runtime, session, names, traceContent, attached };
   return new SessionTools({ ...opened, context: { ...claims, runId: session.runId }, claims: {} });
+}
+
+/** A skill is active in a whole run: in that of the agent that calls, it would hold that agent, too. */
+function subAgent(parent: SessionTools, context: AgentContext, skills: readonly string[]): AgentTools {
+  if (skills.length === 0) return parent.child(context);
+  throw new RuntimeFault(
+    "context_invalid",
+    `A sub-agent works in the run of the agent that calls it, so it cannot have \`skills\` (${skills.join(", ")}) of its own; narrow it by \`scopes\` or \`autonomy\`.`,
+  );
 }
 
 /** SPEC 6.5: an agent that needs approval from `high` on runs only `safe` unasked; from `critical` on, up to `high`. */
@@ -121,6 +141,7 @@ interface SessionToolsOptions {
   readonly names: NameRule;
   readonly claims: ChildClaims;
   readonly traceContent: boolean;
+  readonly attached: AttachedSkills;
   readonly isChild?: true;
 }
 
@@ -129,8 +150,12 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
   readonly #options: SessionToolsOptions;
 
   constructor(options: SessionToolsOptions) {
-    const { runtime, context } = options;
-    super({ ...options, offered: () => runtime.offered(context.principal, context.runId) });
+    const { runtime, context, attached } = options;
+    const offered = (): readonly Offer[] => {
+      const all = runtime.offered(context.principal ?? defaultPrincipal, context.runId);
+      return all.filter(({ facts }) => attached.allows(facts));
+    };
+    super({ ...options, offered, ready: attached.ready });
     this.session = options.session;
     this.#options = options;
   }
@@ -140,6 +165,7 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
   }
 
   async needsApproval(use: ToolUse): Promise<boolean> {
+    await this.#options.attached.ready;
     const explanation = await this.session.explain(this.requestOf(use), this.#options.claims);
     return explanation.reached === "verdict" && explanation.decision.verdict === "CONFIRM";
   }
@@ -148,6 +174,14 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
     const { outcome } = await this.call(use, { patience: "suspend" });
     if (outcome.status !== "pending") return undefined;
     return this.#options.runtime.approvals.get(outcome.approvalId);
+  }
+
+  instructions(): Promise<string> {
+    return this.#options.attached.instructions();
+  }
+
+  detach(skill: string): Promise<boolean> {
+    return this.#options.attached.detach(skill);
   }
 
   child({ scopes, autonomy, taskId }: ChildClaims): AgentTools {

@@ -3,7 +3,7 @@
  * The shapes are Anthropic's own, written here so that the package `@anthropic-ai/sdk` is not needed.
  */
 import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, ToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
@@ -22,9 +22,11 @@ export interface AnthropicTool {
 export type AnthropicContent =
   | { type: "text"; text: string }
   | { type: "image"; source: { type: "base64"; media_type: AnthropicImageType; data: string } }
-  | { type: "image"; source: { type: "url"; url: string } }
-  | { type: "document"; source: { type: "url"; url: string } }
+  | { type: "image" | "document"; source: AnthropicPlace }
   | { type: "document"; source: { type: "base64"; media_type: "application/pdf"; data: string } };
+
+/** Where the provider finds a file. */
+export type AnthropicPlace = { type: "url"; url: string } | { type: "file"; file_id: string };
 
 export type AnthropicImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
 
@@ -105,13 +107,19 @@ export function anthropicContent({ text: all, content }: ToolAnswer): string | A
 function partOf(block: ContentBlock): AnthropicContent | undefined {
   if (block.type === "text") return { type: "text", text: block.text };
   if (block.type !== "image" && block.type !== "file") return undefined;
-  const { mediaType, data, url } = block;
-  const source = url === undefined ? undefined : { type: "url" as const, url };
-  if (data === undefined)
-    return source && (block.type === "image" ? { type: "image", source } : { type: "document", source });
+  const { mediaType, data } = block;
+  if (data === undefined) {
+    const source = placeOf(block);
+    return source && { type: block.type === "image" ? "image" : "document", source };
+  }
   if (isImageType(mediaType)) return { type: "image", source: { type: "base64", media_type: mediaType, data } };
   if (mediaType !== "application/pdf") return undefined;
   return { type: "document", source: { type: "base64", media_type: mediaType, data } };
+}
+
+function placeOf({ url, fileId }: MediaBlock): AnthropicPlace | undefined {
+  if (url !== undefined) return { type: "url", url };
+  return fileId === undefined ? undefined : { type: "file", file_id: fileId };
 }
 
 function isImageType(mediaType: string): mediaType is AnthropicImageType {

@@ -10,6 +10,7 @@ export interface HookBase {
 /** What each moment of an agent's run adds. Never arguments, results or texts: those may hold what a hook's author should not see. */
 export interface AgentMoments {
   readonly runStart: object;
+  /** `failed`: the run threw, for example because it was cancelled. */
   readonly runEnd: { readonly status: string };
   readonly stepStart: { readonly step: number };
   readonly stepEnd: { readonly step: number; readonly toolCalls: number };
@@ -19,8 +20,11 @@ export interface AgentMoments {
     readonly model: string;
     readonly inputTokens?: number;
     readonly outputTokens?: number;
+    /** The model gave no answer. */
+    readonly failed?: true;
   };
   readonly guardrailTrip: { readonly toolName: string; readonly callId: string };
+  /** One of its tools has started the agent `to`. */
   readonly handoff: { readonly to: string };
 }
 

@@ -185,7 +185,45 @@ it("calls the hooks of a run in order and survives one that throws", async () =>
     "stepStart",
     "llmStart",
     "llmEnd",
+    "stepEnd",
     "runEnd",
+  ]);
+});
+
+it("tells the hooks of a model that failed, and of a run that was cancelled", async () => {
+  await using runtime = await opened();
+  const seen: unknown[] = [];
+  const hooks = { llmEnd: (info: object) => void seen.push(info), runEnd: (info: object) => void seen.push(info) };
+  await createAgent({ runtime, model: scriptedModel([]), hooks }).run({ prompt: "Go." });
+  const given = { runtime, model: scriptedModel([]), hooks };
+  const cancelled = createAgent(given).run({ prompt: "Go." }, { signal: AbortSignal.abort(new Error("enough")) });
+  await expect(cancelled).rejects.toThrow("enough");
+  expect(seen).toMatchObject([{ failed: true }, { status: "stopped" }, { failed: true }, { status: "failed" }]);
+});
+
+it("tells the hooks of a guardrail that found something, and of an agent that a tool starts", async () => {
+  const guardrail = {
+    ...{ name: "codenames", on: "result" as const },
+    check: () => [{ says: "MARK" as const, why: "a code name" }],
+  };
+  await using runtime = await createRuntime({ guardrails: [guardrail] });
+  const seen: unknown[] = [];
+  const helper = createAgent({ runtime, name: "helper", model: scriptedModel([{ text: "osprey" }]) });
+  runtime.tools.register({
+    ...{ name: "ask_helper", description: "Asks.", risk: "safe", effects: "read", idempotent: true },
+    inputSchema: { type: "object" },
+    execute: async () => (await helper.run({ prompt: "Which bird?" })).text,
+  });
+  await createAgent({
+    ...{ runtime, name: "boss", model: scriptedModel([{ uses: [{ name: "ask_helper" }] }, { text: "Done." }]) },
+    hooks: {
+      guardrailTrip: ({ agent, toolName }) => void seen.push({ agent, toolName }),
+      handoff: ({ agent, to }) => void seen.push({ agent, to }),
+    },
+  }).run({ prompt: "Go." });
+  expect(seen).toEqual([
+    { agent: "boss", to: "helper" },
+    { agent: "boss", toolName: "ask_helper" },
   ]);
 });
 

@@ -1,5 +1,4 @@
 /** `postern/agents/loop`: an agent of this process, with Postern's own loop (agent-run.ts). */
-import { RuntimeFault } from "../calls/fault.ts";
 import type { Runtime } from "../face.ts";
 import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
 import { insideOf } from "../tools/registry.ts";
@@ -59,23 +58,12 @@ export function createAgent(options: AgentOptions): RuntimeAgent {
   return { ...agent, toolbox };
 }
 
-type PlaceOptions = Omit<AgentContext, "runId" | "patience"> & Required<Pick<AgentOptions, "runtime" | "principal">>;
+type PlaceOptions = Omit<AgentContext, "runId" | "patience"> & Pick<AgentOptions, "runtime">;
 
 function placeIn({ runtime, ...context }: PlaceOptions): AgentPlace {
-  const { principal } = context;
-  const skillRun = (runId: string): { tenant: string; runId: string } => ({ tenant: principal.tenant, runId });
   return {
     runs: runtime.agentRuns,
     open: ({ runId }) => openAgentTools(runtime, { ...context, runId, patience: "suspend" }),
-    activate: async ({ runId }, skill) => {
-      if (runtime.skills === undefined)
-        throw new RuntimeFault(
-          "skill_unknown",
-          "The agent has skills, but the runtime was given no folder for skills.",
-        );
-      await runtime.skills.activate(skillRun(runId), skill, principal);
-    },
-    look: async ({ runId }) => runtime.skills?.instructions({ ...skillRun(runId), agent: principal.agent }) ?? "",
   };
 }
 

@@ -129,6 +129,70 @@ it("reads Chat Completions, Anthropic and Gemini calls and answers them", async 
   });
 });
 
+it("records the provider's item of a call: short members, masked, without arguments", async () => {
+  await using runtime = await createRuntime({ secretPatterns: "mask", approvals: { patience: "suspend" } });
+  runtime.tools.register({
+    ...{ name: "send", description: "Sends.", risk: "high", idempotent: false, inputSchema: { type: "object" } },
+    execute: () => "sent",
+  });
+  await using tools = openAgentTools(runtime, { runId: "run-1" });
+  const token = `ghp_${"a1B2".repeat(9)}`;
+  const item = {
+    ...{ type: "function_call", id: "fc_1", call_id: "call_1", status: "completed", note: token },
+    ...{ arguments: '{"to":"ada"}', signature: "x".repeat(300), caller: { type: "direct" } },
+  };
+  const use = { id: "call_1", name: "send", arguments: { to: "ada" }, item };
+  const { outcome } = await tools.call(use);
+  const approvalId = outcome.approvalId ?? "";
+  await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "grace" } });
+  await runtime.resume(approvalId);
+  const [attempted] = await runtime.audit.query({ type: "tool_call.attempted" });
+  expect(attempted?.data).toEqual({
+    provider_item: {
+      ...{ type: "function_call", id: "fc_1", call_id: "call_1", status: "completed" },
+      note: expect.not.stringContaining(token),
+    },
+  });
+  const odd = runtime.invoke({ tool: "send" }, { providerItem: "fc_1" as never });
+  await expect(odd).rejects.toThrow(/`providerItem` is "fc_1"; it must be a JSON object/);
+});
+
+it("hands media by URL and by file id to each provider as media", async () => {
+  const runtime = await withTools();
+  const blocks = [
+    { type: "image", source: { type: "url", url: "https://example.org/a.png" } },
+    { type: "image", mediaType: "image/png", fileId: "file_1" },
+    { type: "file", mediaType: "application/pdf", fileId: "file_2" },
+  ];
+  runtime.tools.register({
+    ...{ name: "show", description: "Shows.", risk: "safe", idempotent: true, inputSchema: { type: "object" } },
+    execute: () => ({ content: blocks }),
+  });
+  await using tools = openAgentTools(runtime);
+  const use = { id: "1", name: "show" };
+  const answer = await tools.call(use);
+  expect(openaiResult({ ...use, item: { type: "function_call" } }, answer)).toMatchObject([
+    {
+      output: [
+        { type: "input_image", image_url: "https://example.org/a.png" },
+        { type: "input_image", file_id: "file_1" },
+        { type: "input_file", file_id: "file_2" },
+      ],
+    },
+  ]);
+  expect(anthropicResult(use, answer).content).toEqual([
+    { type: "image", source: { type: "url", url: "https://example.org/a.png" } },
+    { type: "image", source: { type: "file", file_id: "file_1" } },
+    { type: "document", source: { type: "file", file_id: "file_2" } },
+  ]);
+  expect(googleResult(use, answer).parts).toMatchObject([
+    { fileData: { fileUri: "https://example.org/a.png" } },
+    { fileData: { fileUri: "file_1", mimeType: "image/png" } },
+    { fileData: { fileUri: "file_2", mimeType: "application/pdf" } },
+  ]);
+  await runtime.close();
+});
+
 it("maps every name to a provider's alphabet, the same one again, and different names apart", () => {
   const name = fastCheck.string({ minLength: 1, maxLength: 90 });
   void fastCheck.assert(

@@ -40,7 +40,7 @@ export interface ToolUse {
   readonly name: string;
   /** An object, or its JSON text. */
   readonly arguments?: unknown;
-  /** The provider's own item, which its answer is made for. */
+  /** The provider's own item, which its answer is made for. Its type, ids and status are recorded with the call. */
   readonly item?: JsonObject;
 }
 
@@ -60,6 +60,8 @@ export interface RunToolsOptions<Offered extends RunOffer> {
   /** Claims of every call. */
   readonly claims?: SessionCall;
   readonly traceContent?: boolean;
+  /** No call begins before it. */
+  readonly ready?: Promise<void>;
 }
 
 /** The tools of the agent whose call is being carried out, for the agents that its tools start. */
@@ -92,10 +94,11 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   }
 
   call(use: ToolUse, context: ToolUseContext = {}): Promise<ToolAnswer> {
-    const { claims, traceContent } = this.#options;
+    const { claims, traceContent, ready } = this.#options;
     return inSpan(this.#span(use), async (span) => {
+      await ready;
       const outcome = await calling.run(this, () =>
-        this.session.invoke(this.requestOf(use), { ...claims, ...context, ...toolCallId(use) }),
+        this.session.invoke(this.requestOf(use), { ...claims, ...context, ...ofProvider(use) }),
       );
       recordOutcome(span, outcome);
       const answer = this.#answer(use, outcome);
@@ -147,8 +150,11 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   }
 }
 
-function toolCallId({ id }: ToolUse): { readonly toolCallId?: string } {
-  return id === undefined || id === "" ? {} : { toolCallId: id };
+function ofProvider({ id, item }: ToolUse): Pick<SessionCall, "toolCallId" | "providerItem"> {
+  return {
+    ...(id !== undefined && id !== "" && { toolCallId: id }),
+    ...(item !== undefined && { providerItem: item }),
+  };
 }
 
 function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): RunTool<Offered> {

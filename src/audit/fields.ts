@@ -103,6 +103,7 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
     action,
     autonomy_level,
     connector_id,
+    data: call.providerItem && { provider_item: call.providerItem },
     outcome: "info",
     policy_version,
     principal,

@@ -77,7 +77,7 @@ export class Forms {
   }
 
   #attempted({ call, at, key, weighing, approvalId }: Attempted): string | Formed | undefined {
-    if (!this.#isPlain(call)) return undefined;
+    if (call.providerItem !== undefined || !this.#isPlain(call)) return undefined;
     const form = this.#formOf(call);
     const weighed = this.#weighedOf(form, weighing);
     const time = this.#timestamps.spell(at);

@@ -22,6 +22,7 @@ export class Arrival implements ToolCall {
   readonly parentId: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly toolCallId: string | undefined;
+  readonly providerItem: JsonObject | undefined;
   readonly resumes: string | undefined;
   readonly resumesBy: string | undefined;
   readonly batch: Set<string> | undefined;
@@ -62,6 +63,7 @@ export class Arrival implements ToolCall {
     this.parentId = call.parentId;
     this.idempotencyKey = call.idempotencyKey;
     this.toolCallId = call.toolCallId;
+    this.providerItem = call.providerItem;
     this.resumes = call.resumes;
     this.resumesBy = call.resumesBy;
     this.batch = call.batch;
@@ -83,6 +85,7 @@ export function dataOf(call: ToolCall): ToolCall {
     parentId: call.parentId,
     idempotencyKey: call.idempotencyKey,
     toolCallId: call.toolCallId,
+    providerItem: call.providerItem,
     resumes: call.resumes,
   };
 }

@@ -3,7 +3,8 @@ import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
 import { given } from "./given.ts";
 import { newTraceId } from "./ids.ts";
-import { sha256 } from "./json.ts";
+import { type JsonObject, sha256 } from "./json.ts";
+import { isProviderItem } from "./provider-item.ts";
 import { autonomies, lowerAutonomy, rankOf } from "./risk.ts";
 import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
 import { shown } from "./shown.ts";
@@ -120,6 +121,7 @@ function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy }: CallC
 export interface PerCall {
   readonly idempotencyKey?: string | undefined;
   readonly toolCallId?: string | undefined;
+  readonly providerItem?: JsonObject | undefined;
   readonly patience?: Patience | undefined;
   readonly approvalWaitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -132,6 +134,7 @@ export interface PerCall {
 export function perCallFault({
   idempotencyKey,
   toolCallId,
+  providerItem,
   patience,
   approvalWaitMs,
   signal,
@@ -147,6 +150,8 @@ export function perCallFault({
   }
   if (toolCallId !== undefined && !(typeof toolCallId === "string" && toolCallId !== "" && toolCallId.isWellFormed()))
     return invalid("toolCallId", toolCallId, "a text that is not empty, without half surrogate pairs");
+  if (providerItem !== undefined && !isProviderItem(providerItem))
+    return invalid("providerItem", providerItem, "a JSON object");
   if (patience !== undefined && !isPatience(patience))
     return invalid("patience", patience, "`deny`, `wait` or `suspend`");
   if (approvalWaitMs !== undefined && !(approvalWaitMs >= 0))
@@ -171,7 +176,8 @@ export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait
 export function withinWaiting(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
-    ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, onProgress, reason },
+    ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, providerItem: call.providerItem },
+    ...{ onProgress, reason },
     patience: ranked(patience) <= ranked(session.patience) ? patience : session.patience,
     approvalWaitMs: earlier(approvalWaitMs, session.approvalWaitMs),
     deadline: earlier(deadline, session.deadline),

@@ -64,6 +64,8 @@ export interface ToolCall {
   readonly idempotencyKey?: string | undefined;
   /** The id that a model's provider gave the call: the same id in the same run, with the same arguments, is the same call. */
   readonly toolCallId?: string | undefined;
+  /** What is kept of the provider's own item for the call: type, ids, status. */
+  readonly providerItem?: JsonObject | undefined;
   /** This is not a new call: it is the recorded one of this key, entering the line again. No door can set it. */
   readonly resumes?: string | undefined;
   /** The approval it goes on with, where it does with one: of no other is it the call. No door can set it, and no row keeps it. */

@@ -20,3 +20,15 @@ it("names a mistake in the section and its place", async () => {
     expect.stringMatching(/^FILE:2:\d+ skills.folders: /),
   ]);
 });
+
+it("reads which skills are attached to which agents, by their own names", async () => {
+  const written =
+    "skills:\n  folders: [skills]\n  agents:\n    local-agent: [letters]\n    my_bot: [letters, tables]\n";
+  expect((await folder.load(written)).skillAgents).toEqual({
+    "local-agent": ["letters"],
+    my_bot: ["letters", "tables"],
+  });
+  expect(await problemsOf(folder.load("skills:\n  agents:\n    bot: letters\n"))).toEqual([
+    expect.stringMatching(/^FILE:3:\d+ skills.agents.bot: /),
+  ]);
+});

@@ -12,6 +12,7 @@ import type { Authority, Principal, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { CallIds } from "../calls/ids.ts";
+import { keptItem } from "../calls/provider-item.ts";
 import type { Caller, Limits, Patience, Session } from "../calls/session.ts";
 import { shown } from "../calls/shown.ts";
 import type { CallContext, CallRequest } from "../face.ts";
@@ -20,7 +21,7 @@ import type { Redactor } from "../secrets/secret-store.ts";
 import type { Store } from "../stores/store.ts";
 
 /** What names a call beside its own id, the call that makes it, and the batch it is in. */
-export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "parentId" | "batch">;
+export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "providerItem" | "parentId" | "batch">;
 type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey" | "toolCallId">;
 
 export interface ReceptionOptions {
@@ -109,7 +110,7 @@ export class Reception {
   }
 
   call(request: CallRequest, authority: Authority, more: CallPlace = {}): ToolCall {
-    const { idempotencyKey, toolCallId, parentId, batch } = more;
+    const { idempotencyKey, toolCallId, providerItem: item, parentId, batch } = more;
     if (typeof request !== "object" || request === null) {
       throw new RuntimeFault(
         "request_invalid",
@@ -134,6 +135,7 @@ export class Reception {
       parentId,
       idempotencyKey,
       toolCallId,
+      providerItem: item && keptItem(item, (text) => this.#options.redactor.redact(text)),
       batch,
     };
     return new Arrival(call, true);

@@ -290,8 +290,8 @@ export class RunningRuntime implements Runtime {
     if (this.#entrance.closing) session.close();
     let call: ToolCall;
     try {
-      const { idempotencyKey, toolCallId } = per;
-      call = this.#reception.call(request, authority, { idempotencyKey, toolCallId, batch });
+      const { idempotencyKey, toolCallId, providerItem } = per;
+      call = this.#reception.call(request, authority, { idempotencyKey, toolCallId, providerItem, batch });
     } catch (fault) {
       return Promise.reject(fault); // an `async` of its own would cost each call a promise
     }

@@ -19,12 +19,14 @@ export interface RunClaims {
 export interface RemotePlaceOptions {
   readonly claims: RunClaims;
   readonly traceId: string;
+  /** Skills that are active from the start of the run. */
+  readonly skills: readonly string[];
   /** Kept with the conversation: what `resume` needs to know. */
   readonly settings: JsonObject;
 }
 
 /** The place of an agent whose loop runs in this command: its tools, its memory of the run and its skills are Postern's. */
-export function remotePlace(work: Work, { claims, traceId, settings }: RemotePlaceOptions): AgentPlace {
+export function remotePlace(work: Work, { claims, traceId, skills, settings }: RemotePlaceOptions): AgentPlace {
   const { agent, operator } = work;
   let offers: readonly RunOffer[] = [];
   return {
@@ -38,13 +40,17 @@ export function remotePlace(work: Work, { claims, traceId, settings }: RemotePla
         invoke: (request: CallRequest, context?: SessionCall) => invoke(request, context).catch(refusedHere),
         close: async () => {},
       };
-      return new RunTools({ session, names: commonNames, offered: () => offers });
-    },
-    activate: async ({ runId }, skill) => void (await operator.activateSkill(skill, runId)),
-    look: async ({ runId }) => {
-      const [tools, { instructions }] = await Promise.all([agent.tools(runId), agent.agentRun(runId)]);
-      offers = tools.map(offerFromWire);
-      return instructions;
+      const active = Promise.all(skills.map((skill) => operator.activateSkill(skill, runId)));
+      const ready = active.then(() => {});
+      ready.catch(() => undefined); // `instructions` and each call reject with it
+      const tools = new RunTools({ session, names: commonNames, offered: () => offers, ready });
+      const instructions = async (): Promise<string> => {
+        await ready;
+        const [offered, run] = await Promise.all([agent.tools(runId), agent.agentRun(runId)]);
+        offers = offered.map(offerFromWire);
+        return run.instructions;
+      };
+      return Object.assign(tools, { instructions });
     },
   };
 }

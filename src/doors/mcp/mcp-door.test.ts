@@ -118,6 +118,30 @@ it("a held call is answered after 20 s when nothing is said of the wait: clients
 });
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("MCP %s over HTTP", (era) => {
+  it("tells what a repeated call of each tool does, and whether it can be previewed", async () => {
+    const { url, runtime } = await open();
+    runtime.tools.register({
+      ...{ name: "pay", description: "Pays.", risk: "high", idempotent: false, input: { type: "object" } },
+      requireIdempotencyKey: true,
+      preview: () => ({ summary: "10 euros" }),
+      execute: () => "paid",
+    });
+    const { tools: listed } = await (await connect(url, era)).listTools();
+    const contracts = listed.map(({ name, _meta: meta }) => [
+      name,
+      meta?.["postern/idempotency"],
+      meta?.["postern/supports_preview"],
+    ]);
+    expect(contracts).toEqual([
+      ["notes__list", "idempotent", false],
+      ["notes__show", "idempotent", false],
+      ["pay", "key_required", true],
+      ["send", "once_per_key", false],
+      ["slow", "idempotent", false],
+      ["zebra", "idempotent", false],
+    ]);
+  });
+
   it("lists what the caller may use in the order of names, actions by table", async () => {
     const { url } = await open();
     const client = await connect(url, era);

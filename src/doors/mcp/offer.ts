@@ -85,8 +85,16 @@ function describe(action: Offer, name: string, isOld: boolean): Tool {
       "postern/risk": facts.risk,
       ...(providerSpecs !== undefined && { "postern/provider_specs": providerSpecs }),
       ...(callTypes !== undefined && { "postern/call_types": callTypes }),
+      "postern/supports_preview": action.previews,
+      "postern/idempotency": contractOf(action),
     },
   };
+}
+
+/** SPEC 13.4: what a client that repeats a call can count on. */
+function contractOf({ idempotent, requireIdempotencyKey }: Offer): string {
+  if (requireIdempotencyKey) return "key_required";
+  return idempotent ? "idempotent" : "once_per_key";
 }
 
 const anythingElse = {

@@ -2,7 +2,7 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import type { Authority, ToolCall } from "../../calls/call.ts";
-import { deepFrozen, type Json, sha256 } from "../../calls/json.ts";
+import { deepFrozen, type Json, type JsonObject, sha256 } from "../../calls/json.ts";
 import { isPlainText, type ToolOutcome } from "../../calls/outcome.ts";
 import type { CallRecord, CallState } from "../../calls/records.ts";
 import { rankOf, risks } from "../../calls/risk.ts";
@@ -45,6 +45,7 @@ interface RareFields {
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly toolCallId?: string | undefined;
+  readonly providerItem?: JsonObject | undefined;
   readonly resumes?: string | undefined;
   readonly taskId?: string | undefined;
   readonly stepId?: string | undefined;
@@ -135,6 +136,7 @@ function callOf(row: CallRow, rare: RareFields): ToolCall {
     parentId: rare.parentId,
     idempotencyKey: rare.idempotencyKey,
     toolCallId: rare.toolCallId,
+    providerItem: rare.providerItem,
     resumes: rare.resumes,
   };
 }
@@ -197,7 +199,7 @@ function flagsOf({ risk, idempotent, retryable }: CallRecord): number {
 }
 
 function moreOf({ key, match, approvalId, image, call }: CallRecord): string | null {
-  const { id, parentId, idempotencyKey, toolCallId, resumes, authority } = call;
+  const { id, parentId, idempotencyKey, toolCallId, providerItem, resumes, authority } = call;
   const { taskId, stepId } = authority;
   const isPlain =
     key === id &&
@@ -207,13 +209,14 @@ function moreOf({ key, match, approvalId, image, call }: CallRecord): string | n
     parentId === undefined &&
     idempotencyKey === undefined &&
     toolCallId === undefined &&
+    providerItem === undefined &&
     resumes === undefined &&
     taskId === undefined &&
     stepId === undefined;
   if (isPlain) return null;
   const ownKey = key === id ? undefined : key;
   const rare: RareFields = { key: ownKey, match, approvalId, image, parentId, idempotencyKey, toolCallId, resumes };
-  return JSON.stringify({ ...rare, taskId, stepId });
+  return JSON.stringify({ ...rare, providerItem, taskId, stepId });
 }
 
 /** The calls of a session share one object, also when they are read again. */

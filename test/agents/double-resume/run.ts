@@ -4,7 +4,9 @@
  */
 import { createRuntime } from "../../../src/create.ts";
 import type { Runtime } from "../../../src/face.ts";
+import { claudeProgram } from "../claude-stub.ts";
 import { aiSdk } from "./ai-sdk.ts";
+import { claudeAgent } from "./claude-agent.ts";
 import { langGraph } from "./langgraph.ts";
 import { mastra } from "./mastra.ts";
 import { openaiAgents } from "./openai-agents.ts";
@@ -17,7 +19,9 @@ interface Row {
   readonly with: number | undefined;
 }
 
-const libraries: readonly Library[] = [openaiAgents, aiSdk, langGraph, mastra];
+/** `npm run test:claude` installs the program of the Claude Agent SDK. */
+const withProgram = claudeProgram === undefined ? [] : [claudeAgent];
+const libraries: readonly Library[] = [openaiAgents, aiSdk, langGraph, mastra, ...withProgram];
 const scenarios: readonly Scenario[] = ["resumed twice", "stored arguments edited", "approval forged"];
 
 /** A library's executions in one scenario. With Postern a person approves the first request there, except a forged one. */

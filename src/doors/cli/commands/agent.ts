@@ -133,11 +133,16 @@ async function goOn(host: Host, flags: AgentFlags, prepare: (work: Work) => Prom
 
 async function agentFor(work: Work, { settings }: Going, traceId: string): Promise<Agent> {
   const { autonomy, scopes, system, skills, max_steps: maxSteps } = settings;
-  const place = remotePlace(work, { claims: { autonomy, scopes }, traceId, settings: settingsToJson(settings) });
+  const remembered = settingsToJson(settings);
+  const place = remotePlace(work, {
+    claims: { autonomy, scopes },
+    traceId,
+    skills: skills ?? [],
+    settings: remembered,
+  });
   return agentAt(place, {
     ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
     ...(system !== undefined && { instructions: system }),
-    ...(skills !== undefined && { skills }),
     ...(maxSteps !== undefined && { maxSteps }),
   });
 }

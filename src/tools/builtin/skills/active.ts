@@ -178,7 +178,7 @@ function entryOf(version: number, skills: readonly ActiveSkill[]): Entry {
   return { version, skills, facts: factsOf(skills) };
 }
 
-export function factsOf(skills: readonly ActiveSkill[]): ActiveSkills | undefined {
+export function factsOf(skills: readonly Pick<ActiveSkill, "name" | "allowedTools">[]): ActiveSkills | undefined {
   if (skills.length === 0) return undefined;
   const lists = skills.filter(({ allowedTools }) => allowedTools.length > 0);
   const allowed = new Set([...lists.flatMap(({ allowedTools }) => allowedTools), ...alwaysOffered]);

@@ -194,7 +194,16 @@ class SkillLibrary implements Skills {
   }
 
   activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined {
-    const ofRun = this.#runs.factsFor(tenant, runId);
+    return this.#heldTo(agent, this.#runs.factsFor(tenant, runId));
+  }
+
+  activeWith(run: SkillRun, ids: readonly string[]): ActiveSkills | undefined {
+    checkRun(run);
+    const more = ids.map((id) => this.#known(id).skill);
+    return this.#heldTo(run.agent, factsOf([...this.#runs.skillsOf(run), ...more]));
+  }
+
+  #heldTo(agent: string | undefined, ofRun: ActiveSkills | undefined): ActiveSkills | undefined {
     const held = agent === undefined ? undefined : this.#held.get(agent)?.facts;
     return ofRun === undefined || held === undefined ? (ofRun ?? held) : { ...ofRun, held };
   }

@@ -101,6 +101,8 @@ export interface Skills {
   instructions(run: SkillRun): string;
   /** What the verdict gate asks at every call. Undefined: nothing is active. */
   activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined;
+  /** What `activeFor` will say when these are active in the run, too. Throws RuntimeFault `skill_unknown`. */
+  activeWith(run: SkillRun, ids: readonly string[]): ActiveSkills | undefined;
   /** What active skills ask for, for the report of the effective policy. */
   requests(run: SkillRun): readonly SkillRequest[];
   /** Names in its `allowedTools` that nobody registered: they are ignored (case 155). */

@@ -1,0 +1,159 @@
+/**
+ * Calls of tools that an agent program runs itself: Postern decides, the host runs, Postern records how it ended.
+ *
+ * Invariant: the claim is on disk before the host is told to run, and every claimed call ends: with what the host says, as
+ * not run when the host did not run it, or as `unknown` when nobody says.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { messageOf } from "../calls/fault.ts";
+import { digestOf, type JsonObject } from "../calls/json.ts";
+import type { Runtime } from "../face.ts";
+import { isRecord } from "../tools/kinds.ts";
+import type { AgentTools, ToolAnswer, ToolUse } from "./agent-tools.ts";
+import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+
+/** What the host is told before it runs a tool. */
+export type HostDecision =
+  /** Claimed: the host must run exactly these arguments, once. */
+  | { readonly run: JsonObject }
+  /** Not to be run: what the model reads instead. */
+  | { readonly answer: ToolAnswer };
+
+/** How the host's run ended. */
+export type HostEnd =
+  | { readonly result: unknown; readonly ranWith: unknown }
+  | { readonly error: string; readonly isInterrupted: boolean };
+
+/** What a claimed call waits for. */
+interface Waiting {
+  readonly started: PromiseWithResolvers<JsonObject>;
+  readonly ended: PromiseWithResolvers<unknown>;
+}
+
+interface Running extends Waiting {
+  readonly given: string;
+  readonly answer: Promise<ToolAnswer>;
+  readonly decision: Promise<HostDecision>;
+}
+
+const waiting = new AsyncLocalStorage<Waiting>();
+const hostTools = new WeakMap<Runtime, Map<string, LibraryTool>>();
+
+/**
+ * Registers tools that a host runs, each with its statement.
+ *
+ * @throws RuntimeFault `tool_incomplete` for a tool whose risk is not stated
+ */
+export function registerHostTools(runtime: Runtime, statements: ToolStatements, host: string): void {
+  const known = hostTools.get(runtime) ?? new Map<string, LibraryTool>();
+  hostTools.set(runtime, known);
+  const tools = Object.keys(statements).map((name) => known.get(name) ?? hostTool(name, host));
+  registerLibraryTools(runtime, tools, statements);
+  for (const tool of tools) known.set(tool.name, tool);
+}
+
+export function hostToolNames(runtime: Runtime): readonly string[] {
+  return [...(hostTools.get(runtime)?.keys() ?? [])];
+}
+
+/** The host checks the arguments by its own schema, before and after Postern. */
+function hostTool(name: string, host: string): LibraryTool {
+  return {
+    ...{ original: {}, name, description: `${name}, as ${host} runs it.`, input: { type: "object" } },
+    execute: (input, { signal }) => {
+      const call = waiting.getStore();
+      if (call === undefined)
+        throw notRun(`\`${name}\` runs only inside a session of ${host}: resume the session that asked for it.`);
+      signal.addEventListener("abort", () => call.ended.reject(signal.reason), { once: true });
+      call.started.resolve(input as JsonObject); // the gate let only an object through
+      return call.ended.promise;
+    },
+  };
+}
+
+/** The calls of one session, by the host's ids. */
+export class HostCalls {
+  readonly #tools: AgentTools;
+  readonly #running = new Map<string, Running>();
+
+  constructor(tools: AgentTools) {
+    this.#tools = tools;
+  }
+
+  /** Asks about a call; asking about a claimed call again gives the same answer. */
+  async decide(use: ToolUse & { readonly id: string }, signal: AbortSignal): Promise<HostDecision> {
+    const running = this.#running.get(use.id);
+    if (running === undefined) return this.#begin(use, signal).decision;
+    const decision = await running.decision;
+    const given = digestOf(argumentsText(use));
+    const isSame = "run" in decision && [running.given, digestOf(JSON.stringify(decision.run))].includes(given);
+    if (isSame) return decision;
+    running.ended.reject(notRun("The arguments were changed after the decision, so nothing ran."));
+    return { answer: await running.answer };
+  }
+
+  /** Records how the host's run ended. Undefined when no such call is claimed. */
+  async end(id: string, end: HostEnd): Promise<ToolAnswer | undefined> {
+    const running = this.#running.get(id);
+    if (running === undefined) return undefined;
+    const decision = await running.decision;
+    if ("error" in end)
+      running.ended.reject(end.isInterrupted ? unknownEnd(end.error) : new Error(end.error || "The tool failed."));
+    else if ("run" in decision && holds(end.ranWith, decision.run)) running.ended.resolve(end.result);
+    else running.ended.reject(unknownEnd("The host ran it with other arguments than were decided about."));
+    return running.answer;
+  }
+
+  /** The host has not run this call and will not. */
+  async dropped(id: string): Promise<void> {
+    const running = this.#running.get(id);
+    running?.ended.reject(notRun("The host did not run it."));
+    await running?.answer;
+  }
+
+  /** What is still claimed when the session ends may have run. */
+  async close(): Promise<void> {
+    const running = [...this.#running.values()];
+    for (const { ended } of running)
+      ended.reject(unknownEnd("The session ended before the host said how the tool ended."));
+    await Promise.allSettled(running.map(({ answer }) => answer));
+  }
+
+  #begin(use: ToolUse & { readonly id: string }, signal: AbortSignal): Running {
+    const call: Waiting = { started: Promise.withResolvers(), ended: Promise.withResolvers() };
+    call.ended.promise.catch(() => undefined); // the tool may not have been started, and then nothing waits for it
+    const cancel = new AbortController();
+    const aborted = (): void => cancel.abort(signal.reason);
+    signal.addEventListener("abort", aborted, { once: true });
+    if (signal.aborted) aborted();
+    const answer = waiting
+      .run(call, () => this.#tools.call(use, { signal: cancel.signal }))
+      .finally(() => this.#running.delete(use.id));
+    answer.catch(() => undefined); // `decision` rejects with the same reason
+    const decision = Promise.race([
+      call.started.promise.then((run): HostDecision => ({ run })),
+      answer.then((ended): HostDecision => ({ answer: ended })),
+    ]).finally(() => signal.removeEventListener("abort", aborted)); // later aborts end the host's run, and the host says so
+    const running: Running = { ...call, given: digestOf(argumentsText(use)), answer, decision };
+    this.#running.set(use.id, running);
+    return running;
+  }
+}
+
+function argumentsText({ arguments: given }: ToolUse): string {
+  return JSON.stringify(given ?? {});
+}
+
+/** The host may fill in defaults; every member that was decided about must be as it was. */
+function holds(ranWith: unknown, run: JsonObject): boolean {
+  if (!isRecord(ranWith)) return false;
+  return Object.entries(run).every(([name, value]) => JSON.stringify(ranWith[name]) === JSON.stringify(value));
+}
+
+function notRun(message: string): Error {
+  return Object.assign(new Error(message), { notExecuted: true });
+}
+
+function unknownEnd(message: string): Error {
+  return Object.assign(new Error(messageOf(message)), { unknown: true });
+}

@@ -1,0 +1,106 @@
+import { appendFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { openAgentTools } from "../../src/agents/agent-tools.ts";
+import { createRuntime, defineSkill, type RuntimeOptions } from "../../src/index.ts";
+import { CommandLine } from "../fakes/command-line.ts";
+import { house } from "../fakes/house.ts";
+import { httpHouse } from "../fakes/http-house.ts";
+
+const letters = defineSkill({ name: "letters", instructions: "Be short.", allowedTools: ["mail"] });
+const tables = defineSkill({ name: "tables", instructions: "Be careful.", allowedTools: ["drop", "mail"] });
+const skills = { folders: [], skills: [letters, tables] };
+/** All may run unasked, so that only a skill can be in the way. */
+const open: RuntimeOptions = { policy: { maxRiskUnapproved: "critical", allowUnattendedCritical: true }, skills };
+const principal = { tenant: "default", agent: "bot" };
+const to = { to: "ada" };
+
+describe("skills of an agent's own code", () => {
+  it("hold its run from the first list and the first call on", async () => {
+    await using at = await house(open);
+    await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["letters"] });
+    const shown = tools.list().map(({ name }) => name);
+    expect(shown).toContain("mail");
+    expect(shown).not.toContain("drop");
+    expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
+    expect((await tools.call({ name: "mail", arguments: to })).outcome).toMatchObject({ status: "ok" });
+    expect(at.runtime.skills?.active({ tenant: "default", runId: "run-1" })).toEqual(["letters"]);
+  });
+
+  it("give the text for the system prompt, and end with `detach`", async () => {
+    await using at = await house(open);
+    await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["letters", "tables"] });
+    expect(await tools.instructions()).toBe("# Skill: letters\n\nBe short.\n\n# Skill: tables\n\nBe careful.");
+    expect(await tools.detach("tables")).toBe(true);
+    expect(await tools.detach("tables")).toBe(false);
+    expect(await tools.instructions()).toBe("# Skill: letters\n\nBe short.");
+    expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
+  });
+
+  it("are refused by name when there is no such skill, and for a sub-agent", async () => {
+    await using at = await house(open, [
+      {
+        ...{ name: "ask", description: "Asks.", risk: "safe", effects: "read", idempotent: true },
+        input: { type: "object" },
+        execute: () => openAgentTools(at.runtime, { skills: ["tables"] }).list().length,
+      },
+    ]);
+    expect(() => openAgentTools(at.runtime, { skills: ["nope"] })).toThrow(/no skill `nope`|no skill "nope"/);
+    await using bare = await createRuntime();
+    expect(() => openAgentTools(bare, { skills: ["letters"] })).toThrow(/no folder for skills/);
+    await using tools = openAgentTools(at.runtime, { principal });
+    expect((await tools.call({ name: "ask" })).text).toContain("cannot have `skills` (tables)");
+  });
+});
+
+describe("skills that the operator attached to an agent", () => {
+  const attached: RuntimeOptions = { ...open, skills: { ...skills, agents: { bot: ["letters"] } } };
+
+  it("hold every run of it, and no other agent", async () => {
+    await using at = await house(attached);
+    for (const runId of ["run-1", "a-run-it-named-itself"]) {
+      expect(at.runtime.offered(principal, runId).map(({ tool }) => tool)).not.toContain("drop");
+      const outcome = await at.runtime.invoke({ tool: "drop", arguments: to }, { principal, runId });
+      expect(outcome).toMatchObject({ status: "denied", refusal: { code: "permission_denied" } });
+      expect(outcome.text).toContain("skill `letters`");
+    }
+    const other = { tenant: "default", agent: "other" };
+    expect(await at.runtime.invoke({ tool: "drop", arguments: to }, { principal: other })).toMatchObject({
+      status: "ok",
+    });
+  });
+
+  it("are not widened by a skill that the agent activates, and stay when it is detached", async () => {
+    await using at = await house(attached);
+    await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["tables"] });
+    expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
+    expect((await tools.call({ name: "mail", arguments: to })).outcome).toMatchObject({ status: "ok" });
+    expect(await tools.instructions()).toBe("# Skill: letters\n\nBe short.\n\n# Skill: tables\n\nBe careful.");
+    expect(await tools.detach("letters")).toBe(false);
+    expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
+  });
+
+  it("hold clients that come with the agent's token", async () => {
+    await using at = await house({ ...open, skills: { ...skills, agents: { "local-agent": ["letters"] } } });
+    await using http = await httpHouse(at.runtime);
+    const asked = { tool: "drop", arguments: to, run_id: "any" };
+    expect((await http.ask("/v1/calls", { as: "agent", body: asked })).status).toBe(403);
+    const listed = await (await http.ask("/v1/tools", { as: "agent" })).text();
+    expect(listed).toContain('"mail"');
+    expect(listed).not.toContain('"drop"');
+  });
+
+  it("are in the report of what an agent may use", async () => {
+    await using at = await house(attached);
+    const lines = at.runtime.policy.effective({ principal })?.lines ?? [];
+    expect(lines.find(({ tool }) => tool === "drop")).toMatchObject({ verdict: "DENY" });
+    expect(lines.find(({ tool }) => tool === "mail")).toMatchObject({ requestedBy: ["letters", "tables"] });
+  });
+
+  it("stop the start when there is no such skill", async () => {
+    using postern = new CommandLine();
+    appendFileSync(`${postern.folder}/postern.yaml`, "skills:\n  agents:\n    bot: [nope]\n");
+    const { code, err } = await postern.run("tools");
+    expect(code).not.toBe(0);
+    expect(err).toContain("`skills.agents` of agent `bot`");
+  });
+});
