@@ -47,7 +47,6 @@ export class Bubblewrap {
     this.#path = path;
     this.#mostProcesses = mostProcesses;
     this.groups = groups;
-    if (groups !== undefined) process.once("exit", () => groups[Symbol.dispose]());
   }
 
   /** @returns what starts sandboxes here, or why none can be started */
@@ -56,7 +55,7 @@ export class Bubblewrap {
     const path = firstOf("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap");
     if (path === undefined) return { missing: "`bwrap` is not installed (apt-get install bubblewrap)" };
     const isRoot = process.getuid?.() === 0;
-    const groups = isRoot ? Groups.open(`${name}-${process.pid}`, mostProcesses) : undefined;
+    const groups = isRoot ? groupsOf(name, mostProcesses) : undefined;
     return isRoot && groups === undefined ? { missing: noGroups } : new Bubblewrap(path, mostProcesses, groups);
   }
 
@@ -81,6 +80,18 @@ export class Bubblewrap {
       this.groups?.remove(running.child.pid ?? 0);
     }
   }
+}
+
+const opened = new Map<string, Groups>();
+
+/** Opened once a process, and taken away when it ends. */
+function groupsOf(name: string, mostProcesses: number): Groups | undefined {
+  const key = `${name} ${mostProcesses}`;
+  const groups = opened.get(key) ?? Groups.open(`${name}-${process.pid}`, mostProcesses);
+  if (groups === undefined || opened.has(key)) return groups;
+  opened.set(key, groups);
+  process.once("exit", () => groups[Symbol.dispose]());
+  return groups;
 }
 
 const noGroups =

@@ -111,7 +111,7 @@ class FilePatches {
     try {
       const steps = stepsOf(given);
       const paths = steps.flatMap((step) => pathsOf(step).map((path) => this.#named(path).shown));
-      const deletes = steps.some(({ kind }) => kind === "delete");
+      const deletes = this.#mayDelete && steps.some(({ kind }) => kind === "delete");
       return { target: paths.join(", "), affected: paths.length, ...(deletes && { risk: "critical" as const }) };
     } catch (error) {
       if (rejectionOf(error) === undefined) throw error;

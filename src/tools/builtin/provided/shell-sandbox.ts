@@ -6,7 +6,7 @@
  * kernel ends all others, also those that left its group or session.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { lstatSync, readlinkSync } from "node:fs";
+import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { SystemClock } from "../../../calls/clock.ts";
 import { Bubblewrap, ownNamespaces } from "../../../system/bubblewrap.ts";
@@ -29,6 +29,8 @@ export interface ShellRun {
   /** The writable folder, absolute, and where commands find it. */
   readonly folder: string;
   readonly at: string;
+  /** `DEVICE:INODE` of the folder. */
+  readonly identity: string;
   readonly command: string;
   /** What an earlier command left: folder, variables, functions. Undefined: nothing is kept of this one either. */
   readonly state?: string | undefined;
@@ -66,6 +68,14 @@ const plain = `IFS= read -r -d '' __command; exec </dev/null 3>&-
 set -- "$__command"; unset __command
 eval "$1"`;
 
+const bash = ["/bin/bash", "--noprofile", "--norc", "-c"];
+/**
+ * Looks whether the folder is the one that was meant: bubblewrap finds it by its path. Then waits for bash. bubblewrap ends
+ * after it, and the kernel lets it end after all others.
+ */
+const firstProcess = `[ "$(stat -c %d:%i .)" = "$1" ] || { echo "The folder is not the one it was." >&2; exit 125; }
+shift; "$@"; exit $?`;
+
 /** As an engine: it is tried before it is offered. */
 export class ShellSandbox {
   readonly #bubblewrap: Bubblewrap;
@@ -82,22 +92,18 @@ export class ShellSandbox {
     if ("missing" in bubblewrap) return bubblewrap;
     const alone = options.network ? "true" : '[ "$(grep -c : /proc/net/dev)" = 1 ]';
     const probe = `[ "$(id -u)" = 65534 ] && [ ! -e /etc/passwd ] && [ ! -w /proc/sys/kernel/core_pattern ] && [ ! -w /usr ] && ${alone}`;
-    const missing = await bubblewrap.problem([
-      ...wallsAround(options),
-      "/bin/bash",
-      "--noprofile",
-      "--norc",
-      "-c",
-      probe,
-    ]);
+    const missing = await bubblewrap.problem([...wallsAround(options), ...bash, probe]);
     return missing === undefined ? new ShellSandbox(bubblewrap, options) : { missing };
   }
 
   async run(run: ShellRun): Promise<ShellEnd> {
     const keeps = run.state !== undefined;
     const walls = wallsAround(this.#options, run);
-    const shell = ["/bin/bash", "--noprofile", "--norc", "-c", keeps ? keeping : plain, "bash"];
-    const { command, args } = this.#bubblewrap.around([...walls, ...shell], this.#options);
+    const shell = [...bash, keeps ? keeping : plain, "bash"];
+    const { command, args } = this.#bubblewrap.around(
+      [...walls, "/bin/sh", "-c", firstProcess, "sh", run.identity, ...shell],
+      this.#options,
+    );
     const stdio = ["pipe", "pipe", "pipe", "pipe"] as const;
     const child = spawn(command, [...args], { cwd: "/", env: {}, stdio: [...stdio], detached: true });
     child.stdin?.on("error", ignored); // it may end before it has read
@@ -113,7 +119,7 @@ export class ShellSandbox {
     let ended: "time" | "output" | undefined;
     const end = (why: typeof ended): void => {
       ended ??= why;
-      killGroup(child);
+      killAll(child);
     };
     const cancelled = (): void => end("time");
     signal.addEventListener("abort", cancelled, { once: true });
@@ -174,7 +180,7 @@ function wallsAround({ network, readable }: SandboxOptions, run?: Pick<ShellRun,
     // Root may write what belongs to root in `/proc/sys`, whatever its capabilities: so no file in there can be written.
     ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", `${temporaryBytes}`, "--tmpfs", "/tmp"],
     ...(run === undefined ? ["--chdir", "/tmp"] : ["--bind", run.folder, run.at, "--chdir", run.at]),
-    ...["--remount-ro", "/", "--"],
+    ...["--remount-ro", "/", "--as-pid-1", "--"],
   ];
 }
 
@@ -185,10 +191,12 @@ function systemFolder(path: string): readonly string[] {
   return stats.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
 }
 
-/** The sandbox's own end of it ends all that is in it. */
-function killGroup({ pid }: ChildProcess): void {
+/** With the first process of its namespace all others end, and bubblewrap after them. Before there is one, bubblewrap itself. */
+function killAll({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
   try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ");
+    process.kill(first === undefined || first === "" ? -pid : Number(first), "SIGKILL");
   } catch {
     // it is gone already
   }

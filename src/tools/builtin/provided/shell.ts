@@ -1,5 +1,5 @@
 /** Anthropic's `bash` and OpenAI's `shell` and `local_shell`: commands of a model, in a sandbox and nowhere else. */
-import { readlinkSync } from "node:fs";
+import { readlinkSync, statSync } from "node:fs";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import type { Suggestion } from "../../../policy/policy.ts";
@@ -172,7 +172,7 @@ class Shell {
 
   async run(given: ShellInput, context: ToolContext): Promise<ToolAnswer> {
     const { tenant, agent, user = "" } = context.principal;
-    const session = JSON.stringify([tenant, context.runId, agent, user]);
+    const session = JSON.stringify([tenant, agent, user, context.runId]);
     return this.#locks.with([session], async () => {
       context.check(); // it may have waited for another command
       if (given.action !== undefined) return this.#act(given.action, context);
@@ -210,9 +210,10 @@ class Shell {
     if (command.includes("\0")) throw new Rejection("content_invalid", "is no command: it holds a NUL.");
     const { kit, root, sandbox, limits } = this.#parts;
     using held = kit.roots.open(root, context, await kit.reach());
+    const { dev, ino } = statSync(`${held.self}/.`, { bigint: true });
     const maxOutputBytes = Math.min(most ?? limits.maxOutputBytes, limits.maxOutputBytes);
     return await sandbox.run({
-      ...{ folder: readlinkSync(held.self), at: `/${root}`, command, state, maxOutputBytes },
+      ...{ folder: readlinkSync(held.self), at: `/${root}`, identity: `${dev}:${ino}`, command, state, maxOutputBytes },
       ...{ timeoutMs: Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs), signal: context.signal },
     }); // awaited here: the folder is let go after it
   }
