@@ -16,6 +16,7 @@ describe("a patch keeps what it does not name", () => {
     ["no line end at the end, CRLF", "a\r\nb", " b\n+c", "a\r\nb\r\nc"],
     ["a byte order mark", "\ufeffa\nb\n", "-a\n+A", "\ufeffA\nb\n"],
     ["blanks of context lines", "a  \n\tb\nc\n", " a\n-b\n+B\n c", "a  \nB\nc\n"],
+    ["a line that differs at both ends, where one differs only at its end", "  a\na \n", "-a\n+b", "  a\nb\n"],
     ["all but the end", "x\ny\nx\n", "@@\n-x\n+X\n*** End of File", "x\ny\nX\n"],
     ["all but what follows an anchor", "f\nx\ng\nx\n", "@@ g\n-x\n+X", "f\nx\ng\nX\n"],
     ["all but what follows two anchors", "c\nf\nx\nc2\nf\nx\n", "@@ c2\n@@ f\n-x\n+X", "c\nf\nx\nc2\nf\nX\n"],
