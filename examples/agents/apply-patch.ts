@@ -2,8 +2,9 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applyPatchTool, createRuntime } from "postern";
+import { createRuntime } from "postern";
 import { createAgent, scriptedModel } from "postern/agents/loop";
+import { applyPatchTool } from "postern/provider-tools";
 
 const folder = mkdtempSync(join(tmpdir(), "notes-"));
 const file = join(folder, "notes.txt");
