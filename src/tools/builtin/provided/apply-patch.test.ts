@@ -11,6 +11,7 @@ it("carries out OpenAI's items and answers them in OpenAI's form", async () => {
   house.put("a.txt", "one\r\ntwo\r\n");
   house.put("gone.txt", "x\n");
   await using tools = openAgentTools(house.runtime, agent);
+  expect(tools.find("apply_patch_call")?.name).toBe("apply_patch");
   expect(openaiTools(tools.list())).toEqual([{ type: "apply_patch" }]);
   const call = (id: string, operation: object): object => ({
     ...{ type: "apply_patch_call", id: `ap_${id}`, call_id: id, status: "completed", operation },

@@ -86,12 +86,14 @@ it.each<[string, JsonObject, string]>([
 it("looks unasked and asks before it writes", async () => {
   await using house = await providedHouse(textEditorTool, { autonomy: "A2", approvals: { patience: "suspend" } });
   house.put("a.txt", "a\n");
-  expect(await house.call(editor, { command: "view", path: "a.txt" })).toMatchObject({ status: "ok" });
+  expect(await house.call(editor, { command: "view", path: "a.txt" })).toMatchObject({ text: "     1\ta" });
+  house.put("a.txt", "a\nb\n");
+  expect(await house.call(editor, { command: "view", path: "a.txt" })).toMatchObject({ text: "     1\ta\n     2\tb" });
   const given = { command: "str_replace", path: "a.txt", old_str: "a", new_str: "b" };
   expect(await house.call(editor, given)).toMatchObject({ status: "pending" });
   const [request] = await house.runtime.approvals.list({ state: "pending" });
   expect(JSON.stringify(request)).toContain("-a\\n+b");
-  expect(house.read("a.txt")).toBe("a\n");
+  expect(house.read("a.txt")).toBe("a\nb\n");
 });
 
 it("keeps an agent's memories as files of its own", async () => {
