@@ -18,6 +18,8 @@ import type { PolicyReader } from "./doors/policy-reader.ts";
 import type { Runtime } from "./face.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Redactor, SecretStore } from "./secrets/secret-store.ts";
+import type { FileToolOptions } from "./tools/builtin/files/files.ts";
+import type { FileSettings } from "./tools/builtin/files/files-config.ts";
 import type { MemoryHouse, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
 
 const clock = new SystemClock();
@@ -213,7 +215,11 @@ async function toolsOf({
     skillAgents: agents,
     chains,
   } = settings;
-  const own = [...(memory?.tools ?? []), ...(await filesOf(settings))];
+  const reject = (tool: string, why: string): void => {
+    log.problem(why);
+    rejected.push({ tool, why });
+  };
+  const own = [...(memory?.tools ?? []), ...(await filesOf(settings)), ...(await providedOf(settings, reject))];
   const modules = await loadToolModules(toolModules, file);
   const others = [...tools, ...modules, ...own];
   const found = await loadToolFolders(toolFolders, file, { others, warn: (problem) => log.problem(problem) });
@@ -230,18 +236,29 @@ async function toolsOf({
 
 /** What Postern keeps is out of their reach, and what it is configured by they cannot change. */
 async function filesOf(settings: Settings): Promise<Settings["tools"]> {
-  const { files, file, dataFolder: folder, runs, toolModules, toolFolders, skillFolders, secretSettings } = settings;
-  if (files === undefined) return [];
-  const [{ fileTools }, { openRunFolders }] = await Promise.all([
-    import("./tools/builtin/files/files.ts"),
-    import("./watchers/archive/folders.ts"),
-  ]);
-  return fileTools({
+  if (settings.files === undefined) return [];
+  const { fileTools } = await import("./tools/builtin/files/files.ts");
+  return fileTools(await guarded(settings.files, settings));
+}
+
+/** Tools that providers define and that run here, on the same roots. */
+async function providedOf(settings: Settings, reject: (tool: string, why: string) => void): Promise<Settings["tools"]> {
+  const { files, ...provided } = settings.provided;
+  if (Object.values(provided).every((one) => one === undefined || one === false)) return [];
+  const { openProvided } = await import("./tools/builtin/provided/open-provided.ts");
+  const memories = join(settings.dataFolder, "memories");
+  return openProvided(provided, { files: await guarded(files, settings), memories, reject });
+}
+
+async function guarded(files: FileSettings, settings: Settings): Promise<FileToolOptions> {
+  const { file, dataFolder: folder, runs, toolModules, toolFolders, skillFolders, secretSettings } = settings;
+  const { openRunFolders } = await import("./watchers/archive/folders.ts");
+  return {
     ...files,
     ...(runs.enabled && { runs: openRunFolders(runs.folder) }),
     outOfReach: [folder, runs.folder, secretSettings.file, secretSettings.keyFile],
     notWritable: [...(file === undefined ? [] : [file]), ...toolModules, ...toolFolders, ...skillFolders],
-  });
+  };
 }
 
 /** Where people reach the console: said by the operator, else this machine, once it listens. */

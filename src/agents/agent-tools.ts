@@ -59,6 +59,7 @@ export interface AgentTools extends AsyncDisposable {
   readonly session: RuntimeSession;
   /** The tools the agent may be shown now. The list changes when tools come and go and when skills are activated. */
   list(): readonly AgentTool[];
+  /** By its name, or by the type under which its provider's calls arrive. */
   find(name: string): AgentTool | undefined;
   /** Runs one call through every gate. Throws only the reason of the caller's own `signal`. */
   call(use: ToolUse, context?: ToolUseContext): Promise<ToolAnswer>;

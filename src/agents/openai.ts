@@ -93,19 +93,24 @@ function isChatTool(declared: OpenAiChatTool | Json): declared is OpenAiChatTool
   return isRecord(declared) && isRecord(declared["function"]);
 }
 
+type Reader = (item: JsonObject) => ToolUse;
+
 /** Items of a response that need an answer from here, in their order: function calls, and calls of provider-defined tools. */
-const answered: ReadonlyMap<string, (item: JsonObject) => ToolUse> = new Map([
+const answered: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["function_call", (item) => ({ ...base(item), name: functionName(item), arguments: item["arguments"] })],
   [
     "custom_tool_call",
     (item) => ({ ...base(item), name: text(item["name"]), arguments: { input: item["input"] ?? "" } }),
   ],
-  ...["shell_call", "local_shell_call", "apply_patch_call", "computer_call"].map(
-    (type): [string, (item: JsonObject) => ToolUse] => [
-      type,
-      (item) => ({ ...base(item), name: type, arguments: item }),
-    ],
-  ),
+  ...(["shell_call", "local_shell_call", "apply_patch_call"] as const).map((type): [string, Reader] => [
+    type,
+    (item) => ({
+      ...base(item),
+      name: type,
+      arguments: askedFor(item, type === "apply_patch_call" ? "operation" : "action"),
+    }),
+  ]),
+  ["computer_call", (item) => ({ ...base(item), name: "computer_call", arguments: item })],
 ]);
 
 /**
@@ -138,6 +143,11 @@ export function openaiChatToolUses(message: {
   });
 }
 
+/** What the model asks for, without the item's ids: the same call sent again has the same arguments. */
+function askedFor(item: JsonObject, member: "action" | "operation"): JsonObject {
+  return { [member]: item[member] ?? {} };
+}
+
 function base(item: JsonObject): { id: string; item: JsonObject } {
   return { id: text(item["call_id"] ?? item["id"]), item };
 }
@@ -157,10 +167,10 @@ export function openaiResult(use: ToolUse, answer: ToolAnswer): OpenAiResultItem
   const call_id = use.id ?? "";
   switch (use.item?.["type"]) {
     case "shell_call":
-      return [{ type: "shell_call_output", call_id, output: [shellOutput(answer)] }];
+      return [{ type: "shell_call_output", call_id, output: shellOutputs(answer) }];
     case "local_shell_call":
       return [
-        { type: "local_shell_call_output", id: text(use.item["id"]), output: JSON.stringify(shellOutput(answer)) },
+        { type: "local_shell_call_output", id: text(use.item["id"]), output: JSON.stringify(shellOutputs(answer)[0]) },
       ];
     case "apply_patch_call":
       return [
@@ -201,10 +211,12 @@ function ownResult(use: ToolUse, { structured, isError }: ToolAnswer): OpenAiRes
   return { ...structured, ...ids } as OpenAiResultItem; // the tool's author gave it this type
 }
 
-function shellOutput({ text: stdout, isError }: ToolAnswer): OpenAiShellOutput {
-  return isError
-    ? { stdout: "", stderr: stdout, outcome: { type: "exit", exit_code: 1 } }
-    : { stdout, stderr: "", outcome: { type: "exit", exit_code: 0 } };
+/** Of a shell tool that says what each command wrote, that; of any other its text. */
+function shellOutputs({ text: stdout, structured, isError }: ToolAnswer): OpenAiShellOutput[] {
+  if (isError) return [{ stdout: "", stderr: stdout, outcome: { type: "exit", exit_code: 1 } }];
+  const own = isRecord(structured) && structured["type"] === "shell_call_output" ? structured["output"] : undefined;
+  if (Array.isArray(own) && own.length > 0) return own as unknown as OpenAiShellOutput[]; // the tool's author gave it this type
+  return [{ stdout, stderr: "", outcome: { type: "exit", exit_code: 0 } }];
 }
 
 /** A computer call must be answered with a picture; what was refused is told in a message beside an empty one. */

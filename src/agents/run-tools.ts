@@ -20,7 +20,15 @@ import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 export interface RunOffer
   extends Pick<
     Offer,
-    "tool" | "name" | "description" | "inputSchema" | "kind" | "providerSpecs" | "deferLoading" | "concurrencySafe"
+    | "tool"
+    | "name"
+    | "description"
+    | "inputSchema"
+    | "kind"
+    | "providerSpecs"
+    | "callTypes"
+    | "deferLoading"
+    | "concurrencySafe"
   > {
   readonly facts: Pick<Offer["facts"], "server">;
 }
@@ -84,7 +92,8 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   list(): readonly RunTool<Offered>[] {
     const { offered, names } = this.#options;
     const tools = offered().map((offer) => runTool(offer, names));
-    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const byCallType = tools.flatMap((tool) => (tool.offer.callTypes ?? []).map((type) => [type, tool] as const));
+    this.#byName = new Map([...byCallType, ...tools.map((tool) => [tool.name, tool] as const)]);
     return tools;
   }
 

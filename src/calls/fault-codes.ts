@@ -109,6 +109,7 @@ export const faultStatuses = {
   server_invalid: 500,
   server_name_invalid: 500,
   settlement_invalid: 422,
+  shell_unavailable: 501,
   skill_changed: 409,
   skill_file_refused: 409,
   skill_incomplete: 500,

@@ -13,6 +13,7 @@ import { type ResultsFile, resultsSchema } from "../results/results-config.ts";
 import { type SecretsFile, secretsSchema } from "../secrets/secrets-config.ts";
 import { type FilesFile, filesSchema } from "../tools/builtin/files/files-config.ts";
 import { type MemoryFile, memorySchema } from "../tools/builtin/memory/memory-config.ts";
+import { type ProvidedFile, providedShape } from "../tools/builtin/provided/provided-config.ts";
 import { type SkillsFile, skillsSchema } from "../tools/builtin/skills/skills-config.ts";
 import { serverNamePattern } from "../tools/upstream/names.ts";
 import { serverSchema } from "../tools/upstream/server-config-schema.ts";
@@ -35,7 +36,10 @@ export interface ConfigFile {
   readonly results?: ResultsFile | undefined;
   readonly servers?: Readonly<Record<string, unknown>> | undefined;
   readonly tools?:
-    | { readonly modules?: readonly string[] | undefined; readonly folders?: readonly string[] | undefined }
+    | (ProvidedFile & {
+        readonly modules?: readonly string[] | undefined;
+        readonly folders?: readonly string[] | undefined;
+      })
     | undefined;
   readonly files?: FilesFile | undefined;
   readonly memory?: MemoryFile | undefined;
@@ -157,6 +161,7 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .array(path)
         .optional()
         .describe("Folders with a tool in each `NAME/tool.ts`, relative to this file. They are code as modules are."),
+      ...providedShape,
     })
     .optional(),
   skills: skillsSchema.optional().describe("Prompt packages from disk: docs/reference/skills.md."),

@@ -23,8 +23,9 @@ import { guardrailsFrom } from "../policy/guardrails-config.ts";
 import { policyOptionsFrom } from "../policy/policy-config.ts";
 import { resultSettingsFrom } from "../results/results-config.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
-import { fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
+import { fileOptionsFrom, fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
 import { memoryProblem, memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
+import { providedSettingsFrom } from "../tools/builtin/provided/provided-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { codeConfig, type Given } from "./code-config.ts";
 import { type ConfigFile, configSchema, configShape, publicUrlPattern } from "./config-schema.ts";
@@ -248,6 +249,7 @@ function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
     skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
     skillAgents: data.skills?.agents ?? {},
     files: fileSettingsFrom(data.files ?? {}, base),
+    provided: { ...providedSettingsFrom(data.tools ?? {}, base), files: fileOptionsFrom(data.files ?? {}, base) },
     memory: memorySettingsFrom(data.memory ?? {}, Object.keys(data.servers ?? {})),
     chains: chainOptionsFrom(data.chains ?? {}),
     tools: given.tools ?? [],

@@ -12,6 +12,7 @@ import type { SecretSettings } from "../secrets/open-secrets.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import type { FileSettings } from "../tools/builtin/files/files-config.ts";
 import type { MemorySettings } from "../tools/builtin/memory/memory-config.ts";
+import type { ProvidedSettings } from "../tools/builtin/provided/provided-config.ts";
 import type { AnyTool } from "../tools/kinds.ts";
 import type { Toolset } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
@@ -50,6 +51,8 @@ export interface Settings {
   readonly skillAgents: Readonly<Record<string, readonly string[]>>;
   /** Undefined: off. Paths are absolute. */
   readonly files: FileSettings | undefined;
+  /** Tools that providers define and that run here; `files`: what they may touch, also where the file tools are off. */
+  readonly provided: ProvidedSettings & { readonly files: FileSettings };
   /** Undefined: off. */
   readonly memory: MemorySettings | undefined;
   /** Given as objects, by a TypeScript configuration. */

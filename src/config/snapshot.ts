@@ -25,7 +25,7 @@ export function configSnapshot(settings: Settings): string {
     audit: settings.audit,
     results,
     servers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, shownServer(server)])),
-    tools: { modules: toolModules, folders: settings.toolFolders },
+    tools: { modules: toolModules, folders: settings.toolFolders, ...shownProvided(settings.provided) },
     memory,
     skills: { folders: skillFolders, agents: settings.skillAgents },
     runs,
@@ -43,6 +43,15 @@ export function configSnapshot(settings: Settings): string {
     ...(byCode.length === 0 ? [] : [`# Tools given by code: ${JSON.stringify(byCode)}`]),
   ];
   return `${head.join("\n")}\n${stringify(data)}`;
+}
+
+function shownProvided({ applyPatch, textEditor, memory, shell }: Settings["provided"]): object {
+  return {
+    applyPatch: applyPatch && { enabled: true, ...applyPatch },
+    textEditor: { enabled: textEditor },
+    memory: { enabled: memory },
+    shell: shell && { enabled: true, ...shell },
+  };
 }
 
 function shownChannels({ webhooks = [], consoleUrl }: NonNullable<Settings["channels"]>): object {

@@ -14,6 +14,7 @@ import {
   isRecord,
   kindOf,
   type LocalTool,
+  type ProviderDefinedTool,
 } from "./kinds.ts";
 import { Members } from "./members.ts";
 import { checkedName, Silhouettes, visible } from "./names.ts";
@@ -37,10 +38,23 @@ export interface Compiled {
  * @throws RuntimeFault `tool_incomplete`, `tool_name_invalid`, `tool_name_confusable` or `schema_refused`
  */
 export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
-  if (isProviderDefinedTool(tool)) return { actions: [providerDefinedAction(tool, options)], guards: [] };
+  if (isProviderDefinedTool(tool)) return providerDefined(tool, options, schemas);
   if (isHostedTool(tool)) return { actions: [hostedAction(tool, options)], guards: [] };
   if (kindOf(tool) === "local") return localActions(inOurSpelling(tool), options, schemas);
   throw noTool(tool);
+}
+
+/** One that states a schema has its arguments checked, as a local tool has. */
+function providerDefined(tool: ProviderDefinedTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
+  const action = providerDefinedAction(tool, options);
+  const { name, description, input } = tool;
+  if (input === undefined) return { actions: [action], guards: [] };
+  const draft: Draft = {
+    ...{ tool: { name, description, input }, name: "default", spec: {} },
+    ...{ over: overrideOf(options, "default"), members: new Members(name) },
+  };
+  const { guard, ...checked } = argumentsOf(draft, schemas);
+  return { actions: [Object.freeze({ ...action, ...checked })], guards: guard === undefined ? [] : [guard] };
 }
 
 /** The fault for what has not the shape of any kind of tool. */

@@ -73,8 +73,13 @@ export interface HostedTool {
   readonly risk?: Risk | "low" | undefined;
 }
 
-/** Declared by the provider, run here by `handleCall`. */
-export interface ProviderDefinedTool extends HostedTool {
+/**
+ * Declared by the provider, run here by `handleCall`. What its provider does not say of it, it may say itself, as a local
+ * tool does: the schema of its arguments, its effects, its preview.
+ */
+export interface ProviderDefinedTool
+  extends HostedTool,
+    Pick<ActionSpec, "input" | "effects" | "openWorld" | "permissions" | "timeoutMs" | "preview" | "classifyRisk"> {
   /** What its provider calls such calls (`computer_call`): a call of one of these types is a call of this tool. */
   readonly callTypes?: readonly string[] | undefined;
   readonly call_types?: readonly string[] | undefined;

@@ -49,9 +49,9 @@ function declared(
   const said = overrideOf(options, "default");
   const assumed = said.risk === undefined && tool.risk === undefined;
   const over = assumed ? { riskSource: "default" as const, ...said } : said;
-  const { name, description, risk = kind.risk } = tool;
+  const { name, description, risk = kind.risk, effects = kind.effects, openWorld = true, permissions } = tool;
   const facts = factsOf({
-    tool: { name, description, risk, effects: kind.effects, openWorld: true },
+    tool: { name, description, risk, effects, openWorld, permissions },
     ...{ name: "default", spec: {}, over, members },
   });
   const idempotent = members.flag("idempotent", over.idempotent ?? tool.idempotent);
@@ -62,13 +62,16 @@ function declared(
     ...{ facts, idempotent, providerSpecs: specs },
     ...(types.length > 0 && { callTypes: Object.freeze([...types]) }),
     definition: definitionOf(facts, { idempotent, description, inputSchema: specs }),
-    timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs),
+    timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs ?? tool.timeoutMs),
     approvalTtlMs: members.milliseconds("approvalTtlMs", over.approvalTtlMs),
     requireIdempotencyKey: members.flag("requireIdempotencyKey", over.requireIdempotencyKey),
-    ...{ suspends: false, detached: false, previewBinds: false, deferLoading: false, concurrencySafe: false },
+    ...{ suspends: false, detached: false, deferLoading: false, concurrencySafe: false },
+    previewBinds: tool.preview !== undefined,
     parse: (given) => ({ input: given }), // a model made them after its provider's own schema, which is not told
     takesBytes: true,
-    ...{ classifyRisk: undefined, preview: undefined, reconcile: undefined },
+    preview: tool.preview && (async (input, context) => tool.preview?.(input, context, "default") as null), // toPreview takes whatever it is
+    classifyRisk: tool.classifyRisk && ((given) => tool.classifyRisk?.(given, "default") ?? {}),
+    reconcile: undefined,
   };
 }
 

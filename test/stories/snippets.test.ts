@@ -82,6 +82,7 @@ const configuration = {
       postern: [join(root, "src/index.ts")],
       "postern/agents": [join(root, "src/agents/index.ts")],
       "postern/mcp": [join(root, "src/tools/upstream/connect-mcp.ts")],
+      "postern/provider-tools": [join(root, "src/tools/builtin/provided/provider-tools.ts")],
       "postern/agents/*": [join(root, "src/agents/*.ts")],
       zod: [join(root, "node_modules/zod/index.d.ts")],
       standardwebhooks: [join(root, "node_modules/standardwebhooks/dist/index.d.ts")],

@@ -53,7 +53,12 @@ export function folderName(tenant: string, runId: string): string {
     throw new RuntimeFault("run_invalid", `\`${shown}\` is no run's id; it must be 1 to 64 of A-Z a-z 0-9 _ -.`);
   }
   if (tenant === "default") return runId;
-  return `${plainTenant.test(tenant) ? tenant : told(tenant)}~${runId}`;
+  return `${plainName(tenant)}~${runId}`;
+}
+
+/** A name of any characters as the name of a folder: itself when it is a plain word. Two names never give one. */
+export function plainName(name: string): string {
+  return plainTenant.test(name) ? name : told(name);
 }
 
 /** A dot is in no plain tenant, so the two spellings cannot meet. */

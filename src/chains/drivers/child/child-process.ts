@@ -4,10 +4,10 @@ import { existsSync } from "node:fs";
 import { setPriority } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
+import type { Groups } from "../../../system/groups.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
-import type { Groups } from "./groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 import type { FrameBounds } from "./large-frame.ts";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { Groups } from "./groups.ts";
+import { Groups } from "../../../system/groups.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 
 using here = Groups.open(`postern-probe-${process.pid}`);

@@ -1,4 +1,4 @@
-import type { Groups } from "./groups.ts";
+import type { Groups } from "../../../system/groups.ts";
 
 /**
  * The control group around a sandbox. What grows by gigabytes between two looks of the host is stopped by the kernel, and

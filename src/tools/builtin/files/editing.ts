@@ -8,6 +8,7 @@ export interface Edit {
 
 const byteOrderMark = "\ufeff";
 const lineEnd = /\r\n|\n|\r/g;
+const mostNumbers = 20;
 
 /**
  * The text with the replacement made. What is replaced must be there as often as the caller thinks, else it has read
@@ -27,15 +28,42 @@ export function edited(text: string, { old_text, new_text, count = 1 }: Edit): s
   if (found.length !== count)
     throw new Rejection(
       "no_match",
-      `holds the text ${found.length} times, not ${count === 1 ? "once" : `${count} times`}; nothing was replaced. Give more of its surroundings, or \`count\`.`,
+      `holds the text ${found.length} times (in ${lines.numbersOf(found)}), not ${count === 1 ? "once" : `${count} times`}; nothing was replaced. Give more of its surroundings, or \`count\` where the tool takes one.`,
     );
-  let made = mark;
-  let at = 0;
-  for (const match of found) {
-    made += body.slice(at, match.from) + lines.respelled(after, match);
-    at = match.to;
-  }
-  return made + body.slice(at);
+  return mark + lines.replaced(found.map((match) => ({ ...match, by: after })));
+}
+
+/** The text with whole lines put in after so many of its lines; 0: before the first. */
+export function inserted(
+  text: string,
+  { line, new_text }: { readonly line: number; readonly new_text: string },
+): string {
+  return withLines(text, (now) => {
+    if (line > now.length)
+      throw new Rejection("range_invalid", `has ${now.length} lines, so nothing can be put in after line ${line}.`);
+    return [{ at: line, taken: 0, put: withPlainEnds(new_text).replace(/\n$/, "").split("\n") }];
+  });
+}
+
+/** So many lines from one on (counted from 0), and what stands in their place afterwards. */
+export interface LineChange {
+  readonly at: number;
+  readonly taken: number;
+  readonly put: readonly string[];
+}
+
+/** The text with some of its lines changed. Its line ends stay, also the one that its last line may lack. */
+export function withLines(text: string, change: (lines: readonly string[]) => readonly LineChange[]): string {
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
+  const isOpen = text.length > mark.length && !/[\r\n]$/.test(text);
+  const [usual = "\n"] = text.match(lineEnd) ?? [];
+  const body = new LineEnds(`${without(mark, text)}${isOpen ? usual : ""}`);
+  const changes = change(body.lines).map(({ at, taken, put }) => ({
+    ...body.spanOf(at, taken),
+    by: put.map((line) => `${line}\n`).join(""),
+  }));
+  const made = body.replaced(changes);
+  return mark + (isOpen ? made.replace(/(?:\r\n|\n|\r)$/, "") : made);
 }
 
 /** Who has read a file may or may not have seen its mark; it is no part of its text. */
@@ -68,6 +96,37 @@ class LineEnds {
     this.#firstUsual = (this.#ends.find(({ end }) => end !== "\r") ?? this.#ends[0])?.end;
   }
 
+  /** Without their ends. */
+  get lines(): readonly string[] {
+    return this.#plain.split("\n").slice(0, -1);
+  }
+
+  /** Where so many whole lines stand. */
+  spanOf(line: number, count: number): Match {
+    return { from: this.#startOf(line), to: this.#startOf(line + count) };
+  }
+
+  /** For people: `lines 3, 9`. */
+  numbersOf(matches: readonly Match[]): string {
+    const shown = matches.slice(0, mostNumbers).map(({ from }) => this.#firstFrom(from) + 1);
+    return `line${shown.length === 1 ? "" : "s"} ${shown.join(", ")}${matches.length > shown.length ? ", …" : ""}`;
+  }
+
+  /** @param changes in the order of the text */
+  replaced(changes: readonly (Match & { readonly by: string })[]): string {
+    let made = "";
+    let at = 0;
+    for (const { by, ...match } of changes) {
+      made += this.#text.slice(at, match.from) + this.#respelled(by, match);
+      at = match.to;
+    }
+    return made + this.#text.slice(at);
+  }
+
+  #startOf(line: number): number {
+    return line === 0 ? 0 : (this.#ends[line - 1]?.to ?? this.#text.length);
+  }
+
   /** Where the text stands, whatever its lines end with. */
   matches(wanted: string): readonly Match[] {
     let passed = 0;
@@ -92,7 +151,7 @@ class LineEnds {
   }
 
   /** What is put in place of a match: its lines end as those that are replaced, and further ones as the lines around. */
-  respelled(text: string, { from, to }: Match): string {
+  #respelled(text: string, { from, to }: Match): string {
     const first = this.#firstFrom(from);
     const around = this.#usualBefore(first);
     let next = first;

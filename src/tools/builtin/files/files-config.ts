@@ -76,7 +76,11 @@ export const filesSchema: z.ZodType<FilesFile> = z.strictObject({
 
 /** Undefined: the tools are off. */
 export function fileSettingsFrom(file: FilesFile, base: string): FileSettings | undefined {
-  if (file.enabled !== true) return undefined;
+  return file.enabled === true ? fileOptionsFrom(file, base) : undefined;
+}
+
+/** The roots and limits, which tools that a provider defines have too. */
+export function fileOptionsFrom(file: FilesFile, base: string): FileSettings {
   const roots = Object.entries(file.roots ?? {}).map(([name, { path, writable }]) => [
     name,
     { path: resolve(base, path), writable },

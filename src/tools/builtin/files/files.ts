@@ -80,21 +80,29 @@ export function fileTools(options: FileToolOptions): readonly LocalTool[] {
 
 /** On a disk of the caller's own: tests give one that is full. */
 export function fileToolsOn(options: FileToolOptions, disk: Disk): readonly LocalTool[] {
-  const kit: FileKit = {
-    roots: new Roots(options),
-    limits: limitsFrom(options),
-    mayWrite: options.write === true || options.delete === true,
-    searches: atFirstUse(async () => new (await import("./search/searches.ts")).Searches()),
-    locks: new Locks(),
-    disk,
-    reach: reachBy(options.openat2 !== false),
-  };
+  const kit = fileKit(options, disk);
   return [
     ...readTools(kit),
     ...searchTools(kit),
     ...(options.write === true ? [...writeTools(kit), moveTool(kit)] : []),
     ...(options.delete === true ? [deleteTool(kit)] : []),
   ];
+}
+
+/** One for all toolsets of the process: they may share a folder. */
+const locks = new Locks();
+
+/** What file tools work with, also those that a provider defines. */
+export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKit {
+  return {
+    roots: new Roots(options),
+    limits: limitsFrom(options),
+    mayWrite: options.write === true || options.delete === true,
+    searches: atFirstUse(async () => new (await import("./search/searches.ts")).Searches()),
+    locks,
+    disk,
+    reach: reachBy(options.openat2 !== false),
+  };
 }
 
 function limitsFrom(options: FileToolOptions): FileLimits {

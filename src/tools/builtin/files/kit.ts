@@ -85,11 +85,21 @@ export function answering<Input>(pathOf: (input: Input) => string, body: Body<In
 }
 
 function rejectedAnswer(rejection: Rejection, given: string, context: ToolContext): ToolAnswer {
+  const { text, ...structured } = rejected(rejection, given, context);
+  return { isError: true, content: [{ type: "text", text }], structured };
+}
+
+/** What is said of a rejection, which is announced where somebody tried what no tool may. */
+export function rejected(
+  rejection: Rejection,
+  given: string,
+  context: ToolContext,
+): { readonly text: string; readonly rejected: string; readonly path: string } {
   const { reason, isGuard } = rejection;
   const path = given.slice(0, 300).toWellFormed();
   const text = sentenceOf(rejection, given);
   if (isGuard) context.emit("file.rejected", text, { path, reason });
-  return { isError: true, content: [{ type: "text", text }], structured: { rejected: reason, path } };
+  return { text, rejected: reason, path };
 }
 
 export function sentenceOf(rejection: Rejection, path: string): string {

@@ -1,4 +1,4 @@
-import { rmdirSync, type Stats, unlinkSync } from "node:fs";
+import { readdirSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import type { JsonObject } from "../../../calls/json.ts";
 import { codeOf } from "../../../system/error-code.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
@@ -45,22 +45,26 @@ export class FileMoves {
     });
   }
 
-  async remove({ path }: DeleteInput, context: ToolContext): Promise<ToolAnswer> {
+  async remove({ path }: DeleteInput, context: ToolContext, isTree = false): Promise<ToolAnswer> {
     const kit = this.#kit;
     const name = this.#named(path);
     return kit.locks.with([lockOf(kit, name, context)], async () => {
       context.check();
-      using reached = await reach(kit, name, context);
-      using folder = reached.root.descend(name.parts.slice(0, -1));
-      const spot = { folder, name: nameOf(name) };
-      const stats = lookAt(spot);
-      if (stats === undefined) throw new Rejection("not_found");
-      if (stats.isDirectory()) rmdirSync(folder.at(spot.name));
-      else unlinkSync(folder.at(spot.name)); // takes a link itself away, never what it points at
-      await syncFolder(folder, kit.disk);
-      announce(context, "file.written", { path: name.shown, deleted: true });
+      await this.take(name, context, (spot) => (isTree ? removeTree(spot) : removeOne(spot)));
       return { structured: { path: name.shown, deleted: true } };
     });
+  }
+
+  /** Takes away what stands at a name. The caller holds its lock. */
+  async take(name: PathName, context: ToolContext, removed: (spot: Spot, stats: Stats) => void): Promise<void> {
+    using reached = await reach(this.#kit, name, context);
+    using folder = reached.root.descend(name.parts.slice(0, -1));
+    const spot = { folder, name: nameOf(name) };
+    const stats = lookAt(spot);
+    if (stats === undefined) throw new Rejection("not_found");
+    removed(spot, stats);
+    await syncFolder(folder, this.#kit.disk);
+    announce(context, "file.written", { path: name.shown, deleted: true });
   }
 
   async showMove({ from: source, to: target, overwrite }: MoveInput, caller: FileCaller): Promise<JsonObject> {
@@ -123,6 +127,20 @@ export class FileMoves {
 
 function nameOf({ parts }: PathName): string {
   return parts.at(-1) ?? "";
+}
+
+/** A file, a link itself and never what it points at, or an empty folder. */
+function removeOne({ folder, name }: Spot): void {
+  if (lookAt({ folder, name })?.isDirectory() === true) rmdirSync(folder.at(name));
+  else unlinkSync(folder.at(name));
+}
+
+function removeTree(spot: Spot): void {
+  if (lookAt(spot)?.isDirectory() === true) {
+    using folder = spot.folder.descend([spot.name]);
+    for (const name of readdirSync(folder.self)) removeTree({ folder, name });
+  }
+  removeOne(spot);
 }
 
 /** Folders move with what is in them; links stay where they are. */

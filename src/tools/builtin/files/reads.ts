@@ -54,7 +54,7 @@ export class FileReads {
   }
 }
 
-function answerOf(read: Reading, name: string): ToolAnswer {
+export function answerOf(read: Reading, name: string): ToolAnswer {
   if (read.kind === "text") {
     const note = read.note === undefined ? [] : [{ type: "text" as const, text: read.note }];
     return { content: [{ type: "text", text: read.text }, ...note] };

@@ -101,9 +101,13 @@ export class Roots {
     return root.fixed === undefined ? this.#ofRun(name, caller, beneath) : this.#fixed(root.fixed, beneath);
   }
 
-  /** One name for one root of one run: what is locked by. */
+  has(name: string): boolean {
+    return this.#roots.has(name);
+  }
+
+  /** One name for one root of one run: what is locked by. Two toolsets on one folder have the same. */
   keyOf(name: string, { principal, runId }: FileCaller): string {
-    return this.#roots.get(name)?.fixed === undefined ? JSON.stringify([principal.tenant, runId, name]) : name;
+    return this.#roots.get(name)?.fixed?.path ?? JSON.stringify([principal.tenant, runId, name]);
   }
 
   get #home(): string | undefined {

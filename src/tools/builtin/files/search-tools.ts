@@ -112,7 +112,7 @@ function grepFiles(kit: FileKit) {
 }
 
 /** The root is held until the search has ended, also where it had to be killed. */
-async function search(kit: FileKit, { given, ...wanted }: Wanted, context: ToolContext): Promise<Found> {
+export async function search(kit: FileKit, { given, ...wanted }: Wanted, context: ToolContext): Promise<Found> {
   const searches = await kit.searches();
   const name = kit.roots.parse(given.path ?? "");
   using reached = await reach(kit, name, context);

@@ -111,7 +111,8 @@ function discard(draft: string): void {
   }
 }
 
-function isStill(before: Before, now: Before): boolean {
+/** Whether what was looked at is what stands there now. */
+export function isStill(before: Before, now: Before): boolean {
   if (before === undefined || now === undefined) return before === now;
   return (
     before.ino === now.ino &&

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 const run = promisify(execFile);
 const asked = `
 const { isolate } = await import(${JSON.stringify(join(import.meta.dirname, "bubblewrap.ts"))});
-const { Groups } = await import(${JSON.stringify(join(import.meta.dirname, "../../child/groups.ts"))});
+const { Groups } = await import(${JSON.stringify(join(import.meta.dirname, "../../../../system/groups.ts"))});
 console.log(JSON.stringify({ python: await isolate("0"), groups: Groups.open("postern-test") ?? null }));
 `;
 const ownTree = ["--mount", "--net", "sh", "-c", 'mount -t sysfs sysfs /sys && exec "$@"', "sh"];

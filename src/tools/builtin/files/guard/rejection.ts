@@ -25,6 +25,7 @@ export type PlainReason =
   | "not_empty"
   | "not_text"
   | "no_match"
+  | "patch_invalid"
   | "changed"
   | "too_large"
   | "range_invalid"
@@ -60,6 +61,7 @@ const sentences: Readonly<Record<RejectionReason, string>> = {
   not_empty: "is a folder that is not empty. Delete what is in it first.",
   not_text: "is not UTF-8 text.",
   no_match: "does not hold the text that was to be replaced.",
+  patch_invalid: "is named by a patch that cannot be read.",
   changed: "was changed by somebody else meanwhile; nothing was written. Read it again.",
   too_large: "is too large for this.",
   range_invalid: "cannot be read by that range.",

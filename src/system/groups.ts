@@ -1,15 +1,17 @@
 /** The kernel's bounds around a sandbox and all that stands in it: how many processes and threads, how much memory. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isAlive } from "../../../system/alive.ts";
+import { isAlive } from "./alive.ts";
 
 const usualProcesses = 256; // gVisor's own threads are among them
 
 /** Into its groups first, then what it is: there is no moment in which it could fork outside. They are named after the process, whose number `exec` keeps. */
 const entering = [
-  'set -e; bound="$1"; left="$2"; shift 2',
+  'set -e; bound="$1"; memory="$2"; left="$3"; shift 3',
   'while [ "$left" -gt 0 ]; do d="$1/$$"; shift; left=$((left - 1)); mkdir "$d"',
-  '[ ! -e "$d/pids.max" ] || echo "$bound" > "$d/pids.max"; echo $$ > "$d/cgroup.procs"; done',
+  '[ ! -e "$d/pids.max" ] || echo "$bound" > "$d/pids.max"',
+  'if [ -n "$memory" ]; then for f in memory.max memory.limit_in_bytes; do [ ! -e "$d/$f" ] || echo "$memory" > "$d/$f"; done; fi',
+  'echo $$ > "$d/cgroup.procs"; done',
   'exec "$@"',
 ].join("; ");
 
@@ -61,8 +63,13 @@ export class Groups implements Disposable {
   }
 
   /** How something is started that is in its groups before it becomes what it is. */
-  around(command: string, args: readonly string[]): { readonly command: string; readonly args: readonly string[] } {
-    const given = [String(this.#mostProcesses), String(this.entries.length), ...this.entries, command, ...args];
+  around(
+    command: string,
+    args: readonly string[],
+    memoryBytes?: number,
+  ): { readonly command: string; readonly args: readonly string[] } {
+    const bounds = [String(this.#mostProcesses), memoryBytes === undefined ? "" : String(memoryBytes)];
+    const given = [...bounds, String(this.entries.length), ...this.entries, command, ...args];
     return { command: "/bin/sh", args: ["-c", entering, "sh", ...given] };
   }
 

@@ -1,0 +1,246 @@
+/**
+ * OpenAI's patch format "V4A": hunks of context, removed and added lines, placed by what they hold and not by line numbers.
+ * `apply_patch` items carry the hunks of one file; Codex's text carries several files between `*** Begin Patch` and
+ * `*** End Patch`.
+ *
+ * Invariant: a hunk that is not found as it stands, but for blanks at line ends or at line beginnings, changes nothing.
+ */
+import { type LineChange, withLines } from "../files/editing.ts";
+import { Rejection } from "../files/guard/rejection.ts";
+
+export interface HunkLine {
+  readonly sign: " " | "-" | "+";
+  readonly text: string;
+}
+
+export interface Hunk {
+  /** Lines that stand before it in the file, each after the one before. */
+  readonly anchors: readonly string[];
+  readonly lines: readonly HunkLine[];
+  /** It is the end of the file. */
+  readonly isLast: boolean;
+}
+
+/** What a patch does to one file. */
+export type PatchStep =
+  | { readonly kind: "create"; readonly path: string; readonly text: string }
+  | { readonly kind: "update"; readonly path: string; readonly to?: string; readonly hunks: readonly Hunk[] }
+  | { readonly kind: "delete"; readonly path: string };
+
+const headers = /^\*\*\* (Add|Update|Delete) File: (.*)$/;
+const moveHeader = "*** Move to: ";
+const endOfFile = "*** End of File";
+/** Of unified diffs: it says nothing that V4A goes by. */
+const unifiedRange = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
+const mostComparisons = 20_000_000;
+
+/** Reads Codex's text. @throws Rejection `patch_invalid` */
+export function parsePatch(text: string): readonly PatchStep[] {
+  const lines = linesOf(text.trim());
+  if (lines[0]?.trim() !== "*** Begin Patch" || lines.at(-1)?.trim() !== "*** End Patch")
+    throw invalid("must begin with `*** Begin Patch` and end with `*** End Patch`.");
+  const body = lines.slice(1, -1);
+  const starts = body.flatMap((line, i) => (headers.test(line) ? [i] : []));
+  if (starts[0] !== 0) throw invalid(`names no file in its line 2; write \`*** Update File: PATH\`, Add or Delete.`);
+  return starts.map((start, i) => stepOf(body.slice(start, starts[i + 1])));
+}
+
+function stepOf([header = "", ...rest]: readonly string[]): PatchStep {
+  const [, kind, path = ""] = headers.exec(header) ?? [];
+  if (kind === "Add") return { kind: "create", path, text: createdText(rest) };
+  if (kind === "Update") {
+    const to = rest[0]?.startsWith(moveHeader) === true ? { to: rest[0].slice(moveHeader.length) } : {};
+    const diff = "to" in to ? rest.slice(1) : rest;
+    return { kind: "update", path, ...to, hunks: "to" in to && diff.every(isBlank) ? [] : hunksOf(diff) };
+  }
+  if (!rest.every(isBlank)) throw invalid(`has lines below \`${header}\`; a file that is deleted needs none.`);
+  return { kind: "delete", path };
+}
+
+/** What one `apply_patch` item does. @throws Rejection `patch_invalid` */
+export function operationStep(operation: {
+  readonly type: "create_file" | "update_file" | "delete_file";
+  readonly path: string;
+  readonly diff?: string;
+}): PatchStep {
+  const { type, path, diff = "" } = operation;
+  if (type === "delete_file") return { kind: "delete", path };
+  const lines = linesOf(diff);
+  if (type === "create_file") return { kind: "create", path, text: createdText(lines) };
+  return { kind: "update", path, hunks: hunksOf(lines) };
+}
+
+/** A new file's lines all begin with `+`. */
+function createdText(lines: readonly string[]): string {
+  const odd = lines.find((line) => !line.startsWith("+") && !isBlank(line));
+  if (odd !== undefined)
+    throw invalid(`creates a file by the line \`${shortened(odd)}\`; each line must begin with \`+\`.`);
+  return lines.flatMap((line) => (line.startsWith("+") ? [`${line.slice(1)}\n`] : [])).join("");
+}
+
+function hunksOf(lines: readonly string[]): readonly Hunk[] {
+  const hunks: Hunk[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const anchors: string[] = [];
+    for (; lines[at]?.startsWith("@@") === true; at += 1) anchors.push((lines[at] ?? "").slice(2).trim());
+    const begin = at;
+    while (at < lines.length && lines[at]?.startsWith("@@") !== true && lines[at] !== endOfFile) at += 1;
+    const body = lines.slice(begin, at);
+    while (body.at(-1) === "") body.pop(); // it parts the hunk from what follows
+    const isLast = lines[at] === endOfFile;
+    if (isLast) at += 1;
+    if (body.length === 0) throw invalid(`has nothing in its hunk ${hunks.length + 1}.`);
+    const named = anchors.filter((anchor) => anchor !== "" && !unifiedRange.test(anchor));
+    hunks.push({ anchors: named, lines: body.map((line) => hunkLine(line, hunks.length + 1)), isLast });
+  }
+  if (hunks.length === 0) throw invalid("has no hunk.");
+  return hunks;
+}
+
+function hunkLine(line: string, hunk: number): HunkLine {
+  const [sign = " "] = line;
+  if (sign === " " || sign === "-" || sign === "+") return { sign, text: line.slice(1) };
+  throw invalid(
+    `has the line \`${shortened(line)}\` in its hunk ${hunk}; a line begins with a space (as it is), \`-\` or \`+\`.`,
+  );
+}
+
+/** The text with all hunks made. @throws Rejection `no_match`: which one was not found, and what the file holds there */
+export function patched(text: string, hunks: readonly Hunk[]): string {
+  return withLines(text, (lines) => {
+    const file = new FileLines(lines);
+    return hunks.flatMap((hunk, i) => file.place(hunk, i + 1));
+  });
+}
+
+/** From the strictest: as it is, but for blanks at the end, but for blanks at both ends. */
+const likenesses: readonly ((line: string) => string)[] = [
+  (line) => line,
+  (line) => line.trimEnd(),
+  (line) => line.trim(),
+];
+
+/** The lines of a file, in which hunks are looked for one after the other. */
+class FileLines {
+  readonly #lines: readonly string[];
+  readonly #alike: readonly (readonly string[])[];
+  #cursor = 0;
+  #comparisons = 0;
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines;
+    this.#alike = likenesses.map((like) => lines.map(like));
+  }
+
+  place({ anchors, lines, isLast }: Hunk, number: number): readonly LineChange[] {
+    for (const anchor of anchors) {
+      const found = this.#seek([anchor], this.#cursor);
+      if (found < 0) throw this.#noMatch(number, [anchor], `there is no line \`${shortened(anchor)}\``);
+      this.#cursor = found + 1;
+    }
+    const old = lines.filter(({ sign }) => sign !== "+").map((line) => line.text);
+    const at = this.#find(old, { isLast, isAnchored: anchors.length > 0 });
+    if (at === undefined)
+      throw new Rejection(
+        "no_match",
+        `was not changed: hunk ${number} of the patch only adds lines and does not say where. Give lines of context, or \`@@\` and the line above.`,
+      );
+    if (at < 0) throw this.#noMatch(number, old, "its lines do not stand there one after the other");
+    this.#cursor = at + old.length;
+    return changesOf(lines, at);
+  }
+
+  /** Undefined: it could be anywhere. */
+  #find(old: readonly string[], { isLast, isAnchored }: { isLast: boolean; isAnchored: boolean }): number | undefined {
+    const { length } = this.#lines;
+    if (old.length === 0) return isLast ? length : isAnchored || length === 0 ? this.#cursor : undefined;
+    const atEnd = isLast ? this.#seek(old, Math.max(this.#cursor, length - old.length)) : -1;
+    return atEnd >= 0 ? atEnd : this.#seek(old, this.#cursor);
+  }
+
+  #seek(wanted: readonly string[], from: number): number {
+    for (const [i, like] of likenesses.entries()) {
+      const lines = this.#alike[i] ?? [];
+      const looked = wanted.map(like);
+      for (let at = from; at + looked.length <= lines.length; at += 1)
+        if (this.#common(lines, looked, at) === looked.length) return at;
+    }
+    return -1;
+  }
+
+  /** How many lines are the same from there on, until one is not. */
+  #common(lines: readonly string[], wanted: readonly string[], at: number): number {
+    let same = 0;
+    while (same < wanted.length && lines[at + same] === wanted[same]) same += 1;
+    this.#comparisons += same + 1;
+    if (this.#comparisons > mostComparisons)
+      throw new Rejection(
+        "too_large",
+        "was not changed: the patch fits it nearly in too many places. Give other context.",
+      );
+    return same;
+  }
+
+  #noMatch(number: number, old: readonly string[], why: string): Rejection {
+    const wanted = old.map((line) => line.trim());
+    const trimmed = this.#alike.at(-1) ?? [];
+    let best = { at: this.#cursor, same: 0 };
+    for (const at of trimmed.keys()) {
+      const same = this.#common(trimmed, wanted, at);
+      if (same > best.same) best = { at, same };
+    }
+    const odd = best.at + best.same;
+    const differs =
+      best.same > 0 && odd < this.#lines.length
+        ? `; line ${odd + 1} is \`${shortened(this.#lines[odd] ?? "")}\` and not \`${shortened(old[best.same] ?? "")}\``
+        : "";
+    return new Rejection(
+      "no_match",
+      `was not changed: hunk ${number} of the patch does not match, ${why}${differs}. The file holds:\n${this.#excerpt(odd)}`,
+    );
+  }
+
+  #excerpt(around: number): string {
+    const first = Math.max(0, around - 4);
+    const shown = this.#lines.slice(first, first + 10);
+    return shown.length === 0 ? "(nothing)" : numbered(shown.map(shortened), first + 1);
+  }
+}
+
+function changesOf(lines: readonly HunkLine[], at: number): readonly LineChange[] {
+  const changes: LineChange[] = [];
+  let next = { at, taken: 0, put: [] as string[] };
+  for (const { sign, text } of [...lines, { sign: " ", text: "" } as const]) {
+    if (sign === "+") next.put.push(text);
+    else if (sign === "-") next.taken += 1;
+    else {
+      if (next.taken > 0 || next.put.length > 0) changes.push(next);
+      next = { at: next.at + next.taken + 1, taken: 0, put: [] };
+    }
+  }
+  return changes;
+}
+
+/** As models are shown a file: the number, a tab, the line. */
+export function numbered(lines: readonly string[], first: number): string {
+  return lines.map((line, i) => `${String(first + i).padStart(6)}\t${line}`).join("\n");
+}
+
+/** A line break at the end ends the last line and begins none. */
+function linesOf(text: string): string[] {
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function isBlank(line: string): boolean {
+  return line.trim() === "";
+}
+
+function shortened(line: string): string {
+  return line.length > 120 ? `${line.slice(0, 120).toWellFormed()}…` : line;
+}
+
+function invalid(message: string): Rejection {
+  return new Rejection("patch_invalid", message);
+}
