@@ -184,7 +184,7 @@ function bodiesOf({ tool, name, spec, members }: Draft): Pick<Action, Body> {
   return {
     execute: (input, context) => runner.execute?.(input, context, name) as ToolAnswer, // toRawResult takes whatever it is
     preview: viewer && (async (input, context) => viewer.preview?.(input, context, name) as null), // toPreview takes whatever it is
-    classifyRisk: classifier && ((given) => classifier.classifyRisk?.(given, name) ?? {}),
+    classifyRisk: classifier && ((given, call) => classifier.classifyRisk?.(given, name, call) ?? {}),
     reconcile: finder && (async (input, context) => finder.reconcile?.(input, context, name) ?? { found: "unknown" }),
   };
 }

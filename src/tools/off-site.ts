@@ -5,6 +5,7 @@ import { type CompileOptions, definitionOf, factsOf, overrideOf } from "./facts.
 import { callTypesOf, type HostedTool, isRecord, type ProviderDefinedTool, providerSpecsOf } from "./kinds.ts";
 import { Members } from "./members.ts";
 import { checkedName } from "./names.ts";
+import { parserFor } from "./parse.ts";
 import { readSchema } from "./preflight.ts";
 import type { Action, ToolAnswer, ToolContext } from "./tool.ts";
 
@@ -23,8 +24,15 @@ export function hostedAction(tool: HostedTool, options: CompileOptions): Action 
  * provider's own item is for `toRawResult` to see (C12). A provider's tool drives a computer or a shell: `high`.
  */
 export function providerDefinedAction(tool: ProviderDefinedTool, options: CompileOptions): Action {
-  return Object.freeze({
-    ...declared(tool, options, { risk: "high", effects: "write" }),
+  const { input, timeoutMs } = tool;
+  const known = declared(tool, options, { risk: "high", effects: "write" });
+  const action: Action = {
+    ...known,
+    ...(input !== undefined && { parse: parserFor(input) }),
+    timeoutMs: known.timeoutMs ?? new Members(tool.name).milliseconds("timeoutMs", timeoutMs),
+    previewBinds: tool.preview !== undefined,
+    preview: tool.preview && (async (given, context) => tool.preview?.(given, context, "default") as null), // toPreview takes whatever it is
+    classifyRisk: tool.classifyRisk && ((given, call) => tool.classifyRisk?.(given, "default", call) ?? {}),
     kind: "provider_defined" as const,
     notFromChain: `\`${tool.name}\` is provider-defined: it cannot be called from a chain.`,
     execute: (given: unknown, context: ToolContext) => {
@@ -36,7 +44,8 @@ export function providerDefinedAction(tool: ProviderDefinedTool, options: Compil
       const answer = tool.handleCall === undefined ? tool.handle_call?.(call, context) : tool.handleCall(call, context);
       return answer as ToolAnswer; // toRawResult takes whatever it is
     },
-  });
+  };
+  return Object.freeze(action);
 }
 
 /** A risk nobody stated is the kind's own, and marked as such. */
