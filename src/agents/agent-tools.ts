@@ -6,6 +6,7 @@
  * Next: names.ts (names that providers take), wrap.ts (tools that a library user already has), results/render.ts (what a
  * model reads of an outcome).
  */
+import { defaultPrincipal } from "../calls/authority.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
@@ -13,6 +14,7 @@ import { lowerAutonomy, rankOf } from "../calls/risk.ts";
 import type { Limits } from "../calls/session.ts";
 import type { CallContext, Runtime, RuntimeSession } from "../face.ts";
 import type { Offer } from "../tools/tool.ts";
+import { withImages } from "./images.ts";
 import { commonNames, type NameRule } from "./names.ts";
 import {
   callingTools,
@@ -130,7 +132,12 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
 
   constructor(options: SessionToolsOptions) {
     const { runtime, context } = options;
-    super({ ...options, offered: () => runtime.offered(context.principal, context.runId) });
+    const { principal = defaultPrincipal } = context;
+    super({
+      ...options,
+      offered: () => runtime.offered(context.principal, context.runId),
+      images: (content) => withImages(content, runtime.artifacts, principal),
+    });
     this.session = options.session;
     this.#options = options;
   }

@@ -6,13 +6,14 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
 import { parseStrict } from "../calls/strict-json.ts";
 import type { RuntimeSession, SessionCall } from "../face.ts";
 import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
 import { runBatch } from "../tools/batch.ts";
 import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 import type { Offer } from "../tools/tool.ts";
+import { isKeptImage } from "./images.ts";
 import { type NameRule, providerName } from "./names.ts";
 import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
@@ -23,6 +24,7 @@ export interface RunOffer
     "tool" | "name" | "description" | "inputSchema" | "kind" | "providerSpecs" | "deferLoading" | "concurrencySafe"
   > {
   readonly facts: Pick<Offer["facts"], "server">;
+  readonly callTypes?: readonly string[] | undefined;
 }
 
 /** An offer under the name by which a model calls it. */
@@ -60,6 +62,8 @@ export interface RunToolsOptions<Offered extends RunOffer> {
   /** Claims of every call. */
   readonly claims?: SessionCall;
   readonly traceContent?: boolean;
+  /** Reads pictures that were kept as artifacts again. Left out: they stay references. */
+  readonly images?: (content: readonly ContentBlock[]) => Promise<readonly ContentBlock[]>;
 }
 
 /** The tools of the agent whose call is being carried out, for the agents that its tools start. */
@@ -82,7 +86,8 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
   list(): readonly RunTool<Offered>[] {
     const { offered, names } = this.#options;
     const tools = offered().map((offer) => runTool(offer, names));
-    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const ofTypes = tools.flatMap((tool) => (tool.offer.callTypes ?? []).map((type) => [type, tool] as const));
+    this.#byName = new Map([...ofTypes, ...tools.map((tool) => [tool.name, tool] as const)]);
     return tools;
   }
 
@@ -98,7 +103,7 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
         this.session.invoke(this.requestOf(use), { ...claims, ...context, ...toolCallId(use) }),
       );
       recordOutcome(span, outcome);
-      const answer = this.#answer(use, outcome);
+      const answer = await this.#withImages(this.#answer(use, outcome));
       if (traceContent === true) span.setAttribute("gen_ai.tool.call.result", answer.text);
       return answer;
     });
@@ -114,10 +119,13 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     await this.session.close();
   }
 
-  protected requestOf({ name, arguments: given }: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
-    const offer = this.find(name)?.offer;
-    const named = offer === undefined ? { tool: name } : { tool: offer.tool, action: offer.name };
-    return { ...named, arguments: argumentsOf(given) };
+  protected requestOf(use: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
+    const { id, name } = use;
+    const found = this.find(name);
+    const given = argumentsOf(use.arguments);
+    if (found === undefined) return { tool: name, arguments: given };
+    const { tool, name: action } = found.offer;
+    return { tool, action, arguments: found.name === name ? given : withType(given, name, id) };
   }
 
   #answer({ name }: ToolUse, outcome: ToolOutcome): ToolAnswer {
@@ -126,6 +134,12 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     const readOn = (digest: string, offset: number): string =>
       `call \`${readArtifactName}\` with ${JSON.stringify({ artifact: digest, offset })}`;
     return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
+  }
+
+  async #withImages(answer: ToolAnswer): Promise<ToolAnswer> {
+    const { images } = this.#options;
+    if (images === undefined || !answer.content.some(isKeptImage)) return answer;
+    return { ...answer, content: await images(answer.content) };
   }
 
   #span({ name, id, arguments: given }: ToolUse): SpanSettings {
@@ -155,6 +169,12 @@ function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): Run
   const { tool, name, description, inputSchema } = offer;
   const full = name === "default" ? tool : `${tool}__${name}`;
   return { name: providerName(full, names), description, parameters: inputSchema, offer };
+}
+
+/** A call that arrives under a type of its provider says which, and which call it is: two that look alike are two. */
+function withType(given: JsonObject, type: string, id: string | undefined): JsonObject {
+  if (!isJsonObject(given) || given["type"] !== undefined) return given;
+  return { ...given, type, ...(id !== undefined && { call_id: id }) };
 }
 
 /** Text that is no JSON object goes to the arguments gate as it is, which refuses it with the reason. */
