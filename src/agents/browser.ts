@@ -171,10 +171,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
         image ??= await tab.screenshot();
       } catch (error) {
         if (!(error instanceof ActionFailed)) throw error;
-        const notes = tab
-          .takeNotes()
-          .filter((note) => !error.message.includes(note.replace(/^A request was refused: |\.$/g, "")));
-        return failed([error.message, ...texts, ...notes].join("\n"));
+        return failed([error.message, ...texts, ...tab.takeNotes()].join("\n"));
       }
       const text = [`The page is ${tab.url}.`, ...texts, ...tab.takeNotes()].join("\n");
       const content = [

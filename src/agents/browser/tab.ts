@@ -98,6 +98,7 @@ export class Tab implements AsyncDisposable {
       if (action.do !== "navigate") throw new ActionFailed(`${this.#lost} Navigate to go on.`);
       await this.#replace();
     }
+    if (action.do !== "navigate") await this.#leaveForeign();
     try {
       const done = await this.#bounded(this.#carryOut(action), this.#limitOf(action));
       if (action.do !== "screenshot" && action.do !== "cursor") await this.#settle();
@@ -174,11 +175,11 @@ export class Tab implements AsyncDisposable {
     try {
       await this.#page.goto(url, { waitUntil: "commit", timeout: this.#options.navigationTimeoutMs });
     } catch (error) {
-      await this.#leaveForeign();
-      const isDownload = /Download is starting|ERR_ABORTED/.test(messageOf(error));
-      throw new ActionFailed(
-        isDownload ? `\`${url}\` is a download; downloads are refused.` : `The page did not open: ${firstLine(error)}.`,
-      );
+      if (/Download is starting|ERR_ABORTED/.test(messageOf(error)))
+        throw new ActionFailed(`\`${url}\` is a download; downloads are refused.`);
+      await this.#replace(); // the browser's own error page would still come, and end what is opened next
+      const why = this.#egress.takeRefused().join("; ");
+      throw new ActionFailed(`The page did not open: ${why === "" ? firstLine(error) : why}.`);
     }
   }
 
