@@ -32,7 +32,10 @@ it.each([
 });
 
 it("permits by target only what names one", async () => {
-  const policy = { default: "deny", rules: [{ effect: "allow", tool: "open", target: { host: "example.com" } }] } as const;
+  const policy = {
+    default: "deny",
+    rules: [{ effect: "allow", tool: "open", target: { host: "example.com" } }],
+  } as const;
   expect(await ended({ policy }, { url: "https://example.com/" })).toBe("ok");
   expect(await ended({ policy }, {})).toBe("permission_denied");
 });
@@ -42,20 +45,23 @@ it("refuses a condition on the target that is none", async () => {
   await expect(createRuntime({ policy: { rules } })).rejects.toThrow("which is no host");
 });
 
-it.each([undefined, "A2", "A3", "A4"] as const)("a tool that asks for a person gets one at level %s", async (autonomy) => {
-  const options = autonomy === undefined ? {} : { autonomy };
-  await using runtime = await createRuntime({
-    tools: [pages("look at this")],
-    approvals: { patience: "suspend" },
-    ...options,
-  });
-  const call = { tool: "open", arguments: {} };
-  const context = { principal, idempotencyKey: "once" };
-  const { approvalId = "" } = await runtime.invoke(call, context);
-  expect(JSON.stringify((await runtime.approvals.get(approvalId))?.why)).toContain("look at this");
-  await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ada" } });
-  expect(await runtime.invoke(call, context)).toMatchObject({ status: "ok", text: `opened by ${approvalId}` });
-});
+it.each([undefined, "A2", "A3", "A4"] as const)(
+  "a tool that asks for a person gets one at level %s",
+  async (autonomy) => {
+    const options = autonomy === undefined ? {} : { autonomy };
+    await using runtime = await createRuntime({
+      tools: [pages("look at this")],
+      approvals: { patience: "suspend" },
+      ...options,
+    });
+    const call = { tool: "open", arguments: {} };
+    const context = { principal, idempotencyKey: "once" };
+    const { approvalId = "" } = await runtime.invoke(call, context);
+    expect(JSON.stringify((await runtime.approvals.get(approvalId))?.why)).toContain("look at this");
+    await runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ada" } });
+    expect(await runtime.invoke(call, context)).toMatchObject({ status: "ok", text: `opened by ${approvalId}` });
+  },
+);
 
 it("shows a call that asks for a person at A0, and runs it nowhere", async () => {
   expect(await ended({ autonomy: "A0" }, {}, pages("look at this"))).toBe("preview");

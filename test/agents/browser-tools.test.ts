@@ -24,7 +24,8 @@ const pages: Readonly<Record<string, string>> = {
     <p id=y></p><script>onscroll = () => { document.getElementById('y').textContent = 'scrolled'; }</script>
     <img src="http://evil.example/pixel.png">`,
   "/alerts": "<body>Alerts<script>alert('first'); confirm('second'); onbeforeunload = () => 'stay'</script>",
-  "/popup": "<body style='margin:0' onclick=\"open('/', '_blank', 'noopener')\">Click me",
+  "/popup": "<body style='margin:0' onclick=\"open('/pinger', '_blank', 'noopener')\">Click me",
+  "/pinger": "<body>Pinger<script>setInterval(() => fetch('/ping'), 50)</script>",
   "/loop": "<body style='margin:0' onclick='for (;;);'>Loop",
   "/crash": "<body>Crash",
   "/endless": "<body>Endless<img src='/never'>",
@@ -175,6 +176,10 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     const clicked = await on.act("left_click", at(5, 5));
     const after = await on.act("wait", { duration: 1 });
     expect(`${clicked.text}\n${after.text}`).toContain("The page opened a window, which was closed");
+    const pings = (): number => asked.filter((one) => one.endsWith("/ping")).length;
+    const before = pings();
+    await on.act("wait", { duration: 1 });
+    expect(pings()).toBe(before);
   });
 
   it.each(["/loop", "/crash"])(

@@ -30,7 +30,8 @@ const examples = (await readdir(source)).filter((name) => name.endsWith(".ts"));
 /** What an example needs beside the libraries. */
 const chromium = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const hasChromium = existsSync(chromium);
-if (!hasChromium) console.warn(`SKIPPED: the example browser.ts: there is no ${chromium}; name a Chromium in CHROMIUM.`);
+if (!hasChromium)
+  console.warn(`SKIPPED: the example browser.ts: there is no ${chromium}; name a Chromium in CHROMIUM.`);
 const runnable = examples.filter((name) => name !== "browser.ts" || hasChromium);
 
 /** Ends a process that opens a connection to another machine. */
