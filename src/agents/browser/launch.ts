@@ -21,7 +21,7 @@ export async function launch({ executablePath, sandbox = true }: BrowserToolsOpt
     return await chromium.launch({ ...where, headless: true, chromiumSandbox: sandbox, args: flags });
   } catch (error) {
     throw notStarted(
-      `Chromium did not start (${messageOf(error).split("\n", 1)[0]}); name it with \`executablePath\``,
+      `Chromium did not start (${messageOf(error).split("\n", 1)[0]}); name it with \`executablePath\`${sandbox ? ", and set `sandbox: false` where its sandbox cannot start (root, some containers)" : ""}`,
       error,
     );
   }
