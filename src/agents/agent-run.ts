@@ -11,6 +11,7 @@ import type { ProgressSink } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { digestOf } from "../calls/json.ts";
 import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
+import { withoutBytes } from "./images.ts";
 import type { AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 import { promptedRecord, RunRecord } from "./run-record.ts";
 import type { RunTools, ToolAnswer, ToolUse } from "./run-tools.ts";
@@ -279,7 +280,8 @@ class Run {
   }
 
   #answered(use: ToolUse, answer: ToolAnswer): AnsweredUse {
-    const { outcome, text, content, isError } = answer;
+    const { outcome, text, isError } = answer;
+    const content = answer.content.map(withoutBytes);
     this.#options.more.onEvent?.({ type: "tool_answer", use, answer });
     if (outcome.marks !== undefined || outcome.refusal?.code === "result_withheld")
       this.#hooks("guardrailTrip", { toolName: use.name, callId: outcome.callId });

@@ -15,6 +15,7 @@ import type { Limits } from "../calls/session.ts";
 import type { CallContext, Runtime, RuntimeSession } from "../face.ts";
 import type { Offer } from "../tools/tool.ts";
 import { AttachedSkills } from "./attached-skills.ts";
+import { withImages } from "./images.ts";
 import { commonNames, type NameRule } from "./names.ts";
 import {
   callingTools,
@@ -152,11 +153,13 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
 
   constructor(options: SessionToolsOptions) {
     const { runtime, context, attached } = options;
-    const offered = (): readonly Offer[] => {
-      const all = runtime.offered(context.principal ?? defaultPrincipal, context.runId);
-      return all.filter(({ facts }) => attached.allows(facts));
-    };
-    super({ ...options, offered, ready: attached.ready });
+    const { principal = defaultPrincipal } = context;
+    super({
+      ...options,
+      offered: () => runtime.offered(principal, context.runId).filter(({ facts }) => attached.allows(facts)),
+      ready: attached.ready,
+      images: (content) => withImages(content, runtime.artifacts, principal),
+    });
     this.session = options.session;
     this.#options = options;
   }

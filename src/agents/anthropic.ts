@@ -66,7 +66,8 @@ function encodeTool({ name, description, decision, deferred }: FunctionDeclarati
 
 /**
  * The calls in a message. What the provider runs itself (`server_tool_use`) is not among them. A member of a toolset is
- * called by the toolset's name, with its own name as `action`.
+ * called by the toolset's name, with its own name as `action` and the id of its block as `call_id`: two clicks at one point
+ * are two calls.
  *
  * @param content `message.content`
  * @public
@@ -78,7 +79,7 @@ export function anthropicToolUses(content: readonly unknown[]): ToolUse[] {
     const item = block as JsonObject;
     if (typeof toolset !== "string") return [{ id: text(id), name: text(name), arguments: input, item }];
     const members = isRecord(input) ? input : {};
-    return [{ id: text(id), name: toolset, arguments: { ...members, action: text(name) }, item }];
+    return [{ id: text(id), name: toolset, arguments: { ...members, action: text(name), call_id: text(id) }, item }];
   });
 }
 

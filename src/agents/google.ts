@@ -2,7 +2,7 @@
  * Google Gemini: tools → function declarations, the model's calls → tool uses, answers → function responses.
  * The shapes are Google's own, written here so that the package `@google/genai` is not needed.
  */
-import type { Json, JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, ToolAnswer, ToolUse } from "./agent-tools.ts";
@@ -80,9 +80,15 @@ export function googleResult(use: ToolUse, answer: ToolAnswer): GoogleFunctionRe
   return {
     ...(use.id !== undefined && { id: use.id }),
     name: use.name,
-    response: isError ? { error: text } : { output: structured ?? text },
+    response: isError ? { error: text } : (ownResponse(structured) ?? { output: structured ?? text }),
     ...(media.length > 0 && { parts: media }),
   };
+}
+
+/** A provider-defined tool may answer with the response itself: Gemini's computer needs `url` in it. */
+function ownResponse(structured: Json | undefined): JsonObject | undefined {
+  const { type, response } = isJsonObject(structured) ? structured : {};
+  return type === "function_response" && isJsonObject(response) ? response : undefined;
 }
 
 function partOf(block: ContentBlock): GooglePart[] {

@@ -44,9 +44,20 @@ export type OpenAiResultItem =
   | { type: "shell_call_output"; call_id: string; output: OpenAiShellOutput[]; max_output_length?: number }
   | { type: "local_shell_call_output"; id: string; output: string }
   | { type: "apply_patch_call_output"; call_id: string; status: "completed" | "failed"; output: string }
-  | { type: "computer_call_output"; call_id: string; output: { type: "computer_screenshot"; image_url: string } }
+  | {
+      type: "computer_call_output";
+      call_id: string;
+      output: { type: "computer_screenshot"; image_url: string };
+      acknowledged_safety_checks?: OpenAiSafetyCheck[];
+    }
   | { type: "custom_tool_call_output"; call_id: string; output: string }
   | { type: "message"; role: "user"; content: string };
+
+export interface OpenAiSafetyCheck {
+  id: string;
+  code?: string | null;
+  message?: string | null;
+}
 
 /** Who made a call: the model itself, or a program that the provider runs. It is sent back as it came. */
 export type OpenAiCaller = { type: "direct" } | { type: "program"; caller_id: string };
@@ -227,8 +238,15 @@ function computerResult(call_id: string, answer: ToolAnswer): OpenAiResultItem[]
     type: "computer_call_output",
     call_id,
     output: { type: "computer_screenshot", image_url },
+    ...acknowledged(answer),
   };
   return answer.isError ? [output, { type: "message", role: "user", content: answer.text }] : [output];
+}
+
+/** What the tool says that a person has approved; nothing else is acknowledged. */
+function acknowledged({ structured, isError }: ToolAnswer): { acknowledged_safety_checks?: OpenAiSafetyCheck[] } {
+  const checks = isRecord(structured) && !isError ? structured["acknowledged_safety_checks"] : undefined;
+  return Array.isArray(checks) ? { acknowledged_safety_checks: checks as unknown as OpenAiSafetyCheck[] } : {}; // as they came from the provider
 }
 
 const emptyPicture =

@@ -193,6 +193,23 @@ it("hands media by URL and by file id to each provider as media", async () => {
   await runtime.close();
 });
 
+it("sends a picture to each provider, also one that was kept as an artifact", async () => {
+  await using runtime = await withTools();
+  const data = Buffer.alloc(9_000, "picture").toString("base64");
+  const content = [{ type: "image", mediaType: "image/png", data }];
+  const photo = { risk: "safe" as const, idempotent: true, description: "Takes one.", inputSchema: closed };
+  runtime.tools.register({ ...photo, name: "photo", execute: () => ({ content }) });
+  await using tools = openAgentTools(runtime);
+  const use = { id: "c", name: "photo", arguments: { q: "a" } };
+  const answer = await tools.call(use);
+  expect(answer.outcome.content).toEqual([expect.objectContaining({ artifact: expect.any(String) })]);
+  expect(anthropicResult(use, answer).content).toEqual([
+    { type: "image", source: { type: "base64", media_type: "image/png", data } },
+  ]);
+  expect(openaiResult(use, answer)).toMatchObject([{ output: [{ image_url: `data:image/png;base64,${data}` }] }]);
+  expect(googleResult(use, answer)).toMatchObject({ parts: [{ inlineData: { mimeType: "image/png", data } }] });
+});
+
 it("maps every name to a provider's alphabet, the same one again, and different names apart", () => {
   const name = fastCheck.string({ minLength: 1, maxLength: 90 });
   void fastCheck.assert(

@@ -6,13 +6,14 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
 import { parseStrict } from "../calls/strict-json.ts";
 import type { RuntimeSession, SessionCall } from "../face.ts";
 import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
 import { runBatch } from "../tools/batch.ts";
 import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 import type { Offer } from "../tools/tool.ts";
+import { isKeptImage } from "./images.ts";
 import { type NameRule, providerName } from "./names.ts";
 import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
@@ -70,6 +71,8 @@ export interface RunToolsOptions<Offered extends RunOffer> {
   readonly traceContent?: boolean;
   /** No call begins before it. */
   readonly ready?: Promise<void>;
+  /** Reads pictures that were kept as artifacts again. Left out: they stay references. */
+  readonly images?: (content: readonly ContentBlock[]) => Promise<readonly ContentBlock[]>;
 }
 
 /** The tools of the agent whose call is being carried out, for the agents that its tools start. */
@@ -110,7 +113,7 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
         this.session.invoke(this.requestOf(use), { ...claims, ...context, ...ofProvider(use) }),
       );
       recordOutcome(span, outcome);
-      const answer = this.#answer(use, outcome);
+      const answer = await this.#withImages(this.#answer(use, outcome));
       if (traceContent === true) span.setAttribute("gen_ai.tool.call.result", answer.text);
       return answer;
     });
@@ -126,10 +129,13 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     await this.session.close();
   }
 
-  protected requestOf({ name, arguments: given }: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
-    const offer = this.find(name)?.offer;
-    const named = offer === undefined ? { tool: name } : { tool: offer.tool, action: offer.name };
-    return { ...named, arguments: argumentsOf(given) };
+  protected requestOf(use: ToolUse): { tool: string; action?: string; arguments: JsonObject } {
+    const { id, name } = use;
+    const found = this.find(name);
+    const given = argumentsOf(use.arguments);
+    if (found === undefined) return { tool: name, arguments: given };
+    const { tool, name: action } = found.offer;
+    return { tool, action, arguments: found.name === name ? given : withType(given, name, id) };
   }
 
   #answer({ name }: ToolUse, outcome: ToolOutcome): ToolAnswer {
@@ -138,6 +144,12 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     const readOn = (digest: string, offset: number): string =>
       `call \`${readArtifactName}\` with ${JSON.stringify({ artifact: digest, offset })}`;
     return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
+  }
+
+  async #withImages(answer: ToolAnswer): Promise<ToolAnswer> {
+    const { images } = this.#options;
+    if (images === undefined || !answer.content.some(isKeptImage)) return answer;
+    return { ...answer, content: await images(answer.content) };
   }
 
   #span({ name, id, arguments: given }: ToolUse): SpanSettings {
@@ -170,6 +182,12 @@ function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): Run
   const { tool, name, description, inputSchema } = offer;
   const full = name === "default" ? tool : `${tool}__${name}`;
   return { name: providerName(full, names), description, parameters: inputSchema, offer };
+}
+
+/** A call that arrives under a type of its provider says which, and which call it is: two that look alike are two. */
+function withType(given: JsonObject, type: string, id: string | undefined): JsonObject {
+  if (!isJsonObject(given) || given["type"] !== undefined) return given;
+  return { ...given, type, ...(id !== undefined && { call_id: id }) };
 }
 
 /** Text that is no JSON object goes to the arguments gate as it is, which refuses it with the reason. */

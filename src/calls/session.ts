@@ -123,6 +123,7 @@ export class Session {
   readonly #statuses: TraceLine["status"][] = [];
   readonly #durations: number[] = [];
   readonly #pins: Set<string>;
+  readonly #afterwards: (() => void)[] = [];
 
   constructor(limits: Limits, clock: Clock, state?: SessionState) {
     this.limits = limits;
@@ -195,6 +196,13 @@ export class Session {
 
   close(): void {
     this.#closed = true;
+    for (const then of this.#afterwards.splice(0)) then();
+  }
+
+  /** Called once, when it is closed: at once, when it is. */
+  afterwards(then: () => void): void {
+    if (this.#closed) then();
+    else this.#afterwards.push(then);
   }
 
   get usedMs(): number {

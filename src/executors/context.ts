@@ -91,6 +91,10 @@ export class CallContext implements ToolContext {
     return this.#call.record?.image;
   }
 
+  get approvalId(): string | undefined {
+    return this.#call.approvalId;
+  }
+
   get secrets(): SecretStore {
     if (this.#secrets === undefined) {
       const loan = lend(this.#parts.secrets, this.#parts.redactor);
@@ -110,6 +114,9 @@ export class CallContext implements ToolContext {
   }
   get emit(): ToolContext["emit"] {
     return (type, summary, data) => this.#emit(type, summary, data);
+  }
+  get afterSession(): ToolContext["afterSession"] {
+    return (then) => this.#caller.session.afterwards(then);
   }
   get check(): ToolContext["check"] {
     return () => this.#check();

@@ -109,6 +109,8 @@ function contextOf(
   return Object.assign(looking(call, key, lazy), {
     secrets,
     frozen: undefined,
+    approvalId: undefined,
+    afterSession() {},
     check(): void {
       lazy.signal.throwIfAborted();
     },

@@ -198,7 +198,8 @@ export async function grantFor(
   session: Pick<Caller["session"], "id"> | undefined,
   { grants }: Pick<ApprovalParts, "grants">,
 ): Promise<Answering> {
-  return grants.isEmpty ? { silent: [] } : grants.answering(call, session?.id);
+  if (grants.isEmpty || call.suggestion?.confirm !== undefined) return { silent: [] };
+  return grants.answering(call, session?.id);
 }
 
 function granted(call: FreshCall, grant: Grant): ApprovedCall {

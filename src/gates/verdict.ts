@@ -1,3 +1,4 @@
+import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Reason } from "../calls/event.ts";
@@ -11,7 +12,7 @@ import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { shortened } from "../tools/plain.ts";
 import { isSmall } from "../tools/plain-slowly.ts";
-import type { Action } from "../tools/tool.ts";
+import type { Action, JudgedCall } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
 import type { ResolvedArguments } from "./references.ts";
 import type { Open, ValidCall, WeighedCall } from "./stages.ts";
@@ -49,7 +50,7 @@ export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Endin
 function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
   const given = call.resolved?.arguments ?? call.arguments; // what the tool will get
-  const suggestion = suggestionOf(found, given, parts.redactor);
+  const suggestion = suggestionOf(found, given, parts.redactor, call);
   const level = parts.controls.state.autonomy;
   const facts: Facts = {
     tool: found.facts,
@@ -134,16 +135,21 @@ export function suggestionOf(
   found: Pick<Action, "classifyRisk">,
   given: JsonObject,
   redactor: Redactor,
+  call?: Pick<ToolCall, "id" | "authority">,
 ): Suggestion | undefined {
   if (found.classifyRisk === undefined) return undefined;
   try {
-    const said = found.classifyRisk(copyOf(given));
+    const said = found.classifyRisk(copyOf(given), call && judgedCall(call));
     if (typeof said === "string") return { risk: said };
     if (!isSmall(said)) return { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
     return sound(redactJson(said, redactor)); // it is shown, and kept
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }
+}
+
+function judgedCall({ id: callId, authority }: Pick<ToolCall, "id" | "authority">): JudgedCall {
+  return { callId, runId: authority.runId, principal: { ...authority.principal } };
 }
 
 /** A summary is read beside the call, so it is cut; the rest is judged by, so it is not. No half characters in either. */

@@ -99,6 +99,7 @@ export const layers: readonly Layer[] = [
   weighThreshold,
   weighDestructive,
   weighSecrets,
+  weighToolAsks,
   weighUnread,
   weighPack,
   weighConfirms,
@@ -245,6 +246,12 @@ function weighSecrets({ tool, autonomy }: Facts, draft: Draft): void {
   const scope = tool.scopes.find((one) => one.startsWith("secrets:"));
   if (scope === undefined) return;
   draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `override secrets scope \`${scope}\``);
+}
+
+/** The tool itself wants a person to look: at every level, as with secrets. */
+function weighToolAsks({ suggestion, autonomy }: Facts, draft: Draft): void {
+  if (suggestion?.confirm === undefined) return;
+  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `the tool asks for a person: ${suggestion.confirm}`);
 }
 
 /** A safe tool that only reads is let through where no rule, adjuster or guardrail would have looked. */

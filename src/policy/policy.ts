@@ -47,6 +47,8 @@ export interface Suggestion {
   readonly recipients?: readonly string[];
   /** How many things this call changes: files, rows, mails. What a blast radius is measured in. */
   readonly affected?: number;
+  /** Why a person must approve this very call, whatever its risk: no grant answers for it. */
+  readonly confirm?: string;
 }
 
 /** One call that was claimed before. Refused ones left no trace here. */

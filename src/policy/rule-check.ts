@@ -7,7 +7,7 @@ const toolEffects: readonly unknown[] = ["read", "write", "destructive"];
 const selectors: readonly string[] = ["tool", "action", "server", "scope"];
 const notes: readonly string[] = ["id", "reason", "where"];
 const principalFields: readonly string[] = ["tenant", "agent", "user"];
-const others: readonly string[] = ["risk", "effects", "principal", "arguments", "history"];
+const others: readonly string[] = ["risk", "effects", "principal", "arguments", "target", "history"];
 
 /**
  * A field that is misspelled would make its rule wider than it reads, so strangers are refused.

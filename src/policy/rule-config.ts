@@ -64,6 +64,7 @@ export interface RuleFile {
       }
     | undefined;
   readonly arguments?: Readonly<Record<string, ConditionFile>> | undefined;
+  readonly target?: ConditionFile | undefined;
   readonly history?: LimitFile | readonly LimitFile[] | undefined;
   readonly id?: string | undefined;
   readonly reason?: string | undefined;
@@ -151,6 +152,7 @@ export const ruleSchema: z.ZodType<RuleFile> = z.strictObject({
   effects: someEffects.optional(),
   principal: z.strictObject({ tenant: name.optional(), agent: name.optional(), user: name.optional() }).optional(),
   arguments: z.record(path, condition).optional().describe("conditions by path into the arguments; all must hold"),
+  target: condition.optional().describe("what the tool says the call acts on, such as https://example.com"),
   history: z
     .union([limit, z.array(limit)])
     .optional()

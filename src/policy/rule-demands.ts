@@ -1,3 +1,4 @@
+import type { JsonObject } from "../calls/json.ts";
 import { asks, compileConditions, denies, permits } from "./condition.ts";
 import { type CompiledLimit, compileLimit, type Kept } from "./history-limit.ts";
 import type { Facts, Reads } from "./policy.ts";
@@ -15,10 +16,11 @@ export interface Demands {
 /** @throws RuntimeFault `policy_invalid` */
 export function compileDemands(rule: Rule, name: string): Demands | undefined {
   const conditions = rule.arguments === undefined ? [] : compileConditions(rule.arguments, `\`arguments\` of ${name}`);
+  const targets = rule.target === undefined ? [] : compileConditions({ "$.target": rule.target }, name);
   const limits = (rule.history === undefined ? [] : [rule.history].flat()).map((limit) =>
     compileLimit(limit, rule, `\`history\` of ${name}`),
   );
-  if (conditions.length === 0 && limits.length === 0) return undefined;
+  if (conditions.length + targets.length + limits.length === 0) return undefined;
   const { effect } = rule;
   return {
     judge: (facts) => {
@@ -27,12 +29,17 @@ export function compileDemands(rule: Rule, name: string): Demands | undefined {
         held &= holds(facts.arguments);
         if (held === 0) return 0;
       }
+      for (const holds of targets) held &= holds(targetOf(facts.suggestion));
       return limits.length === 0 ? held : held & heldBy(limits, effect, facts);
     },
     reads: readsOf(limits),
     text: limits.map(({ text }) => text).join("; "),
     limits,
   };
+}
+
+function targetOf(suggestion: Facts["suggestion"]): JsonObject {
+  return suggestion?.target === undefined ? {} : { target: suggestion.target };
 }
 
 /** One that is broken is enough. */

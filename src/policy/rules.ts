@@ -2,7 +2,7 @@ import type { Principal, Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { parseRisk, rankOf } from "../calls/risk.ts";
 import { invalid } from "./checking.ts";
-import type { Conditions } from "./condition.ts";
+import type { Condition, Conditions } from "./condition.ts";
 import { globMatcher, isGlob } from "./glob.ts";
 import type { HistoryLimit } from "./history-limit.ts";
 import type { Facts, Reads, ToolFacts } from "./policy.ts";
@@ -33,6 +33,8 @@ export interface Rule {
   };
   /** By path into the arguments; all must hold. */
   readonly arguments?: Conditions;
+  /** Of what the tool says this call acts on: a host, a file. A call without a target permits nothing and is denied. */
+  readonly target?: Condition;
   /** What must hold of the past: an `allow` permits while it is kept, `deny` and `confirm` apply as soon as it is broken. */
   readonly history?: HistoryLimit | readonly HistoryLimit[];
   readonly id?: string;

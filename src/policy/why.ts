@@ -51,15 +51,18 @@ export function explainedBy(
     rule.risk === undefined
       ? []
       : [`it is about risk ${rule.risk}${rule.effect === "allow" ? " and below" : " and above"}`];
-  if (conditions.length + who.length + risk.length + limits.length === 0) return;
+  const target = rule.target === undefined ? [] : [`it is about a target that is ${conditionText(rule.target)}`];
+  if (conditions.length + who.length + risk.length + target.length + limits.length === 0) return;
   tellers.set(reason, (call) => [
     ...who,
     ...risk,
+    ...target,
     ...conditions.map(({ tell }) => tell(call)),
     ...limits.flatMap(({ standing }) => standing(call)),
   ]);
   tellers.set(unmet, (call) => [
     ...risk,
+    ...target,
     ...conditions
       .filter(({ holds }) => !holds.every((one) => (one(call.arguments) & permits) !== 0))
       .map(({ tell }) => tell(call)),

@@ -49,6 +49,8 @@ function providerDefined(tool: ProviderDefinedTool, options: CompileOptions, sch
   const action = providerDefinedAction(tool, options);
   const { name, description, input } = tool;
   if (input === undefined) return { actions: [action], guards: [] };
+  // Models know the arguments by the provider's own declaration, so a Standard Schema need not convert to JSON Schema.
+  if (isStandardSchema(input)) return { actions: [Object.freeze({ ...action, parse: parserFor(input) })], guards: [] };
   const draft: Draft = {
     ...{ tool: { name, description, input }, name: "default", spec: {} },
     ...{ over: overrideOf(options, "default"), members: new Members(name) },
@@ -198,7 +200,7 @@ function bodiesOf({ tool, name, spec, members }: Draft): Pick<Action, Body> {
   return {
     execute: (input, context) => runner.execute?.(input, context, name) as ToolAnswer, // toRawResult takes whatever it is
     preview: viewer && (async (input, context) => viewer.preview?.(input, context, name) as null), // toPreview takes whatever it is
-    classifyRisk: classifier && ((given) => classifier.classifyRisk?.(given, name) ?? {}),
+    classifyRisk: classifier && ((given, call) => classifier.classifyRisk?.(given, name, call) ?? {}),
     reconcile: finder && (async (input, context) => finder.reconcile?.(input, context, name) ?? { found: "unknown" }),
   };
 }

@@ -5,7 +5,7 @@ import type { Suggestion } from "../policy/policy.ts";
 import { type ActionSpec, isRecord, type LocalTool } from "./kinds.ts";
 import { visible } from "./names.ts";
 import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./standard-schema.ts";
-import type { PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
+import type { JudgedCall, PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
 
 /** `ActionSpec` with its bodies typed by the schema of the arguments. */
 export interface ActionDefinition<Input extends ToolInput>
@@ -17,7 +17,7 @@ export interface ActionDefinition<Input extends ToolInput>
    * Is asked before anything is decided, with the arguments as they were sent. It may raise the risk, and lower one that the
    * tool declares: never one that an operator stated.
    */
-  classifyRisk?(given: ArgumentsOf<Input>, action: string): Risk | Suggestion;
+  classifyRisk?(given: ArgumentsOf<Input>, action: string, call?: JudgedCall): Risk | Suggestion;
   reconcile?(input: ArgumentsOf<Input>, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
 }
 

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../calls/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ToolCallRequest } from "./exchange.ts";
 import type { ToolInput } from "./standard-schema.ts";
-import type { PreviewContext, Reconciled, ToolAnnotations, ToolContext, ToolType, ToolUi } from "./tool.ts";
+import type { JudgedCall, PreviewContext, Reconciled, ToolAnnotations, ToolContext, ToolType, ToolUi } from "./tool.ts";
 
 /** What can be said of one action; what an action does not say, its tool says for it. */
 export interface ActionSpec {
@@ -39,7 +39,7 @@ export interface ActionSpec {
   /** Text, `{ content?, structured?, isError?, retryable? }`, any other JSON, or what `suspend()` gives. */
   execute?(input: unknown, context: ToolContext, action: string): unknown;
   preview?(input: unknown, context: PreviewContext, action: string): unknown;
-  classifyRisk?(given: unknown, action: string): Risk | Suggestion;
+  classifyRisk?(given: unknown, action: string, call?: JudgedCall): Risk | Suggestion;
   reconcile?(input: unknown, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
 }
 

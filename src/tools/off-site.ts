@@ -70,7 +70,7 @@ function declared(
     parse: (given) => ({ input: given }), // a model made them after its provider's own schema, which is not told
     takesBytes: true,
     preview: tool.preview && (async (input, context) => tool.preview?.(input, context, "default") as null), // toPreview takes whatever it is
-    classifyRisk: tool.classifyRisk && ((given) => tool.classifyRisk?.(given, "default") ?? {}),
+    classifyRisk: tool.classifyRisk && ((given, call) => tool.classifyRisk?.(given, "default", call) ?? {}),
     reconcile: undefined,
   };
 }

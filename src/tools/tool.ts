@@ -40,6 +40,8 @@ export interface ToolContext {
   readonly grantedScopes: readonly string[];
   /** Set when a tool that suspended goes on. */
   readonly frozen: string | undefined;
+  /** The request that a person approved for this very call. Undefined when no person was asked. */
+  readonly approvalId: string | undefined;
   /** Artifacts that its caller may use. */
   readonly artifacts: ToolArtifacts;
   /** What it is doing, for those who look on, and how much of it is done, from 0 to 1, where that is known. */
@@ -48,6 +50,8 @@ export interface ToolContext {
   emit(type: string, summary: string, data?: JsonObject): void;
   /** Throws when the call was cancelled or is past its deadline. */
   check(): void;
+  /** Called once, when the caller closes the session that it opened. A call without such a session never has it called. */
+  afterSession(then: () => void): void;
   /** A child call: with this call's authority, through the same gates. */
   call(request: {
     readonly tool: string;
@@ -70,7 +74,13 @@ export interface ToolArtifacts {
 }
 
 /** What a preview may use: it reads, so it is lent no secrets and makes no calls. */
-export type PreviewContext = Omit<ToolContext, "secrets" | "call" | "frozen" | "artifacts">;
+export type PreviewContext = Omit<
+  ToolContext,
+  "secrets" | "call" | "frozen" | "artifacts" | "approvalId" | "afterSession"
+>;
+
+/** Which live call `classifyRisk` is asked about. It is not given for a call of the past or an imagined one. */
+export type JudgedCall = Pick<ToolContext, "callId" | "runId" | "principal">;
 
 /**
  * What `execute` may answer: text, blocks, bytes, or any other JSON value as structured content. A stream of bytes
@@ -186,7 +196,7 @@ export interface Action extends Omit<Offer, "previews"> {
   parse(given: JsonObject): Parsed | Promise<Parsed>;
   /** Its arguments may hold bytes: they are checked by code, and not as JSON. */
   readonly takesBytes?: boolean | undefined;
-  readonly classifyRisk: ((given: JsonObject) => Risk | Suggestion) | undefined;
+  readonly classifyRisk: ((given: JsonObject, call?: JudgedCall) => Risk | Suggestion) | undefined;
   readonly preview:
     | ((
         input: unknown,

@@ -98,6 +98,7 @@ function policy(id: string, effect: "permit" | "forbid", { when, unless, gate }:
 
 function write(rule: Rule, name: string, conditions: CedarConditions): Written {
   if (rule.history !== undefined) throw new Unsupported("it looks at the past");
+  if (rule.target !== undefined) throw new Unsupported("it looks at the target of a call");
   const { tool, action, server, scope, effects, principal = {}, risk } = rule;
   const selected: string[] = [];
   if (tool !== undefined) selected.push(globbed("resource.name", tool));

@@ -1,0 +1,144 @@
+/**
+ * What models ask of a computer: one table (table.ts) from each provider's actions to ours. The rest of the folder knows only ours.
+ *
+ * Invariant: an action that is read here is complete: its points lie in the viewport, its keys exist. What cannot be read
+ * is refused with the name and the value, before anybody is asked.
+ * Next: table.ts, tab.ts (our actions → Playwright), judge.ts (their risk), ../browser.ts (the tools).
+ */
+import { z } from "zod";
+import { shown } from "../../calls/shown.ts";
+import { isRecord } from "../../tools/kinds.ts";
+import { table } from "./table.ts";
+
+export type Point = readonly [x: number, y: number];
+export type Chord = readonly string[];
+
+/** What a tab can do. */
+export type BrowserAction =
+  | { readonly do: "screenshot" | "text" | "cursor" }
+  | { readonly do: "zoom"; readonly region: readonly [number, number, number, number] }
+  | { readonly do: "wait"; readonly ms: number }
+  | { readonly do: "move"; readonly at: Point }
+  | {
+      readonly do: "click";
+      readonly at?: Point | undefined;
+      readonly button: "left" | "right" | "middle";
+      readonly count: number;
+      readonly held: Chord;
+    }
+  | { readonly do: "press" | "release"; readonly at?: Point | undefined }
+  | { readonly do: "drag"; readonly path: readonly Point[]; readonly held: Chord }
+  | { readonly do: "scroll"; readonly at?: Point | undefined; readonly by: Point; readonly held: Chord }
+  | { readonly do: "type"; readonly text: string }
+  | { readonly do: "keys"; readonly chords: readonly Chord[]; readonly times: number; readonly holdMs: number }
+  | { readonly do: "navigate"; readonly url: string }
+  | { readonly do: "history"; readonly to: "back" | "forward" | "reload" };
+
+/** OpenAI's and Google's name for what the provider wants a person to look at. */
+export interface SafetyCheck {
+  readonly id: string;
+  readonly code?: string | null | undefined;
+  readonly message?: string | null | undefined;
+}
+
+export type Provider = "openai" | "anthropic" | "google";
+
+/** One call, read. */
+export interface BrowserCall {
+  readonly provider: Provider;
+  readonly actions: readonly BrowserAction[];
+  /** Not empty: a person must approve before they are acknowledged. */
+  readonly checks: readonly SafetyCheck[];
+}
+
+export interface Viewport {
+  readonly width: number;
+  readonly height: number;
+}
+
+const mostActions = 50;
+
+export type ReadCall = { readonly value: BrowserCall } | { readonly issues: readonly { readonly message: string }[] };
+
+const check = z.object({ id: z.string(), code: z.string().nullish(), message: z.string().nullish() });
+const checksOf = z.array(check).max(100).nullish();
+
+/** An item of OpenAI (`action` or `actions`), input of Anthropic (`action` is a name) or arguments of Google (`type` is a name). */
+export function readCall(given: unknown, viewport: Viewport): ReadCall {
+  if (!isRecord(given)) return refused("an object is needed");
+  const { action, actions, type } = given;
+  if (typeof action === "string") return one("anthropic", action, given, viewport);
+  if (isRecord(action) || Array.isArray(actions))
+    return many(Array.isArray(actions) ? actions : [action], given, viewport);
+  if (typeof type === "string" && type !== "computer_call") return one("google", type, given, viewport);
+  return refused("no action is named: `action`, `actions` or `type` says which");
+}
+
+function many(list: readonly unknown[], given: Record<string, unknown>, viewport: Viewport): ReadCall {
+  if (list.length === 0 || list.length > mostActions)
+    return refused(`\`actions\` must hold 1 to ${mostActions} actions`);
+  const checks = checksOf.safeParse(given["pending_safety_checks"]);
+  if (!checks.success) return refused("`pending_safety_checks` is no list of checks with an `id`");
+  const read = list.map((item) => {
+    const name = isRecord(item) ? item["type"] : undefined;
+    return typeof name === "string" ? one("openai", name, item, viewport) : refused("an action has no `type`");
+  });
+  const bad = read.find((each) => "issues" in each);
+  if (bad !== undefined) return bad;
+  const found = read.flatMap((each) => ("value" in each ? each.value.actions : []));
+  return { value: { provider: "openai", actions: found, checks: checks.data ?? [] } };
+}
+
+function one(provider: Provider, name: string, given: unknown, viewport: Viewport): ReadCall {
+  const reader = table[provider].get(name);
+  if (reader === undefined)
+    return refused(`${shown(name)} is no known action; there are ${[...table[provider].keys()].join(", ")}`);
+  const read = reader.safeParse(given);
+  if (!read.success) {
+    const issues = read.error.issues.map(
+      ({ path, message }) => `\`${[name, ...path.map(String)].join(".")}\`: ${message}`,
+    );
+    return refused(issues.join("; "));
+  }
+  const safety = isRecord(given) && provider === "google" ? safetyOf(given["safety_decision"]) : [];
+  const actions = [read.data].flat().map((action) => (provider === "google" ? scaled(action, viewport) : action));
+  const outside = actions.flatMap(pointsOf).find(([x, y]) => x >= viewport.width || y >= viewport.height);
+  if (outside !== undefined) {
+    const size = `${viewport.width} × ${viewport.height}`;
+    return refused(`\`${name}\`: the point ${outside.join(", ")} lies outside of the page, which has ${size} pixels`);
+  }
+  return { value: { provider, actions, checks: safety } };
+}
+
+/** From thousandths of the page to its pixels. */
+function scaled(action: BrowserAction, { width, height }: Viewport): BrowserAction {
+  const to = ([x, y]: Point): Point => [Math.floor((x / 1000) * width), Math.floor((y / 1000) * height)];
+  return {
+    ...action,
+    ...("at" in action && action.at !== undefined && { at: to(action.at) }),
+    ...("path" in action && { path: action.path.map(to) }),
+    ...("by" in action && { by: to(action.by) }),
+  };
+}
+
+function pointsOf(action: BrowserAction): readonly Point[] {
+  if (action.do === "drag") return action.path;
+  if (action.do === "zoom")
+    return [
+      [action.region[0], action.region[1]],
+      [action.region[2] - 1, action.region[3] - 1],
+    ];
+  return "at" in action && action.at !== undefined ? [action.at] : [];
+}
+
+/** Gemini says `require_confirmation` where OpenAI lists checks; it knows no id for it. */
+function safetyOf(decision: unknown): readonly SafetyCheck[] {
+  if (decision === undefined || decision === null) return [];
+  const { explanation, decision: word } = isRecord(decision) ? decision : {};
+  if (word === "regular" || word === "allowed") return [];
+  return [{ id: "safety_decision", message: typeof explanation === "string" ? explanation : shown(decision) }];
+}
+
+function refused(message: string): ReadCall {
+  return { issues: [{ message }] };
+}

@@ -1,0 +1,312 @@
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
+import { messageOf } from "../../calls/fault.ts";
+import type { BrowserAction, Viewport } from "./actions.ts";
+import { Egress, type EgressOptions, urlProblem } from "./egress.ts";
+import { Hands } from "./hands.ts";
+
+export interface TabOptions extends EgressOptions {
+  readonly viewport: Viewport;
+  /** How long a page may take to answer one action. */
+  readonly actionTimeoutMs: number;
+  readonly navigationTimeoutMs: number;
+}
+
+/** What is known of a page without asking it. */
+export interface TabState {
+  /** `https://example.com`. Undefined: no page is open. */
+  readonly origin: string | undefined;
+  /** The focus is in a field for a password or a card. */
+  readonly secretFocus: boolean;
+}
+
+/** What one action gave. */
+export interface Done {
+  readonly image?: string;
+  readonly text?: string;
+}
+
+/** An action that did not do what was asked. Its message says why, and what to do. */
+export class ActionFailed extends Error {
+  override readonly name = "ActionFailed";
+}
+
+const secretField =
+  ':is(input[type="password"], [autocomplete*="password"], [autocomplete^="cc-"], [autocomplete="one-time-code"]):focus';
+const mostTextLength = 50_000;
+
+/** One context of Chromium with one page, behind a proxy of its own. It belongs to one run. */
+export class Tab implements AsyncDisposable {
+  readonly #context: BrowserContext;
+  readonly #egress: Egress;
+  readonly #options: TabOptions;
+  readonly #notes: string[] = [];
+  #page: Page;
+  #cdp: CDPSession | undefined;
+  /** The page can no longer be used: it crashed, or it did not answer. */
+  #lost: string | undefined;
+  #secretFocus = false;
+  #hands: Hands;
+  #last: Promise<unknown> = Promise.resolve();
+  /** While a page of ours is made it is not known yet, and no popup. */
+  #opening: Promise<unknown> = Promise.resolve();
+  readonly #old = new WeakSet<Page>();
+
+  private constructor(context: BrowserContext, page: Page, egress: Egress, options: TabOptions) {
+    this.#context = context;
+    this.#page = page;
+    this.#hands = new Hands(page);
+    this.#egress = egress;
+    this.#options = options;
+    context.on("page", (other) => this.#closePopup(other));
+    this.#watch(page);
+  }
+
+  static async open(browser: Browser, options: TabOptions): Promise<Tab> {
+    const egress = await Egress.open(options);
+    try {
+      const context = await browser.newContext({
+        ...{ viewport: { ...options.viewport }, deviceScaleFactor: 1, acceptDownloads: false, serviceWorkers: "block" },
+        ...{ proxy: { server: egress.url }, permissions: [] },
+      });
+      context.setDefaultTimeout(options.actionTimeoutMs);
+      return new Tab(context, await context.newPage(), egress, options);
+    } catch (error) {
+      await egress[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get state(): TabState {
+    const { origin, protocol } = new URL(this.#page.url());
+    return { origin: /^https?:$/.test(protocol) ? origin : undefined, secretFocus: this.#secretFocus };
+  }
+
+  get url(): string {
+    return this.#page.url();
+  }
+
+  /** One call at a time: two callers of one run do not move one pointer at once. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** @throws ActionFailed */
+  async run(action: BrowserAction): Promise<Done> {
+    if (this.#lost !== undefined) {
+      if (action.do !== "navigate") throw new ActionFailed(`${this.#lost} Navigate to go on.`);
+      await this.#replace();
+    }
+    if (action.do !== "navigate") await this.#leaveForeign();
+    try {
+      const done = await this.#bounded(this.#carryOut(action), this.#limitOf(action));
+      if (action.do !== "screenshot" && action.do !== "cursor") await this.#settle();
+      return done;
+    } catch (error) {
+      if (error instanceof ActionFailed) throw error;
+      if (/crash|has been closed/i.test(messageOf(error))) this.#lost ??= "The page crashed.";
+      if (this.#lost !== undefined) throw new ActionFailed(`${this.#lost} Navigate to go on.`);
+      throw new ActionFailed(`The page did not take \`${action.do}\`: ${firstLine(error)}.`);
+    }
+  }
+
+  async screenshot(): Promise<string> {
+    const { image = "" } = await this.run({ do: "screenshot" });
+    return image;
+  }
+
+  /** What happened beside the actions, since it was last asked. */
+  takeNotes(): readonly string[] {
+    const refused = this.#egress.takeRefused().map((why) => `A request was refused: ${why}.`);
+    return [...this.#notes.splice(0), ...refused];
+  }
+
+  /** What a person is told of the place where an action acts, read past the page's own scripts. */
+  async describe(at: readonly [number, number] | undefined): Promise<string | undefined> {
+    if (this.#lost !== undefined) return undefined;
+    const [x, y] = at ?? this.#hands.at;
+    const look = async (): Promise<string> => {
+      const cdp = await this.#session();
+      const { backendNodeId } = await cdp.send("DOM.getNodeForLocation", { x: Math.floor(x), y: Math.floor(y) });
+      const { nodes } = await cdp.send("Accessibility.getPartialAXTree", { backendNodeId });
+      const [node] = nodes.filter(({ ignored, name }) => !ignored && name?.value !== "");
+      return `${String(node?.role?.value ?? "element")} “${String(node?.name?.value ?? "").slice(0, 200)}”`;
+    };
+    return this.#bounded(look(), this.#options.actionTimeoutMs).catch(() => undefined); // nothing is there, or nothing answers
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close().catch(() => undefined); // a browser that is gone has closed it
+    await this.#egress[Symbol.asyncDispose]();
+  }
+
+  async #carryOut(action: BrowserAction): Promise<Done> {
+    switch (action.do) {
+      case "screenshot":
+        return { image: await this.#capture() };
+      case "zoom":
+        return { image: await this.#capture(action.region) };
+      case "cursor":
+        return { text: `x=${this.#hands.at[0]}, y=${this.#hands.at[1]}` };
+      case "text":
+        return { text: (await this.#page.locator("body").innerText()).slice(0, mostTextLength) };
+      case "wait":
+        await this.#page.waitForTimeout(action.ms);
+        return {};
+      case "navigate":
+        await this.#navigate(action.url);
+        return {};
+      case "history": {
+        const waiting = { waitUntil: "commit", timeout: this.#options.navigationTimeoutMs } as const;
+        if (action.to === "back") await this.#page.goBack(waiting);
+        else if (action.to === "forward") await this.#page.goForward(waiting);
+        else await this.#page.reload(waiting);
+        return {};
+      }
+    }
+    await this.#hands.use(action);
+    return {};
+  }
+
+  async #navigate(url: string): Promise<void> {
+    const problem = urlProblem(url, this.#options);
+    if (problem !== undefined) throw new ActionFailed(`Navigation is refused: ${problem}.`);
+    try {
+      await this.#page.goto(url, { waitUntil: "commit", timeout: this.#options.navigationTimeoutMs });
+    } catch (error) {
+      if (/Download is starting|ERR_ABORTED/.test(messageOf(error)))
+        throw new ActionFailed(`\`${url}\` is a download; downloads are refused.`);
+      await this.#replace(); // the browser's own error page would still come, and end what is opened next
+      const why = this.#egress.takeRefused().join("; ");
+      throw new ActionFailed(`The page did not open: ${why === "" ? firstLine(error) : why}.`);
+    }
+  }
+
+  /** Until the page stands still or its time is over; then what is known of it is read anew. */
+  async #settle(): Promise<void> {
+    const { actionTimeoutMs: timeout } = this.#options;
+    const isLoaded = await this.#page.waitForLoadState("load", { timeout: Math.min(timeout, 3_000) }).then(
+      () => true,
+      () => false, // an endless page can be used all the same
+    );
+    if (!isLoaded && this.#lost === undefined) this.#notes.push("The page is still loading.");
+    await this.#leaveForeign();
+    if (this.#lost !== undefined) throw new ActionFailed(`${this.#lost} Navigate to go on.`);
+    this.#secretFocus = await this.#bounded(this.#isSecretFocused(), timeout);
+  }
+
+  /** A page that was refused is shown nowhere, and acted on even less. */
+  async #leaveForeign(): Promise<void> {
+    const url = this.#page.url();
+    const isError = url.startsWith("chrome-error:");
+    if (url === "about:blank" || (!isError && urlProblem(url, this.#options) === undefined)) return;
+    const refused = this.#egress.takeRefused().join("; ");
+    await this.#replace();
+    const why = isError ? refused || "it could not be reached" : urlProblem(url, this.#options);
+    throw new ActionFailed(`The page went where it may not go, and is closed: ${why}.`);
+  }
+
+  /** In every frame, in a world of our own: a page cannot answer for its fields. */
+  async #isSecretFocused(): Promise<boolean> {
+    const counts = this.#page.frames().map((frame) =>
+      frame
+        .locator(secretField)
+        .count()
+        .catch(() => 0),
+    ); // a frame that left has no focus
+    return (await Promise.all(counts)).some((count) => count > 0);
+  }
+
+  async #capture(region?: readonly [number, number, number, number]): Promise<string> {
+    const cdp = await this.#session();
+    const [x, y, right, bottom] = region ?? [0, 0, this.#options.viewport.width, this.#options.viewport.height];
+    const width = right - x;
+    const height = bottom - y;
+    const clip = { x, y, width, height, scale: Math.min(4, this.#options.viewport.width / width) };
+    const { data } = await cdp.send("Page.captureScreenshot", { format: "png", ...(region !== undefined && { clip }) });
+    return data;
+  }
+
+  async #session(): Promise<CDPSession> {
+    this.#cdp ??= await this.#context.newCDPSession(this.#page);
+    return this.#cdp;
+  }
+
+  /** Playwright ends most waits itself, but nothing that a hung renderer should answer. */
+  async #bounded<T>(work: Promise<T>, limitMs: number): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        this.#lost ??= `The page did not answer within ${limitMs} ms.`;
+        reject(new ActionFailed(`${this.#lost} Navigate to go on.`));
+      }, limitMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+      work.catch(() => undefined); // its end is nobody's affair any more
+    }
+  }
+
+  #limitOf(action: BrowserAction): number {
+    const { actionTimeoutMs, navigationTimeoutMs } = this.#options;
+    if (action.do === "wait") return action.ms + actionTimeoutMs;
+    if (action.do === "keys") return action.times * action.holdMs + actionTimeoutMs;
+    return action.do === "navigate" || action.do === "history"
+      ? navigationTimeoutMs + actionTimeoutMs
+      : actionTimeoutMs;
+  }
+
+  /** The old page is closed behind our back: one that hangs would hold everybody up. */
+  async #replace(): Promise<void> {
+    const old = this.#page;
+    this.#old.add(old);
+    const opening = this.#context.newPage().then((opened) => {
+      this.#page = opened;
+      return opened;
+    });
+    this.#opening = opening.catch(() => undefined);
+    const page = await opening;
+    this.#hands = new Hands(page);
+    this.#cdp = undefined;
+    this.#lost = undefined;
+    this.#secretFocus = false;
+    this.#watch(page);
+    void old.close().catch(() => undefined);
+  }
+
+  #watch(page: Page): void {
+    page.on("crash", () => {
+      if (page === this.#page) this.#lost = "The page crashed.";
+    });
+    page.on("dialog", (dialog) => {
+      const leaves = dialog.type() === "beforeunload";
+      if (!leaves) this.#note(`The page showed a dialog, which was dismissed: “${dialog.message().slice(0, 200)}”.`);
+      void (leaves ? dialog.accept() : dialog.dismiss()).catch(() => undefined); // its page may be gone
+    });
+    page.on("download", (download) => {
+      this.#note(`A download was refused: ${download.url().slice(0, 200)}.`);
+      void download.cancel().catch(() => undefined);
+    });
+  }
+
+  /** A page that is not ours when ours is there. It may have cut its tie to its opener, so that is not asked. */
+  #closePopup(page: Page): void {
+    void this.#opening.then(async () => {
+      if (page === this.#page || this.#old.has(page)) return;
+      const url = page.url();
+      await page.close().catch(() => undefined); // it may have closed itself
+      this.#note(`The page opened a window, which was closed: ${url.slice(0, 200)}. Navigate there if you need it.`);
+    });
+  }
+
+  #note(text: string): void {
+    if (this.#notes.length < 20) this.#notes.push(text);
+  }
+}
+
+function firstLine(error: unknown): string {
+  return (messageOf(error).split("\n", 1)[0] ?? "").slice(0, 300);
+}
