@@ -88,7 +88,7 @@ function bareBlockOf(block: ContentBlock): McpBlock {
     case "file":
       return mediaOf(block);
     case "resource": {
-      const { uri, mediaType, text, data, resourceMeta } = block;
+      const { uri, mediaType, text, data, artifact, resourceMeta } = block;
       const described = {
         uri,
         ...(mediaType !== undefined && { mimeType: mediaType }),
@@ -96,7 +96,12 @@ function bareBlockOf(block: ContentBlock): McpBlock {
       };
       if (text !== undefined) return { type: "resource", resource: { ...described, text } };
       return data === undefined
-        ? { type: "resource_link", name: uri, ...described }
+        ? {
+            type: "resource_link",
+            name: uri,
+            ...described,
+            ...(artifact !== undefined && { uri: artifactUri(artifact) }),
+          }
         : { type: "resource", resource: { ...described, blob: data } };
     }
     case "link": {
