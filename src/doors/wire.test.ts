@@ -147,7 +147,10 @@ it("says how to approve while that can be done, and not afterwards", () => {
   expect(outcomeToWire(anOutcome({ status: "pending", approvalId: "apr_1" }), "t").how_to_approve).toBe(
     "A person decides in the Postern console.",
   );
-  expect(outcomeToWire(anOutcome({ status: "denied", approvalId: "apr_1", refusal: refusal("approval_denied") }), "t").how_to_approve).toBeUndefined();
+  expect(
+    outcomeToWire(anOutcome({ status: "denied", approvalId: "apr_1", refusal: refusal("approval_denied") }), "t")
+      .how_to_approve,
+  ).toBeUndefined();
 });
 
 it("shows what was asked beside what runs, after an edit only", () => {
