@@ -139,6 +139,7 @@ export const faultStatuses = {
   tool_incomplete: 500,
   tool_name_confusable: 500,
   tool_name_invalid: 500,
+  ui_unavailable: 409,
   verifier_key_invalid: 422,
 } as const;
 

@@ -35,6 +35,8 @@ interface ResourceFields {
   readonly mediaType?: string;
   readonly text?: string;
   readonly data?: string;
+  /** Digest of the bytes, when they are kept instead of sent. */
+  readonly artifact?: string;
   /** MCP's `_meta` of the resource inside the block. */
   readonly resourceMeta?: JsonObject;
 }

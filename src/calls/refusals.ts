@@ -7,9 +7,20 @@ export interface RefusalKind {
   readonly status: "error" | "denied";
   readonly http: number;
   readonly retry: Retry;
-  /** For the model: what happened, what to do next. */
+  /** For the model: what happened. */
   readonly tell: string;
+  /** What the caller can do next, where its retry hint alone does not say it. */
+  readonly next?: string;
 }
+
+/** What a caller can do next, by its retry hint. */
+const nextByRetry: Readonly<Record<Retry, string>> = {
+  never: "Do not send it again as it is.",
+  later: "Try again later.",
+  changed: "Change the arguments and send it again.",
+  "same-key": "Send the same call again later.",
+  "ask-again": "Send the call again to ask again.",
+};
 
 /** Every way a call can end without a result. Callers decide by the codes: none changes its meaning. */
 export const refusals = {
@@ -18,23 +29,43 @@ export const refusals = {
     http: 429,
     retry: "never",
     tell: "The call budget of this session is used up; finish with what you have.",
+    next: "Finish with what you have.",
   },
   run_foreign: {
     status: "denied",
     http: 403,
     retry: "changed",
     tell: "This run belongs to another principal; use one of your own.",
+    next: "Use one of your own.",
   },
-  session_closed: { status: "error", http: 410, retry: "never", tell: "This session is closed." },
+  session_closed: {
+    status: "error",
+    http: 410,
+    retry: "never",
+    tell: "This session is closed.",
+    next: "Finish with what you have.",
+  },
   paused: {
     status: "error",
     http: 503,
     retry: "later",
     tell: "An operator has paused all tool calls; try again later.",
   },
-  tool_unknown: { status: "error", http: 404, retry: "never", tell: "No tool has this name." },
+  tool_unknown: {
+    status: "error",
+    http: 404,
+    retry: "never",
+    tell: "No tool has this name.",
+    next: "List the tools to see what there is.",
+  },
   tool_unavailable: { status: "error", http: 503, retry: "later", tell: "The tool is not available now." },
-  tool_not_callable: { status: "error", http: 422, retry: "never", tell: "This tool cannot be called from here." },
+  tool_not_callable: {
+    status: "error",
+    http: 422,
+    retry: "never",
+    tell: "This tool cannot be called from here.",
+    next: "Do without it.",
+  },
   arguments_invalid: {
     status: "error",
     http: 422,
@@ -53,9 +84,27 @@ export const refusals = {
     retry: "changed",
     tell: "The arguments hold a secret; name it by reference instead.",
   },
-  permission_denied: { status: "denied", http: 403, retry: "never", tell: "The policy does not allow this call." },
-  scope_missing: { status: "denied", http: 403, retry: "never", tell: "This agent lacks a scope the tool needs." },
-  blocked: { status: "denied", http: 403, retry: "never", tell: "This call is blocked; no approval can lift that." },
+  permission_denied: {
+    status: "denied",
+    http: 403,
+    retry: "never",
+    tell: "The policy does not allow this call.",
+    next: "Do it another way, or tell the user that it is not allowed.",
+  },
+  scope_missing: {
+    status: "denied",
+    http: 403,
+    retry: "never",
+    tell: "This agent lacks a scope the tool needs.",
+    next: "Do it another way, or tell the user that the scope is missing.",
+  },
+  blocked: {
+    status: "denied",
+    http: 403,
+    retry: "never",
+    tell: "This call is blocked; no approval can lift that.",
+    next: "Do it another way, or tell the user that it is blocked.",
+  },
   antiflap_blocked: {
     status: "denied",
     http: 429,
@@ -73,31 +122,42 @@ export const refusals = {
     http: 403,
     retry: "never",
     tell: "At this autonomy level the tool is only previewed, not run.",
+    next: "Do it another way, or tell the user what it would do.",
   },
-  key_required: { status: "error", http: 422, retry: "changed", tell: "This tool needs an idempotency key." },
+  key_required: {
+    status: "error",
+    http: 422,
+    retry: "changed",
+    tell: "This tool needs an idempotency key.",
+    next: "Send it again with an idempotency key.",
+  },
   idempotency_conflict: {
     status: "error",
     http: 409,
     retry: "never",
     tell: "This idempotency key was used with other arguments.",
+    next: "Send it with the arguments it had, or with another key.",
   },
   in_progress: {
     status: "error",
     http: 409,
     retry: "same-key",
     tell: "The same call is running now; send it again later for its outcome.",
+    next: "Send it again later for its outcome.",
   },
   outcome_unknown: {
     status: "error",
     http: 504,
     retry: "same-key",
     tell: "The call may have happened. Check before you repeat it; an operator can settle it.",
+    next: "", // the message says it: what can be done depends on what is on record
   },
   approval_unavailable: {
     status: "denied",
     http: 403,
     retry: "never",
     tell: "The call needs a person's approval and nobody can be asked.",
+    next: "Do it another way, or tell the user that it needs a person.",
   },
   approval_timed_out: {
     status: "denied",
@@ -105,25 +165,38 @@ export const refusals = {
     retry: "same-key",
     tell: "The request was not decided in time and is still open. Send the same call again later.",
   },
-  approval_denied: { status: "denied", http: 403, retry: "never", tell: "A person denied this call." },
-  approval_skipped: { status: "denied", http: 403, retry: "never", tell: "Skipped: continue without it." },
+  approval_denied: {
+    status: "denied",
+    http: 403,
+    retry: "never",
+    tell: "A person denied this call.",
+    next: "Do not ask again; do something else.",
+  },
+  approval_skipped: {
+    status: "denied",
+    http: 403,
+    retry: "never",
+    tell: "Skipped: continue without it.",
+    next: "Continue without it.",
+  },
   approval_expired: {
     status: "denied",
     http: 408,
     retry: "ask-again",
-    tell: "The approval is not valid any more; sending the call again asks anew.",
+    tell: "The approval is not valid any more.",
   },
   approval_withdrawn: {
     status: "denied",
     http: 409,
     retry: "ask-again",
-    tell: "The request for approval was withdrawn; sending the call again asks anew.",
+    tell: "The request for approval was withdrawn.",
   },
   cancelled: {
     status: "error",
     http: 499,
     retry: "same-key",
     tell: "The caller cancelled the call before the tool was run.",
+    next: "Go on without it, or ask whether it is still wanted.",
   },
   audit_unavailable: {
     status: "error",
@@ -139,12 +212,14 @@ export const refusals = {
     http: 507,
     retry: "never",
     tell: "The tool ran and succeeded, but its result could not be kept.",
+    next: "Do not repeat the call to see it.",
   },
   result_withheld: {
     status: "error",
     http: 403,
     retry: "never",
     tell: "The tool ran, but a guardrail withholds what it answered. Do not repeat the call to see it.",
+    next: "Do not repeat the call to see it.",
   },
   internal: { status: "error", http: 500, retry: "later", tell: "Invoker error: the call could not be carried out." },
 } as const;
@@ -158,6 +233,12 @@ export interface Refusal {
   readonly retry: Retry;
   /** Never secrets, never arguments. */
   readonly details?: Json;
+}
+
+/** What a caller can do after a refusal, in a sentence; empty when the message always says it. */
+export function nextStepOf({ code, retry }: Pick<Refusal, "code" | "retry">): string {
+  const { next }: RefusalKind = refusals[code];
+  return next ?? nextByRetry[retry];
 }
 
 /** @param message what was wrong, with the value, and what to do; without one, the table's own sentence */

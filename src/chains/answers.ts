@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import { type RefusalCode, refusals } from "../calls/refusals.ts";
+import { nextStepOf, type RefusalCode, refusals } from "../calls/refusals.ts";
+import { renderOutcome } from "../results/render.ts";
 import { nameList } from "./name-list.ts";
 import type { Settled } from "./sandbox.ts";
 
@@ -10,27 +11,24 @@ type Offered = readonly { readonly name: string }[];
 export function settledOf(place: number, outcome: ToolOutcome, known?: Offered): Settled {
   const { status, refusal } = outcome;
   if (status === "ok") return { place, status, value: handleOf(outcome) };
-  if (status === "preview") return refused(place, "preview_only", refusals.preview_only.tell);
-  const code = refusal?.code ?? "tool_failed";
+  if (status === "preview" || refusal === undefined) return refused(place, "preview_only");
+  const { code } = refusal;
+  const { message = "", advice = "" } = renderOutcome(outcome, { tool: "", inScript: true });
   const names =
     code === "tool_unknown" && known !== undefined ? ` There are: ${nameList(known.map(({ name }) => name))}.` : "";
   return {
     place,
     status: status === "denied" ? "denied" : "error",
     code,
-    message: code === "approval_timed_out" ? unanswered : `${refusal?.message ?? outcome.text}${names}`,
-    advice: code === "approval_timed_out" ? "Go on without it." : adviceOf(code),
+    message: `${message}${names}`,
+    advice,
     value: handleOf(outcome),
   };
 }
 
-/** A direct caller could send the same call again; a script's next one in its place is another call. */
-const unanswered =
-  "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.";
-
-export function refused(place: number, code: RefusalCode, message: string): Settled {
-  const { status, tell } = refusals[code];
-  return { place, status, code, message, advice: tell, value: { status, text: message } };
+export function refused(place: number, code: RefusalCode, message: string = refusals[code].tell): Settled {
+  const { status, retry } = refusals[code];
+  return { place, status, code, message, advice: nextStepOf({ code, retry }), value: { status, text: message } };
 }
 
 /** What Postern itself answers. */
@@ -55,17 +53,4 @@ function handleOf({ status, text, structured, artifact, files, summary }: ToolOu
   if (files !== undefined)
     handle["files"] = files.map(({ path, mediaType, artifact: ref }) => ({ path, media_type: mediaType, ref }));
   return handle;
-}
-
-const advices: Readonly<Record<(typeof refusals)[RefusalCode]["retry"], string>> = {
-  never: "Do not repeat it as it is.",
-  later: "It may be tried again later.",
-  changed: "Change the arguments and try again.",
-  "same-key": "It may have happened: do not repeat it blindly.",
-  "ask-again": "Asking again makes a new request.",
-};
-
-function adviceOf(code: RefusalCode): string {
-  const { tell, retry } = refusals[code];
-  return `${tell} ${advices[retry]}`;
 }

@@ -7,15 +7,7 @@ import type { Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
 import type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../calls/records.ts";
-import {
-  howToApprove,
-  iso,
-  isoOrNothing,
-  type PreviewWire,
-  type PrincipalWire,
-  previewToWire,
-  principalToWire,
-} from "./wire.ts";
+import { iso, isoOrNothing, type PreviewWire, type PrincipalWire, previewToWire, principalToWire } from "./wire.ts";
 
 /** SPEC 8.5. `what` is exactly what runs if it is approved; `asked` is there when that is not what was asked for. */
 export interface ApprovalWire {
@@ -206,7 +198,7 @@ export function approvalToWire(
     reminded_at: isoOrNothing(approval.remindedAt),
     escalated_at: isoOrNothing(approval.escalatedAt),
     on_expiry: "denied",
-    how_to_approve: howToApprove(approval.id),
+    how_to_approve: `POST /v1/approvals/${approval.id}/approve`,
     decision: decision && voteToWire(decision),
     viewer,
   };

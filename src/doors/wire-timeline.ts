@@ -169,5 +169,9 @@ function artifactsOf({ outcome }: CallRecord): readonly TimelineArtifactWire[] {
 
 function artifactIn(block: ContentBlock): TimelineArtifactWire | undefined {
   if (!("artifact" in block) || block.artifact === undefined) return undefined;
-  return { digest: block.artifact, media_type: block.mediaType, name: block.name };
+  return {
+    digest: block.artifact,
+    media_type: block.mediaType,
+    name: block.type === "resource" ? block.uri : block.name,
+  };
 }

@@ -7,7 +7,7 @@ import type { Explanation, Health, Recorded } from "../face.ts";
 import type { ControlChange, ControlState } from "../policy/controls.ts";
 import type { Decision, RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { Block } from "../tools/registered.ts";
-import type { Offer, ToolHealth } from "../tools/tool.ts";
+import type { Offer, ToolHealth, ToolUi } from "../tools/tool.ts";
 import { iso, isoOrNothing } from "./wire.ts";
 
 export interface ToolHealthWire {
@@ -33,6 +33,8 @@ export interface ToolWire {
   readonly annotations: Offer["annotations"];
   readonly icons?: Offer["icons"] | undefined;
   readonly meta?: Offer["meta"] | undefined;
+  /** The page that MCP clients show for it. */
+  readonly ui?: UiWire | undefined;
   /** What each provider is sent for a hosted or provider-defined tool, verbatim. */
   readonly provider_specs?: JsonObject | undefined;
   /** The types under which its provider's calls arrive. */
@@ -83,6 +85,7 @@ export function toolToWire(
     annotations: action.annotations,
     icons: action.icons,
     meta: action.meta,
+    ui: action.ui && uiToWire(action.ui),
     provider_specs: action.providerSpecs,
     call_types: action.callTypes,
     risk: facts.risk,
@@ -105,6 +108,17 @@ export function toolToWire(
     blocked: now.blocked,
     health: now.health && toolHealthToWire(now.health),
   };
+}
+
+export interface UiWire {
+  readonly resource_uri: string;
+  readonly csp?: JsonObject | undefined;
+  readonly permissions: readonly string[];
+  readonly prefers_border: boolean;
+}
+
+function uiToWire({ resourceUri, csp, permissions, prefersBorder }: ToolUi): UiWire {
+  return { resource_uri: resourceUri, csp, permissions, prefers_border: prefersBorder };
 }
 
 export interface GuessWire {

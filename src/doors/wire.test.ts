@@ -95,7 +95,7 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 it.each([
-  ["an outcome", outcomeToWire(outcome)],
+  ["an outcome", outcomeToWire(outcome, "t")],
   ["a call", callToWire({ ...aRecord(), startedAt: at, endedAt: at, outcome, approvalId: "apr_1" })],
   [
     "an approval",
@@ -133,21 +133,24 @@ it.each([
 });
 
 it("leaves a tool's own names and values untouched", () => {
-  expect(outcomeToWire(outcome).structured).toBe(outcome.structured);
+  expect(outcomeToWire(outcome, "t").structured).toBe(outcome.structured);
   const record = aRecord();
   expect(callToWire(record).arguments).toBe(record.call.arguments);
 });
 
 it("says times as ISO 8601 in UTC", () => {
-  expect(outcomeToWire(outcome).expires_at).toBe("2026-11-20T00:00:00.000Z");
-  expect(outcomeToWire(anOutcome({ expiresAt: Number.MAX_SAFE_INTEGER })).expires_at).toMatch(/^\+275760/);
+  expect(outcomeToWire(outcome, "t").expires_at).toBe("2026-11-20T00:00:00.000Z");
+  expect(outcomeToWire(anOutcome({ expiresAt: Number.MAX_SAFE_INTEGER }), "t").expires_at).toMatch(/^\+275760/);
 });
 
 it("says how to approve while that can be done, and not afterwards", () => {
-  expect(outcomeToWire(anOutcome({ status: "pending", approvalId: "apr_1" })).how_to_approve).toBe(
-    "POST /v1/approvals/apr_1/approve",
+  expect(outcomeToWire(anOutcome({ status: "pending", approvalId: "apr_1" }), "t").how_to_approve).toBe(
+    "A person decides in the Postern console.",
   );
-  expect(outcomeToWire(anOutcome({ status: "denied", approvalId: "apr_1" })).how_to_approve).toBeUndefined();
+  expect(
+    outcomeToWire(anOutcome({ status: "denied", approvalId: "apr_1", refusal: refusal("approval_denied") }), "t")
+      .how_to_approve,
+  ).toBeUndefined();
 });
 
 it("shows what was asked beside what runs, after an edit only", () => {
@@ -192,11 +195,11 @@ it("reads everything a caller may say of its call, and nothing of who it is", ()
 it("a wait that ran out is refused and says which request is open still", () => {
   const details = { approval_id: "apr_1", expires_at: "2026-11-20T00:00:00.000Z" };
   const timedOut = anOutcome({ status: "denied", refusal: refusal("approval_timed_out", undefined, details) });
-  expect(outcomeToWire(timedOut)).toMatchObject({
+  expect(outcomeToWire(timedOut, "t")).toMatchObject({
     status: "denied",
     ...details,
-    how_to_approve: "POST /v1/approvals/apr_1/approve",
+    how_to_approve: "A person decides in the Postern console.",
   });
   const refused = anOutcome({ status: "denied", refusal: refusal("approval_denied", undefined, details) });
-  expect(outcomeToWire(refused).approval_id).toBeUndefined();
+  expect(outcomeToWire(refused, "t").approval_id).toBeUndefined();
 });

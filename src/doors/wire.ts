@@ -11,9 +11,8 @@ import type { CallRecord, CallState } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import type { Patience } from "../calls/session.ts";
 import type { CallContext } from "../face.ts";
-import { withCutNote } from "../results/cut-note.ts";
 import { readableOutcome } from "../results/readable.ts";
-import { openRequestOf } from "../results/render.ts";
+import { howToApprove, openRequestOf, renderOutcome } from "../results/render.ts";
 import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 
 /** A content block in snake_case. */
@@ -40,15 +39,16 @@ export interface OutcomeWire {
   readonly timed_out?: true | undefined;
 }
 
-/** A cut text says so, and where the rest of it is. */
-export function outcomeToWire(given: ToolOutcome): OutcomeWire {
-  const outcome = withCutNote(readableOutcome(given), readOn); // one that is on record is as the tool answered it
+/** Text and content are what a model reads; the rest is the outcome itself. `tool`: as the caller named it. */
+export function outcomeToWire(given: ToolOutcome, tool: string): OutcomeWire {
+  const outcome = readableOutcome(given); // one that is on record is as the tool answered it
   const open = openRequestOf(outcome);
+  const { text, content } = renderOutcome(outcome, { tool, readOn });
   return {
     status: outcome.status,
     call_id: outcome.callId,
-    content: outcome.content.map(blockToWire),
-    text: outcome.text,
+    content: content.map(blockToWire),
+    text,
     structured: outcome.structured,
     artifact: outcome.artifact,
     files: outcome.files?.map(({ path, mediaType, artifact }) => ({
@@ -62,7 +62,7 @@ export function outcomeToWire(given: ToolOutcome): OutcomeWire {
     refusal: outcome.refusal,
     approval_id: open?.id ?? outcome.approvalId,
     expires_at: open?.expiresAt ?? isoOrNothing(outcome.expiresAt),
-    how_to_approve: open && howToApprove(open.id),
+    how_to_approve: open && howToApprove(),
     replayed: outcome.replayed,
     timed_out: outcome.timedOut,
   };
@@ -99,10 +99,6 @@ export interface PrincipalWire {
   readonly agent: string;
   readonly user?: string | undefined;
   readonly via?: string | undefined;
-}
-
-export function howToApprove(approvalId: string): string {
-  return `POST /v1/approvals/${approvalId}/approve`;
 }
 
 export interface CallWire {
@@ -159,7 +155,7 @@ export function callToWire(record: CallRecord): CallWire {
     arrived_at: iso(call.arrivedAt),
     started_at: isoOrNothing(record.startedAt),
     ended_at: isoOrNothing(record.endedAt),
-    outcome: record.outcome && outcomeToWire(record.outcome),
+    outcome: record.outcome && outcomeToWire(record.outcome, call.tool),
   };
 }
 

@@ -265,7 +265,7 @@ function notExecuted(call: ClaimedCall, message: string, details: Json | undefin
   const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
   const said = refusal(
     "tool_failed",
-    `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Send the same call again later.`,
+    `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Try again later.`,
     details,
   );
   const outcome = refusedOutcome(call.id, "error", { ...said, retry: "later" });

@@ -32,6 +32,8 @@ export interface Shaped {
   readonly summary?: string;
 }
 
+type Resource = Extract<ContentBlock, { readonly type: "resource" }>;
+
 /** A media block that still has its bytes with it. */
 type Bytes = MediaBlock & { readonly data: string };
 
@@ -48,10 +50,11 @@ export function isSmall(result: CleanResult, { limitBytes, session }: ShapeOrder
 export async function keep(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const content: ContentBlock[] = [];
   const files: ResultFile[] = [];
+  const isLarge = !isInline(result, order.limitBytes);
   for (const block of result.content) {
-    if (hasBytes(block)) {
+    if (hasBytes(block) || (isLarge && hasFile(block))) {
       const { data, ...rest } = block;
-      const { mediaType } = block;
+      const { mediaType = "application/octet-stream" } = block;
       const { digest } = await put({ bytes: Buffer.from(data, "base64"), mediaType }, order, artifacts);
       files.push({ path: mediaPath(order.tool, files.length, mediaType), mediaType, artifact: digest });
       content.push({ ...rest, artifact: digest });
@@ -66,7 +69,7 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
     }
   }
   const found = { ...(files.length > 0 && { files }), summary: describeWhole(result) };
-  if (!isInline(result, order.limitBytes)) {
+  if (isLarge && !isInline({ ...result, content }, order.limitBytes)) {
     return { ...(await keepWhole({ ...result, content }, order, artifacts)), ...found };
   }
   const { text, structured } = result;
@@ -90,7 +93,10 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const short = inBrief(result, digest, bytes) ?? summary;
   const shownBytes = brief === undefined ? shownOf(head, told, text) : Buffer.byteLength(head);
   return {
-    content: [...(head === "" ? [] : [{ type: "text" as const, text: head }]), ...content.filter(isMedia)],
+    content: [
+      ...(head === "" ? [] : [{ type: "text" as const, text: head }]),
+      ...content.filter((block) => isMedia(block) || isKeptFile(block)),
+    ],
     text: head,
     ...(short && { structured: short }),
     artifact: digest,
@@ -205,6 +211,15 @@ function hasBytes(block: ContentBlock): block is Bytes {
   return isMedia(block) && block.data !== undefined;
 }
 
+/** An embedded resource with its bytes: kept like media when the result is too big with it. */
+function hasFile(block: ContentBlock): block is Resource & { readonly data: string } {
+  return block.type === "resource" && block.data !== undefined;
+}
+
+function isKeptFile(block: ContentBlock): boolean {
+  return block.type === "resource" && block.artifact !== undefined;
+}
+
 /** A stream that was kept while it was read (stored-streams.ts). */
 function isKept(block: ContentBlock, session: Session): block is MediaBlock & { readonly artifact: string } {
   return isMedia(block) && block.artifact !== undefined && session.pins.includes(block.artifact);
@@ -212,5 +227,5 @@ function isKept(block: ContentBlock, session: Session): block is MediaBlock & { 
 
 /** Resources and links: neither text nor media. */
 function isOther(block: ContentBlock): block is Exclude<ContentBlock, MediaBlock | { readonly type: "text" }> {
-  return block.type === "resource" || block.type === "link";
+  return block.type === "link" || (block.type === "resource" && !isKeptFile(block));
 }

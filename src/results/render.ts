@@ -1,8 +1,9 @@
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
-import type { Retry } from "../calls/refusals.ts";
+import { nextStepOf, type Refusal, refusal } from "../calls/refusals.ts";
 import { referenceKey } from "./artifact-store.ts";
 import { withCutNote } from "./cut-note.ts";
+import { readable } from "./readable.ts";
 
 /** What a model reads of an outcome: one rendering for MCP, HTTP, scripts, the command line and every agent library. */
 export interface RenderedOutcome {
@@ -14,6 +15,10 @@ export interface RenderedOutcome {
   readonly structured?: Json;
   /** True when the tool did not do what was asked. */
   readonly isError: boolean;
+  /** What happened, without the advice, when the call was refused or waits. */
+  readonly message?: string;
+  /** What the reader can do next, when the call was refused or waits. The text says it too. */
+  readonly advice?: string;
 }
 
 export interface RenderOptions {
@@ -23,6 +28,10 @@ export interface RenderOptions {
   readonly page?: string | undefined;
   /** How this reader reads a cut result on from a byte, as the end of a sentence. */
   readonly readOn?: (digest: string, fromByte: number) => string;
+  /** What this reader gets of the structured result. Default: all of it. */
+  readonly structuredOf?: (outcome: ToolOutcome) => Json | undefined;
+  /** The reader is a script: its next call is another call, so it cannot send this one again. */
+  readonly inScript?: true;
 }
 
 /**
@@ -38,22 +47,31 @@ export interface RenderOptions {
  */
 export function renderOutcome(
   given: ToolOutcome,
-  { tool, page, readOn = byReference }: RenderOptions,
+  { tool, page, readOn = byReference, structuredOf = ownStructured, inScript }: RenderOptions,
 ): RenderedOutcome {
+  if (inScript === true && given.refusal?.code === "approval_timed_out")
+    return ofRefusal(given, unansweredInScript, goOn);
   const request = openRequestOf(given);
-  if (request !== undefined) return ofText(pendingText(tool, request, page), pendingObject(given, request, page));
+  if (request !== undefined) return waiting(given, { tool, request, page });
   const outcome = withCutNote(given, readOn);
+  const structured = structuredOf(outcome);
   switch (outcome.status) {
     case "ok":
     case "pending":
-      return succeeded(outcome);
+      return succeeded(outcome, structured);
     case "preview":
       return ofText(previewText(tool, outcome), { status: "preview", preview: outcome.preview as unknown as Json });
     case "error":
     case "denied":
-      return refused(outcome);
+      return outcome.refusal.code === "tool_failed"
+        ? failed(outcome, structured)
+        : ofRefusal(outcome, outcome.refusal, nextStepOf(outcome.refusal), structured);
   }
   return outcome satisfies never;
+}
+
+function ownStructured({ structured }: ToolOutcome): Json | undefined {
+  return structured;
 }
 
 /** A reader without a tool for artifacts can still hand the whole to another tool. */
@@ -77,62 +95,92 @@ export function openRequestOf({ status, approvalId, expiresAt, refusal }: ToolOu
   return typeof id === "string" ? { id, expiresAt: typeof until === "string" ? until : undefined } : undefined;
 }
 
-/** What the model can do after a refusal, by its retry hint. */
-const nextSteps: Readonly<Record<Retry, string>> = {
-  never: "Do not send it again as it is.",
-  later: "You can send it again later.",
-  changed: "Change the arguments and send it again.",
-  "same-key": "Do not repeat it with a new key: it may have happened.",
-  "ask-again": "Send it again to ask a person again.",
-};
+/** A request for approval is withdrawn when the script that waits for it ends. */
+const unansweredInScript: Refusal = refusal(
+  "approval_timed_out",
+  "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.",
+);
+const goOn = "Go on without it.";
 
-function succeeded({ text, content, structured }: ToolOutcome): RenderedOutcome {
+function succeeded({ text, content }: ToolOutcome, structured: Json | undefined): RenderedOutcome {
   if (structured === undefined) return { text, content, isError: false };
   // A reader of text alone must not miss a result that is structured only.
   return { text: text === "" ? JSON.stringify(structured) : text, content, structured, isError: false };
 }
 
-function refused(outcome: ToolOutcome & { readonly status: "error" | "denied" }): RenderedOutcome {
-  const { status, refusal, content, text, structured } = outcome;
-  const { code, message, retry, details } = refusal;
-  // The tool's own error text is its answer: the model reads it as it is.
-  const own = code === "tool_failed" && text !== "" && text !== message;
-  const said = own ? text : `${message} ${nextSteps[retry]}`;
+/** The tool's own answer, or what it threw: the model reads it as it is, and that it can be sent again if it can. */
+function failed(outcome: Refused, structured: Json | undefined): RenderedOutcome {
+  const { refusal: given, text, content } = outcome;
+  const advice = given.retry === "never" ? "" : nextStepOf(given);
+  const isSaid = advice === "" || says(text, advice);
   return {
-    text: said,
-    content: own ? content : [{ type: "text", text: said }],
-    structured: {
-      status,
-      code,
-      message,
-      retry,
-      ...(details !== undefined && { details }),
-      ...(structured !== undefined && { structured }),
-    },
+    text: isSaid ? text : joined(text, advice),
+    content: isSaid ? content : [...content, { type: "text", text: advice }],
+    structured: refusedObject(outcome, given, structured),
     isError: true,
+    message: given.message,
+    ...(advice !== "" && { advice }),
   };
+}
+
+/** A refusal of ours: which condition failed, and what can be done next. */
+// biome-ignore lint/complexity/useMaxParams: what is rendered, and its three parts
+function ofRefusal(outcome: ToolOutcome, given: Refusal, advice: string, structured?: Json): RenderedOutcome {
+  const text = says(given.message, advice) ? given.message : joined(given.message, advice);
+  const { message } = given;
+  return { ...ofText(text, refusedObject(outcome, given, structured)), message, ...(advice !== "" && { advice }) };
+}
+
+function refusedObject(
+  { status }: ToolOutcome,
+  { code, message, retry, details }: Refusal,
+  structured: Json | undefined,
+): Json {
+  const known = details !== undefined && { details };
+  return { status, code, message, retry, ...known, ...(structured !== undefined && { structured }) };
+}
+
+/** Whether a message ends with that advice already, in whatever case. */
+function says(message: string, advice: string): boolean {
+  return message.toLowerCase().includes(advice.toLowerCase().replace(/\.$/, ""));
+}
+
+function joined(text: string, advice: string): string {
+  return text === "" ? advice : `${text} ${advice}`;
+}
+
+type Refused = Extract<ToolOutcome, { readonly status: "error" | "denied" }>;
+
+interface Waiting {
+  readonly tool: string;
+  readonly request: OpenRequest;
+  readonly page: string | undefined;
 }
 
 function ofText(text: string, structured: Json): RenderedOutcome {
   return { text, content: [{ type: "text", text }], structured, isError: true };
 }
 
-function pendingText(tool: string, { id, expiresAt }: OpenRequest, page: string | undefined): string {
+function waiting({ callId }: ToolOutcome, { tool, request: { id, expiresAt }, page }: Waiting): RenderedOutcome {
   const until = expiresAt === undefined ? "" : ` until ${expiresAt}`;
-  return `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}. Tell the user that a person must decide it ${placeOf(page)}; you cannot. Go on with other work meanwhile. Later send the same call again, with exactly the same arguments: it runs once, or says what was decided.`;
-}
-
-function pendingObject({ callId }: ToolOutcome, { id, expiresAt }: OpenRequest, page: string | undefined): Json {
-  return {
+  const advice = `Tell the user that a person must decide it ${placeOf(page)}; you cannot. Go on with other work meanwhile. Later send the same call again, with exactly the same arguments: it runs once, or says what was decided.`;
+  const message = `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}.`;
+  const structured = {
     status: "approval_pending",
     call_id: callId,
     approval_id: id,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
-    how_to_approve: `A person decides ${placeOf(page)}.`,
+    how_to_approve: howToApprove(page),
     ...(page !== undefined && { url: page }),
     meanwhile: "go on with other work",
     retry: "send the same call again",
   };
+  return { ...ofText(`${message} ${advice}`, structured), message, advice };
+}
+
+/** For an agent, which cannot: no command and no address that approves. */
+export function howToApprove(page?: string): string {
+  return `A person decides ${placeOf(page)}.`;
 }
 
 /** People decide there; how they do it is not the agent's affair. */
@@ -142,5 +190,7 @@ function placeOf(page: string | undefined): string {
 
 function previewText(tool: string, { preview }: ToolOutcome & { readonly status: "preview" }): string {
   const diff = preview.diff === undefined ? "" : `\n${preview.diff}`;
-  return `Not run: at this autonomy level \`${tool}\` is only previewed. It would do this: ${preview.summary}${diff}`;
+  return readable(
+    `Not run: at this autonomy level \`${tool}\` is only previewed. It would do this: ${preview.summary}${diff}`,
+  );
 }

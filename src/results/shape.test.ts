@@ -170,13 +170,24 @@ it("leaves the media of a big result beside the head of its text", async () => {
 
 it("keeps resources and links of a big result in its artifact, and tells where they are", async () => {
   const artifacts = memoryArtifacts();
-  const blob: ContentBlock = { type: "resource", uri: "file:///a", data: "A".repeat(8000) };
+  const long: ContentBlock = { type: "resource", uri: "file:///a", text: "A".repeat(8000) };
   const link: ContentBlock = { type: "link", uri: "https://example.org/" };
-  const outcome = await shaped({ content: [blob, link] }, { artifacts });
-  expect(JSON.parse(await kept(artifacts, outcome.artifact))).toEqual({ content: [blob, link] });
-  expect(outcome.text).toBe("[embedded resource: file:///a]\n[resource link: https://example.org/]");
+  const outcome = await shaped({ content: [long, link] }, { artifacts });
+  expect(JSON.parse(await kept(artifacts, outcome.artifact))).toMatchObject({ content: [long, link] });
   const small = shaped({ content: [link] }, { artifacts });
   expect(small).toMatchObject({ content: [link], text: "[resource link: https://example.org/]" });
+});
+
+it("keeps the bytes of an embedded resource that is too big by themselves, and leaves the other blocks", async () => {
+  const artifacts = memoryArtifacts();
+  const blob: ContentBlock = { type: "resource", uri: "file:///a", data: "A".repeat(8000) };
+  const link: ContentBlock = { type: "link", uri: "https://example.org/" };
+  const { content, artifact, files, text } = await shaped({ content: [blob, link] }, { artifacts });
+  const digest = files?.[0]?.artifact;
+  expect(content).toEqual([{ type: "resource", uri: "file:///a", artifact: digest }, link]);
+  expect(await kept(artifacts, digest)).toBe(Buffer.from("A".repeat(8000), "base64").toString());
+  expect(artifact).toBeUndefined();
+  expect(text).toBe("[embedded resource: file:///a]\n[resource link: https://example.org/]");
 });
 
 it("structured content that is its own text goes back as it would with both looked at apart", async () => {

@@ -24,6 +24,7 @@ import { parserFor } from "./parse.ts";
 import { readSchema } from "./preflight.ts";
 import { isStandardSchema } from "./standard-schema.ts";
 import type { Action, ToolAnswer } from "./tool.ts";
+import { checkedUi } from "./ui.ts";
 
 export interface Compiled {
   /** In the order they were declared; frozen. */
@@ -115,6 +116,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
   const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
   const description = readable(members.text("description", stated(draft, "description")));
   const title = stated(draft, "title");
+  const ui = checkedUi(tool.ui, members);
   const action: Action = Object.freeze({
     ...{
       tool: tool.name,
@@ -132,7 +134,7 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
     annotations: Object.freeze({ ...(tool.annotations ?? declaredAnnotations(draft, facts, idempotent)) }),
     ...(tool.icons !== undefined && { icons: deepFrozen(structuredClone(tool.icons)) }),
     ...(tool.meta !== undefined && { meta: deepFrozen(structuredClone(tool.meta)) }),
-    ...(tool.ui !== undefined && { ui: Object.freeze({ ...tool.ui }) }),
+    ...(ui !== undefined && { ui }),
     toolType: members.toolType(tool.toolType),
     kind: "local",
     definition: definitionOf(facts, { idempotent, previewBinds, description, inputSchema, ...outputSchema }),

@@ -43,13 +43,21 @@ export interface ActionSpec {
   reconcile?(input: unknown, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
 }
 
+/** The page that clients show for a tool (MCP Apps). Only clients run it, in a sandbox of theirs. */
+export interface DeclaredUi extends Partial<Omit<ToolUi, "resourceUri">> {
+  /** `ui://…` */
+  readonly resourceUri: string;
+  /** The page itself: one HTML document. */
+  readonly html?: string;
+}
+
 /** Runs here. */
 export interface LocalTool extends ActionSpec {
   readonly name: string;
   readonly description: string;
   /** Default: `FUNCTION`. */
   readonly toolType?: ToolType | undefined;
-  readonly ui?: ToolUi | undefined;
+  readonly ui?: DeclaredUi | undefined;
   /** What MCP clients are told. Default: what follows from effects, openWorld and idempotence. */
   readonly annotations?: ToolAnnotations | undefined;
   readonly icons?: readonly JsonObject[] | undefined;

@@ -18,8 +18,11 @@ import type { SecretStore } from "../secrets/secret-store.ts";
 export type ToolType = "FUNCTION" | "SKILL" | "MCP" | "A2A" | "KNOWLEDGE" | "CONNECTOR" | "PIPELINE";
 
 export interface ToolUi {
+  /** `ui://…` */
   readonly resourceUri: string;
-  readonly csp?: string;
+  /** Where the page may connect to and load from, as MCP Apps has it (`connectDomains`, `resourceDomains`, …). None: nowhere. */
+  readonly csp?: JsonObject;
+  /** `camera`, `microphone`, `geolocation`, `clipboardWrite`. */
   readonly permissions: readonly string[];
   readonly prefersBorder: boolean;
 }

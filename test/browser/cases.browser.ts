@@ -23,7 +23,7 @@ describe("asking, through the browser and HTTP", () => {
   it("CONFIRM, patience suspend / a call / pending with its approval id and how to approve, persisted, on the page, gate.required in the log (case 88)", async () => {
     const outcome = await house.call("send_email", mail("88"));
     const id = String(outcome["approval_id"]);
-    expect(outcome).toMatchObject({ status: "pending", how_to_approve: `POST /v1/approvals/${id}/approve` });
+    expect(outcome).toMatchObject({ status: "pending", how_to_approve: "A person decides in the Postern console." });
     await card(id);
     await button("Approve once").waitFor();
     const { events } = await house.operator("GET", "/v1/audit?type=gate.required&limit=1000");

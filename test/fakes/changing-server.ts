@@ -1,8 +1,8 @@
 /**
  * A real MCP server over pipes whose tools are whatever stands in a file (its first argument) at the moment they are
  * listed. Calling `announce` makes it say that they changed; every other call is written to the file `ran` beside it, its
- * arguments to `arguments`, every start to `started`. Members of `list` beside it are added to the list, and a tool that
- * has a member in `answers` answers that.
+ * arguments to `arguments`, every start to `started`. Members of `list` beside it are added to the list, a tool that
+ * has a member in `answers` answers that, and a resource that has one in `resources` is read as that.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,12 @@ import { createInterface } from "node:readline";
 interface Message {
   readonly id?: number | string;
   readonly method: string;
-  readonly params?: { readonly name?: string; readonly protocolVersion?: string; readonly arguments?: object };
+  readonly params?: {
+    readonly name?: string;
+    readonly uri?: string;
+    readonly protocolVersion?: string;
+    readonly arguments?: object;
+  };
 }
 
 const [, , file = ""] = process.argv;
@@ -33,6 +38,10 @@ function answer({ method, params }: Message): object | undefined {
     return { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "changing", version: "1" } };
   }
   if (method === "ping") return {};
+  if (method === "resources/read") {
+    const content = beside("resources")[params?.uri ?? ""];
+    return content && { contents: [{ uri: params?.uri, ...content }] };
+  }
   if (method === "tools/list")
     return { tools: [announce, ...JSON.parse(readFileSync(file, "utf8"))], ...beside("list") };
   if (method !== "tools/call") return undefined;

@@ -44,6 +44,11 @@ export class Changing implements Disposable {
     writeFileSync(join(this.folder, "answers"), JSON.stringify(results));
   }
 
+  /** What its resources are read as, by their addresses. */
+  resources(contents: Readonly<Record<string, object>>): void {
+    writeFileSync(join(this.folder, "resources"), JSON.stringify(contents));
+  }
+
   /** What its tools were called with, in order. */
   get given(): readonly unknown[] {
     return this.#lines("arguments").map((line): unknown => JSON.parse(line));

@@ -77,6 +77,7 @@ export function scene(
       },
       listTools: async () => ({ tools: server.tools, malformed: [] }),
       callTool: async () => ({ content: [], isError: false }),
+      readResource: () => Promise.resolve([]),
       ping: async () => {
         server.pings += 1;
         if (!server.alive) {

@@ -54,7 +54,7 @@ it("a reader of text sees a line for each link and each resource without text", 
 
 it("over HTTP the blocks are in snake_case, and nothing of them is missing", async () => {
   const runtime = await opened(() => ({ content: contentOf(sent) }));
-  const { content } = outcomeToWire(await runtime.invoke({ tool: "get" }));
+  const { content } = outcomeToWire(await runtime.invoke({ tool: "get" }), "get");
   expect(content).toEqual([
     { type: "text", text: "Two files.", annotations, meta: { "x/note": [1] } },
     {

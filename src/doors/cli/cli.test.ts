@@ -264,6 +264,6 @@ it("what is only previewed says so once", async () => {
     cli.dataFolder("shown"),
   );
   expect(code).toBe(0);
-  expect(out).toBe("Not run, previewed: would send hi\n");
+  expect(out).toBe("Not run: at this autonomy level `send` is only previewed. It would do this: would send hi\n");
   expect(err).not.toContain("would send hi");
 });

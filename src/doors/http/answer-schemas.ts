@@ -115,6 +115,14 @@ const tool = z
     annotations: object,
     icons: z.array(object).optional(),
     meta: object.optional(),
+    ui: z
+      .object({
+        resource_uri: text,
+        csp: object.optional(),
+        permissions: z.array(text),
+        prefers_border: z.boolean(),
+      })
+      .optional(),
     provider_specs: object.optional(),
     call_types: z.array(text).optional(),
     risk,

@@ -110,8 +110,8 @@ export async function answered(
 }
 
 /** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */
-export function answerOutcome(outcome: ToolOutcome): Response {
-  return answer(outcomeToWire(outcome), statusOf(outcome));
+export function answerOutcome(outcome: ToolOutcome, tool: string): Response {
+  return answer(outcomeToWire(outcome, tool), statusOf(outcome));
 }
 
 function statusOf(outcome: ToolOutcome): number {

@@ -127,7 +127,7 @@ export const approvalRoutes: readonly Route[] = [
           data: { approval_id: approval.id, tool: approval.tool, run: approval.runId },
         });
       const outcome = await runtime.resume(part("id"), { ...askerOf(by), signal });
-      return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome);
+      return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome, approval.tool);
     },
   }),
 ];

@@ -53,7 +53,7 @@ export const callRoutes: readonly Route[] = [
     answers: outcomeAnswer,
     run: async (asked) => {
       const context = contextOf(asked);
-      return context instanceof Response ? context : answerOutcome(await callIn(asked, context));
+      return context instanceof Response ? context : answerOutcome(await callIn(asked, context), asked.body.tool);
     },
   }),
   route({

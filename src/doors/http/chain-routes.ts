@@ -93,7 +93,7 @@ export const chainRoutes: readonly Route[] = [
       const record = await visibleCall(runtime, by, part("id"));
       if (record !== undefined) await noteGoingOn(runtime, by, record);
       const outcome = record && (await runtime.chains?.resume(record.call.id, { ...askerOf(by), signal }));
-      if (outcome !== undefined) return answerOutcome(outcome);
+      if (outcome !== undefined) return answerOutcome(outcome, record?.call.tool ?? "");
       return problem(
         "call_unknown",
         `No script \`${part("id")}\` waits; \`postern calls show ${part("id")}\` says what became of it.`,

@@ -58,7 +58,7 @@ describe("calls", () => {
       status: "pending",
       approval_id: "apr_1",
       expires_at: "2026-11-20T00:00:00.000Z",
-      how_to_approve: "POST /v1/approvals/apr_1/approve",
+      how_to_approve: "A person decides in the Postern console.",
     });
   });
 

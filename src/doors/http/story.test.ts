@@ -50,7 +50,7 @@ it("holds a risky call, lets the operator approve it, and runs it once however o
   const [status, held] = await mail("a");
   expect([status, held]).toMatchObject([
     202,
-    { status: "pending", how_to_approve: `POST /v1/approvals/${held["approval_id"]}/approve` },
+    { status: "pending", how_to_approve: "A person decides in the Postern console." },
   ]);
   expect(await decide(held["approval_id"], "approve", { reason: "fine" })).toMatchObject([
     200,

@@ -3,7 +3,7 @@ import type { Json } from "../../calls/json.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../calls/outcome.ts";
 import { chainToolName } from "../../chains/names.ts";
 import { shortTrace } from "../../chains/trace.ts";
-import { isStandIn, withCutNote } from "../../results/cut-note.ts";
+import { isStandIn } from "../../results/cut-note.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
 import { readArtifactName } from "../../tools/builtin/read-artifact.ts";
 
@@ -23,18 +23,22 @@ export function artifactUri(digest: string): string {
 /** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
 export function answerOf(given: ToolOutcome, tool: string, places: Places = {}): CallToolResult {
   const asked = openRequestOf(given);
-  const pending = asked && renderOutcome(given, { tool, page: pageOf(asked, places) });
-  const outcome = withCutNote(given, (digest, fromByte) => readOn(given, { digest, fromByte }, places));
-  const structured = pending === undefined ? structuredOf(outcome, tool) : pending.structured;
+  const { content, structured, isError } = renderOutcome(given, {
+    tool,
+    page: asked && pageOf(asked, places),
+    readOn: (digest, fromByte) => readOn(given, { digest, fromByte }, places),
+    structuredOf: tool === chainToolName ? shortTrace : ownStructured,
+  });
+  const { callId, replayed, artifact } = given;
   return {
-    content: pending === undefined ? contentOf(outcome) : [{ type: "text", text: pending.text }],
+    content: [...content.map(blockOf), ...(asked === undefined ? wholeOf(given) : [])],
     ...(structured !== undefined && { structuredContent: structured }),
-    isError: outcome.status !== "ok",
+    isError,
     _meta: {
-      "postern/call-id": outcome.callId,
-      "postern/status": pending === undefined ? outcome.status : "pending",
-      ...(outcome.replayed === true && { "postern/replayed": true }),
-      ...(outcome.artifact !== undefined && { "postern/artifact": outcome.artifact }),
+      "postern/call-id": callId,
+      "postern/status": asked === undefined ? given.status : "pending",
+      ...(replayed === true && { "postern/replayed": true }),
+      ...(artifact !== undefined && { "postern/artifact": artifact }),
     },
   };
 }
@@ -51,33 +55,15 @@ function readOn(
 }
 
 /** The whole of a cut result is linked. */
-function contentOf({ content, artifact, cut }: ToolOutcome): McpBlock[] {
-  const blocks = content.map(blockOf);
-  if (artifact === undefined || cut === undefined) return blocks;
+function wholeOf({ artifact, cut }: ToolOutcome): McpBlock[] {
+  if (artifact === undefined || cut === undefined) return [];
   const { totalBytes: size } = cut;
-  return [...blocks, { type: "resource_link", uri: artifactUri(artifact), name: "The whole result", size }];
+  return [{ type: "resource_link", uri: artifactUri(artifact), name: "The whole result", size }];
 }
 
 function pageOf({ id }: OpenRequest, { console }: Places): string | undefined {
   const base = console?.();
   return base === undefined ? undefined : `${base}/approvals/${encodeURIComponent(id)}`;
-}
-
-function structuredOf(outcome: ToolOutcome, tool: string): Json | undefined {
-  const { status, refusal, preview } = outcome;
-  const structured = tool === chainToolName ? shortTrace(outcome) : ownStructured(outcome);
-  if (refusal !== undefined) {
-    const { code, message, retry, details } = refusal;
-    return {
-      status,
-      code,
-      message,
-      retry,
-      ...(details !== undefined && { details }),
-      ...(structured !== undefined && { structured }),
-    };
-  }
-  return preview === undefined ? structured : { status, preview: preview as unknown as Json }; // a preview is plain JSON
 }
 
 /** A reference in the place of structured content would not fit the tool's output schema; a cut text in its member does. */
@@ -102,7 +88,7 @@ function bareBlockOf(block: ContentBlock): McpBlock {
     case "file":
       return mediaOf(block);
     case "resource": {
-      const { uri, mediaType, text, data, resourceMeta } = block;
+      const { uri, mediaType, text, data, artifact, resourceMeta } = block;
       const described = {
         uri,
         ...(mediaType !== undefined && { mimeType: mediaType }),
@@ -110,7 +96,12 @@ function bareBlockOf(block: ContentBlock): McpBlock {
       };
       if (text !== undefined) return { type: "resource", resource: { ...described, text } };
       return data === undefined
-        ? { type: "resource_link", name: uri, ...described }
+        ? {
+            type: "resource_link",
+            name: uri,
+            ...described,
+            ...(artifact !== undefined && { uri: artifactUri(artifact) }),
+          }
         : { type: "resource", resource: { ...described, blob: data } };
     }
     case "link": {

@@ -11,11 +11,11 @@ import { isJsonObject, type Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { Windows } from "../windows.ts";
 import { acceptedBy, inForm, naming } from "./accepted.ts";
-import { serveArtifacts } from "./artifact-resources.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { readMessage } from "./message.ts";
 import { isServer, listed } from "./offer.ts";
+import { serveResources } from "./resources.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
 import { isOld, type McpCaller, type Visit } from "./visit.ts";
 
@@ -151,11 +151,7 @@ class Doorway implements McpDoor {
     server.setRequestHandler("tools/call", (request, context) =>
       callTool({ request, context, visit: known(visitOf(context)) }, this.#parts),
     );
-    serveArtifacts(
-      server,
-      this.#parts.runtime.artifacts,
-      (context: ServerContext) => known(visitOf(context)).caller.principal,
-    );
+    serveResources(server, this.#parts.runtime, (context: ServerContext) => known(visitOf(context)));
     return server;
   }
 

@@ -6,6 +6,7 @@ import { insideOf } from "../../tools/registry.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { ownNameOf } from "../../tools/upstream/adapter.ts";
 import { publicName } from "../../tools/upstream/names.ts";
+import { metaWithUi } from "./ui-address.ts";
 import type { Visit } from "./visit.ts";
 
 /** Where a name leads. Not necessarily to a tool that exists: the gates say that, and count it. */
@@ -15,17 +16,28 @@ export interface Target {
 }
 
 /** What this caller may see here, in the order of the names: the same list for the same rights, whatever came first. */
-export function listed(runtime: Runtime, { caller, server }: Visit, isOld: boolean): Tool[] {
-  const actions = runtime
+export function listed(runtime: Runtime, visit: Visit, isOld: boolean): Tool[] {
+  const { server } = visit;
+  return shownOffers(runtime, visit)
+    .map((action) =>
+      describe(action, {
+        name: server === undefined ? openName(action) : localName(runtime, action),
+        isOld,
+        meta: metaWithUi(runtime, action, visit),
+      }),
+    )
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** What this caller may see here. */
+export function shownOffers(runtime: Runtime, { caller, server }: Visit): readonly Offer[] {
+  return runtime
     .offered(caller.principal)
     .filter(({ kind, facts, tool }) => {
       const isHere = server === undefined || facts.server === server || isReader(runtime, server, tool);
       return kind !== "hosted" && isHere;
     })
     .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // its very name is a stranger's word
-  return actions
-    .map((action) => describe(action, server === undefined ? openName(action) : localName(runtime, action), isOld))
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Connected or not: configured, or told by a tool that was registered under it. */
@@ -70,8 +82,14 @@ function localName({ tools }: Runtime, offer: Offer): string {
   return (registered && ownNameOf(registered)) ?? openName(offer);
 }
 
-function describe(action: Offer, name: string, isOld: boolean): Tool {
-  const { description, title, inputSchema, annotations, icons, meta, facts, providerSpecs, callTypes } = action;
+interface Shown {
+  readonly name: string;
+  readonly isOld: boolean;
+  readonly meta: JsonObject;
+}
+
+function describe(action: Offer, { name, isOld, meta }: Shown): Tool {
+  const { description, title, inputSchema, annotations, icons, facts, providerSpecs, callTypes } = action;
   return {
     name,
     ...(title !== undefined && { title }),

@@ -3,10 +3,12 @@ import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
 import type { AnyTool, LocalTool } from "../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tool.ts";
+import { readsUi, type UiPage } from "../ui.ts";
 import { contentOf } from "./blocks.ts";
 import { nameHere } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
+import { uiUriOf } from "./ui.ts";
 import type { UpstreamAnswer, UpstreamCall, UpstreamTool } from "./upstream.ts";
 
 /** Calls a tool of the server by the server's own name for it. */
@@ -15,6 +17,9 @@ export type CallUpstream = (
   given: JsonObject,
   call: UpstreamCall,
 ) => Promise<UpstreamAnswer | LostAnswer>;
+
+/** Reads the page of a tool, by the tool's name here. */
+export type ReadUi = (tool: string, uri: string) => Promise<UiPage>;
 
 const ownNames = new WeakMap<object, string>();
 
@@ -26,12 +31,14 @@ export function ownNameOf(tool: AnyTool): string | undefined {
 export interface AdaptParts {
   readonly config: ServerConfig;
   readonly call: CallUpstream;
+  readonly readUi?: ReadUi;
   /** Secrets of its server that no runtime knows. */
   readonly known?: Iterable<string>;
 }
 
 /** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
-export function adapt(name: string, tool: UpstreamTool, { config, call, known = [] }: AdaptParts): LocalTool {
+export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, known = [] }: AdaptParts): LocalTool {
+  const uri = uiUriOf(tool);
   const { risk, effects, openWorld, idempotent, scopes, timeoutMs, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
     name,
@@ -42,6 +49,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, known = 
     annotations,
     ...(tool.icons !== undefined && { icons: tool.icons }),
     ...(tool._meta !== undefined && { meta: tool._meta }),
+    ...(uri !== undefined && { ui: { resourceUri: uri } }),
     toolType: "MCP",
     risk,
     effects,
@@ -67,6 +75,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, known = 
       };
     },
   };
+  if (uri !== undefined && readUi !== undefined) readsUi(adapted, () => readUi(name, uri));
   ownNames.set(adapted, nameAmongItsOwn(name, nameHere(tool.name, config)));
   return adapted;
 }

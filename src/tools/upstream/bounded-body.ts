@@ -46,6 +46,26 @@ export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound):
   });
 }
 
+/** The same body; `onEnd` is told once when nothing more comes of it, well or not. */
+export function tellingEnd(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        const { value, done } = await reader.read();
+        if (done) {
+          controller.close();
+          onEnd();
+        } else controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+        onEnd();
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
 function giveUp(
   controller: ReadableStreamDefaultController<Uint8Array>,
   reader: ReadableStreamDefaultReader<Uint8Array>,

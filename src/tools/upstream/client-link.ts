@@ -2,7 +2,7 @@ import type { Client, PriorDiscovery, StreamableHTTPClientTransport, Transport }
 import type { Clock } from "../../calls/clock.ts";
 import { priorOf, type Revision, versionsOf } from "./negotiation.ts";
 import type { ProcessTransport } from "./process-transport.ts";
-import { reasonOf, wasReached } from "./sdk-faults.ts";
+import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
 import { ServerWire } from "./server-wire.ts";
 import type { Verdict } from "./verdict.ts";
@@ -106,11 +106,33 @@ export class ClientLink {
     await this.#process?.close();
   }
 
+  async #negotiated(): Promise<ServerFacts> {
+    const { verdict } = this.#parts;
+    if (this.#address.kind === "stdio") return this.#newestFirst();
+    const [first, other] = transportsOf(this.#address, verdict.speaksSse);
+    const by = (transport: HttpTransport): Promise<ServerFacts> =>
+      transport === "sse" ? this.#attach({ kind: "legacy" }, ignored, transport) : this.#newestFirst();
+    try {
+      const facts = await by(first);
+      verdict.speaksSse = first === "sse";
+      return facts;
+    } catch (error) {
+      if (other === undefined || this.#aborted.signal.aborted || !mayTake(other, error)) throw error;
+      await this.close();
+      const facts = await by(other).catch((second: unknown) => {
+        const said = `${reasonOf(error)}; over ${namesOf[other]}: ${reasonOf(second)}`;
+        throw new Error(said, { cause: error });
+      });
+      verdict.speaksSse = other === "sse";
+      return facts;
+    }
+  }
+
   /**
    * A server of 2025 may answer the question for its revision with anything: 401, an empty page, silence, its end. Then
    * it is asked once more as such a server expects it. What the configuration says is not asked.
    */
-  async #negotiated(): Promise<ServerFacts> {
+  async #newestFirst(): Promise<ServerFacts> {
     const { verdict, clock, revision } = this.#parts;
     const prior = priorOf(revision) ?? verdict.recall(clock);
     let isInitialized = false;
@@ -130,13 +152,17 @@ export class ClientLink {
     }
   }
 
-  async #attach(prior: PriorDiscovery | undefined, onInitialize: () => void): Promise<ServerFacts> {
+  async #attach(
+    prior: PriorDiscovery | undefined,
+    onInitialize: () => void,
+    over: HttpTransport = "http",
+  ): Promise<ServerFacts> {
     const { clock, verdict, startTimeoutMs, onClose, watch } = this.#parts;
     const { signal } = this.#aborted;
     signal.throwIfAborted();
     const client = await this.#newClient();
     this.#client = client;
-    const transport = watch(telling(await this.#transport(), onInitialize));
+    const transport = watch(telling(await this.#transport(over), onInitialize));
     const aborted = Promise.withResolvers<never>();
     const onAbort = (): void => aborted.reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -176,7 +202,7 @@ export class ClientLink {
     );
   }
 
-  async #transport(): Promise<Transport> {
+  async #transport(over: HttpTransport): Promise<Transport> {
     const { clock, limitBytes, onToolsChanged } = this.#parts;
     const wire = new ServerWire(clock, onToolsChanged);
     this.#wire = wire;
@@ -184,6 +210,10 @@ export class ClientLink {
       const { ProcessTransport } = await import("./process-transport.ts");
       this.#process = new ProcessTransport(this.#address, { wire, clock, limitBytes });
       return this.#process;
+    }
+    if (over === "sse") {
+      const { sseTransport } = await import("./sse-transport.ts");
+      return sseTransport(this.#address, { wire, clock, limitBytes });
     }
     const [{ StreamableHTTPClientTransport }, { watchedFetch }] = await Promise.all([
       import("@modelcontextprotocol/client"),
@@ -209,6 +239,26 @@ export class ClientLink {
     const line = this.#process?.lastWords.trim().split("\n").at(-1)?.trim().slice(0, 300);
     return line === undefined || line === "" ? "" : ` (it last said: ${line})`;
   }
+}
+
+type HttpTransport = "http" | "sse";
+
+const namesOf = { http: "Streamable HTTP", sse: "HTTP+SSE" } as const;
+
+/** The transports to try, in their order. */
+function transportsOf(
+  { transport, url }: Extract<ServerAddress, { readonly kind: "http" }>,
+  spokeSse: boolean,
+): readonly [HttpTransport, HttpTransport?] {
+  if (transport !== undefined) return [transport];
+  return spokeSse || /\/sse\/?$/.test(url.pathname) ? ["sse", "http"] : ["http", "sse"];
+}
+
+/** A server of 2024 answers `initialize` by POST with one of these (MCP 2025-11-25, Backwards Compatibility). */
+const refusesPost: ReadonlySet<unknown> = new Set([400, 404, 405]);
+
+function mayTake(other: HttpTransport, error: unknown): boolean {
+  return other === "sse" ? refusesPost.has(statusOf(error)) : wasReached(error);
 }
 
 /** Tells when `initialize` is sent: from then on the server is taken for one of 2025. */

@@ -1,11 +1,13 @@
 import { SystemClock } from "../../calls/clock.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
+import { redactJson } from "../../secrets/redact-json.ts";
 import { Toolbox } from "../toolbox.ts";
-import { adapt } from "./adapter.ts";
+import { adapt, type ReadUi } from "./adapter.ts";
 import { nameHere } from "./listed-tools.ts";
 import { publicName } from "./names.ts";
 import { SdkUpstream } from "./sdk-upstream.ts";
 import { addressOf, type ServerConfig } from "./server-config.ts";
+import { uiPageIn } from "./ui.ts";
 import type { UpstreamTool } from "./upstream.ts";
 import { Verdict } from "./verdict.ts";
 
@@ -75,12 +77,16 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
     },
   });
   const call: Parameters<typeof adapt>[2]["call"] = (tool, given, context) => upstream.callTool(tool, given, context);
+  const masked = (text: string): string =>
+    [...known].reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text);
+  const readUi: ReadUi = async (_tool, uri) =>
+    uiPageIn(redactJson(await upstream.readResource(uri), { redact: masked }), uri);
   const fill = (into: McpToolbox, tools: readonly UpstreamTool[]): void => {
     for (const tool of tools) {
       const own = nameHere(tool.name, config);
       const full = name === undefined ? own : publicName(name, own);
       if (config.tools?.[tool.name]?.enabled !== false && !into.has(full))
-        into.add(adapt(full, tool, { config, call, known }));
+        into.add(adapt(full, tool, { config, call, readUi, known }));
     }
   };
   const again = async (): Promise<void> => {

@@ -3,9 +3,11 @@ import { messageOf } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { redactJson } from "../../secrets/redact-json.ts";
+import type { ReadUi } from "./adapter.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { ServerShelf, type ToolShelf, type ToolsDiff } from "./server-shelf.ts";
+import { trustedPage, uiPageIn } from "./ui.ts";
 import {
   isWorthResending,
   notSent,
@@ -80,7 +82,11 @@ export class Connection {
     this.#parts = parts;
     this.#isRemote = config.url !== undefined;
     const { shelf, pins } = parts;
-    this.#shelf = new ServerShelf(name, config, { shelf, pins, call: (...call) => this.#call(...call) });
+    const readUi: ReadUi = async (tool, uri) => {
+      const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), parts), uri);
+      return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
+    };
+    this.#shelf = new ServerShelf(name, config, { shelf, pins, call: (...call) => this.#call(...call), readUi });
     pins.follow(name, async () => {
       const diff = await this.#shelf.again();
       if (diff !== undefined) await this.#synced(diff);
@@ -122,8 +128,7 @@ export class Connection {
 
   /** A server that forgot the session did not run the call: it is connected again, and the call is sent once more. */
   async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
-    const upstream = this.#upstream;
-    if (upstream === undefined || this.#status !== "connected") throw this.#notConnected(tool);
+    const upstream = this.#connected(tool);
     const definition = this.#shelf.digestOf(tool);
     try {
       return await this.#send(upstream, tool, given, call);
@@ -155,9 +160,10 @@ export class Connection {
     }
   }
 
-  #notConnected(tool: string): Error {
+  #connected(what: string): Upstream {
+    if (this.#upstream !== undefined && this.#status === "connected") return this.#upstream;
     const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
-    return notSent(`Tool \`${tool}\`: its server \`${this.name}\` is not connected${why}.`);
+    throw notSent(`Tool \`${what}\`: its server \`${this.name}\` is not connected${why}.`);
   }
 
   /** At once, whatever the delay: a call waits. Calls that need it at the same moment share it. */

@@ -11,6 +11,9 @@ export interface Definition {
 
 export const definitionFields = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] as const;
 
+/** What the definition of a tool's page has beside `name` (ui.ts). */
+export const pageFields = ["mimeType", "page", "text", "_meta"] as const;
+
 /** A definition is kept and shown to a person; what is larger than this is no description of a tool. */
 const maxCharacters = 256 * 1024;
 

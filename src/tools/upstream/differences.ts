@@ -1,11 +1,11 @@
 import { canonical, isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
-import { definitionFields } from "./definition.ts";
+import { definitionFields, pageFields } from "./definition.ts";
 import { reveal } from "./reveal.ts";
 import { type DiffRow, textDiff } from "./text-diff.ts";
 
 /** One thing that a definition says other than before. */
 export interface Difference {
-  /** `title`, `description`, `inputSchema`, `outputSchema`, `annotations`, `name`. */
+  /** `title`, `description`, `inputSchema`, `outputSchema`, `annotations`, `name`; of a page `mimeType`, `page`, `text`, `_meta`. */
   readonly field: string;
   /** Where inside the field, as JSON pointer; none: the field itself. */
   readonly path?: string;
@@ -17,13 +17,15 @@ export interface Difference {
   readonly rows: readonly DiffRow[];
 }
 
+const fields = [...definitionFields, ...pageFields];
+
 /** More than a person reads; the digest covers all of them. */
 const mostDifferences = 200;
 
 /** Field by field, schemas and annotations leaf by leaf. Without a `before`, all of it is new. */
 export function differences(before: JsonObject | undefined, after: JsonObject): readonly Difference[] {
   const found: Difference[] = [];
-  for (const field of definitionFields) {
+  for (const field of fields) {
     const [old, fresh] = [before?.[field], after[field]];
     if (isText(old) && isText(fresh) && (old ?? fresh) !== undefined) {
       if (old !== fresh)
@@ -38,7 +40,7 @@ export function differences(before: JsonObject | undefined, after: JsonObject): 
 /** The fields that differ, for a sentence. */
 export function changedFields(before: JsonObject, after: JsonObject): readonly string[] {
   const text = (value: Json | undefined): string => (value === undefined ? "" : canonical(value));
-  return definitionFields.filter((field) => text(before[field]) !== text(after[field]));
+  return fields.filter((field) => text(before[field]) !== text(after[field]));
 }
 
 function isText(value: Json | undefined): value is string | undefined {

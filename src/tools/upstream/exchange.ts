@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../calls/clock.ts";
 import type { HeldJson } from "../json-in-slices.ts";
 import type { RpcError } from "../rpc-error.ts";
+import { tellingEnd } from "./bounded-body.ts";
 
 /** How long a stream that can be resumed may be gone before the call counts as lost, beyond the time its server asked for. */
 const resumeWithinMs = 10_000;
@@ -48,22 +49,7 @@ export class Exchange {
   follow(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
     this.#open += 1;
     this.#cancelWait?.();
-    const reader = body.getReader();
-    return new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const { value, done } = await reader.read();
-          if (done) {
-            controller.close();
-            this.#ended();
-          } else controller.enqueue(value);
-        } catch (error) {
-          controller.error(error);
-          this.#ended();
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
+    return tellingEnd(body, () => this.#ended());
   }
 
   hold(held: HeldJson): void {

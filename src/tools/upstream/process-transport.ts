@@ -7,10 +7,10 @@ import type { JsonObject } from "../../calls/json.ts";
 import { AnswerScan, longBytes } from "./answer-scan.ts";
 import { answeredIn } from "./answered-in.ts";
 import { BoundedLines, type Line } from "./bounded-lines.ts";
-import { currentExchange, type Exchange } from "./exchange.ts";
+import { PendingRequests } from "./pending-requests.ts";
 import { ProcessGroup } from "./process-group.ts";
 import type { ServerAddress } from "./server-config.ts";
-import type { Asked, ServerWire } from "./server-wire.ts";
+import type { ServerWire } from "./server-wire.ts";
 import { tooLargeError } from "./too-large.ts";
 
 export interface ProcessTransportParts {
@@ -37,9 +37,7 @@ export class ProcessTransport implements Transport {
   readonly #address: Extract<ServerAddress, { readonly kind: "stdio" }>;
   readonly #parts: ProcessTransportParts;
   readonly #lines: BoundedLines<AnswerScan>;
-  /** Requests without an answer; those that are calls, with their exchange. */
-  readonly #asked = new Map<number | string, Exchange | undefined>();
-  readonly #awaited: Asked;
+  readonly #pending = new PendingRequests();
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
   #lastWords = "";
@@ -48,11 +46,6 @@ export class ProcessTransport implements Transport {
     this.#address = address;
     this.#parts = parts;
     this.#lines = new BoundedLines(parts.limitBytes, { bytes: longBytes, open: () => new AnswerScan(false) });
-    this.#awaited = {
-      only: () => (this.#asked.size === 1 ? [...this.#asked.keys()][0] : undefined),
-      isAwaited: (id) => this.#asked.has(this.#sentId(id)),
-      exchange: (id) => this.#asked.get(this.#sentId(id)),
-    };
   }
 
   get pid(): number | undefined {
@@ -99,10 +92,7 @@ export class ProcessTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (stdin === undefined || stdin === null || !stdin.writable) throw new Error("Not connected");
-    const cancelled =
-      "method" in message && message.method === "notifications/cancelled" && message.params?.["requestId"];
-    if (typeof cancelled === "number" || typeof cancelled === "string") this.#asked.delete(cancelled);
-    if ("method" in message && "id" in message) this.#asked.set(message.id, currentExchange());
+    this.#pending.sending(message);
     if (stdin.write(`${JSON.stringify(message)}\n`)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     stdin.once("drain", resolve);
@@ -144,7 +134,7 @@ export class ProcessTransport implements Transport {
     if (!("parts" in line)) {
       const id = answeredIn(line.begin.toString("latin1"), line.end.toString("latin1"));
       if (id === undefined) return [];
-      const exchange = this.#awaited.exchange(id);
+      const exchange = this.#pending.exchange(id);
       if (exchange !== undefined) exchange.tooLarge = true;
       return [tooLargeError(id, this.#parts.limitBytes)];
     }
@@ -153,24 +143,18 @@ export class ProcessTransport implements Transport {
     const { message, held } = line.scan?.divide(line.parts) ?? {
       message: line.parts.length === 1 ? only : Buffer.concat(line.parts),
     };
-    const { messages } = this.#parts.wire.hear(message, this.#awaited);
+    const { messages } = this.#parts.wire.hear(message, this.#pending);
     const [first] = messages;
-    if (held !== undefined && first !== undefined) this.#awaited.exchange(first["id"] as number | string)?.hold(held);
+    if (held !== undefined && first !== undefined) this.#pending.exchange(first["id"] as number | string)?.hold(held);
     return messages;
   }
 
   #deliver(message: JsonObject): void {
     const { id, method } = message;
-    if (method === undefined && (typeof id === "number" || typeof id === "string"))
-      this.#asked.delete(this.#sentId(id));
+    if (method === undefined && (typeof id === "number" || typeof id === "string")) this.#pending.forget(id);
     const read = message as unknown as JSONRPCMessage; // read as one
     // The SDK hears a notification one step later than an answer, and progress behind its answer is lost.
     if (method === undefined) queueMicrotask(() => this.onmessage?.(read));
     else this.onmessage?.(read);
-  }
-
-  /** A server may answer `"7"` to 7. */
-  #sentId(id: number | string): number | string {
-    return this.#asked.has(id) ? id : Number(id);
   }
 }

@@ -150,9 +150,15 @@ export function wasReached(error: unknown): boolean {
 export function reasonOf(error: unknown): string {
   let root = error;
   for (let depth = 0; depth < 5 && fieldOf(root, "cause") !== undefined; depth += 1) root = fieldOf(root, "cause");
-  const said = messageOf(error);
+  const said = withStatus(messageOf(error), statusOf(error));
   const beneath = root === error ? "" : messageOf(root);
   return beneath === "" || said.includes(beneath) ? said : `${said} (${beneath})`;
+}
+
+/** The SDK's message has the server's words, which may be none, and not always the status. */
+function withStatus(said: string, status: number | undefined): string {
+  if (status === undefined || said.includes(String(status))) return said;
+  return `${said.replace(/:\s*$/, "")} (HTTP ${status})`;
 }
 
 export function statusOf(error: unknown): number | undefined {

@@ -23,6 +23,7 @@ import type { Verdict } from "./verdict.ts";
 const neverMs = 2 ** 31 - 1;
 const defaultStartTimeoutMs = 60_000;
 const pingTimeoutMs = 8_000;
+const resourceTimeoutMs = 20_000;
 const endSessionMs = 2_000;
 /** Calls under way at the end of an HTTP connection fail by themselves, and know better than we whether they were sent. */
 const graceMs = 250;
@@ -123,6 +124,11 @@ export class SdkUpstream implements Upstream {
       exchange.end();
       end();
     }
+  }
+
+  async readResource(uri: string): Promise<readonly JsonObject[]> {
+    const { contents } = await this.#connected(uri).readResource({ uri }, { timeout: resourceTimeoutMs });
+    return contents as readonly JsonObject[]; // it was read from JSON
   }
 
   async ping(): Promise<void> {

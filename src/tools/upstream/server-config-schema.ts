@@ -13,8 +13,8 @@ function server() {
       "`args`, `env` and `cwd` go with `command`, not with `url`.",
     )
     .refine(
-      ({ command, headers }) => command === undefined || headers === undefined,
-      "`headers` go with `url`, not with `command`.",
+      ({ command, headers, transport }) => command === undefined || (headers ?? transport) === undefined,
+      "`headers` and `transport` go with `url`, not with `command`.",
     );
 }
 
@@ -35,7 +35,13 @@ function whereItIs() {
         "What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
       ),
     cwd: z.string().min(1).optional(),
-    url: z.string().min(1).optional().describe("Address of a Streamable HTTP server."),
+    url: z.string().min(1).optional().describe("Address of a server that speaks Streamable HTTP or HTTP+SSE."),
+    transport: z
+      .enum(["http", "sse"])
+      .optional()
+      .describe(
+        "`http`: Streamable HTTP. `sse`: HTTP+SSE of revision 2024-11-05. Without it both are tried, `sse` first when the path of `url` ends in `/sse`.",
+      ),
     headers: texts
       .optional()
       .describe(

@@ -25,7 +25,7 @@ export interface ServerToolConfig {
   readonly where?: string;
 }
 
-/** One MCP server: a `command` we start and talk to over its pipes, or a `url` of Streamable HTTP. */
+/** One MCP server: a `command` we start and talk to over its pipes, or a `url` that we send requests to. */
 export interface ServerConfig {
   readonly command?: string;
   readonly args?: readonly string[];
@@ -33,6 +33,11 @@ export interface ServerConfig {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly url?: string;
+  /**
+   * `http`: Streamable HTTP. `sse`: HTTP+SSE, the transport of revision 2024-11-05. Without it both are tried: first the
+   * one that `url` speaks for (`sse` when its path ends in `/sse`).
+   */
+  readonly transport?: "http" | "sse";
   readonly headers?: Readonly<Record<string, string>>;
   readonly enabled?: boolean;
   /** `annotations`: believe the hints this server gives on its tools. Default `none`. */
@@ -67,12 +72,13 @@ export type ServerAddress =
   | {
       readonly kind: "http";
       readonly url: URL;
+      readonly transport?: "http" | "sse" | undefined;
       readonly headers: Readonly<Record<string, string>>;
     };
 
 /** @throws RuntimeFault `server_invalid`: what is no address at all is a mistake, not a server that is down */
 export function checkServer(name: string, config: ServerConfig): void {
-  const { command, url, pin = "first_seen" } = config;
+  const { command, url, transport, pin = "first_seen" } = config;
   if (pin !== "first_seen" && pin !== "strict") {
     throw new RuntimeFault(
       "server_invalid",
@@ -83,6 +89,16 @@ export function checkServer(name: string, config: ServerConfig): void {
     throw new RuntimeFault(
       "server_invalid",
       `Server \`${name}\` has neither \`command\` nor \`url\`; give one of them.`,
+    );
+  if (transport !== undefined && transport !== "http" && transport !== "sse")
+    throw new RuntimeFault(
+      "server_invalid",
+      `Server \`${name}\`: \`transport\` is ${JSON.stringify(transport) ?? "no text"}; write \`http\` or \`sse\`.`,
+    );
+  if (transport !== undefined && url === undefined)
+    throw new RuntimeFault(
+      "server_invalid",
+      `Server \`${name}\`: \`transport\` goes with \`url\`, not with \`command\`.`,
     );
   checkRevision(name, config.revision);
   checkReferences(name, config);
@@ -128,7 +144,7 @@ export async function addressOf(name: string, config: ServerConfig, parts: Addre
     };
   }
   const url = await urlOf(name, config, parts);
-  return { kind: "http", url, headers: await values("headers") };
+  return { kind: "http", url, headers: await values("headers"), transport: config.transport };
 }
 
 /** Where it leads is no secret; a variable anywhere else in it is taken for one. */

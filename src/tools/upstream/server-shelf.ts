@@ -2,7 +2,7 @@ import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../kinds.ts";
 import type { Block } from "../registered.ts";
-import { adapt, type CallUpstream } from "./adapter.ts";
+import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import { type Definition, definitionOf, toolOf } from "./definition.ts";
 import { changedFields } from "./differences.ts";
 import { changedBlock, newBlock, waitingBlock } from "./held.ts";
@@ -52,6 +52,7 @@ export interface ShelfParts {
   readonly shelf: ToolShelf;
   readonly pins: Pins;
   readonly call: CallUpstream;
+  readonly readUi: ReadUi;
 }
 
 /** One tool as its server lists it now. */
@@ -232,8 +233,8 @@ export class ServerShelf {
     const before = this.#registered.get(name);
     if (before === digest) return;
     const { riskSource, guess } = termsOf(tool, this.#config);
-    const { shelf, call } = this.#parts;
-    shelf.register(adapt(name, tool, { config: this.#config, call }), {
+    const { shelf, call, readUi } = this.#parts;
+    shelf.register(adapt(name, tool, { config: this.#config, call, readUi }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),

@@ -12,6 +12,8 @@ export interface Asked {
   readonly isAwaited: (id: number | string) => boolean;
   /** The call that this request is; undefined for a request that is no call, or that nobody waits for. */
   readonly exchange: (id: number | string) => Exchange | undefined;
+  /** Told of each answer that is passed on. */
+  readonly answered?: (id: number | string) => void;
 }
 
 /** What the SDK is to read of one text. */
@@ -85,6 +87,7 @@ export class ServerWire {
       if (isJsonObject(message["error"])) exchange.refused = message["error"] as unknown as RpcError; // read as one
     } else if (typeof id === "string" && probeId.test(id) && isJsonObject(message["result"]))
       this.discovered = message["result"];
+    asked.answered?.(id);
     return this.#withTools(message);
   }
 
@@ -93,6 +96,7 @@ export class ServerWire {
     if (id === undefined || !asked.isAwaited(id)) return undefined;
     const exchange = asked.exchange(id);
     if (exchange !== undefined) exchange.unreadable = why;
+    asked.answered?.(id);
     // An answer, so that the SDK does not wait for one.
     return { jsonrpc: "2.0", id, error: { code: -32_603, message: `its answer ${why}` } };
   }

@@ -69,6 +69,8 @@ export interface Upstream {
   listTools(): Promise<UpstreamList>;
   /** @throws Error with `notExecuted: true` when the tool was not run, `unknown: true` when it may have happened, neither when the server refused. */
   callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer>;
+  /** The contents of one resource. */
+  readResource(uri: string): Promise<readonly JsonObject[]>;
   /** Rejects when the server does not answer; then `onClose` follows. */
   ping(): Promise<void>;
   /** Ends the child process or the session, and waits for it. Never rejects. */

@@ -10,6 +10,8 @@ export class Verdict {
   #prior: PriorDiscovery | undefined;
   #atMs = 0;
   #isMade = false;
+  /** It was last connected over HTTP+SSE. */
+  speaksSse = false;
 
   /** @param keep told of every verdict: whether the server speaks the old protocol */
   constructor(keep: (isOld: boolean) => void = () => {}) {

@@ -45,7 +45,7 @@ function heard(response: Response, hearing: Hearing, parts: WatchedFetchParts): 
     limitBytes: parts.limitBytes,
     isStream,
     request: asked.only,
-    pause: () => pause(parts),
+    pause: () => pauseOf(parts),
     onTooLarge: () => {
       if (exchange !== undefined && ok) exchange.tooLarge = true;
     },
@@ -63,13 +63,14 @@ function readerOf(headers: Headers, hearing: Hearing): (messages: Buffer) => Buf
   return (body) => (isJson && hearing.asked.only() !== undefined ? heardJson(body, hearing) : body);
 }
 
-function pause({ wire, clock }: WatchedFetchParts): Promise<void> | undefined {
+/** How long nothing more is read of a server that sent too much. */
+export function pauseOf({ wire, clock }: WatchedFetchParts): Promise<void> | undefined {
   const { pauseMs } = wire.inflow;
   return pauseMs === 0 ? undefined : new Promise((resolve) => void clock.in(pauseMs, resolve));
 }
 
 /** `Retry-After`, of a status that says that nothing was done: seconds, or a date. */
-function retryAfterOf({ status, headers }: Response, clock: { now(): number }): number | undefined {
+export function retryAfterOf({ status, headers }: Response, clock: { now(): number }): number | undefined {
   const said = headers.get("retry-after")?.trim();
   if (said === undefined || (status !== 429 && status !== 503)) return undefined;
   const at = /^\d+(?:\.\d+)?$/.test(said) ? clock.now() + Number(said) * 1_000 : Date.parse(said);

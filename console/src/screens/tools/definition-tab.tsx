@@ -14,12 +14,27 @@ import { toast } from "../../kit/toast.tsx";
 import { useSending } from "../use-sending.ts";
 import type { ChangesWire } from "./wire.ts";
 
-/** Whether a server's tool is still what somebody trusted; if not, what is other, and the word that trusts it. */
-export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
-  const { data, error, refetch } = useQuery({
+function useChanges(tool: string) {
+  return useQuery({
     queryKey: ["live", "changes", tool],
     queryFn: () => get<ChangesWire>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
   });
+}
+
+/** The same of the page that clients show for a tool; nothing before a client has read it. */
+export function PageDefinition({ tool }: { readonly tool: string }): ReactNode {
+  const page = `${tool}.ui`;
+  if (useChanges(page).data === undefined) return null;
+  return (
+    <Part label="The page that MCP clients show for it">
+      <DefinitionTab tool={page} />
+    </Part>
+  );
+}
+
+/** Whether a server's tool is still what somebody trusted; if not, what is other, and the word that trusts it. */
+export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
+  const { data, error, refetch } = useChanges(tool);
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
   const { state, pinned, offered, differences } = data;
   return (
@@ -29,8 +44,8 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
       ) : (
         <Notice tone="medium">
           {state === "new"
-            ? "Nobody has approved this tool yet. It cannot be called."
-            : "The server describes this tool otherwise than when it was trusted. It cannot be called until somebody has read what is other."}
+            ? "Nobody has approved this yet. It cannot be used."
+            : "The server describes this otherwise than when it was trusted. It cannot be used until somebody has read what is other."}
         </Notice>
       )}
       <Facts
@@ -82,7 +97,7 @@ function Approve({
   if (!may("tools:approve")) return null;
   const approve = async (): Promise<void> => {
     const isDone = await send(() => post(`/v1/tools/${encodeURIComponent(tool)}/approve`, { definition }));
-    if (isDone) toast("Trusted. It can be called.");
+    if (isDone) toast("Trusted. It can be used.");
     onDone(); // also when somebody changed it since it was read: what is shown is read anew
   };
   return (

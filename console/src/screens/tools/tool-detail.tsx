@@ -9,7 +9,7 @@ import { Notice } from "../../kit/states.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import { Text } from "../../kit/text.tsx";
 import { duration, Time } from "../../kit/time.tsx";
-import { DefinitionTab } from "./definition-tab.tsx";
+import { DefinitionTab, PageDefinition } from "./definition-tab.tsx";
 import { ToolSwitch } from "./switches.tsx";
 import { TryTab } from "./try-tab.tsx";
 import type { Tool } from "./use-tools.ts";
@@ -53,7 +53,12 @@ export function ToolDetail({ tool, since }: { readonly tool: Tool; readonly sinc
         <Tabs label="Tool" tabs={tabs} selected={tab} onSelect={setTab}>
           {tab === "about" && <About tool={tool} action={action} since={since} />}
           {tab === "schema" && <Schemas action={action} />}
-          {tab === "definition" && <DefinitionTab tool={tool.name} />}
+          {tab === "definition" && (
+            <div className="grid gap-6">
+              <DefinitionTab tool={tool.name} />
+              {action.ui !== undefined && <PageDefinition tool={tool.name} />}
+            </div>
+          )}
           {tab === "try" && <TryTab key={action.action} action={action} />}
         </Tabs>
       </div>
@@ -79,6 +84,21 @@ function ActionChoice({
         ))}
       </select>
     </label>
+  );
+}
+
+/** The page is a stranger's program, and is named here, never shown. */
+function PageFacts({ ui }: { readonly ui: NonNullable<ToolWire["ui"]> }): ReactNode {
+  const asked = [
+    ...ui.permissions,
+    ...Object.values(ui.csp ?? {}).flatMap((list) => (Array.isArray(list) ? list : [])),
+  ];
+  return (
+    <span>
+      <Text className="mono">{ui.resource_uri}</Text>{" "}
+      <span className="text-ink-2">MCP clients show it with the tool.</span>
+      {asked.length > 0 && <Text className="text-ink-2">{` It asks for ${asked.join(", ")}.`}</Text>}
+    </span>
   );
 }
 
@@ -142,6 +162,7 @@ function About({
                 </Text>
               ),
             ],
+            action.ui === undefined ? undefined : ["Page", <PageFacts key="page" ui={action.ui} />],
             ["Preview", action.previews ? "shows what would happen" : "none offered"],
             ["Time limit", action.timeout_ms === undefined ? "the session's" : duration(action.timeout_ms)],
             ["Definition", <Hash key="definition" value={action.definition} label="definition digest" />],

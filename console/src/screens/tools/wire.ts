@@ -18,6 +18,12 @@ export interface ToolWire {
   readonly idempotent: boolean;
   readonly previews: boolean;
   readonly timeout_ms?: number;
+  /** The page that MCP clients show for it. */
+  readonly ui?: {
+    readonly resource_uri: string;
+    readonly csp?: Readonly<Record<string, unknown>>;
+    readonly permissions: readonly string[];
+  };
   readonly definition: string;
   readonly unavailable?: string;
   readonly blocked?: "changed" | "new" | "waiting";

@@ -2,11 +2,12 @@ import { text as textOf } from "node:stream/consumers";
 import { counted } from "../../../calls/counted.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import type { JsonObject } from "../../../calls/json.ts";
+import type { Preview } from "../../../calls/outcome.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { chainToolName } from "../../../chains/names.ts";
 import { ClientProblem } from "../../http/client.ts";
 import type { CallFields } from "../../http/fields.ts";
-import type { OutcomeWire } from "../../wire.ts";
+import type { OutcomeWire, PreviewWire } from "../../wire.ts";
 import { cardLines, previewDetails } from "../card.ts";
 import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
@@ -135,7 +136,7 @@ async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<voi
   const { status, text, refusal } = outcome;
   if (status === "ok" || status === "preview") {
     terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
-    for (const line of outcome.preview === undefined ? [] : previewDetails(outcome.preview, paint))
+    for (const line of outcome.preview === undefined ? [] : previewDetails(withoutDiff(outcome.preview), paint))
       terminal.aside(`${line}\n`);
     for (const line of keptLines(outcome, work.command)) terminal.aside(`${paint("dim", line)}\n`);
     if (outcome.replayed === true)
@@ -154,6 +155,11 @@ function againText(command: string, tool: string): string {
   return tool === chainToolName
     ? `Then run the same script again, or \`${command} chain resume CALL\` (\`${command} chain list\`): it goes on where it waits.`
     : `Then send the same \`${command} call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
+}
+
+/** The diff stands in the text. */
+function withoutDiff({ diff: _, ...preview }: PreviewWire): Preview {
+  return preview;
 }
 
 /** What is kept instead of shown, and how a person prints it. */

@@ -1,0 +1,71 @@
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import type { AnyTool, DeclaredUi } from "./kinds.ts";
+import type { Members } from "./members.ts";
+import type { ToolUi } from "./tool.ts";
+
+/**
+ * The page that a client shows for a tool (MCP Apps): declared by its author, or read from the tool's server. It is data
+ * here: nothing of Postern runs it.
+ */
+export interface UiPage {
+  readonly mimeType: string;
+  readonly text?: string;
+  /** Base64. */
+  readonly blob?: string;
+  /** MCP's `_meta` of the resource: what the page may load and ask for. */
+  readonly meta?: JsonObject;
+}
+
+/** The type by which a client knows a page that it can show. */
+const pageType = "text/html;profile=mcp-app";
+const permissions = ["camera", "microphone", "geolocation", "clipboardWrite"];
+
+const readers = new WeakMap<object, () => Promise<UiPage>>();
+
+/** Says how the page of a server's tool is read. */
+export function readsUi(tool: AnyTool, read: () => Promise<UiPage>): void {
+  readers.set(tool, read);
+}
+
+/** Reads a tool's page; undefined when it has none. */
+export function uiReaderOf(tool: AnyTool | undefined): (() => Promise<UiPage>) | undefined {
+  if (tool === undefined || !("ui" in tool) || tool.ui === undefined) return undefined;
+  const { html, csp, permissions: asked = [], prefersBorder = false } = tool.ui;
+  if (html === undefined) return readers.get(tool);
+  const ui = {
+    ...(csp !== undefined && { csp }),
+    ...(asked.length > 0 && { permissions: Object.fromEntries(asked.map((name) => [name, {}])) }),
+    prefersBorder,
+  };
+  return () => Promise.resolve({ mimeType: pageType, text: html, meta: { ui } });
+}
+
+/** What a tool's author stated of its page. */
+export function checkedUi(given: DeclaredUi | undefined, members: Members): ToolUi | undefined {
+  if (given === undefined) return undefined;
+  const said = given as unknown as Json; // whatever a caller without types wrote
+  if (!isJsonObject(said)) return members.refuse("ui", "must be an object with `resourceUri` and `html`.");
+  const { resourceUri, csp, permissions: asked, prefersBorder, html } = said;
+  if (typeof resourceUri !== "string" || !isUiUri(resourceUri))
+    return members.refuse("ui.resourceUri", "must be an address such as `ui://weather/view`.");
+  if (csp !== undefined && !isJsonObject(csp))
+    return members.refuse(
+      "ui.csp",
+      'must be an object of lists, such as `{ connectDomains: ["https://example.com"] }`.',
+    );
+  const wanted = members.texts("ui.permissions", asked);
+  const odd = wanted.find((name) => !permissions.includes(name));
+  if (odd !== undefined)
+    return members.refuse("ui.permissions", `has \`${odd}\`; it may have ${permissions.join(", ")}.`);
+  if (html !== undefined) members.text("ui.html", html);
+  return Object.freeze({
+    resourceUri,
+    ...(csp !== undefined && { csp }),
+    permissions: wanted,
+    prefersBorder: members.flag("ui.prefersBorder", prefersBorder),
+  });
+}
+
+export function isUiUri(uri: string): boolean {
+  return /^ui:\/\/\S+$/.test(uri) && uri.length <= 2_000;
+}
