@@ -135,10 +135,10 @@ export class Book implements Disposable {
   /** The recorded call with the approved arguments, as a new arrival of the same call; no door can make one. */
   async recorded(
     approval: ApprovalRecord,
-    arrival: Pick<ToolCall, "id" | "number" | "arrivedAt" | "batch">,
+    arrival: Pick<ToolCall, "id" | "number" | "arrivedAt" | "batch" | "toolCallId">,
   ): Promise<ToolCall> {
     const record = await this.#rowOf(approval);
-    const { id, number, arrivedAt, batch } = arrival;
+    const { id, number, arrivedAt, batch, toolCallId } = arrival;
     const text = canonical(approval.arguments);
     return new Arrival({
       ...record.call,
@@ -151,6 +151,7 @@ export class Book implements Disposable {
       resumes: approval.key,
       resumesBy: approval.id,
       batch,
+      toolCallId,
     });
   }
 

@@ -73,6 +73,8 @@ export function liveUntil(record: CallRecord): number {
   if (match === undefined) return -Infinity;
   if (mayHaveBegun(record)) return Infinity;
   if (call.idempotencyKey !== undefined) return -Infinity;
+  // The model has read this result: by a new id it means a new call.
+  if (call.toolCallId !== undefined && (state === "ok" || state === "failed")) return -Infinity;
   return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
 }
 

@@ -211,7 +211,9 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 }
 
 function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
-  if (before !== undefined) return { ...kept(record, before), fence };
+  if (before !== undefined)
+    // The model's call that reads the result; none if `resume` runs it for somebody else.
+    return { ...kept(record, before), call: { ...before.call, toolCallId: record.call.toolCallId }, fence };
   return {
     key: record.key,
     match: record.match,
