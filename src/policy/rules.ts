@@ -94,13 +94,25 @@ export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rul
       else named.set(rule.tool, [...(named.get(rule.tool) ?? []), compiled]);
     }
   }
+  const known = new WeakMap<ToolFacts, readonly CompiledRule[]>();
+  const find = (tool: ToolFacts): readonly CompiledRule[] =>
+    [...(named.get(tool.tool) ?? []), ...anyTool]
+      .filter((rule) => rule.fitsTool(tool))
+      .sort((one, other) => one.index - other.index);
   return {
     reads: readsOf(all),
-    rulesFor: (tool) =>
-      [...(named.get(tool.tool) ?? []), ...anyTool]
-        .filter((rule) => rule.fitsTool(tool))
-        .sort((one, other) => one.index - other.index),
+    rulesFor: (tool) => {
+      if (!isFixed(tool)) return find(tool);
+      const rules = known.get(tool) ?? find(tool);
+      known.set(tool, rules);
+      return rules;
+    },
   };
+}
+
+/** Registered tools are frozen. What can change is looked at each time. */
+function isFixed(tool: ToolFacts): boolean {
+  return Object.isFrozen(tool) && Object.isFrozen(tool.scopes);
 }
 
 /** The furthest that any of them looks back, scope by scope; undefined: none looks back. */

@@ -114,6 +114,10 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
   "skills.roster": nothing,
   "skills.find": lookUp,
   "skills.activeFor": path,
+  "skills.activeWith": [
+    [5, ["polite"]],
+    [{ tenant: "default", runId: "r" }, 5],
+  ],
   "skills.unknownTools": path,
   "runs.begin": [
     ...noObject,

@@ -8,7 +8,7 @@ const rules: Rule[] = Array.from({ length: 500 }, (_, i) => ({
   tool: i % 2 === 0 ? `tool_${i}` : `other_${i}*`,
 }));
 const policy = createPolicy({ rules: [...rules, { effect: "deny", principal: { user: "eve" } }] });
-const plain = tool("mail", { action: "send", scopes: ["a", "b"] });
+const plain = Object.freeze(tool("mail", { action: "send", scopes: Object.freeze(["a", "b"]) })); // as registered tools are
 const asked = factsOf(plain, { scopes: ["b", "a"], suggestion: { risk: "medium" } });
 const times = Array.from({ length: 20 }, () => {
   const began = performance.now();

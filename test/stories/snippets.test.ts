@@ -68,6 +68,15 @@ declare global {
 }
 `;
 
+/** The libraries of others that pages import, as far as the pages use them: here only Postern is checked. */
+const othersLibraries = `declare module "ai" {
+  export function generateText(settings: object): Promise<{ text: string }>;
+}
+declare module "@anthropic-ai/claude-agent-sdk" {
+  export function query(asked: { prompt: string; options: object }): AsyncIterable<object>;
+}
+`;
+
 const usualImports = `import { createRuntime, defineTool } from "postern";
 import { Webhook } from "standardwebhooks";
 import { z } from "zod";
@@ -112,6 +121,7 @@ it("what the pages show compiles in a strict project", { timeout: 60_000 }, asyn
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(configuration));
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(project, "reader.ts"), ofTheReader);
+  writeFileSync(join(project, "libraries.d.ts"), othersLibraries);
   for (const { name, block } of all)
     writeFileSync(join(project, `${name}.ts`), block.startsWith("import ") ? block : `${usualImports}${block}`);
   const tsc = join(root, "node_modules/.bin/tsc");

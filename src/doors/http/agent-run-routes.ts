@@ -22,7 +22,7 @@ interface SaveFields {
   readonly expected_version: number;
 }
 
-const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined, "is missing").openapi({});
+const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined, "is missing").openapi({ type: "object" });
 const saveFields: z.ZodType<SaveFields> = z.strictObject({
   state: json,
   expected_version: z.number().int().min(0),

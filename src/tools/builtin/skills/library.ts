@@ -4,6 +4,7 @@ import { checkId } from "../../../calls/checked-id.ts";
 import { checkMembers } from "../../../calls/checked-members.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { sha256 } from "../../../calls/json.ts";
+import { shown } from "../../../calls/shown.ts";
 import { globMatcher, isGlob } from "../../../policy/glob.ts";
 import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
 import { visible } from "../../names.ts";
@@ -199,7 +200,9 @@ class SkillLibrary implements Skills {
 
   activeWith(run: SkillRun, ids: readonly string[]): ActiveSkills | undefined {
     checkRun(run);
-    const more = ids.map((id) => this.#known(id).skill);
+    if (!Array.isArray(ids))
+      throw new RuntimeFault("skill_unknown", `\`skills\` is ${shown(ids)}; it must be a list of names.`);
+    const more = (ids as readonly string[]).map((id) => this.#known(id).skill);
     return this.#heldTo(run.agent, factsOf([...this.#runs.skillsOf(run), ...more]));
   }
 
