@@ -2,7 +2,7 @@
  * The moments of a call: one stream, many watchers.
  *
  * `held`, `decided`, `attempted` and `ended` are durable: they are written in the transaction that makes them true and
- * announced after it; in memory they are true, and announced, when the store took them (decisions/0016). Of a call whose
+ * announced after it; in memory they are true, and announced, when the store took them (docs/decisions/0002). Of a call whose
  * claim is only queued, `attempted` may come after the first `progressed`. `arrived`, `progressed`, `emitted` and `left` are
  * only announced. `noted` is everything durable that is not a call's: an operator's act, a server that came or went.
  * Next: words below (what the audit log, the archive, the hooks and the progress stream call each moment).

@@ -140,7 +140,7 @@ export interface Store extends AsyncDisposable {
   /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
   events(where: EntryFilter): AsyncIterable<Entry>;
   /**
-   * Each batch in order, once it is true: on a disk after it was committed, in memory when it was taken (decisions/0016).
+   * Each batch in order, once it is true: on a disk after it was committed, in memory when it was taken (docs/decisions/0002).
    * The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt.
    */
   follow(listener: (entries: readonly Entry[]) => void): Disposable;

@@ -3,7 +3,7 @@
  *
  * Invariant: never more than `most` alive, who comes later waits for one to end; and a sandbox that a script was in is for
  * scripts of the same owner alone, where its engine lets it be for another one at all.
- * Next: shares.ts (whose turn it is), session.ts (when a script gives its process back), ../../../../docs/decisions/0015-a-process-serves-one-tenant.md.
+ * Next: shares.ts (whose turn it is), session.ts (when a script gives its process back), ../../../../docs/decisions/0012-scripts-run-in-separate-processes.md.
  */
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
