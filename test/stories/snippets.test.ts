@@ -51,6 +51,7 @@ declare global {
   const messages: object[];
   const input: unknown[];
   const openai: { responses: { create(request: object): Promise<{ output: unknown[] }> } };
+  function generateText(settings: object): Promise<{ text: string }>;
   const tools: readonly LocalTool[];
   const principal: Principal;
   const runtime: Runtime;
@@ -67,12 +68,12 @@ declare global {
 }
 `;
 
-/** The agent libraries are not installed here: only what the pages call. */
-const agentLibraries = `declare module "ai" {
+/** The libraries of others that pages import, as far as the pages use them: here only Postern is checked. */
+const othersLibraries = `declare module "ai" {
   export function generateText(settings: object): Promise<{ text: string }>;
 }
 declare module "@anthropic-ai/claude-agent-sdk" {
-  export function query(request: object): AsyncIterable<unknown>;
+  export function query(asked: { prompt: string; options: object }): AsyncIterable<object>;
 }
 `;
 
@@ -120,7 +121,7 @@ it("what the pages show compiles in a strict project", { timeout: 60_000 }, asyn
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(configuration));
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(project, "reader.ts"), ofTheReader);
-  writeFileSync(join(project, "libraries.d.ts"), agentLibraries);
+  writeFileSync(join(project, "libraries.d.ts"), othersLibraries);
   for (const { name, block } of all)
     writeFileSync(join(project, `${name}.ts`), block.startsWith("import ") ? block : `${usualImports}${block}`);
   const tsc = join(root, "node_modules/.bin/tsc");
