@@ -101,7 +101,6 @@ function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["
     ...{ by, via, onBehalfOf, delegation, given },
     reason: reason === undefined ? undefined : parts.redactor.redact(reason),
     quorum: demand.quorum,
-    deny: demand.deny,
     edited,
   };
 }

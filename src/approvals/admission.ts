@@ -104,12 +104,11 @@ export function hindrance(
   if (approval.state !== undefined && approval.state !== "pending") return late(approval);
   const demand = demandOf(approval, bench);
   const hearing = { approval, by, demand, bench };
-  const isCounted = isYes(says) || (demand.quorum > 1 && demand.deny === "quorum");
   const place = placeOf(hearing, says);
   const problem =
     askedItself(approval, by, demand.separateUser) ??
     ("code" in place ? place : saidAlready(hearing, { ...actorOf(by), ...place }, says)) ??
-    (isCounted ? noPerson(hearing) : undefined) ??
+    (isYes(says) ? noPerson(hearing) : undefined) ??
     (isYes(says) ? unsigned(hearing) : undefined);
   return problem ?? place;
 }
@@ -123,10 +122,9 @@ export function demandOf({ routed = unrouted }: Audience, { present }: Pick<Benc
   return stricter(routed, present);
 }
 
-/** A no that ends it counts whoever said what before; an edit begins anew. */
-function saidAlready({ approval, demand }: Hearing, word: Actor & Place, says: Says): Problem | undefined {
-  const ends = says !== "approved" && demand.deny === "any";
-  if (says === "modified" || ends || !hasSaid(approval, word)) return undefined;
+/** Only a yes is counted: a no ends the request, and an edit starts the count again. */
+function saidAlready({ approval }: Hearing, word: Actor & Place, says: Says): Problem | undefined {
+  if (says !== "approved" || !hasSaid(approval, word)) return undefined;
   return { code: "approval_voted", message: votedAlready(approval, word), why: "voted" };
 }
 

@@ -6,7 +6,6 @@ export const unrouted: Routed = Object.freeze({
   rule: "default",
   to: {},
   quorum: 1,
-  deny: "any",
   typedConfirmation: false,
   separateUser: false,
   signedIn: false,
@@ -24,7 +23,6 @@ export function stricter(recorded: Routed, present: Routed): Routed {
     ...recorded,
     to: isOpen(recorded.to) && !isOpen(present.to) ? present.to : recorded.to,
     quorum: Math.max(recorded.quorum, present.quorum),
-    deny: recorded.deny === "any" ? "any" : present.deny,
     typedConfirmation: recorded.typedConfirmation || present.typedConfirmation,
     separateUser: recorded.separateUser || present.separateUser,
     signedIn: recorded.signedIn || present.signedIn,
@@ -34,7 +32,7 @@ export function stricter(recorded: Routed, present: Routed): Routed {
   return isMore ? { ...demand, rule: present.rule } : demand;
 }
 
-const demanded = ["to", "quorum", "deny", "typedConfirmation", "separateUser", "signedIn", "remembers"] as const;
+const demanded = ["to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remembers"] as const;
 
 /** Whether nobody in particular is named. */
 export function isOpen({ roles = [], groups = [], users = [] }: Addressees): boolean {

@@ -27,8 +27,6 @@ export interface ApprovalRoute {
   readonly to?: Addressees;
   /** So many different persons must say yes. Default 1. */
   readonly quorum?: number;
-  /** `any` (default): one no ends it. `quorum`: as many as a yes needs. */
-  readonly deny?: "any" | "quorum";
   /** The decider types the tool's name. Default: for `critical`. */
   readonly typedConfirmation?: boolean;
   /** The asking user decides nothing, whatever the credential. */
@@ -69,7 +67,7 @@ interface Compiled {
 }
 
 const routeNames: ReadonlySet<string> = new Set([
-  ...["name", "match", "to", "quorum", "deny", "typedConfirmation", "separateUser", "signedIn", "remember"],
+  ...["name", "match", "to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remember"],
   ...["ttlMs", "remindBeforeMs", "escalateAfterMs", "escalateTo", "where", "optional"],
 ]);
 const matchNames: ReadonlySet<string> = new Set(["tools", "servers", "risk", "tenants", "principals"]);
@@ -91,13 +89,12 @@ export class Routing {
     const found = this.#routes.find(({ fits }) => fits(call));
     const route = found?.route ?? {};
     const isCritical = call.risk === "critical";
-    const { to = {}, quorum = 1, deny = "any", typedConfirmation = isCritical, signedIn = isCritical } = route;
+    const { to = {}, quorum = 1, typedConfirmation = isCritical, signedIn = isCritical } = route;
     const { ttlMs, remindBeforeMs, escalateAfterMs, escalateTo } = route;
     return {
       rule: found?.rule ?? "default",
       to,
       quorum,
-      deny,
       typedConfirmation,
       signedIn,
       separateUser: this.#separateUser || route.separateUser === true,
@@ -152,7 +149,7 @@ function oneOf(patterns: readonly string[] | undefined): (name: string) => boole
 }
 
 function checkRoute(route: ApprovalRoute, at: string): void {
-  const { name, to, quorum = 1, deny, escalateTo, escalateAfterMs } = route;
+  const { name, to, quorum = 1, escalateTo, escalateAfterMs } = route;
   if (name !== undefined && (!isName(name) || name === "default"))
     throw invalid(`${at}.name`, name, "a text, and not `default`");
   if (to !== undefined) checkAddressees(to, `${at}.to`);
@@ -163,7 +160,6 @@ function checkRoute(route: ApprovalRoute, at: string): void {
   const persons = new Set(users.map(spelled)).size;
   if (roles.length + groups.length === 0 && persons > 0 && persons < quorum && escalateTo === undefined)
     throw invalid(`${at}.quorum`, quorum, `at most the ${persons} users of \`to\`: else nothing is ever approved`);
-  if (deny !== undefined && deny !== "any" && deny !== "quorum") throw invalid(`${at}.deny`, deny, "any or quorum");
   for (const flag of ["typedConfirmation", "separateUser", "signedIn", "remember"] as const)
     if (route[flag] !== undefined && typeof route[flag] !== "boolean")
       throw invalid(`${at}.${flag}`, route[flag], "true or false");

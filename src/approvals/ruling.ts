@@ -14,9 +14,8 @@ export interface Ruling {
   readonly delegation?: string | undefined;
   readonly given?: Said["given"];
   readonly reason?: string | undefined;
-  /** What is demanded of it. Default: one yes, one no. */
+  /** How many different persons must say yes. Default 1. */
   readonly quorum?: number;
-  readonly deny?: "any" | "quorum";
   /** Earlier words that count no more. */
   readonly lapsed?: readonly Vote[];
   /** With `modified`. */

@@ -24,13 +24,11 @@ export function counted(approval: ApprovalRecord, ruling: Dated): Counted {
 }
 
 function voted(before: ApprovalRecord, as: Vote["as"], ruling: Dated): Counted {
-  const { quorum = 1, deny = "any", lapsed } = ruling;
+  const { quorum = 1, lapsed } = ruling;
   const approval = standingVotes(before, lapsed);
-  const endsAtOnce = as !== "approved" && deny === "any";
-  if (!endsAtOnce && hasSaid(approval, ruling)) return undefined;
+  if (as === "approved" && hasSaid(approval, ruling)) return undefined;
   const next = { ...approval, votes: [...(approval.votes ?? []), voteOf(as, ruling)] };
-  const noes = next.votes.filter((vote) => vote.as !== "approved").length;
-  const ends = as === "approved" ? votesLeft(next, quorum) === 0 : endsAtOnce || noes >= quorum;
+  const ends = as !== "approved" || votesLeft(next, quorum) === 0;
   return ends ? { next: ended(next, as, ruling), ends } : { next, ends };
 }
 

@@ -66,8 +66,6 @@ export interface Routed {
   readonly to: Addressees;
   /** So many different persons must say yes. */
   readonly quorum: number;
-  /** Whether one no is enough, or as many as a yes needs. */
-  readonly deny: "any" | "quorum";
   /** The decider types the tool's name. */
   readonly typedConfirmation: boolean;
   /** The asking user decides nothing, whatever the credential. */

@@ -103,7 +103,6 @@ export interface RoutedWire {
   readonly rule: string;
   readonly to: Addressees;
   readonly quorum: number;
-  readonly deny: "any" | "quorum";
   readonly typed_confirmation: boolean;
   readonly separate_user: boolean;
   readonly signed_in: boolean;
@@ -137,7 +136,6 @@ function routedToWire(routed: Routed): RoutedWire {
     rule: routed.rule,
     to: routed.to,
     quorum: routed.quorum,
-    deny: routed.deny,
     typed_confirmation: routed.typedConfirmation,
     separate_user: routed.separateUser,
     signed_in: routed.signedIn,

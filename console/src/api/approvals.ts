@@ -95,7 +95,6 @@ export interface Approval {
     readonly rule: string;
     readonly to: Addressees;
     readonly quorum: number;
-    readonly deny: "any" | "quorum";
     readonly typed_confirmation: boolean;
     readonly separate_user: boolean;
     readonly signed_in: boolean;

@@ -26,10 +26,6 @@ it("the card shows votes that count no more with why, and what was asked for bef
   const shown = card({ routed: { ...routed, quorum: 2 }, votes, asked: { to: "before" } });
   expect(shown).toContain("ann (session:ann): approved (counts no more: `ann` is disabled)");
   expect(shown).toMatch(/^│ asked for +to = before$/m);
-  expect(shown).not.toContain("a no takes");
-  expect(card({ routed: { ...routed, quorum: 2, deny: "quorum" }, votes: [] })).toContain(
-    "a no takes 2 people as well",
-  );
 });
 
 it("the card says that a preview may differ when the call runs, and nothing where it may not", () => {

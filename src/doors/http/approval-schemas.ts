@@ -119,7 +119,6 @@ export const approvalAnswer: ZodType = z
       rule: text,
       to: addressees,
       quorum: z.number().int(),
-      deny: z.enum(["any", "quorum"]),
       typed_confirmation: z.boolean(),
       separate_user: z.boolean(),
       signed_in: z.boolean(),
