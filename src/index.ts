@@ -48,7 +48,6 @@ export type {
   DeciderRole,
   DecisionProblem,
   DecisionRequest,
-  Lapsed,
   Standing,
   WhyNot,
 } from "./approvals/decision.ts";

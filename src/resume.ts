@@ -5,13 +5,13 @@ import type { Ruled } from "./approvals/book.ts";
 import { actorOf, type Decided, type DecisionRequest, noApproval } from "./approvals/decision.ts";
 import { rememberProblem } from "./approvals/grant.ts";
 import type { Edit, Ruling } from "./approvals/ruling.ts";
-import { standingVotes, votedAlready } from "./approvals/voting.ts";
+import { votedAlready } from "./approvals/voting.ts";
 import { Arrival, read } from "./calls/arrival.ts";
 import { isForeign } from "./calls/authority.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { type Ending, isEnding } from "./calls/ending.ts";
 import type { ToolOutcome } from "./calls/outcome.ts";
-import type { ApprovalRecord } from "./calls/records.ts";
+import type { ApprovalRecord, Said } from "./calls/records.ts";
 import { refusal } from "./calls/refusals.ts";
 import type { Caller } from "./calls/session.ts";
 import type { Previewed } from "./gates/approval.ts";
@@ -61,10 +61,8 @@ export async function decide(
   parts: Parts,
 ): Promise<Decided> {
   const { book, givers } = parts;
-  const found = await book.get(id);
-  if (found === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
-  const lapsed = (await givers.lapsed(found)).map(({ vote }) => vote);
-  const approval = standingVotes(found, lapsed);
+  const approval = await book.get(id);
+  if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
   const lent = await givers.lent(request.by);
   const first = admit(approval, request, givers.bench(approval, lent, inProcess));
   if ("code" in first) return refused(first, approval);
@@ -79,29 +77,34 @@ export async function decide(
   const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
   const edit = edited && (await editOf(edited, approval, admitted, parts));
-  const ruling = { ...rulingOf(request, admitted, edit, parts), lapsed, remember: remembering(request, parts) };
-  const ruled = await book.rule(approval, ruling);
+  const ruled = await book.rule(approval, rulingOf(request, admitted, edit, parts));
   if (!ruled.won) return lost(ruled, request);
   if (ruled.grant === undefined) return { decided: true, approval: ruled.approval };
   return { decided: true, approval: ruled.approval, grant: ruled.grant };
 }
 
-function remembering({ remember }: DecisionRequest, { grants, redactor }: Parts): Ruling["remember"] {
+function remembering({ remember }: DecisionRequest, by: Said, { grants, redactor }: Parts): Ruling["remember"] {
   if (remember === undefined) return undefined;
   const words = { ...remember, reason: redactor.redact(remember.reason) };
-  return (approved) => grants.remembered(words, approved);
+  return (approved) => grants.remembered(words, approved, by);
 }
 
 function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["edited"], parts: Parts): Ruling {
   const { decision, reason } = request;
   const { demand, onBehalfOf, delegation, given } = admitted;
   const { by, via } = actorOf(request.by);
+  const giver: Said = {
+    ...{ by, via, given },
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(delegation !== undefined && { delegation }),
+  };
   return {
     as: decision,
-    ...{ by, via, onBehalfOf, delegation, given },
+    ...{ by, via, onBehalfOf },
     reason: reason === undefined ? undefined : parts.redactor.redact(reason),
     quorum: demand.quorum,
     edited,
+    remember: remembering(request, giver, parts),
   };
 }
 

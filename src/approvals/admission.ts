@@ -81,7 +81,7 @@ export function admit(approval: ApprovalRecord, request: DecisionRequest, bench:
 }
 
 /** What this person may say as things stand, whatever they bring: what the decision itself is held against. */
-export function standingOf(approval: ApprovalRecord, by: Decider, bench: Bench): Omit<Standing, "lapsed"> {
+export function standingOf(approval: ApprovalRecord, by: Decider, bench: Bench): Standing {
   const yes = hindrance(approval, { by }, bench);
   const may = decisions.filter((says) => !("code" in hindrance(approval, { by, says }, bench)));
   const demand = approval.state === "pending" ? demandOf(approval, bench) : (approval.routed ?? unrouted);
@@ -92,7 +92,7 @@ export function standingOf(approval: ApprovalRecord, by: Decider, bench: Bench):
 
 /**
  * Why this person may not say that to such a request as things stand; else in whose place they may. The one answer to
- * what counts: of what is said now, of what was said before (givers.ts), and of a word that was lent.
+ * what counts: of what is said now, of a yes that is remembered (givers.ts), and of a word that was lent.
  */
 export function hindrance(
   approval: Asked,

@@ -2,7 +2,7 @@ import { type Actor, checkWho } from "../calls/actor.ts";
 import { checkMembers } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord, Routed, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, Routed } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import { shown } from "../calls/shown.ts";
 import type { Grant, Remember } from "./grant.ts";
@@ -93,16 +93,6 @@ export function isWellFormed(
 export type WhyNot = "over" | "requester" | "credential" | "not_asked" | "sign_in" | "voted";
 
 /**
- * A vote that counts no more, and why.
- *
- * @public
- */
-export interface Lapsed<Said = Vote> {
-  readonly vote: Said;
-  readonly why: string;
-}
-
-/**
  * What one person may say to one request as things stand, by the rules that hold when they say it.
  *
  * @public
@@ -116,7 +106,6 @@ export interface Standing {
   readonly onBehalfOf?: string;
   /** What is demanded of a decision as things stand: the stricter of what was when it was asked and what is now. */
   readonly demand: Routed;
-  readonly lapsed: readonly Lapsed[];
 }
 
 /** Problems of a decision, each with its HTTP number. */

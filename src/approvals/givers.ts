@@ -1,21 +1,19 @@
 /**
- * What became of who gave a word: a remembered yes, a delegation and a vote on what is still open count while their
- * giver could still say it, by what they brought then, and while nobody took the credential back by which it was given.
+ * Whether a grant or a delegation still counts: only while its giver could still give it, and while the credential by
+ * which it was given is not revoked. A vote is not looked at again: it counts as it was cast.
  *
- * Invariant: who has an account counts as what they were when they said it and still are: one rule for a remembered yes,
- * a vote and a word that was lent. Nobody else is known here (the data folder's operator, a library's own people), and
- * they are what they were then.
+ * Invariant: a person with an account counts as what they were when they gave it and still are. Without an account (the
+ * operator of the data folder, people of a library) they count as what they were then.
  */
 import type { Actor } from "../calls/actor.ts";
-import type { ApprovalRecord, Given, Said, Vote } from "../calls/records.ts";
+import type { Given, Said } from "../calls/records.ts";
 import type { Audience } from "../stores/audience.ts";
-import { type Bench, demandOf, hindrance, isYes } from "./admission.ts";
-import type { Decider, Lapsed } from "./decision.ts";
+import { type Bench, demandOf, hindrance } from "./admission.ts";
+import type { Decider } from "./decision.ts";
 import type { Delegation } from "./delegation.ts";
 import type { Delegations } from "./delegations.ts";
 import type { Grant } from "./grant.ts";
 import { type People, type Person, personOf } from "./person.ts";
-import { unrouted } from "./routed.ts";
 import type { Routing } from "./routing.ts";
 
 export interface GiversHouse {
@@ -26,11 +24,7 @@ export interface GiversHouse {
   readonly accountsExist: () => boolean;
 }
 
-type Brought = Pick<Given, "typed" | "signedIn">;
 type Held = Pick<Given, "roles" | "groups">;
-
-/** A request that may still be open, with what was said to it. */
-type Open<Word extends Said> = Audience & Partial<Pick<ApprovalRecord, "state">> & { readonly votes?: readonly Word[] };
 
 export class Givers {
   readonly #house: GiversHouse;
@@ -52,7 +46,7 @@ export class Givers {
     const lent = this.#house.delegations.behind(grant, call.principal.tenant);
     if (lent !== undefined && !this.#house.delegations.isLive(lent))
       return `\`${lent.from}\`, in whose place it was given, lends \`${lent.to}\` no word any more`;
-    return this.#problem(grant, { ...call, routed }, { brought: grant.given });
+    return this.#problem(grant, { ...call, routed });
   }
 
   /** Who gave this person their word, with what of it they still have. */
@@ -61,42 +55,23 @@ export class Givers {
     return given.filter((one) => typeof one !== "string");
   }
 
-  /** Words on a request that count no more; on one that is decided, what was decided stays so. */
-  async lapsed<Word extends Said & Partial<Pick<Vote, "as">>>(approval: Open<Word>): Promise<readonly Lapsed<Word>[]> {
-    const { votes: _votes, state = "pending", ...asked } = approval;
-    if (state !== "pending") return [];
-    const votes: readonly Word[] = approval.votes ?? [];
-    const { typedConfirmation: typed, signedIn } = asked.routed ?? unrouted;
-    const said = votes.map(async (vote) => {
-      const { as, given: brought = { typed, signedIn } } = vote; // one that did not keep it had brought what its request demanded
-      const why = await this.#problem(vote, asked, { as, brought });
-      return why === undefined ? [] : [{ vote, why }];
-    });
-    return (await Promise.all(said)).flat();
-  }
-
-  /** Why this word does not count for that, as things stand. */
-  async #problem(
-    said: Said,
-    asked: Audience,
-    { as = "approved", brought }: { readonly as?: Vote["as"] | undefined; readonly brought: Brought | undefined },
-  ): Promise<string | undefined> {
-    const { by: user, via, given } = said;
-    const giver = await this.#giver(asked.principal.tenant, said);
+  /** Why this grant does not count for such a call now. */
+  async #problem(grant: Grant, asked: Audience): Promise<string | undefined> {
+    const { by: user, via, given } = grant;
+    const giver = await this.#giver(asked.principal.tenant, grant);
     if (typeof giver === "string") return giver;
-    const lent = await this.#lentFor(said, asked);
+    const lent = await this.#lentFor(grant, asked);
     if (typeof lent === "string") return lent;
     const bench = this.bench(asked, lent);
-    const demand = demandOf(asked, bench);
-    if (isYes(as) && demand.typedConfirmation && brought?.typed !== true)
+    if (demandOf(asked, bench).typedConfirmation && given?.typed !== true)
       return `the route \`${bench.present.rule}\` wants the tool's name typed now, and it was not`;
     const { roles, groups } = given === undefined ? (giver ?? {}) : stillHeld(given, giver);
     const by: Decider = {
-      ...{ user, via, signedIn: brought?.signedIn === true },
+      ...{ user, via, signedIn: given?.signedIn === true },
       ...(roles !== undefined && { roles }),
       ...(groups !== undefined && { groups }),
     };
-    const found = hindrance(asked, { by, says: as }, bench);
+    const found = hindrance(asked, { by }, bench);
     return "code" in found ? found.message : undefined;
   }
 

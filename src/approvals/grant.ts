@@ -144,17 +144,14 @@ export function asking(reasons: readonly Reason[]): readonly string[] {
   return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
 }
 
-/** The yes that ended the request, kept. */
+/** @param by who gives it, and what they brought */
 export function grantOf(
   remember: Remember,
   approval: ApprovalRecord,
-  { now, until }: { readonly now: number; readonly until: number },
+  { by, now, until }: { readonly by: Said; readonly now: number; readonly until: number },
 ): Grant {
   const { tenant, agent, user } = approval.principal;
   const { for: span, reason, scope } = remember;
-  const yes = approval.votes?.at(-1);
-  if (yes === undefined) throw new RuntimeFault("grant_invalid", `Nobody has said yes to \`${approval.id}\`.`);
-  const { as: _as, at: _at, reason: _reason, ...said } = yes;
   return {
     id: newId("grt"),
     tool: approval.tool,
@@ -167,7 +164,7 @@ export function grantOf(
     ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
     until,
     reason,
-    ...said,
+    ...by,
     at: now,
     approvalId: approval.id,
     definition: approval.definition,

@@ -3,7 +3,7 @@ import { checkId } from "../calls/checked-id.ts";
 import type { Reason, Weighing } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord, Said } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import { compileConditions, type Holds } from "../policy/condition.ts";
 import type { Audience } from "../stores/audience.ts";
@@ -125,11 +125,11 @@ export class Grants implements AsyncDisposable {
    *
    * @param remember was checked: `rememberProblem` of grant.ts
    */
-  remembered(remember: Remember, approval: ApprovalRecord): Remembered {
+  remembered(remember: Remember, approval: ApprovalRecord, by: Said): Remembered {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
-    const grant = grantOf(remember, approval, { now, until });
+    const grant = grantOf(remember, approval, { by, now, until });
     const along = this.#shelf.along(grant, bodyOf(grant), {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,

@@ -2,7 +2,7 @@ import type { Risk } from "../calls/call.ts";
 import type { ApprovalWord, Weighing } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord, ReferencedArtifact, Said, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, ReferencedArtifact } from "../calls/records.ts";
 import type { Remembered } from "./grant.ts";
 
 /** One decision on its way into the book. The decider is whoever the door authenticated. */
@@ -11,13 +11,9 @@ export interface Ruling {
   readonly by: string;
   readonly via: string;
   readonly onBehalfOf?: string | undefined;
-  readonly delegation?: string | undefined;
-  readonly given?: Said["given"];
   readonly reason?: string | undefined;
   /** How many different persons must say yes. Default 1. */
   readonly quorum?: number;
-  /** Earlier words that count no more. */
-  readonly lapsed?: readonly Vote[];
   /** With `modified`. */
   readonly edited?: Edit | undefined;
   /** What is remembered of the yes that ends it, made of the record as it will be: both are written, or neither. */

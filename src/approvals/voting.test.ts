@@ -80,26 +80,6 @@ describe("counting", () => {
     });
   });
 
-  it("counts no word that counts no more, as when a reminder was written between the look and the vote", () => {
-    const voted = count(record, says("approved", "ann", { quorum: 2 }), 1)?.next ?? record;
-    const lapsed = voted.votes ?? [];
-    const reminded = { ...voted, remindedAt: 2, revision: 2 };
-    const two = count(reminded, says("approved", "bob", { quorum: 2, lapsed }), 3);
-    expect(two).toMatchObject({ ends: false, next: { state: "pending", votes: [{ by: "bob" }] } });
-    expect(two?.next.votes).toHaveLength(1);
-    expect(count(reminded, says("approved", "ann", { quorum: 2, lapsed }), 3)?.next.votes).toHaveLength(1);
-  });
-
-  it.each([
-    ["by another credential", { via: "session:ann" }, 1],
-    ["at another time", {}, 2],
-  ])("keeps a word that was said anew meanwhile %s", (_, more, at) => {
-    const old = count(record, says("approved", "ann", { quorum: 3 }), 1)?.next.votes ?? [];
-    const anew = count(record, says("approved", "ann", { quorum: 3, ...more }), at)?.next ?? record;
-    const two = count(anew, says("approved", "bob", { quorum: 3, lapsed: old }), 3);
-    expect(two?.next.votes).toMatchObject([{ by: "ann", at }, { by: "bob" }]);
-  });
-
   it("voids what others said of other arguments: an edit begins anew, without the preview of the old ones", () => {
     const one = count(record, says("approved", "ann", { quorum: 2 }), 1);
     const edited = count(

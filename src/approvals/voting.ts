@@ -1,4 +1,4 @@
-import type { ApprovalRecord, ApprovalState, Said, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, Vote } from "../calls/records.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import { previewDigest } from "./binding.ts";
 import { votesLeft } from "./routed.ts";
@@ -23,9 +23,8 @@ export function counted(approval: ApprovalRecord, ruling: Dated): Counted {
   }
 }
 
-function voted(before: ApprovalRecord, as: Vote["as"], ruling: Dated): Counted {
-  const { quorum = 1, lapsed } = ruling;
-  const approval = standingVotes(before, lapsed);
+function voted(approval: ApprovalRecord, as: Vote["as"], ruling: Dated): Counted {
+  const { quorum = 1 } = ruling;
   if (as === "approved" && hasSaid(approval, ruling)) return undefined;
   const next = { ...approval, votes: [...(approval.votes ?? []), voteOf(as, ruling)] };
   const ends = as !== "approved" || votesLeft(next, quorum) === 0;
@@ -57,21 +56,19 @@ function ended(approval: ApprovalRecord, state: ApprovalState, ruling: Dated): A
   return { ...approval, state, decision: { ...who, ...(onBehalfOf !== undefined && { onBehalfOf }) } };
 }
 
-function voteOf(as: Vote["as"], { by, via, at, onBehalfOf, delegation, given, reason }: Dated): Vote {
+function voteOf(as: Vote["as"], { by, via, at, onBehalfOf, reason }: Dated): Vote {
   return {
     as,
     by,
     via,
     at,
     ...(onBehalfOf !== undefined && { onBehalfOf }),
-    ...(delegation !== undefined && { delegation }),
-    ...(given !== undefined && { given }),
     ...(reason !== undefined && { reason }),
   };
 }
 
 /** Why this word was not counted: whose it would be the second of. */
-export function votedAlready({ id = "it", votes = [] }: Voted, { by: user, via }: Pick<Said, "by" | "via">): string {
+export function votedAlready({ id = "it", votes = [] }: Voted, { by: user, via }: Pick<Vote, "by" | "via">): string {
   const own = votes.find((vote) => isOneOf(vote, user));
   if (own !== undefined) {
     const inPlace = isSamePerson(own.by, user) ? "" : `, by \`${own.by}\` in their place`;
@@ -98,15 +95,4 @@ export function hasSaid({ votes = [] }: Voted, { by, via, onBehalfOf = by }: Spe
 /** Whether this person said it, or it was said in their place. */
 function isOneOf({ by, onBehalfOf }: Speaking, person: string): boolean {
   return isSamePerson(person, by) || isSamePerson(person, onBehalfOf);
-}
-
-/** Without the words that count no more. */
-export function standingVotes<Of extends Pick<ApprovalRecord, "votes">>(
-  approval: Of,
-  lapsed: readonly Vote[] = [],
-): Of {
-  if (lapsed.length === 0) return approval;
-  const isLapsed = (vote: Vote): boolean =>
-    lapsed.some(({ by, via, at }) => vote.by === by && vote.via === via && vote.at === at);
-  return { ...approval, votes: approval.votes?.filter((vote) => !isLapsed(vote)) };
 }

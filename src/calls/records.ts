@@ -81,7 +81,7 @@ export interface Routed {
   readonly escalateTo?: Addressees;
 }
 
-/** What somebody said that is used later: a vote, a yes that is remembered. It counts while they could still say it. */
+/** Who gives a grant, and what they brought. It counts while they could still give it. */
 export interface Said {
   readonly by: string;
   readonly via: string;
@@ -102,8 +102,8 @@ export interface Given {
   readonly typed: boolean;
 }
 
-/** One person's word, where more than one is needed, and where one was enough. */
-export interface Vote extends Said {
+/** One person's decision on a request. It counts as it was cast, whatever becomes of the person's account. */
+export interface Vote extends Pick<Said, "by" | "via" | "onBehalfOf"> {
   readonly as: "approved" | "denied" | "skipped";
   readonly at: number;
   readonly reason?: string;

@@ -1,6 +1,6 @@
 /** Approvals as the public face has them, and the approver of this process. */
 
-import { standingOf } from "../approvals/admission.ts";
+import { hindrance, standingOf } from "../approvals/admission.ts";
 import type { ApprovalPage } from "../approvals/approval-page.ts";
 import type { Answer, Approver } from "../approvals/approver.ts";
 import { batchProblem } from "../approvals/batch.ts";
@@ -20,8 +20,6 @@ import {
 } from "../approvals/decision.ts";
 import type { Delegations } from "../approvals/delegations.ts";
 import type { Grants } from "../approvals/grants.ts";
-import { Theirs } from "../approvals/theirs.ts";
-import { standingVotes } from "../approvals/voting.ts";
 import { isElsewhere } from "../calls/authority.ts";
 import { checkMember } from "../calls/checked-members.ts";
 import { messageOf } from "../calls/fault.ts";
@@ -69,13 +67,10 @@ export class Deciding implements Approvals {
     if (mine !== undefined) checkDecider(mine);
     const { limit = 100, state = mine && "pending", isFor } = where;
     if (mine !== undefined && state !== "pending") return { approvals: [] }; // nobody decides what is decided
-    const theirs = mine && (await this.#theirs(mine));
-    const isBoth = theirs && ((one: Audience): boolean => isFor?.(one) !== false && theirs.has(one));
+    const isTheirs = mine && (await this.#theirs(mine));
+    const isBoth = isTheirs && ((one: Audience): boolean => isFor?.(one) !== false && isTheirs(one));
     const asked = { ...where, limit, ...(state !== undefined && { state }), ...(isBoth && { isFor: isBoth }) };
-    for (;;) {
-      const page = await this.#counted(asked);
-      if (theirs === undefined || !(await theirs.learn())) return page;
-    }
+    return this.#counted(asked);
   }
 
   /** The first page of what is pending tells how many there are. */
@@ -110,20 +105,14 @@ export class Deciding implements Approvals {
     checkMember("approvals", approvals, "a list of objects", "request_invalid");
     const { givers } = this.#options.parts;
     const lent = await givers.lent(by);
-    const standing = async (approval: ApprovalRecord): Promise<Standing> => {
-      const lapsed = await givers.lapsed(approval);
-      const counted = standingVotes(
-        approval,
-        lapsed.map(({ vote }) => vote),
-      );
-      return { ...standingOf(counted, by, givers.bench(counted, lent)), lapsed };
-    };
-    return Promise.all(approvals.map(standing));
+    return approvals.map((approval) => standingOf(approval, by, givers.bench(approval, lent)));
   }
 
-  async #theirs(by: Decider): Promise<Theirs> {
+  /** Whether this person may say yes to a request. */
+  async #theirs(by: Decider): Promise<(audience: Audience) => boolean> {
     const { givers } = this.#options.parts;
-    return new Theirs(by, await givers.lent(by), givers);
+    const lent = await givers.lent(by);
+    return (audience) => !("code" in hindrance(audience, { by }, givers.bench(audience, lent)));
   }
 
   get(id: string): Promise<ApprovalRecord | undefined> {

@@ -23,8 +23,6 @@ export interface Vote {
   readonly at: string;
   readonly on_behalf_of?: string;
   readonly reason?: string;
-  /** Why it counts no more. */
-  readonly lapsed?: string;
 }
 
 export type DecisionVerb = "approve" | "deny" | "skip" | "modify";

@@ -89,10 +89,8 @@ function decidersOf(request: ApprovalWire, now: number): readonly string[] {
     lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} of them must still say yes` : ""}`);
   if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
   if (routed.quorum > 1)
-    for (const { as, by, via, on_behalf_of: giver, lapsed } of votes) {
-      const over = lapsed === undefined ? "" : ` (counts no more: ${lapsed})`;
-      lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}${over}`);
-    }
+    for (const { as, by, via, on_behalf_of: giver } of votes)
+      lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}`);
   return lines.map(visible);
 }
 

@@ -16,11 +16,9 @@ export async function approvalsFor(
 ): Promise<readonly ApprovalWire[]> {
   const standings = await approvals.standings(records, deciderOf(by));
   return records.map((record, i) => {
-    const { lapsed, demand, ...standing } = standings[i] ?? { may: [], lapsed: [], demand: undefined };
+    const { demand, ...standing } = standings[i] ?? { may: [], demand: undefined };
     const viewer = mayDecide(by) ? viewerToWire(standing) : onlyLooks;
-    // what became of who said something is nothing for an agent
-    const told = by.kind === "person" ? lapsed : lapsed.map(({ vote }) => ({ vote, why: "it counts no more" }));
-    return approvalToWire(record, { lapsed: told, demand, viewer: { ...viewer, ...withdrawing(by, record) } });
+    return approvalToWire(record, { demand, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 

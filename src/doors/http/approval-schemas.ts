@@ -126,7 +126,7 @@ export const approvalAnswer: ZodType = z
       escalate_at: when.optional(),
       escalate_to: addressees.optional(),
     }),
-    votes: z.array(z.object({ ...vote, lapsed: text.optional() })),
+    votes: z.array(z.object(vote)),
     quorum_left: z.number().int(),
     remembers_allowed: z.boolean(),
     run_calls: z.number().int().optional(),

@@ -100,9 +100,6 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
                   <Time at={vote.at} />
                 </span>
                 {vote.reason !== undefined && <Text className="text-ink-2">{`“${vote.reason}”`}</Text>}
-                {vote.lapsed !== undefined && (
-                  <Text className="w-full text-medium">{`It counts no more: ${vote.lapsed}`}</Text>
-                )}
               </li>
             ))}
           </ul>
