@@ -4,7 +4,7 @@ import { isRole, roles } from "../accounts/roles.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { risks } from "../calls/risk.ts";
 import type { Patience } from "../calls/session.ts";
-import { type ApprovalRoute, Routing } from "./routing.ts";
+import { type ApprovalRoute, Routing } from "./routes.ts";
 
 type Level = "safe" | "low" | "medium" | "high" | "critical";
 

@@ -3,7 +3,7 @@
  * `Write` all that may become true in one transaction.
  *
  * Invariant: a write is conditional and all or nothing, its event included; the store owns the transaction, the
- * owners of a table (ledger, book) only compose writes. Next: stores/store.ts (the port), stores/rules.ts (the conditions).
+ * owners of a table (ledger, approval repository) only compose writes. Next: stores/store.ts (the port), stores/rules.ts (the conditions).
  */
 import type { Principal, Risk, ToolCall } from "./call.ts";
 import type { DurableEvent, Reason } from "./event.ts";
@@ -59,7 +59,7 @@ export interface Addressees {
   readonly users?: readonly string[];
 }
 
-/** What was demanded of a request when it was made; what is demanded now may only be more (approvals/routing.ts). */
+/** What was demanded of a request when it was made; what is demanded now may only be more (approvals/routes.ts). */
 export interface Routed {
   /** The route's name, or `default`. */
   readonly rule: string;
@@ -81,19 +81,18 @@ export interface Routed {
   readonly escalateTo?: Addressees;
 }
 
-/** Who gives a grant, and what they brought. It counts while they could still give it. */
-export interface Said {
+/** Who gives a vote or a grant. */
+export interface Giver {
   readonly by: string;
   readonly via: string;
   /** The person who delegated the decision to `by`. */
   readonly onBehalfOf?: string;
   /** By which delegation. */
   readonly delegation?: string;
-  /** What `by` was and did then: held against what is demanded when it is used. None: nothing is known of it. */
-  readonly given?: Given;
 }
 
-export interface Given {
+/** What a decider was and did when they decided. A grant is checked against it each time it answers. */
+export interface DeciderState {
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
   /** As a person, not by a token. */
@@ -103,7 +102,7 @@ export interface Given {
 }
 
 /** One person's decision on a request. It counts as it was cast, whatever becomes of the person's account. */
-export interface Vote extends Pick<Said, "by" | "via" | "onBehalfOf"> {
+export interface Vote extends Omit<Giver, "delegation"> {
   readonly as: "approved" | "denied" | "skipped";
   readonly at: number;
   readonly reason?: string;

@@ -1,7 +1,8 @@
 /** Approvals as they are spelled outside; the rest stands in wire.ts. */
 import { shownDigest } from "../approvals/binding.ts";
-import type { DecisionRequest, Standing, WhyNot } from "../approvals/decision.ts";
-import { unrouted, votesLeft } from "../approvals/routed.ts";
+import type { DecisionRequest, Eligible, WhyNot } from "../approvals/decision.ts";
+import { votesLeft } from "../approvals/quorum.ts";
+import { unrouted } from "../approvals/routes.ts";
 import type { Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
@@ -115,7 +116,7 @@ const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
   modified: "modify",
 };
 
-export function viewerToWire({ may, whyNot, onBehalfOf }: Omit<Standing, "demand">): ViewerWire {
+export function viewerToWire({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): ViewerWire {
   return {
     may: may.map((says) => verbs[says]),
     why_not: whyNot?.why,

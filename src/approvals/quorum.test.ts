@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ApprovalRecord } from "../calls/records.ts";
-import { unrouted, votesLeft } from "./routed.ts";
-import type { Ruling } from "./ruling.ts";
-import { counted, votedAlready } from "./voting.ts";
+import { alreadyVoted, count as countDecision, type Decision, votesLeft } from "./quorum.ts";
+import { unrouted } from "./routes.ts";
 
 const record: ApprovalRecord = {
   id: "apr_1",
@@ -26,8 +25,8 @@ const record: ApprovalRecord = {
   expiresAt: 1000,
   routed: unrouted,
 };
-const count = (before: ApprovalRecord, ruling: Ruling, at: number) => counted(before, { ...ruling, at });
-const says = (as: "approved" | "denied" | "skipped", by: string, more: Partial<Ruling> = {}): Ruling => ({
+const count = (before: ApprovalRecord, decision: Decision, at: number) => countDecision(before, { ...decision, at });
+const says = (as: "approved" | "denied" | "skipped", by: string, more: Partial<Decision> = {}): Decision => ({
   as,
   by,
   via: `user:${by}`,
@@ -69,7 +68,7 @@ describe("counting", () => {
     ["another who was lent it", says("approved", "bob", { onBehalfOf: "eve" }), "was said already"],
   ])("says truly whose word there is already: %s", (_, first, said) => {
     const voted = count(record, { ...first, quorum: 3 }, 1)?.next ?? record;
-    expect(votedAlready(voted, { by: "ann", via: "channel:ops" })).toContain(said);
+    expect(alreadyVoted(voted, { by: "ann", via: "channel:ops" })).toContain(said);
   });
 
   it("ends with one no, also by whoever said yes before", () => {
