@@ -92,7 +92,7 @@ export async function explainRecorded(
   audit: Pick<AuditLog, "query">,
 ): Promise<Explanation> {
   const { key, call, approvalId } = record;
-  const approval = approvalId === undefined ? undefined : await parts.book.get(approvalId);
+  const approval = approvalId === undefined ? undefined : await parts.approvals.get(approvalId);
   // As itself: a call is not its own past.
   const given = approval && approvedFor(record, approval);
   const itself = new Arrival({ ...call, ...(given !== undefined && read(given)), resumes: key });

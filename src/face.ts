@@ -6,10 +6,10 @@
 
 import type { Accounts } from "./accounts/accounts.ts";
 import type { Alarms } from "./alarms/alarms.ts";
-import type { ApprovalPage } from "./approvals/approval-page.ts";
-import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Standing } from "./approvals/decision.ts";
+import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Eligible } from "./approvals/decision.ts";
 import type { Delegations } from "./approvals/delegations.ts";
 import type { Grants } from "./approvals/grants.ts";
+import type { ApprovalPage } from "./approvals/repository.ts";
 import type { AuditLog } from "./audit/log.ts";
 import type { Actor } from "./calls/actor.ts";
 import type { AgentRuns } from "./calls/agent-runs.ts";
@@ -113,7 +113,7 @@ export interface Approvals {
   /** Many alike requests of one run: each is decided, and recorded, by itself. */
   decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecided>;
   /** What this person may say to each of these as things stand, and whose votes count no more. */
-  standings(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Standing[]>;
+  eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]>;
   /** By the requester: the request is taken back. */
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
   /** Of an approval that nobody has used yet: the call does not run. */

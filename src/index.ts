@@ -48,15 +48,13 @@ export type {
   DeciderRole,
   DecisionProblem,
   DecisionRequest,
-  Lapsed,
-  Standing,
+  Eligible,
   WhyNot,
 } from "./approvals/decision.ts";
 export { decisionProblems } from "./approvals/decision.ts";
-export type { Delegation, DelegationFilter, DelegationRequest } from "./approvals/delegation.ts";
-export type { Delegated } from "./approvals/delegations.ts";
+export type { Delegated, Delegation, DelegationFilter, DelegationRequest } from "./approvals/delegations.ts";
 export type { Grant, GrantFilter, GrantState, Remember } from "./approvals/grant.ts";
-export type { ApprovalRoute } from "./approvals/routing.ts";
+export type { ApprovalRoute } from "./approvals/routes.ts";
 export type { ExportedLog } from "./audit/lines.ts";
 export type {
   AuditEvent,

@@ -1,11 +1,10 @@
 /** The other verbs, by way of the same gates: resume, and decide (an edit is gated). explain.ts has the third. */
-import { type Admitted, admit, late } from "./approvals/admission.ts";
 import { bind, shownDigest } from "./approvals/binding.ts";
-import type { Ruled } from "./approvals/book.ts";
 import { actorOf, type Decided, type DecisionRequest, noApproval } from "./approvals/decision.ts";
+import { type Admitted, admit, isApproving, overProblem } from "./approvals/eligibility.ts";
 import { rememberProblem } from "./approvals/grant.ts";
-import type { Edit, Ruling } from "./approvals/ruling.ts";
-import { standingVotes, votedAlready } from "./approvals/voting.ts";
+import { alreadyVoted, type Decision, type Edit } from "./approvals/quorum.ts";
+import type { DecisionResult } from "./approvals/repository.ts";
 import { Arrival, read } from "./calls/arrival.ts";
 import { isForeign } from "./calls/authority.ts";
 import type { ToolCall } from "./calls/call.ts";
@@ -29,7 +28,7 @@ export async function resume(
   caller: Caller,
   parts: Parts,
 ): Promise<ToolOutcome | undefined> {
-  const approval = await parts.book.get(approvalId);
+  const approval = await parts.approvals.get(approvalId);
   if (approval === undefined || isForeign(approval.principal, caller.asker)) return undefined;
   return invoke(await goesOn(approval, arrival, parts), caller, parts);
 }
@@ -39,15 +38,15 @@ export async function resume(
  * asked for, that a script had called, waits for nobody: the tool has answered, and the call is run by itself.
  */
 async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, parts: Parts): Promise<ToolCall> {
-  const call = await parts.book.recorded(approval, arrival);
+  const call = await parts.approvals.recorded(approval, arrival);
   if (call.parentId === undefined || call.authority.fromChain !== true) return call;
   const parent = await parts.ledger.find({ key: call.parentId });
   const goesOnItself = parent !== undefined && parts.tools.find(parent.call.tool, parent.call.action)?.suspends;
   return goesOnItself === true ? new Arrival({ ...parent.call, ...arrival, resumes: parent.key }) : call;
 }
 
-/** One person's word on one request. */
-export interface Word {
+/** One decision of one person on one request. */
+export interface OneDecision {
   readonly id: string;
   readonly request: DecisionRequest;
   /** By the approver of this process, which was configured in code. */
@@ -56,17 +55,14 @@ export interface Word {
 
 /** Who may decide what, and an edit through the gates before it is kept (D18, D19). Runs nothing. */
 export async function decide(
-  { id, request, inProcess }: Word,
+  { id, request, inProcess }: OneDecision,
   arrival: ReturnType<Arrive>,
   parts: Parts,
 ): Promise<Decided> {
-  const { book, givers } = parts;
-  const found = await book.get(id);
-  if (found === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
-  const lapsed = (await givers.lapsed(found)).map(({ vote }) => vote);
-  const approval = standingVotes(found, lapsed);
-  const lent = await givers.lent(request.by);
-  const first = admit(approval, request, givers.bench(approval, lent, inProcess));
+  const approval = await parts.approvals.get(id);
+  if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
+  const contextOf = await parts.eligibility.of(request.by, inProcess);
+  const first = admit(approval, request, contextOf(approval));
   if ("code" in first) return refused(first, approval);
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
@@ -74,35 +70,39 @@ export async function decide(
   // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
   const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
   const meant = { ...request, expectedDigest: shownDigest(asked) }; // what they saw was held against the record above
-  const admitted = edited === undefined ? first : admit(asked, meant, givers.bench(asked, lent, inProcess));
+  const admitted = edited === undefined ? first : admit(asked, meant, contextOf(asked));
   if ("code" in admitted) return refused(admitted, approval);
   const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
   const edit = edited && (await editOf(edited, approval, admitted, parts));
-  const ruling = { ...rulingOf(request, admitted, edit, parts), lapsed, remember: remembering(request, parts) };
-  const ruled = await book.rule(approval, ruling);
-  if (!ruled.won) return lost(ruled, request);
-  if (ruled.grant === undefined) return { decided: true, approval: ruled.approval };
-  return { decided: true, approval: ruled.approval, grant: ruled.grant };
+  const result = await parts.approvals.decide(approval, decisionOf(request, admitted, edit, parts));
+  if (!result.won) return lost(result, request);
+  const { grant } = result;
+  return { decided: true, approval: result.approval, ...(grant !== undefined && { grant }) };
 }
 
-function remembering({ remember }: DecisionRequest, { grants, redactor }: Parts): Ruling["remember"] {
-  if (remember === undefined) return undefined;
-  const words = { ...remember, reason: redactor.redact(remember.reason) };
-  return (approved) => grants.remembered(words, approved);
-}
-
-function rulingOf(request: DecisionRequest, admitted: Admitted, edited: Ruling["edited"], parts: Parts): Ruling {
-  const { decision, reason } = request;
-  const { demand, onBehalfOf, delegation, given } = admitted;
+function decisionOf(
+  request: DecisionRequest,
+  admitted: Admitted,
+  edited: Edit | undefined,
+  { grants, redactor }: Parts,
+): Decision {
+  const { decision, reason, remember } = request;
+  const { demand, giver: then, onBehalfOf, delegation } = admitted;
   const { by, via } = actorOf(request.by);
+  const words = remember && { ...remember, reason: redactor.redact(remember.reason) };
+  const giver = {
+    ...{ by, via, giver: then },
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(delegation !== undefined && { delegation }),
+  };
   return {
     as: decision,
-    ...{ by, via, onBehalfOf, delegation, given },
-    reason: reason === undefined ? undefined : parts.redactor.redact(reason),
+    ...{ by, via, onBehalfOf },
+    reason: reason === undefined ? undefined : redactor.redact(reason),
     quorum: demand.quorum,
-    deny: demand.deny,
     edited,
+    remember: words && ((approved) => grants.remembered(words, approved, giver)),
   };
 }
 
@@ -114,7 +114,7 @@ function rememberRefusal(
   parts: Parts,
 ): string | undefined {
   if (remember === undefined) return undefined;
-  if (decision !== "approved" && decision !== "modified") return "Only a yes is remembered.";
+  if (!isApproving(decision)) return "Only a yes is remembered.";
   if (!demand.remembers)
     return `The route \`${demand.rule}\` lets no yes be remembered for \`${asked.tool}\` at risk ${asked.risk}.`;
   return rememberProblem(remember, asked, parts.clock.now());
@@ -128,14 +128,14 @@ function refused(problem: DecisionProblem, approval: ApprovalRecord): Decided {
     : { decided: false, ...problem, approval };
 }
 
-function lost({ approval, because }: Extract<Ruled, { won: false }>, { by }: DecisionRequest): Decided {
+function lost({ approval, because }: Extract<DecisionResult, { won: false }>, { by }: DecisionRequest): Decided {
   if (because === "voted")
-    return { decided: false, code: "approval_voted", message: votedAlready(approval, actorOf(by)), approval };
+    return { decided: false, code: "approval_voted", message: alreadyVoted(approval, actorOf(by)), approval };
   if (because === "changed") {
     const message = `\`${approval.id}\` was edited meanwhile; look at it again.`;
     return { decided: false, code: "approval_changed", message, approval };
   }
-  return { decided: false, ...late(approval), approval };
+  return { decided: false, ...overProblem(approval), approval };
 }
 
 /** What the approver wrote instead, weighed as the recorded call would be. */
@@ -145,7 +145,7 @@ async function weighEdit(
   arrival: ReturnType<Arrive>,
   parts: Parts,
 ): Promise<WeighedCall | Ending> {
-  const recorded = await parts.book.recorded(approval, arrival);
+  const recorded = await parts.approvals.recorded(approval, arrival);
   return assess(ask(new Arrival({ ...recorded, ...read(request.arguments) })), parts);
 }
 

@@ -174,7 +174,7 @@ function channelsHouse(
     redact: (value) => redactJson(value, secondLayer.written),
     learn: (values) => learnAhead(parts.redactor, values),
     resolveSecret: revealer(parts),
-    approval: (id) => parts.book.get(id),
+    approval: (id) => parts.approvals.get(id),
     decide: (id, request) => later.running.approvals.decide(id, request),
   };
 }

@@ -35,7 +35,7 @@ const ports: ReadonlyMap<string, string> = new Map([
   ["audit", "log.ts"],
   ["watchers", "watcher.ts"],
   ["tools", "tool.ts"],
-  ["approvals", "book.ts"],
+  ["approvals", "repository.ts"],
   ["ledger", "ledger.ts"],
   ["accounts", "roles.ts"],
   ["alarms", "alarms.ts"],

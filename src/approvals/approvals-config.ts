@@ -4,7 +4,7 @@ import { isRole, roles } from "../accounts/roles.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { risks } from "../calls/risk.ts";
 import type { Patience } from "../calls/session.ts";
-import { type ApprovalRoute, Routing } from "./routing.ts";
+import { type ApprovalRoute, Routing } from "./routes.ts";
 
 type Level = "safe" | "low" | "medium" | "high" | "critical";
 
@@ -27,7 +27,6 @@ export interface RouteFile {
     | undefined;
   readonly to?: AddresseesFile | undefined;
   readonly quorum?: number | undefined;
-  readonly deny?: "any" | "quorum" | undefined;
   readonly typed_confirmation?: boolean | undefined;
   readonly separate_user?: boolean | undefined;
   readonly signed_in?: boolean | undefined;
@@ -81,10 +80,6 @@ const route = z.strictObject({
     .describe("all that is given must fit; the first route that matches applies"),
   to: addressees.optional().describe("any of them may decide; if no one is named, all who may decide"),
   quorum: z.int().min(1).max(100).optional().describe("so many different persons must say yes"),
-  deny: z
-    .enum(["any", "quorum"])
-    .optional()
-    .describe("whether one no ends it (when nothing is said), or as many as a yes needs"),
   typed_confirmation: z
     .boolean()
     .optional()

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { batchProblem } from "./batch.ts";
-import { unrouted } from "./routed.ts";
-import { type ApprovalRoute, Routing } from "./routing.ts";
+import { type ApprovalRoute, Routing, unrouted } from "./routes.ts";
 
 const record: ApprovalRecord = {
   id: "apr_1",

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isElsewhere } from "../calls/authority.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { type BatchDecided, type BatchRequest, noApproval } from "./decision.ts";
-import { stricter, unrouted } from "./routed.ts";
-import type { Routing } from "./routing.ts";
+import { type Routing, stricter, unrouted } from "./routes.ts";
 
 export const largestBatch = 200;
 
@@ -13,8 +12,8 @@ interface Found {
 }
 
 /**
- * Why these are not decided together: then none of them is. A yes to what is critical, or asks for a typed name, is a
- * yes to that one alone, typed for it; a no may be to many.
+ * Why these are not decided together; then none of them is. A critical request, or one that needs a typed name, is
+ * approved by itself. It may be denied together with others.
  */
 export function batchProblem(
   found: readonly Found[],

@@ -1,5 +1,5 @@
 import type { Authority, ToolCall } from "../calls/call.ts";
-import { digestOf, sha256 } from "../calls/json.ts";
+import { digestOf, type Json, type JsonObject, sha256 } from "../calls/json.ts";
 import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 
@@ -26,7 +26,7 @@ export function bind({ tool, action, digest, authority, key, found }: Bound, exp
   });
 }
 
-/** Whether it is bound to what it shows itself: a record whose display was changed is bound to nothing any more. */
+/** Whether the record is bound to what it shows. */
 export function isBoundAsShown({
   tool,
   action,
@@ -44,9 +44,8 @@ export function isBoundAsShown({
 }
 
 /**
- * SHA-256 over all that a card shows of what would run: what the approval is bound to, the arguments as they stand, the
- * preview, the risk, the tool's own words and the reasons. A yes that brings it is a yes to exactly that. The names are
- * those of the wire, so that whoever reads an approval can hash it themselves.
+ * SHA-256 over all that a card shows of what would run: binding, arguments, preview, risk, the tool's summary and the
+ * reasons. A yes that brings it is a yes to exactly that. The names are those of the wire, so a reader can compute it.
  *
  * @public
  */
@@ -70,9 +69,19 @@ export function shownDigest({
   });
 }
 
-/** A preview is stored with its digest: what was shown can be compared with what would be shown now. */
+/** Compares what was shown with what would be shown now. */
 export function previewDigest(preview: Preview): string {
   const { summary, diff = null, details = null, supported, table, message } = preview;
   const shaped = { ...(table !== undefined && { table }), ...(message !== undefined && { message: { ...message } }) };
   return sha256(digestOf({ details, diff, summary, supported, ...shaped }));
+}
+
+/** The arguments of a request with the content of the artifacts they name, as far as it was read. */
+export function shownArguments({ arguments: given, artifacts = [] }: ApprovalRecord): JsonObject {
+  if (artifacts.length === 0) return given;
+  const texts = new Map(artifacts.map(({ digest, text }) => [digest, text]));
+  return JSON.parse(JSON.stringify(given), (_name, value: Json | { readonly $artifact?: unknown }) => {
+    const digest = typeof value === "object" && value !== null && "$artifact" in value ? value.$artifact : undefined;
+    return typeof digest === "string" ? (texts.get(digest) ?? value) : value;
+  }) as JsonObject; // an object stays one: only a reference is replaced, and the arguments are none
 }

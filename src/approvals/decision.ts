@@ -2,7 +2,7 @@ import { type Actor, checkWho } from "../calls/actor.ts";
 import { checkMembers } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord, Routed, Vote } from "../calls/records.ts";
+import type { ApprovalRecord, Routed } from "../calls/records.ts";
 import type { Refusal } from "../calls/refusals.ts";
 import { shown } from "../calls/shown.ts";
 import type { Grant, Remember } from "./grant.ts";
@@ -10,7 +10,7 @@ import type { Grant, Remember } from "./grant.ts";
 /** A role as the operator's accounts call it; routes compare it as text. */
 export type DeciderRole = string;
 
-/** Who decides: authenticated by the door, never read from a body. */
+/** Who decides, as authenticated where the request arrived. Never read from a body. */
 export interface Decider {
   readonly user: string;
   /** The credential's name: it never decides a call it asked for itself. */
@@ -18,11 +18,11 @@ export interface Decider {
   readonly tenant?: string;
   readonly roles?: readonly DeciderRole[];
   readonly groups?: readonly string[];
-  /** Whether a person signed in, and did not only show a token. Left out: the caller's word, unless `via` is a token. */
+  /** Whether a person signed in. If missing, a `via` that is a token counts as not signed in, all else as signed in. */
   readonly signedIn?: boolean;
 }
 
-/** The credential of whoever holds the operator's token: nobody in particular. */
+/** The credential of the operator's token. It stands for no particular person. */
 export const operatorToken = "token:operator";
 
 /** @throws RuntimeFault `decision_invalid` for a decider that cannot be named in the log */
@@ -38,7 +38,7 @@ export function checkDecider(by: Decider): void {
   }
 }
 
-/** @throws RuntimeFault `decision_invalid` for a request that nobody can have made, or a reason that is no text */
+/** @throws RuntimeFault `decision_invalid` for a decider or a text that is none */
 export function checkRequest(request: Pick<DecisionRequest, "by" | "reason">): void {
   checkMembers(request, { code: "decision_invalid", what: "The decision", members: texts });
   checkDecider(request.by);
@@ -51,7 +51,7 @@ const texts = {
 } as const;
 
 /**
- * A decider as the log names them. Without a door to authenticate them, their name is all there is.
+ * A decider as the log names them.
  *
  * @throws RuntimeFault `decision_invalid`
  */
@@ -69,54 +69,43 @@ export interface DecisionRequest {
   readonly reason?: string;
   /** The tool's name as the decider typed it, where the route asks for that. */
   readonly confirmation?: string;
-  /** Of what was shown (`shownDigest`): when that has changed since, nothing is decided. */
+  /** The `shownDigest` of what was shown. If it has changed since, nothing is decided. */
   readonly expectedDigest?: string;
-  /** With a yes: such calls need nobody for a while. */
+  /** With a yes: such calls need no person for a while. */
   readonly remember?: Remember;
 }
 
 export const decisions: readonly DecisionRequest["decision"][] = ["approved", "denied", "skipped", "modified"];
 
-/** Whether it is one of the four, and brings arguments exactly when it must: what anybody sent is not believed to be. */
+/** Whether it is one of the four, with arguments exactly if it is `modified`. */
 export function isWellFormed(
-  said: { readonly decision?: unknown; readonly arguments?: unknown } | null | undefined,
+  sent: { readonly decision?: unknown; readonly arguments?: unknown } | null | undefined,
 ): boolean {
-  const { decision, arguments: edited } = said ?? {};
+  const { decision, arguments: edited } = sent ?? {};
   return decisions.some((one) => one === decision) && (decision === "modified") === (edited !== undefined);
 }
 
 /**
- * Why somebody may say no yes to a request, in one word.
+ * Why a person may not approve a request, in one word.
  *
  * @public
  */
 export type WhyNot = "over" | "requester" | "credential" | "not_asked" | "sign_in" | "voted";
 
 /**
- * A vote that counts no more, and why.
+ * What one person may decide of one request now.
  *
  * @public
  */
-export interface Lapsed<Said = Vote> {
-  readonly vote: Said;
-  readonly why: string;
-}
-
-/**
- * What one person may say to one request as things stand, by the rules that hold when they say it.
- *
- * @public
- */
-export interface Standing {
-  /** In the order of `decisions`; empty: nothing. */
+export interface Eligible {
+  /** In the order of `decisions`. */
   readonly may: readonly DecisionRequest["decision"][];
-  /** Why not a yes; none: they may. */
+  /** Why they may not approve. */
   readonly whyNot?: { readonly why: WhyNot; readonly message: string };
   /** The person who delegated the decision to them. */
   readonly onBehalfOf?: string;
-  /** What is demanded of a decision as things stand: the stricter of what was when it was asked and what is now. */
+  /** What a decision must bring: the stricter of what was demanded when it was asked and what is demanded now. */
   readonly demand: Routed;
-  readonly lapsed: readonly Lapsed[];
 }
 
 /** Problems of a decision, each with its HTTP number. */
@@ -138,7 +127,7 @@ export const decisionProblems = {
 
 export type DecisionProblem = keyof typeof decisionProblems;
 
-/** Also of one that is another tenant's. */
+/** The same message for a request of another tenant. */
 export function noApproval(id: string): string {
   return `There is no approval \`${id.slice(0, 200)}\`; \`postern approvals\` lists what waits.`;
 }
@@ -146,9 +135,8 @@ export function noApproval(id: string): string {
 export type Decided =
   | {
       readonly decided: true;
-      /** Still `pending` when more persons must say yes. */
+      /** Still `pending` if more persons must say yes. */
       readonly approval: ApprovalRecord;
-      /** What was remembered. */
       readonly grant?: Grant;
     }
   | {
@@ -159,7 +147,7 @@ export type Decided =
       readonly refusal?: Refusal;
     };
 
-/** One decision on many alike requests of one run; each is recorded by itself. What a name must be typed for is no part of a yes to many. */
+/** One decision on many alike requests of one run. Each is recorded by itself. */
 export interface BatchRequest extends Pick<DecisionRequest, "by" | "reason"> {
   readonly decision: "approved" | "denied" | "skipped";
   /** Digests of what was shown, by approval. */

@@ -1,16 +1,49 @@
 import { checkId } from "../calls/checked-id.ts";
-import { checkMembers } from "../calls/checked-members.ts";
+import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { Said } from "../calls/records.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import { shown } from "../calls/shown.ts";
-import { checkDelegationFilter } from "./checked-filters.ts";
 import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.ts";
-import type { Delegation, DelegationFilter, DelegationRequest } from "./delegation.ts";
-import { type People, personOf } from "./person.ts";
+import { giverNow, heldStill, type People, personOf } from "./people.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
+
+/** One person decides on behalf of another until a time. It is not handed on, and never reaches what its giver asked for. */
+export interface Delegation {
+  readonly id: string;
+  readonly tenant: string;
+  readonly from: string;
+  readonly to: string;
+  /** The roles and groups of its giver at that time. */
+  readonly roles?: readonly string[];
+  readonly groups?: readonly string[];
+  /** Whether its giver had signed in. If missing, the credential decides. */
+  readonly signedIn?: boolean;
+  /** Wall clock, milliseconds; exclusive. */
+  readonly until: number;
+  readonly reason?: string;
+  readonly at: number;
+  readonly via: string;
+  readonly revoked?: { readonly by: string; readonly via?: string; readonly at: number };
+}
+
+/**
+ * Which delegations are listed.
+ *
+ * @public
+ */
+export interface DelegationFilter {
+  readonly tenant?: string;
+  readonly live?: boolean;
+}
+
+export interface DelegationRequest {
+  readonly to: string;
+  /** Wall clock, milliseconds. */
+  readonly until: number;
+  readonly reason?: string;
+}
 
 export interface DelegationsOptions extends ShelfOptions {
   readonly people: People;
@@ -20,11 +53,12 @@ export type Delegated =
   | { readonly delegated: true; readonly delegation: Delegation }
   | { readonly delegated: false; readonly code: "delegation_invalid" | "delegation_unknown"; readonly message: string };
 
-const asTold = { to: "a text", until: "a number", reason: "a text" } as const;
+const filterMembers: Readonly<Record<keyof DelegationFilter, Kind>> = { tenant: "a text", live: "true or false" };
+const requestMembers = { to: "a text", until: "a number", reason: "a text" } as const;
 const longestMs = 90 * 86_400_000;
 const controlCharacter = /\p{Cc}/u;
 
-/** Who decides in whose place until when. Only a person gives their own word away, and only their own. */
+/** All delegations. A person delegates only their own decisions. */
 export class Delegations {
   readonly #shelf: Shelf<Delegation>;
   readonly #options: DelegationsOptions;
@@ -39,10 +73,10 @@ export class Delegations {
     return new Delegations(await Shelf.open("delegation", delegationFrom, options), options);
   }
 
-  /** @param by who gives: authenticated by the door */
+  /** @param by its giver, as authenticated where the request arrived */
   async make(request: DelegationRequest, by: Decider): Promise<Delegated> {
     checkDecider(by);
-    checkMembers(request, { code: "delegation_invalid", what: "The delegation", members: asTold });
+    checkMembers(request, { code: "delegation_invalid", what: "The delegation", members: requestMembers });
     const { to: asked, until, reason } = request;
     const now = this.#options.clock.now();
     if (asked === undefined || asked === "" || asked.length > 256 || controlCharacter.test(asked))
@@ -84,7 +118,7 @@ export class Delegations {
     const known = this.#shelf.get(id);
     const isThere = known !== undefined && known.tenant === (by.tenant ?? known.tenant);
     if (isThere && !mayEnd(known, by)) {
-      const message = `The delegation \`${id}\` is ended by \`${known.from}\`, who gave it, by \`${known.to}\`, or by who administers accounts; votes that were given by it would be lost.`;
+      const message = `The delegation \`${id}\` is ended by \`${known.from}\`, who gave it, by \`${known.to}\`, or by an administrator of accounts.`;
       return { delegated: false, code: "delegation_invalid", message };
     }
     const revoked = isThere ? await this.#shelf.change(id, (item) => this.#revoked(item, by)) : undefined;
@@ -94,7 +128,7 @@ export class Delegations {
 
   /** New to old. */
   list(where: DelegationFilter = {}): readonly Delegation[] {
-    checkDelegationFilter(where);
+    checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "delegations" });
     return this.#shelf.items
       .filter(({ tenant }) => where.tenant === undefined || tenant === where.tenant)
       .filter((one) => where.live !== true || this.isLive(one))
@@ -111,24 +145,30 @@ export class Delegations {
     return revoked === undefined && until > this.#options.clock.now();
   }
 
-  /** Who gave this person their word. */
-  to({ user, tenant }: Decider): readonly Delegation[] {
-    return this.#shelf.items.filter(
+  /** The delegations to this person that count now, each with what its giver still has of its roles and groups. */
+  async countingFor({ user, tenant }: Decider): Promise<readonly Delegation[]> {
+    const live = this.#shelf.items.filter(
       (one) => isSamePerson(one.to, user) && (tenant === undefined || one.tenant === tenant) && this.isLive(one),
     );
+    const found = await Promise.all(live.map((one) => this.#asNow(one)));
+    return found.filter((one) => typeof one !== "string");
   }
 
-  /** The delegation by which something was said in another's place; of what did not keep it, one that is left. */
-  behind({ delegation, by, onBehalfOf }: Said, tenant: string): Delegation | undefined {
-    if (delegation !== undefined) return this.#shelf.get(delegation);
-    const [found] = this.#shelf.items
-      .filter((one) => one.tenant === tenant && one.revoked === undefined)
-      .filter((one) => isSamePerson(one.to, by) && isSamePerson(one.from, onBehalfOf))
-      .sort((a, b) => b.until - a.until);
-    return found;
+  /** The delegation behind a grant, or why it does not count. */
+  async counting(id: string): Promise<readonly [Delegation] | string> {
+    const one = this.#shelf.get(id);
+    if (one === undefined) return `there is no delegation \`${id}\``;
+    if (!this.isLive(one)) return `\`${one.from}\`, in whose place it was given, lends \`${one.to}\` no word any more`;
+    const now = await this.#asNow(one);
+    return typeof now === "string" ? now : [now];
   }
 
-  /** Where people have accounts: somebody who has one, and may decide. By the account's own spelling. */
+  async #asNow(one: Delegation): Promise<Delegation | string> {
+    const giver = await giverNow(this.#options.people, one.tenant, { by: one.from, via: one.via });
+    return typeof giver === "string" ? giver : { ...one, ...heldStill(one, giver) };
+  }
+
+  /** If accounts exist, the receiver must have one and may decide. The name is spelled as in the account. */
   async #receiver(asked: string, tenant: string): Promise<{ readonly name: string } | { readonly problem: string }> {
     const { people } = this.#options;
     if (!people.exist) return { name: asked };
@@ -177,7 +217,7 @@ function isDelegation(body: unknown): body is Delegation {
   );
 }
 
-/** Its giver, its receiver, and who administers accounts: votes that were given by it end with it. */
+/** Its giver, its receiver, and an administrator of accounts. */
 export function mayEnd({ from, to }: Delegation, { user, via, roles = [] }: Decider): boolean {
   const isTheirs = isSamePerson(user, from) || isSamePerson(user, to);
   return isTheirs || via === operatorToken || roles.includes("admin");

@@ -1,24 +1,25 @@
 import type { Principal, Risk } from "../calls/call.ts";
+import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import type { Reason } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { Along, ApprovalRecord, Said } from "../calls/records.ts";
+import type { Along, ApprovalRecord, DeciderState, Giver } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
 import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
-import { shownArguments } from "./shown-arguments.ts";
+import { shownArguments } from "./binding.ts";
 
 /**
- * What is to be remembered of a yes: the next calls like it need nobody.
+ * What to remember of an approval: the next calls like it need no person.
  *
  * @public
  */
 export interface Remember {
   readonly scope?: {
-    /** When given, the approved call's own: nobody is granted what was not shown. */
+    /** If given, it must be the approved call's own. */
     readonly tool?: string;
     readonly action?: string;
-    /** By path into the arguments, as in a policy rule. None: any arguments. */
+    /** By path into the arguments, as in a policy rule. Without it, any arguments. */
     readonly arguments?: Conditions;
   };
   /** In the same run, in the same session while it lives (both a day at most), or until a time (wall clock, milliseconds). */
@@ -27,16 +28,17 @@ export interface Remember {
 }
 
 /**
- * A remembered yes. It answers for a person inside the approval gate, only what that person was asked: the same tool as
- * it was defined then, the same principal, no higher risk, no other question.
+ * A remembered approval. Inside the approval gate it answers for a person, and only what that person was asked: the same
+ * tool as defined then, the same principal, no higher risk, no other rule.
  *
  * @public
  */
-export interface Grant extends Said {
+export interface Grant extends Giver {
+  /** What its giver was and did then. */
+  readonly giver: DeciderState;
   readonly id: string;
   readonly tool: string;
   readonly action: string;
-  /** Of the tool; none: this process. */
   readonly server?: string;
   readonly principal: Pick<Principal, "tenant" | "agent" | "user">;
   readonly arguments?: Conditions;
@@ -59,7 +61,10 @@ export interface Grant extends Said {
   readonly revoked?: { readonly by: string; readonly via: string; readonly at: number; readonly reason?: string };
 }
 
-/** What became of a grant: `void` when its tool is not what it was. */
+/** Who gives a grant, and what they were and did. */
+export type GrantGiver = Giver & Pick<Grant, "giver">;
+
+/** `void`: the definition of its tool has changed. */
 export type GrantState = "live" | "over" | "revoked" | "void";
 
 export interface GrantFilter {
@@ -68,11 +73,11 @@ export interface GrantFilter {
   readonly tool?: string;
 }
 
-/** A grant, and how it is written with the yes that it is made of. */
+/** A grant, and how it is written together with its approval. */
 export interface Remembered {
   readonly grant: Grant;
   readonly along: Along;
-  /** When it was written. */
+  /** Call it when the write has won. */
   readonly take: () => void;
 }
 
@@ -83,7 +88,7 @@ const longestConditions = 100_000;
 const names: ReadonlySet<string> = new Set(["scope", "for", "reason"]);
 const scopeNames: ReadonlySet<string> = new Set(["tool", "action", "arguments"]);
 
-/** Until when a grant of this kind holds; a sentence when it cannot be remembered. */
+/** Until when such a grant holds, or a sentence why it cannot be remembered. */
 export function untilOf(remember: Remember, approval: ApprovalRecord, now: number): number | string {
   if (remember.for === "run") return now + dayMs;
   if (remember.for === "session")
@@ -96,12 +101,12 @@ export function untilOf(remember: Remember, approval: ApprovalRecord, now: numbe
   return until > now + longestGrantMs ? "`for.until` is more than 90 days away; choose an earlier time." : until;
 }
 
-/** Why it cannot be remembered; undefined when it can. @param approval with the arguments that run when it is approved */
+/** Why it cannot be remembered. Returns undefined if it can. @param approval with the arguments that would run */
 export function rememberProblem(remember: Remember, approval: ApprovalRecord, now: number): string | undefined {
   if (!isRemember(remember))
     return "`remember` is { scope?: { tool?, action?, arguments? }, for: run, session or { until }, reason }.";
   if (remember.reason.trim() === "" || remember.reason.length > 2000)
-    return "`remember.reason` must say in 1 to 2000 characters why such calls need nobody.";
+    return "`remember.reason` must say in 1 to 2000 characters why such calls need no person.";
   const { tool = approval.tool, action = approval.action, arguments: conditions = {} } = remember.scope ?? {};
   if (tool !== approval.tool || action !== approval.action)
     return `The scope names \`${tool}\` (${action}), and what was shown is \`${approval.tool}\` (${approval.action}); only that can be remembered.`;
@@ -139,22 +144,18 @@ function isScopeValue(name: string, value: unknown): boolean {
   return value === undefined || (name === "arguments" ? isJsonObject(value) : typeof value === "string");
 }
 
-/** The rules that ask, of those that weighed a call. */
+/** The rules that ask for an approval. */
 export function asking(reasons: readonly Reason[]): readonly string[] {
   return reasons.filter(({ says }) => says === "CONFIRM").map(({ rule }) => rule);
 }
 
-/** The yes that ended the request, kept. */
 export function grantOf(
   remember: Remember,
   approval: ApprovalRecord,
-  { now, until }: { readonly now: number; readonly until: number },
+  { by, now, until }: { readonly by: GrantGiver; readonly now: number; readonly until: number },
 ): Grant {
   const { tenant, agent, user } = approval.principal;
   const { for: span, reason, scope } = remember;
-  const yes = approval.votes?.at(-1);
-  if (yes === undefined) throw new RuntimeFault("grant_invalid", `Nobody has said yes to \`${approval.id}\`.`);
-  const { as: _as, at: _at, reason: _reason, ...said } = yes;
   return {
     id: newId("grt"),
     tool: approval.tool,
@@ -167,7 +168,7 @@ export function grantOf(
     ...(span === "session" && approval.sessionId !== undefined && { sessionId: approval.sessionId }),
     until,
     reason,
-    ...said,
+    ...by,
     at: now,
     approvalId: approval.id,
     definition: approval.definition,
@@ -192,6 +193,17 @@ export function checkGrant(given: Grant): void {
   if (!isGrant(given))
     throw new RuntimeFault("request_invalid", `The grant is ${shown(given)}; it must be one of those that are listed.`);
 }
+
+/** @throws RuntimeFault `filter_invalid` */
+export function checkGrantFilter(where: GrantFilter): void {
+  checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "grants" });
+}
+
+const filterMembers: Readonly<Record<keyof GrantFilter, Kind>> = {
+  tenant: "a text",
+  state: ["live", "over", "revoked", "void"] satisfies readonly GrantState[],
+  tool: "a text",
+};
 
 /** Written by `bodyOf` alone: its distinguishing fields tell. */
 function isGrant(body: unknown): body is Grant {

@@ -7,16 +7,17 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import { compileConditions, type Holds } from "../policy/condition.ts";
 import type { Audience } from "../stores/audience.ts";
-import { checkGrantFilter } from "./checked-filters.ts";
 import { actorOf, checkRequest, type Decider } from "./decision.ts";
-import type { Givers } from "./givers.ts";
+import type { Eligibility } from "./eligibility.ts";
 import {
   asking,
   bodyOf,
   checkGrant,
+  checkGrantFilter,
   fits,
   type Grant,
   type GrantFilter,
+  type GrantGiver,
   type GrantState,
   grantFrom,
   grantOf,
@@ -27,7 +28,7 @@ import {
 } from "./grant.ts";
 import { Shelf, type ShelfOptions } from "./shelf.ts";
 
-/** What a grant is held against; every FreshCall is one. (A stage type would point upwards.) */
+/** What a grant needs of a call. Each FreshCall is one; its type would be an import upwards. */
 export interface Grantable {
   readonly tool: string;
   readonly action: string;
@@ -43,11 +44,10 @@ export interface GrantsOptions extends ShelfOptions {
   readonly log: (problem: string) => void;
   /** The definition a tool has now. */
   readonly definitionOf: (tool: string, action: string) => string | undefined;
-  /** What became of who gave them. */
-  readonly givers: Givers;
+  readonly eligibility: Eligibility;
 }
 
-/** The grant that answers for a person, or those that would, and why they do not. */
+/** The grant that answers for a person, or the grants that fit the call but do not count, and why. */
 export interface Answering {
   readonly grant?: Grant;
   readonly silent: readonly Silent[];
@@ -58,14 +58,14 @@ interface Silent {
   readonly why: string;
 }
 
-/** Uses are written so many milliseconds after the first that is not yet: a call waits for none of it. */
+/** Uses are written this long after the first unwritten one. No call waits for it. */
 const keepUsesMs = 2000;
 
 /**
- * Remembered yeses. They are not policy: they answer CONFIRM inside the approval gate, and nothing else.
+ * Remembered approvals. They are not policy: they answer CONFIRM inside the approval gate, and nothing else.
  *
  * Invariant: a grant only answers what its giver was asked: same principal, tool, action and definition, no higher risk,
- * no rule that did not ask then; and only while its giver could still say yes. A call that needs nobody never looks here.
+ * no rule that did not ask then; and only while its giver could still approve.
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
@@ -98,7 +98,7 @@ export class Grants implements AsyncDisposable {
     return this.#byTool.size === 0;
   }
 
-  /** The grant that answers for a person; asked of the store again, so that one which was revoked elsewhere answers nothing. */
+  /** Reads the grant from the store again, so that one that another process revoked answers nothing. */
   async answering(call: Grantable, sessionId: string | undefined): Promise<Answering> {
     const silent: Silent[] = [];
     const ids = this.#byTool.get(keyOf(call.authority.principal.tenant, call.tool, call.action));
@@ -107,17 +107,18 @@ export class Grants implements AsyncDisposable {
       if (held === undefined || !this.#answers(held, call, sessionId)) continue;
       const grant = await this.#shelf.fresh(id);
       if (grant === undefined || !this.#answers(grant, call, sessionId)) continue;
-      const why = outOfSession(grant, sessionId) ?? (await this.#options.givers.silence(grant, audienceOf(call)));
+      const why =
+        outOfSession(grant, sessionId) ?? (await this.#options.eligibility.grantProblem(grant, audienceOf(call)));
       if (why === undefined) return { grant, silent: [] };
       silent.push({ grant, why });
     }
     return { silent };
   }
 
-  /** Why a live grant answers nothing at present, at the risk that was shown; undefined: it does. */
+  /** Why a live grant answers nothing now. Returns undefined if it answers. */
   async silence(grant: Grant): Promise<string | undefined> {
     checkGrant(grant);
-    return this.#options.givers.silence(grant, grant);
+    return this.#options.eligibility.grantProblem(grant, grant);
   }
 
   /**
@@ -125,11 +126,11 @@ export class Grants implements AsyncDisposable {
    *
    * @param remember was checked: `rememberProblem` of grant.ts
    */
-  remembered(remember: Remember, approval: ApprovalRecord): Remembered {
+  remembered(remember: Remember, approval: ApprovalRecord, by: GrantGiver): Remembered {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
-    const grant = grantOf(remember, approval, { now, until });
+    const grant = grantOf(remember, approval, { by, now, until });
     const along = this.#shelf.along(grant, bodyOf(grant), {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
@@ -151,7 +152,7 @@ export class Grants implements AsyncDisposable {
     return { grant, along, take };
   }
 
-  /** Undefined: there is none. One that is revoked stays as it was revoked first. */
+  /** Returns undefined if there is none. The first revocation stays. */
   async revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
     checkId(id, "grant");
@@ -237,7 +238,7 @@ export class Grants implements AsyncDisposable {
     this.#cancelKeeping ??= this.#options.clock.in(keepUsesMs, () => void this.#keepUses(), false);
   }
 
-  /** The log has every use; the count is for people, and a crash may lose the last of it. */
+  /** The log has each use. The count is for people, and a crash may lose the last ones. */
   async #keepUses(): Promise<void> {
     this.#cancelKeeping = undefined;
     const unkept = [...this.#unkept];
@@ -254,17 +255,16 @@ export class Grants implements AsyncDisposable {
   }
 }
 
-/** Who asks what would be decided may have no session: then it is named, and does not count. */
 function outOfSession(grant: Grant, sessionId: string | undefined): string | undefined {
   return grant.for === "session" && sessionId === undefined ? "it answers only in its session" : undefined;
 }
 
-/** How a call that a grant answered was weighed: the grant stands among the reasons, wherever they are told. */
+/** Stands among the reasons of a call that the grant answered. */
 export function grantReason({ id, by, reason }: Grant): Reason {
   return { rule: `grant ${id} of ${by}: ${reason}`, says: "ALLOW" };
 }
 
-/** Among the reasons of who is asked all the same. */
+/** Stands among the reasons of a call whose grant does not count. */
 export function silentReason({ grant: { id, by, reason }, why }: Silent): Reason {
   return { rule: `grant ${id} of ${by}: ${reason} (does not count: ${why})`, says: "CONFIRM" };
 }

@@ -1,11 +1,14 @@
-import { Book } from "./book.ts";
 import { Delegations } from "./delegations.ts";
-import { Givers, type GiversHouse } from "./givers.ts";
+import { Eligibility } from "./eligibility.ts";
 import { Grants, type GrantsOptions } from "./grants.ts";
-import { type ApprovalRoute, Routing } from "./routing.ts";
+import type { People } from "./people.ts";
+import { ApprovalRepository, type RepositoryOptions } from "./repository.ts";
+import { type ApprovalRoute, Routing } from "./routes.ts";
 
-export interface ApprovalsHouse extends Omit<GrantsOptions, "store" | "givers">, Pick<GiversHouse, "people"> {
-  readonly store: ConstructorParameters<typeof Book>[0]["store"];
+export interface ApprovalsOptions
+  extends Omit<GrantsOptions, "store" | "eligibility">,
+    Pick<RepositoryOptions, "store"> {
+  readonly people: People;
   readonly ttlMs?: number | undefined;
   readonly routes?: readonly ApprovalRoute[] | undefined;
   readonly separateUser?: boolean | undefined;
@@ -14,21 +17,22 @@ export interface ApprovalsHouse extends Omit<GrantsOptions, "store" | "givers">,
 }
 
 export interface OpenApprovals {
-  readonly book: Book;
+  readonly approvals: ApprovalRepository;
   readonly grants: Grants;
   readonly delegations: Delegations;
-  readonly givers: Givers;
+  readonly eligibility: Eligibility;
 }
 
 const hourMs = 3_600_000;
 
 /** With what was open, granted and delegated when the store was closed. */
-export async function openApprovals(house: ApprovalsHouse): Promise<OpenApprovals> {
-  const { closing, people, ttlMs = hourMs, routes, separateUser, accountsExist = () => people.exist } = house;
+export async function openApprovals(options: ApprovalsOptions): Promise<OpenApprovals> {
+  const { closing, people, ttlMs = hourMs, routes, separateUser, accountsExist = () => people.exist } = options;
   const routing = new Routing(routes, separateUser);
-  const book = closing.use(new Book({ ...house, ttlMs, routing }));
-  await book.watchOpen();
-  const delegations = await Delegations.open(house);
-  const givers = new Givers({ routing, delegations, people, accountsExist });
-  return { book, grants: closing.use(await Grants.open({ ...house, givers })), delegations, givers };
+  const approvals = closing.use(new ApprovalRepository({ ...options, ttlMs, routing }));
+  await approvals.watchOpen();
+  const delegations = await Delegations.open(options);
+  const eligibility = new Eligibility({ routing, delegations, people, accountsExist });
+  const grants = closing.use(await Grants.open({ ...options, eligibility }));
+  return { approvals, grants, delegations, eligibility };
 }

@@ -5,16 +5,15 @@ import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord, ReferencedArtifact } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
 import { bind, previewDigest } from "./binding.ts";
-import { type Routing, routedBy } from "./routing.ts";
+import { type Routing, routedBy } from "./routes.ts";
 
-/** What the book must know of a call to ask about it; every FreshCall is one. (A stage type would point upwards.) */
+/** What a request needs of a call. Each FreshCall is one; its type would be an import upwards. */
 export interface Question extends ToolCall {
   readonly key: string;
   readonly match: string | undefined;
   readonly risk: Risk;
   readonly weighing: Weighing;
   readonly suggestion: { readonly summary?: string } | undefined;
-  /** What the artifacts hold that its arguments name. */
   readonly resolved?: { readonly artifacts: readonly ReferencedArtifact[] } | undefined;
   readonly found: {
     readonly definition: string;
@@ -25,18 +24,18 @@ export interface Question extends ToolCall {
   };
 }
 
-/** What a caller says beside its call. */
+/** What a request needs of its caller. */
 export type Asking = Pick<Caller, "session" | "reason">;
 
 interface Around {
   readonly caller: Asking;
   readonly at: number;
   readonly routing: Routing;
-  /** Of requests for which neither a route nor the tool says another. */
+  /** If neither a route nor the tool states a lifetime. */
   readonly ttlMs: number;
 }
 
-/** The record of a request: exactly what would run, why it is asked, of whom, until when. */
+/** The record of a request: what would run, why it is asked, who is asked, until when. */
 export function requestOf(
   question: Question,
   preview: Preview | undefined,
@@ -79,7 +78,7 @@ function askedBy({ session, reason }: Asking): Pick<ApprovalRecord, "sessionId" 
   return { sessionId: session.id, runCalls: session.callCount, ...(reason !== undefined && { reason }) };
 }
 
-/** A tool's own bound holds in any case; a route's word goes before the default. */
+/** The tool's own limit always holds. A route's lifetime replaces the default. */
 function lifetime(tool: number | undefined, route: number | undefined, otherwise: number): number {
   return route === undefined ? (tool ?? otherwise) : Math.min(route, tool ?? route);
 }

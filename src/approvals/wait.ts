@@ -3,15 +3,14 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import type { Caller } from "../calls/session.ts";
 import type { Store } from "../stores/store.ts";
 
-/** How a wait for a person ended. Only `decided` says that there is something to look at. */
+/** How a wait for a person ended. After `decided`, look at the request. */
 export type Answered = "decided" | "timed_out" | "cancelled";
 
-/** Who waits for which answer. One follower of the store for all of them. */
-export class Waiting implements Disposable {
+/** The callers that wait for a decision. One follower of the store serves all of them. */
+export class WaitingCallers implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #waiters = new Map<string, Set<() => void>>();
-  /** Who else wants to know when a request is over, or the last one who waited for it has left. */
   readonly #overs = new Map<string, () => void>();
   readonly #stops = new Set<() => void>();
   readonly #following: Disposable;
@@ -51,7 +50,7 @@ export class Waiting implements Disposable {
     ];
     signal?.addEventListener("abort", cancelled, { once: true });
     const now = await this.#store.approval(approval.id);
-    if (now?.state !== "pending") decided(); // it was decided before we listened
+    if (now?.state !== "pending") decided(); // decided before we listened
     try {
       return await promise;
     } finally {
@@ -66,7 +65,7 @@ export class Waiting implements Disposable {
     }
   }
 
-  /** The house closes: each waiting caller is told that the request was not decided in time; the requests stay open. */
+  /** Ends all waits as timed out. The requests stay open. */
   stop(): void {
     this.#stopped = true;
     for (const timedOut of [...this.#stops]) timedOut();
@@ -76,7 +75,7 @@ export class Waiting implements Disposable {
     this.#following[Symbol.dispose]();
   }
 
-  /** @returns what takes the wish back */
+  /** Calls `over` when the request ends or its last waiting caller leaves. Returns what cancels this. */
   whenOver(id: string, over: () => void): () => void {
     this.#overs.set(id, over);
     return () => {

@@ -3,7 +3,7 @@
  * `Write` all that may become true in one transaction.
  *
  * Invariant: a write is conditional and all or nothing, its event included; the store owns the transaction, the
- * owners of a table (ledger, book) only compose writes. Next: stores/store.ts (the port), stores/rules.ts (the conditions).
+ * owners of a table (ledger, approval repository) only compose writes. Next: stores/store.ts (the port), stores/rules.ts (the conditions).
  */
 import type { Principal, Risk, ToolCall } from "./call.ts";
 import type { DurableEvent, Reason } from "./event.ts";
@@ -59,15 +59,13 @@ export interface Addressees {
   readonly users?: readonly string[];
 }
 
-/** What was demanded of a request when it was made; what is demanded now may only be more (approvals/routing.ts). */
+/** What was demanded of a request when it was made; what is demanded now may only be more (approvals/routes.ts). */
 export interface Routed {
   /** The route's name, or `default`. */
   readonly rule: string;
   readonly to: Addressees;
   /** So many different persons must say yes. */
   readonly quorum: number;
-  /** Whether one no is enough, or as many as a yes needs. */
-  readonly deny: "any" | "quorum";
   /** The decider types the tool's name. */
   readonly typedConfirmation: boolean;
   /** The asking user decides nothing, whatever the credential. */
@@ -83,19 +81,18 @@ export interface Routed {
   readonly escalateTo?: Addressees;
 }
 
-/** What somebody said that is used later: a vote, a yes that is remembered. It counts while they could still say it. */
-export interface Said {
+/** Who gives a vote or a grant. */
+export interface Giver {
   readonly by: string;
   readonly via: string;
   /** The person who delegated the decision to `by`. */
   readonly onBehalfOf?: string;
   /** By which delegation. */
   readonly delegation?: string;
-  /** What `by` was and did then: held against what is demanded when it is used. None: nothing is known of it. */
-  readonly given?: Given;
 }
 
-export interface Given {
+/** What a decider was and did when they decided. A grant is checked against it each time it answers. */
+export interface DeciderState {
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
   /** As a person, not by a token. */
@@ -104,8 +101,8 @@ export interface Given {
   readonly typed: boolean;
 }
 
-/** One person's word, where more than one is needed, and where one was enough. */
-export interface Vote extends Said {
+/** One person's decision on a request. It counts as it was cast, whatever becomes of the person's account. */
+export interface Vote extends Omit<Giver, "delegation"> {
   readonly as: "approved" | "denied" | "skipped";
   readonly at: number;
   readonly reason?: string;

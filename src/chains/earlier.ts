@@ -92,9 +92,9 @@ export class Earlier {
   }
 }
 
-async function hasLapsed({ state, approvalId }: CallRecord, { book }: Parts): Promise<boolean> {
+async function hasLapsed({ state, approvalId }: CallRecord, { approvals }: Parts): Promise<boolean> {
   if (approvalId === undefined || (state !== "held" && state !== "denied")) return false;
-  const approval = await book.get(approvalId);
+  const approval = await approvals.get(approvalId);
   return approval !== undefined && approval.state !== "pending" && approval.state !== "approved";
 }
 

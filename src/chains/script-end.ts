@@ -162,11 +162,11 @@ export class ScriptEnd {
 
   /** A yes could run nothing any more. */
   async #withdraw(approvalId: string): Promise<void> {
-    const { book } = this.#facts.house.parts;
-    const approval = await book.get(approvalId);
+    const { approvals } = this.#facts.house.parts;
+    const approval = await approvals.get(approvalId);
     if (approval?.state !== "pending" && approval?.state !== "approved") return;
     const reason = "the script that asked is over";
-    await book.rule(approval, { as: "withdrawn", by: "script", via: "postern", reason });
+    await approvals.decide(approval, { as: "withdrawn", by: "script", via: "postern", reason });
   }
 
   async #told(

@@ -1,4 +1,4 @@
-import { shownArguments } from "../approvals/shown-arguments.ts";
+import { shownArguments } from "../approvals/binding.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { codeOf, spelledOut } from "../system/card-text.ts";

@@ -1,5 +1,4 @@
-import { shownDigest } from "../approvals/binding.ts";
-import { shownArguments } from "../approvals/shown-arguments.ts";
+import { shownArguments, shownDigest } from "../approvals/binding.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";

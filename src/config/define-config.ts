@@ -1,5 +1,5 @@
 import type { OpenIdSettings } from "../accounts/openid.ts";
-import type { ApprovalRoute } from "../approvals/routing.ts";
+import type { ApprovalRoute } from "../approvals/routes.ts";
 import type { AuditSettings } from "../audit/audit-config.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { Limits, Patience } from "../calls/session.ts";

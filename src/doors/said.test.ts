@@ -1,20 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { noTakes, saidOf, saidOfMany } from "./said.ts";
+import { saidOf, saidOfMany } from "./said.ts";
 
-const routed = { quorum: 3, deny: "quorum" } as const;
-const open = { status: "pending", what: { tool: "drop" }, quorum_left: 3, routed, votes: [{ as: "denied" }] };
+const open = { status: "pending", what: { tool: "drop" }, quorum_left: 3 };
 
 describe("what somebody's word has brought", () => {
-  it("is no denial while more people must say no, and a no is never told as a yes", () => {
-    for (const verb of ["deny", "skip"] as const)
-      expect(saidOf(verb, open)).toBe("Your no is counted: 2 more people must say no before drop is denied.");
-    const one = { ...open, votes: [{ as: "denied" }, { as: "skipped" }, { as: "denied", lapsed: "ann is disabled" }] };
-    expect(saidOf("deny", one)).toContain("1 more person must say no");
-    expect(noTakes(one)).toBe("a no takes 3 people as well, 2 of them said it");
-    expect(noTakes({ ...one, votes: [] })).toBe("a no takes 3 people as well");
-    expect(noTakes({ ...one, routed: { quorum: 3, deny: "any" } })).toBeUndefined();
-  });
-
   it("is a counted yes while more people must agree", () => {
     expect(saidOf("approve", { ...open, quorum_left: 1 })).toBe(
       "Your yes is counted: 1 more person must agree to drop.",
@@ -49,7 +38,6 @@ describe("what somebody's word has brought", () => {
       { decided: false },
     ];
     expect(saidOfMany("approve", answers)).toBe("1 approved; 2 counted, and more people must agree; 1 not taken.");
-    expect(saidOfMany("deny", answers.slice(1, 3))).toBe("2 counted, and more people must say no.");
     expect(saidOfMany("skip", [{ decided: true, approval: { status: "skipped" } }])).toBe("1 skipped.");
   });
 });

@@ -6,8 +6,6 @@ export interface Decided {
   readonly status: string;
   readonly what: Named;
   readonly quorum_left: number;
-  readonly routed: { readonly quorum: number; readonly deny: "any" | "quorum" };
-  readonly votes: readonly { readonly as: string; readonly lapsed?: string | undefined }[];
 }
 
 interface Named {
@@ -27,8 +25,6 @@ export function saidOf(verb: Said, decided: Decided): string {
   const { status, quorum_left: left } = decided;
   const name = actionText(decided.what);
   if (status === "pending") {
-    if (verb === "deny" || verb === "skip")
-      return `Your no is counted: ${persons(noesLeft(decided))} must say no before ${name} is denied.`;
     const yes = verb === "modify" ? "Your edit is counted as your yes" : "Your yes is counted";
     return `${yes}: ${persons(left)} must agree to ${name}.`;
   }
@@ -58,23 +54,11 @@ export function saidOfMany(
   const open = taken.filter(({ approval }) => approval?.status === "pending").length;
   const said = [
     [taken.length - open, decidedWords[verb]],
-    [open, `counted, and more people must ${verb === "approve" ? "agree" : "say no"}`],
+    [open, "counted, and more people must agree"],
     [answers.length - taken.length, "not taken"],
   ] as const;
   const parts = said.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
   return `${parts.join("; ")}.`;
-}
-
-/** What a no does where one is not enough; undefined where it is. */
-export function noTakes({ routed, votes }: Pick<Decided, "routed" | "votes">): string | undefined {
-  if (routed.deny === "any" || routed.quorum < 2) return undefined;
-  const noes = routed.quorum - noesLeft({ routed, votes });
-  return `a no takes ${routed.quorum} people as well${noes === 0 ? "" : `, ${noes} of them said it`}`;
-}
-
-function noesLeft({ routed, votes }: Pick<Decided, "routed" | "votes">): number {
-  const noes = votes.filter(({ as, lapsed }) => as !== "approved" && lapsed === undefined).length;
-  return Math.max(0, routed.quorum - noes);
 }
 
 function persons(count: number): string {

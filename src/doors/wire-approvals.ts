@@ -1,8 +1,8 @@
 /** Approvals as they are spelled outside; the rest stands in wire.ts. */
 import { shownDigest } from "../approvals/binding.ts";
-import type { DecisionRequest, Lapsed, Standing, WhyNot } from "../approvals/decision.ts";
-import { unrouted, votesLeft } from "../approvals/routed.ts";
-import { standingVotes } from "../approvals/voting.ts";
+import type { DecisionRequest, Eligible, WhyNot } from "../approvals/decision.ts";
+import { votesLeft } from "../approvals/quorum.ts";
+import { unrouted } from "../approvals/routes.ts";
 import type { Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
@@ -95,15 +95,12 @@ export interface VoteWire {
   readonly at: string;
   readonly on_behalf_of?: string | undefined;
   readonly reason?: string | undefined;
-  /** Why it counts no more. */
-  readonly lapsed?: string | undefined;
 }
 
 export interface RoutedWire {
   readonly rule: string;
   readonly to: Addressees;
   readonly quorum: number;
-  readonly deny: "any" | "quorum";
   readonly typed_confirmation: boolean;
   readonly separate_user: boolean;
   readonly signed_in: boolean;
@@ -119,7 +116,7 @@ const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
   modified: "modify",
 };
 
-export function viewerToWire({ may, whyNot, onBehalfOf }: Omit<Standing, "demand" | "lapsed">): ViewerWire {
+export function viewerToWire({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): ViewerWire {
   return {
     may: may.map((says) => verbs[says]),
     why_not: whyNot?.why,
@@ -137,7 +134,6 @@ function routedToWire(routed: Routed): RoutedWire {
     rule: routed.rule,
     to: routed.to,
     quorum: routed.quorum,
-    deny: routed.deny,
     typed_confirmation: routed.typedConfirmation,
     separate_user: routed.separateUser,
     signed_in: routed.signedIn,
@@ -151,14 +147,13 @@ interface Beside {
   /** Of one approval only: what a form is made from. */
   readonly inputSchema?: JsonObject | undefined;
   readonly viewer?: ViewerWire | undefined;
-  readonly lapsed?: readonly Lapsed[] | undefined;
   /** What is demanded of a decision now. Default: what was when it was asked. */
   readonly demand?: Routed | undefined;
 }
 
 export function approvalToWire(
   approval: ApprovalRecord,
-  { inputSchema, viewer, lapsed = [], demand = approval.routed ?? unrouted }: Beside = {},
+  { inputSchema, viewer, demand = approval.routed ?? unrouted }: Beside = {},
 ): ApprovalWire {
   const { decision, edited, votes = [] } = approval;
   return {
@@ -189,8 +184,8 @@ export function approvalToWire(
     shown_digest: shownDigest(approval),
     input_schema: inputSchema,
     routed: routedToWire(demand),
-    votes: votes.map((vote) => ({ ...voteToWire(vote), lapsed: lapsed.find((one) => one.vote === vote)?.why })),
-    quorum_left: leftOf(approval, lapsed, demand),
+    votes: votes.map(voteToWire),
+    quorum_left: approval.state === "pending" ? votesLeft(approval, demand.quorum) : 0,
     remembers_allowed: demand.remembers,
     run_calls: approval.runCalls,
     reason: approval.reason,
@@ -202,12 +197,6 @@ export function approvalToWire(
     decision: decision && voteToWire(decision),
     viewer,
   };
-}
-
-function leftOf(approval: ApprovalRecord, lapsed: readonly Lapsed[], { quorum }: Routed): number {
-  if (approval.state !== "pending") return 0;
-  const gone = lapsed.map(({ vote }) => vote);
-  return votesLeft(standingVotes(approval, gone), quorum);
 }
 
 function isEdited({ asked, arguments: runs, decision }: ApprovalRecord): boolean {

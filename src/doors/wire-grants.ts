@@ -1,5 +1,5 @@
 /** Grants and delegations as they are spelled outside. */
-import type { Delegation } from "../approvals/delegation.ts";
+import type { Delegation } from "../approvals/delegations.ts";
 import type { Grant, GrantState, Remember } from "../approvals/grant.ts";
 import type { Risk } from "../calls/call.ts";
 import type { JsonObject } from "../calls/json.ts";

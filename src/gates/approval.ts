@@ -1,9 +1,9 @@
 import { bind, isBoundAsShown, previewDigest } from "../approvals/binding.ts";
-import type { Book } from "../approvals/book.ts";
 import type { Delegations } from "../approvals/delegations.ts";
-import type { Givers } from "../approvals/givers.ts";
+import type { Eligibility } from "../approvals/eligibility.ts";
 import type { Grant } from "../approvals/grant.ts";
 import { type Answering, type Grants, grantReason } from "../approvals/grants.ts";
+import type { ApprovalRepository } from "../approvals/repository.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
 import { digestOf } from "../calls/json.ts";
@@ -20,13 +20,10 @@ import { forgetResolved } from "./references.ts";
 import type { Again, ApprovedCall, FreshCall, Open, WeighedCall } from "./stages.ts";
 
 export interface ApprovalParts {
-  readonly book: Book;
-  /** What people said of calls like this one before. */
+  readonly approvals: ApprovalRepository;
   readonly grants: Grants;
-  /** Who decides in whose place. */
   readonly delegations: Delegations;
-  /** What became of who gave a grant or a delegation. */
-  readonly givers: Givers;
+  readonly eligibility: Eligibility;
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly redactor: Redactor;
@@ -56,17 +53,21 @@ export function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): 
 }
 
 /** A call that waits inside its tool goes on as it was begun: with what was approved, whoever sends what was asked again. */
-function wakened(call: FreshCall, { approvalId }: CallRecord, { book }: ApprovalParts): Approved | Promise<Approved> {
+function wakened(
+  call: FreshCall,
+  { approvalId }: CallRecord,
+  { approvals }: ApprovalParts,
+): Approved | Promise<Approved> {
   if (approvalId === undefined || call.resumesBy !== undefined) return approved(call, undefined);
-  return book.get(approvalId).then(async (approval) => {
+  return approvals.get(approvalId).then(async (approval) => {
     if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return approved(call, undefined);
-    return { again: await book.recorded(approval, call) };
+    return { again: await approvals.recorded(approval, call) };
   });
 }
 
 async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const id = call.record?.approvalId;
-  const approval = id === undefined ? undefined : await parts.book.get(id);
+  const approval = id === undefined ? undefined : await parts.approvals.get(id);
   switch (approval?.state) {
     case "approved":
       return useApproval(call, approval, caller, parts);
@@ -106,7 +107,7 @@ async function useApproval(
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<Approved> {
-  if (call.resumes === undefined) return { again: await parts.book.recorded(approval, call) };
+  if (call.resumes === undefined) return { again: await parts.approvals.recorded(approval, call) };
   const changed = otherwiseNow(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return approved(call, approval.id);
   const left = hasNoTime(call, caller, parts.clock);
@@ -119,10 +120,12 @@ async function useApproval(
 async function takenBack(
   approval: ApprovalRecord,
   reason: string,
-  { book }: Pick<ApprovalParts, "book">,
+  { approvals }: Pick<ApprovalParts, "approvals">,
 ): Promise<Ending | undefined> {
-  const ruled = await book.rule(approval, { as: "withdrawn", by: "policy", via: "postern", reason }).catch(unwritten);
-  return isEnding(ruled) ? ruled : undefined;
+  const result = await approvals
+    .decide(approval, { as: "withdrawn", by: "policy", via: "postern", reason })
+    .catch(unwritten);
+  return isEnding(result) ? result : undefined;
 }
 
 /** A yes to a smaller risk was not asked of whom, and of how many, a greater one is asked. */
@@ -165,7 +168,7 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   const preview = await parts.preview(call, caller);
   const left = hasNoTime(call, caller, parts.clock);
   if (left !== undefined) return left;
-  const made = await parts.book.ask(call, preview, caller).catch(unwritten);
+  const made = await parts.approvals.ask(call, preview, caller).catch(unwritten);
   forgetResolved(call);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
@@ -226,9 +229,9 @@ async function wait(
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
     return { ending: "pending", approvalId, expiresAt, asked, tell };
   }
-  switch (await parts.book.answered(approval, caller)) {
+  switch (await parts.approvals.answered(approval, caller)) {
     case "decided":
-      return { again: await parts.book.recorded((await parts.book.get(approvalId)) ?? approval, call) };
+      return { again: await parts.approvals.recorded((await parts.approvals.get(approvalId)) ?? approval, call) };
     case "cancelled":
       return refuse("cancelled", "The caller went away while a person was asked; the request is still open.", {
         approval_id: approvalId,

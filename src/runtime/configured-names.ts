@@ -1,5 +1,5 @@
 /** Names in the options of a runtime, beside its policy, that match nothing: of routes, guardrails and servers' tool lists. */
-import type { ApprovalRoute } from "../approvals/routing.ts";
+import type { ApprovalRoute } from "../approvals/routes.ts";
 import { nearest } from "../calls/nearest.ts";
 import type { Guardrail } from "../policy/guardrails.ts";
 import type { ToolFacts } from "../policy/policy.ts";

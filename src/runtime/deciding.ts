@@ -1,10 +1,7 @@
 /** Approvals as the public face has them, and the approver of this process. */
 
-import { standingOf } from "../approvals/admission.ts";
-import type { ApprovalPage } from "../approvals/approval-page.ts";
 import type { Answer, Approver } from "../approvals/approver.ts";
 import { batchProblem } from "../approvals/batch.ts";
-import { checkApprovalFilter } from "../approvals/checked-filters.ts";
 import {
   actorOf,
   type BatchDecided,
@@ -14,14 +11,14 @@ import {
   type Decided,
   type Decider,
   type DecisionRequest,
+  type Eligible,
   isWellFormed,
   noApproval,
-  type Standing,
 } from "../approvals/decision.ts";
 import type { Delegations } from "../approvals/delegations.ts";
+import { checkEligible, eligibilityOf } from "../approvals/eligibility.ts";
 import type { Grants } from "../approvals/grants.ts";
-import { Theirs } from "../approvals/theirs.ts";
-import { standingVotes } from "../approvals/voting.ts";
+import { type ApprovalPage, checkApprovalFilter } from "../approvals/repository.ts";
 import { isElsewhere } from "../calls/authority.ts";
 import { checkMember } from "../calls/checked-members.ts";
 import { messageOf } from "../calls/fault.ts";
@@ -69,13 +66,10 @@ export class Deciding implements Approvals {
     if (mine !== undefined) checkDecider(mine);
     const { limit = 100, state = mine && "pending", isFor } = where;
     if (mine !== undefined && state !== "pending") return { approvals: [] }; // nobody decides what is decided
-    const theirs = mine && (await this.#theirs(mine));
-    const isBoth = theirs && ((one: Audience): boolean => isFor?.(one) !== false && theirs.has(one));
+    const isTheirs = mine && (await this.#theirs(mine));
+    const isBoth = isTheirs && ((one: Audience): boolean => isFor?.(one) !== false && isTheirs(one));
     const asked = { ...where, limit, ...(state !== undefined && { state }), ...(isBoth && { isFor: isBoth }) };
-    for (;;) {
-      const page = await this.#counted(asked);
-      if (theirs === undefined || !(await theirs.learn())) return page;
-    }
+    return this.#counted(asked);
   }
 
   /** The first page of what is pending tells how many there are. */
@@ -89,7 +83,7 @@ export class Deciding implements Approvals {
   /** Each as it stands now: what is pending in the store and over by the clock is left out of what is pending. */
   async #page(asked: ApprovalFilter & { readonly limit: number }): Promise<ApprovalPage> {
     const { limit, state } = asked;
-    const { book } = this.#options.parts;
+    const { approvals } = this.#options.parts;
     if (limit < 1) return { approvals: [] };
     const found: ApprovalRecord[] = [];
     for (let { after } = asked; ; ) {
@@ -97,7 +91,7 @@ export class Deciding implements Approvals {
       const rows = await this.#options.store.approvals({ ...asked, ...from, limit: limit + 1 });
       for (const [i, row] of rows.slice(0, limit).entries()) {
         after = cursorOf(row, state === "pending");
-        const approval = book.asNow(row);
+        const approval = approvals.asNow(row);
         if (isOfState(approval, state)) found.push(approval);
         if (found.length === limit) return { approvals: found, ...(i + 1 < rows.length && { nextAfter: after }) };
       }
@@ -105,29 +99,21 @@ export class Deciding implements Approvals {
     }
   }
 
-  async standings(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Standing[]> {
+  async eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]> {
     checkDecider(by);
     checkMember("approvals", approvals, "a list of objects", "request_invalid");
-    const { givers } = this.#options.parts;
-    const lent = await givers.lent(by);
-    const standing = async (approval: ApprovalRecord): Promise<Standing> => {
-      const lapsed = await givers.lapsed(approval);
-      const counted = standingVotes(
-        approval,
-        lapsed.map(({ vote }) => vote),
-      );
-      return { ...standingOf(counted, by, givers.bench(counted, lent)), lapsed };
-    };
-    return Promise.all(approvals.map(standing));
+    const contextOf = await this.#options.parts.eligibility.of(by);
+    return approvals.map((approval) => eligibilityOf(approval, by, contextOf(approval)));
   }
 
-  async #theirs(by: Decider): Promise<Theirs> {
-    const { givers } = this.#options.parts;
-    return new Theirs(by, await givers.lent(by), givers);
+  /** Whether this person may say yes to a request. */
+  async #theirs(by: Decider): Promise<(audience: Audience) => boolean> {
+    const contextOf = await this.#options.parts.eligibility.of(by);
+    return (audience) => !("code" in checkEligible(audience, { by }, contextOf(audience)));
   }
 
   get(id: string): Promise<ApprovalRecord | undefined> {
-    return this.#options.parts.book.get(id);
+    return this.#options.parts.approvals.get(id);
   }
 
   async decide(id: string, request: DecisionRequest): Promise<Decided> {
@@ -139,9 +125,9 @@ export class Deciding implements Approvals {
     checkRequest(asked);
     checkMember("ids", ids, "a list of texts", "decision_invalid");
     const { expectedDigests = {}, ...request } = asked;
-    const { book } = this.#options.parts;
-    const found = await Promise.all([...new Set(ids)].map(async (id) => ({ id, approval: await book.get(id) })));
-    const problem = batchProblem(found, request, book.routing);
+    const { approvals } = this.#options.parts;
+    const found = await Promise.all([...new Set(ids)].map(async (id) => ({ id, approval: await approvals.get(id) })));
+    const problem = batchProblem(found, request, approvals.routing);
     if (problem !== undefined) return problem;
     const answers = await Promise.all(
       found.map(async ({ id }) => {
@@ -183,8 +169,8 @@ export class Deciding implements Approvals {
     { by, reason }: { readonly by: Decider; readonly reason: string | undefined },
   ): Promise<Decided> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
-    const { book } = this.#options.parts;
-    const approval = await book.get(id);
+    const { approvals } = this.#options.parts;
+    const approval = await approvals.get(id);
     if (approval === undefined || isElsewhere(approval.principal, by.tenant)) {
       return { decided: false, code: "approval_unknown", message: noApproval(id) };
     }
@@ -192,19 +178,19 @@ export class Deciding implements Approvals {
       return { decided: false, code: "approval_expired", message: `The approval \`${id}\` has expired.`, approval };
     if (as === "revoked" && approval.state !== "approved") return notApproved(approval);
     const actor = actorOf(by);
-    const ruled = await book.rule(approval, {
+    const result = await approvals.decide(approval, {
       as,
       ...{ by: actor.by, via: actor.via },
       reason: reason === undefined ? undefined : this.#options.parts.redactor.redact(reason),
     });
-    if (!ruled.won)
+    if (!result.won)
       return {
         decided: false,
         code: "approval_decided",
-        message: `The approval \`${id}\` is ${ruled.approval.state} already.`,
-        approval: ruled.approval,
+        message: `The approval \`${id}\` is ${result.approval.state} already.`,
+        approval: result.approval,
       };
-    return { decided: true, approval: ruled.approval };
+    return { decided: true, approval: result.approval };
   }
 
   /** Asks the approver beside the call that waits; what it answers is a decision like any other (case 74: a throw is a denial). */
@@ -216,7 +202,7 @@ export class Deciding implements Approvals {
     const forget = (): void => {
       if (this.#asking.get(approval.id) === controller) this.#asking.delete(approval.id);
     };
-    const heard = parts.book.whenOver(approval.id, () => {
+    const heard = parts.approvals.whenOver(approval.id, () => {
       forget(); // whoever sends the call again has the approver asked again
       controller.abort();
     });

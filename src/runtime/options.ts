@@ -1,7 +1,7 @@
 import type { PasswordCost } from "../accounts/password.ts";
 import type { SessionLimits } from "../accounts/session-book.ts";
 import type { Approver } from "../approvals/approver.ts";
-import type { ApprovalRoute } from "../approvals/routing.ts";
+import type { ApprovalRoute } from "../approvals/routes.ts";
 import type { AuditSettings } from "../audit/audit-config.ts";
 import { paceOf } from "../audit/recheck.ts";
 import type { Autonomy } from "../calls/call.ts";

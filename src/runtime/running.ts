@@ -253,7 +253,7 @@ export class RunningRuntime implements Runtime {
 
   async #close(graceMs: number): Promise<void> {
     this.#entrance.closing = true;
-    this.#parts.book.stopWaiting();
+    this.#parts.approvals.stopWaiting();
     const stopScripts = this.#parts.clock.in(Math.max(0, graceMs - 1000), () => this.chains?.stop());
     await this.#options.inFlight.drained(graceMs);
     stopScripts();

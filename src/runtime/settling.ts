@@ -1,7 +1,7 @@
 /** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look (D20). */
 import { builtInName } from "../accounts/roles.ts";
-import { expiredOutcome } from "../approvals/book.ts";
 import { actorOf } from "../approvals/decision.ts";
+import { expiredOutcome } from "../approvals/repository.ts";
 import { type Actor, checkWho } from "../calls/actor.ts";
 import { read } from "../calls/arrival.ts";
 import { checkId } from "../calls/checked-id.ts";

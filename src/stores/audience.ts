@@ -1,5 +1,5 @@
 import type { Principal, Risk } from "../calls/call.ts";
-import type { Routed, Said, Vote } from "../calls/records.ts";
+import type { Routed, Vote } from "../calls/records.ts";
 
 /**
  * What of a request for approval says who may decide it, without what only this one has: thousands of requests share one,
@@ -11,8 +11,7 @@ export interface Audience {
   readonly risk: Risk;
   readonly principal: Principal;
   readonly routed?: Routed;
-  /** What was kept of older ones did not say what they were. */
-  readonly votes?: readonly (Said & Partial<Pick<Vote, "as">>)[];
+  readonly votes?: readonly Pick<Vote, "by" | "via" | "onBehalfOf">[];
   /** Whether it was, not when. */
   readonly escalatedAt?: number;
 }
@@ -23,9 +22,7 @@ export function audienceText({ tool, server, risk, principal, routed, votes, esc
   const audience = {
     ...{ tool, server, risk, principal },
     routed: routed && demands,
-    votes: votes?.map(({ as, by, via, onBehalfOf, delegation, given }) => ({
-      ...{ as, by, via, onBehalfOf, delegation, given },
-    })),
+    votes: votes?.map(({ by, via, onBehalfOf }) => ({ by, via, onBehalfOf })),
     escalatedAt: escalatedAt === undefined ? undefined : 0,
   };
   return JSON.stringify(audience);

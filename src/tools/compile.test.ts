@@ -228,8 +228,8 @@ it("the bodies of a class keep their `this`", async () => {
     classifyRisk(): "high" {
       return this.#word === "kept" ? "high" : "high";
     }
-    async reconcile(): Promise<object> {
-      return { found: this.#word };
+    async reconcile(): Promise<never> {
+      return { found: this.#word } as never;
     }
   }
   const action = only(new Tool());

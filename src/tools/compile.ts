@@ -3,16 +3,16 @@ import { deepFrozen } from "../calls/json.ts";
 import { shown } from "../calls/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
-import { inOurSpelling, offeredSchema } from "./define.ts";
+import { offeredSchema } from "./define.ts";
 import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
 import {
   type ActionSpec,
   type AnyTool,
   isHostedTool,
+  isLocalTool,
   isProviderDefinedTool,
   isRecord,
-  kindOf,
   type LocalTool,
   type ProviderDefinedTool,
 } from "./kinds.ts";
@@ -41,7 +41,7 @@ export interface Compiled {
 export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
   if (isProviderDefinedTool(tool)) return providerDefined(tool, options, schemas);
   if (isHostedTool(tool)) return { actions: [hostedAction(tool, options)], guards: [] };
-  if (kindOf(tool) === "local") return localActions(inOurSpelling(tool), options, schemas);
+  if (isLocalTool(tool)) return localActions(tool, options, schemas);
   throw noTool(tool);
 }
 

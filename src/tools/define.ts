@@ -2,7 +2,7 @@ import type { Risk } from "../calls/call.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Suggestion } from "../policy/policy.ts";
-import { type ActionSpec, isRecord, type LocalTool } from "./kinds.ts";
+import { type ActionSpec, isRecord, type LocalTool, type ProviderDefinedTool, type ProviderSpecs } from "./kinds.ts";
 import { visible } from "./names.ts";
 import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./standard-schema.ts";
 import type { JudgedCall, PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
@@ -29,7 +29,7 @@ export interface ToolDefinition<Input extends ToolInput, Inputs extends Readonly
 }
 
 /**
- * Declares a tool. Nothing is checked before it is registered: then whatever is missing is named (D11).
+ * Declares a tool. It is checked when it is registered; the fault then names what is missing (D11).
  *
  * @example
  * const send = defineTool({
@@ -47,79 +47,48 @@ export function defineTool<
   return Object.freeze({ ...definition });
 }
 
+/** The members that the designs spell in snake_case, under our names. */
+const ourNames: ReadonlyMap<string, string> = new Map([
+  ["input_schema", "inputSchema"],
+  ["defer_loading", "deferLoading"],
+  ["provider_specs", "providerSpecs"],
+  ["call_types", "callTypes"],
+  ["handle_call", "handleCall"],
+]);
+
 /**
- * Takes a bare object for a tool (C4): without a risk it is `safe`, without idempotence it is not. One that spells its
- * members in snake_case (`input_schema`) is called as such tools are: `execute(context, arguments)`.
+ * Takes a class or a bare object of the designs for a tool (C4), with members in snake_case. Without a risk a local tool is
+ * `safe`, without idempotence it is not idempotent. If it has an `input_schema`, it is called `execute(context, arguments)`.
  *
  * @public
  */
-export function legacyTool(bare: object): LocalTool {
-  const own = inOurSpelling(bare as LocalTool); // what it lacks shows at registration
-  return Object.freeze({
-    ...everyMember(own),
-    risk: own.risk ?? "safe",
-    idempotent: own.idempotent ?? false,
-  });
-}
-
-/** A tool under our names: itself, unless it has an `input_schema`. */
-export function inOurSpelling(tool: LocalTool): LocalTool {
-  const members = tool as LocalTool & {
-    readonly input_schema?: unknown;
-    readonly defer_loading?: unknown;
-  }; // in snake_case
-  const { input_schema: schema, defer_loading: deferLoading, execute } = members;
-  if (!isRecord(schema)) return tool;
-  return {
-    ...everyMember(tool),
-    inputSchema: schema as JsonObject, // is read as JSON at registration
-    ...(typeof deferLoading === "boolean" && { deferLoading }),
-    ...(typeof execute === "function" && {
-      execute: (input: unknown, context: ToolContext): unknown => Reflect.apply(execute, tool, [context, input]),
-    }),
-  };
-}
-
-/** A class's tools have their members on the prototype, and bodies that need their own `this`. */
-function everyMember(tool: LocalTool): LocalTool {
-  const members: Record<string, unknown> = { name: tool.name, description: tool.description };
-  for (const name of [...memberNames, ...Object.keys(tool)]) {
-    const member: unknown = Reflect.get(tool, name);
-    if (member !== undefined && !respelled.has(name))
-      members[name] = typeof member === "function" && name !== "input" ? member.bind(tool) : member;
+export function legacyTool<Bare extends { readonly provider_specs: ProviderSpecs }>(bare: Bare): ProviderDefinedTool;
+export function legacyTool(bare: object): LocalTool;
+export function legacyTool(bare: object): LocalTool | ProviderDefinedTool {
+  const members: Record<string, unknown> = {};
+  for (const name of memberNames(bare)) {
+    const member: unknown = Reflect.get(bare, name);
+    if (member !== undefined) members[ourNames.get(name) ?? name] = name === "input" ? member : bound(member, bare);
   }
-  return members as unknown as LocalTool; // the same members, read one by one
+  const { execute } = members;
+  if (isRecord(Reflect.get(bare, "input_schema")) && typeof execute === "function")
+    members["execute"] = (input: unknown, context: ToolContext): unknown => execute(context, input);
+  const assumed = isRecord(members["providerSpecs"]) ? {} : { risk: "safe", idempotent: false };
+  return Object.freeze({ ...assumed, ...members }) as unknown as LocalTool; // registration names what is missing
 }
 
-/** What is under our own name from now on: otherwise it would be turned round a second time. */
-const respelled: ReadonlySet<string> = new Set(["input_schema", "defer_loading"]);
+/** Also those of its classes. */
+function memberNames(bare: object): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (let at: object | null = bare; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
+    for (const name of Object.getOwnPropertyNames(at)) if (name !== "constructor") names.add(name);
+  return names;
+}
 
-const memberNames: readonly (keyof LocalTool)[] = [
-  ...([
-    "title",
-    "input",
-    "inputSchema",
-    "outputSchema",
-    "risk",
-    "effects",
-    "openWorld",
-    "scopes",
-    "permissions",
-    "idempotent",
-    "timeoutMs",
-  ] as const),
-  ...([
-    "approvalTtlMs",
-    "suspends",
-    "detached",
-    "requireIdempotencyKey",
-    "previewBinds",
-    "concurrencySafe",
-    "toolType",
-    "ui",
-  ] as const),
-  ...(["deferLoading", "actions", "execute", "preview", "classifyRisk", "reconcile"] as const),
-];
+/** Methods of a class need their own `this`. */
+function bound(member: unknown, tool: object): unknown {
+  return typeof member === "function" ? member.bind(tool) : member;
+}
 
 /** The JSON Schema of an action's arguments, as offered to models. Undefined: it takes none. */
 export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | undefined {

@@ -1,7 +1,4 @@
-/**
- * The three kinds of a tool (SPEC 2). They are structural: any object of the right shape counts, also one that spells
- * its members in snake_case (`provider_specs`, `call_types`, `handle_call`).
- */
+/** The three kinds of a tool (SPEC 2). They are structural: any object of the right shape counts. */
 import type { Risk } from "../calls/call.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
@@ -75,9 +72,7 @@ export type ProviderSpecs = Readonly<Record<string, Json>>;
 export interface HostedTool {
   readonly name: string;
   readonly description: string;
-  /** One of the two spellings is there: the guard saw to it. */
-  readonly providerSpecs?: ProviderSpecs | undefined;
-  readonly provider_specs?: ProviderSpecs | undefined;
+  readonly providerSpecs: ProviderSpecs;
   readonly risk?: Risk | "low" | undefined;
 }
 
@@ -89,11 +84,9 @@ export interface ProviderDefinedTool
   extends HostedTool,
     Pick<ActionSpec, "input" | "effects" | "openWorld" | "permissions" | "timeoutMs" | "preview" | "classifyRisk"> {
   /** What its provider calls such calls (`computer_call`): a call of one of these types is a call of this tool. */
-  readonly callTypes?: readonly string[] | undefined;
-  readonly call_types?: readonly string[] | undefined;
+  readonly callTypes: readonly string[];
   readonly idempotent?: boolean | undefined;
-  handleCall?(call: ToolCallRequest, context: ToolContext): unknown;
-  handle_call?(call: ToolCallRequest, context: ToolContext): unknown;
+  handleCall(call: ToolCallRequest, context: ToolContext): unknown;
 }
 
 export type AnyTool = LocalTool | HostedTool | ProviderDefinedTool;
@@ -101,44 +94,34 @@ export type ToolKind = "local" | "hosted" | "provider_defined";
 
 /** Tested before `isHostedTool`, though the two exclude each other (C35). */
 export function isProviderDefinedTool(value: unknown): value is ProviderDefinedTool {
-  if (!isDescribed(value) || specsOf(value) === undefined || !canHandle(value)) return false;
-  const types = value["callTypes"] ?? value["call_types"];
+  if (!isDescribed(value) || !isRecord(value["providerSpecs"]) || !canHandle(value)) return false;
+  const { callTypes: types } = value;
   return Array.isArray(types) && types.every((type) => typeof type === "string" && type !== "");
 }
 
 export function isHostedTool(value: unknown): value is HostedTool {
-  return isDescribed(value) && specsOf(value) !== undefined && !canHandle(value);
+  return isDescribed(value) && isRecord(value["providerSpecs"]) && !canHandle(value);
 }
 
 export function isLocalTool(value: unknown): value is LocalTool {
-  if (!isDescribed(value) || specsOf(value) !== undefined) return false;
+  if (!isDescribed(value) || isRecord(value["providerSpecs"])) return false;
   return typeof value["execute"] === "function" || isRecord(value["actions"]);
 }
 
-/** Undefined: the object is no tool. */
+/** Returns undefined if the object is no tool. */
 export function kindOf(value: unknown): ToolKind | undefined {
   if (isProviderDefinedTool(value)) return "provider_defined";
   if (isHostedTool(value)) return "hosted";
   return isLocalTool(value) ? "local" : undefined;
 }
 
-export function providerSpecsOf(tool: HostedTool): ProviderSpecs {
-  return tool.providerSpecs ?? tool.provider_specs ?? {};
-}
-
-/** Under which types of its providers' calls it is called; none for other kinds. */
+/** The types of its provider's calls. Empty for other kinds. */
 export function callTypesOf(tool: AnyTool): readonly string[] {
-  if (!isProviderDefinedTool(tool)) return [];
-  return tool.callTypes ?? tool.call_types ?? [];
-}
-
-function specsOf(value: Record<string, unknown>): Record<string, unknown> | undefined {
-  const specs = value["providerSpecs"] ?? value["provider_specs"];
-  return isRecord(specs) ? specs : undefined;
+  return isProviderDefinedTool(tool) ? tool.callTypes : [];
 }
 
 function canHandle(value: Record<string, unknown>): boolean {
-  return typeof (value["handleCall"] ?? value["handle_call"]) === "function";
+  return typeof value["handleCall"] === "function";
 }
 
 function isDescribed(value: unknown): value is Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { Risk } from "../calls/call.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { toolCallRequest } from "./exchange.ts";
 import { type CompileOptions, definitionOf, factsOf, overrideOf } from "./facts.ts";
-import { callTypesOf, type HostedTool, isRecord, type ProviderDefinedTool, providerSpecsOf } from "./kinds.ts";
+import { type HostedTool, isRecord, type ProviderDefinedTool } from "./kinds.ts";
 import { Members } from "./members.ts";
 import { checkedName } from "./names.ts";
 import { readSchema } from "./preflight.ts";
@@ -33,15 +33,14 @@ export function providerDefinedAction(tool: ProviderDefinedTool, options: Compil
         arguments: isRecord(given) ? (given as JsonObject) : {}, // a call's arguments are JSON
         callId: context.callId,
       });
-      const answer = tool.handleCall === undefined ? tool.handle_call?.(call, context) : tool.handleCall(call, context);
-      return answer as ToolAnswer; // toRawResult takes whatever it is
+      return tool.handleCall(call, context) as ToolAnswer; // toRawResult takes whatever it is
     },
   });
 }
 
 /** A risk nobody stated is the kind's own, and marked as such. */
 function declared(
-  tool: ProviderDefinedTool,
+  tool: HostedTool & Partial<ProviderDefinedTool>,
   options: CompileOptions,
   kind: { readonly risk: Risk; readonly effects: "read" | "write" },
 ): Omit<Action, "kind" | "notFromChain" | "execute"> {
@@ -55,8 +54,8 @@ function declared(
     ...{ name: "default", spec: {}, over, members },
   });
   const idempotent = members.flag("idempotent", over.idempotent ?? tool.idempotent);
-  const specs = readSchema(providerSpecsOf(tool), name);
-  const types = callTypesOf(tool);
+  const specs = readSchema(tool.providerSpecs, name);
+  const { callTypes: types = [] } = tool;
   return {
     ...{ tool: name, name: "default", description, inputSchema: anyArguments, toolType: "FUNCTION", annotations: {} },
     ...{ facts, idempotent, providerSpecs: specs },

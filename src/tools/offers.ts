@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import { readable, readableSchema } from "../results/readable.ts";
-import { inOurSpelling, offeredSchema } from "./define.ts";
+import { offeredSchema } from "./define.ts";
 import {
   type ActionSpec,
   type AnyTool,
   callTypesOf,
+  type HostedTool,
   isHostedTool,
   isProviderDefinedTool,
   type LocalTool,
-  providerSpecsOf,
 } from "./kinds.ts";
 
 /**
@@ -152,14 +152,12 @@ function warnOnce(tool: AnyTool): (message: string) => void {
   };
 }
 
-function entryFor(tool: AnyTool, provider: string | undefined): Json | undefined {
-  const specs = providerSpecsOf(tool);
+function entryFor({ providerSpecs: specs }: HostedTool, provider: string | undefined): Json | undefined {
   if (provider === undefined) return Object.values(specs)[0];
   return Object.hasOwn(specs, provider) ? specs[provider] : undefined;
 }
 
-function localSchema(given: LocalTool, action?: string, spec?: ActionSpec): FunctionSchema {
-  const tool = inOurSpelling(given);
+function localSchema(tool: LocalTool, action?: string, spec?: ActionSpec): FunctionSchema {
   const parameters = (spec && offeredSchema(spec, tool.name)) ?? offeredSchema(tool, tool.name) ?? noArguments;
   return {
     name: action === undefined ? tool.name : `${tool.name}__${action}`,

@@ -48,7 +48,11 @@ const approvalVerbs: readonly (readonly [string, readonly unknown[], Verb])[] = 
     [5, "x", [], null],
     ({ approvals }, odd) => approvals.decideMany(["apr_1"], { decision: "denied", by: ann, expectedDigests: odd }),
   ],
-  ["approvals to weigh", [undefined, null, 5, {}, [5], [null]], ({ approvals }, odd) => approvals.standings(odd, ann)],
+  [
+    "approvals to weigh",
+    [undefined, null, 5, {}, [5], [null]],
+    ({ approvals }, odd) => approvals.eligibility(odd, ann),
+  ],
   ["whose they are", [null, 5, {}], ({ approvals }, odd) => approvals.page({}, odd)],
   ["an id to take back", notTexts, ({ approvals }, odd) => approvals.withdraw(odd, ann)],
   ["an id to revoke", notTexts, ({ approvals }, odd) => approvals.revoke(odd, ann)],

@@ -30,7 +30,7 @@ it.each(nobody)("%s as decider beside 60 calls / told to who said it, and all 60
     approvals.decideMany([approvalId], { decision: "denied", by: word }),
     approvals.withdraw(approvalId, word),
     approvals.revoke(approvalId, word),
-    approvals.standings([], word),
+    approvals.eligibility([], word),
     approvals.grants.revoke("grt_none", word),
     approvals.delegations.make({ to: "bob", until: h.clock.now() + 1 }, word),
     approvals.delegations.revoke("dlg_none", word),

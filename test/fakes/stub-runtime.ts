@@ -168,7 +168,7 @@ export function stubRuntime(options: StubOptions = {}): {
         return { approvals: fits ? [approval] : [] };
       },
       get: async (id: string) => (id === approval.id ? approval : undefined),
-      standings: async (asked: readonly object[]) => asked.map(() => ({ may: ["approved"], lapsed: [] })),
+      eligibility: async (asked: readonly object[]) => asked.map(() => ({ may: ["approved"] })),
       decide: heard("decide", decided),
       decideMany: heard("decideMany", { taken: true, answers: [{ id: approval.id, decided }] }),
       withdraw: heard("withdraw", decided),

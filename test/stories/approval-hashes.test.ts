@@ -28,7 +28,7 @@ it("the log has the hash of what was asked, and beside an edited yes that of wha
 });
 
 it("also of each word under a quorum, by whomever it was edited; a no is to what was asked", async () => {
-  await using h = await house(routed({ quorum: 2, deny: "any" }));
+  await using h = await house(routed({ quorum: 2 }));
   const [first, second] = [await ask(h, mail("one")), await ask(h, mail("two"))];
   await edit(h, first, "edited");
   await yes(h, first, bob, await seen(h, first));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../src/calls/clock.ts";
-import { ann, ask, bob, cal, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
+import { ann, ask, bob, cal, mail, no, routed, seen } from "../fakes/deciders.ts";
 import { asker, house } from "../fakes/house.ts";
 import { bodyOf, httpHouse, inSession } from "../fakes/http-house.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
@@ -106,22 +106,5 @@ describe("a person with a session and an API token", () => {
     expect((await scene.look(id, scene.byToken))["viewer"]).toMatchObject({ why_not: "sign_in" });
     expect(await scene.approve(id, scene.byToken, typed)).toMatchObject({ error: { code: "sign_in_needed" } });
     expect(await scene.approve(id, await scene.session("ann"), typed)).toMatchObject({ status: "approved" });
-  });
-
-  it("is told, once the token was revoked, that their vote by it lapsed, how many are left, and that they may vote anew", async () => {
-    await using scene = await open(2);
-    const id = await ask(scene.h);
-    const ann = await scene.session("ann");
-    expect(await scene.approve(id, scene.byToken)).toMatchObject({ quorum_left: 1 });
-    expect(await scene.look(id, ann)).toMatchObject({ quorum_left: 1, viewer: { why_not: "voted" } });
-    await scene.h.runtime.accounts.revokeToken(scene.token.id, holder);
-    const told = await scene.look(id, ann);
-    expect(told).toMatchObject({
-      quorum_left: 2,
-      votes: [{ by: "ann", lapsed: expect.stringContaining("was revoked") }],
-      viewer: { may: ["approve", "deny", "skip", "modify"] },
-    });
-    expect(await scene.approve(id, ann)).toMatchObject({ status: "pending", quorum_left: 1 });
-    expect(await yes(scene.h, id, bob)).toMatchObject({ approval: { state: "approved" } });
   });
 });

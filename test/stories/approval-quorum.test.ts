@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
+import { holder } from "../fakes/people.ts";
+import { cal, openRouted } from "../fakes/route-house.ts";
 
 describe("a quorum", () => {
   const two = routed({ name: "two", quorum: 2 });
@@ -90,11 +92,30 @@ describe("a quorum", () => {
     expect(await yes(h, id, { user: "zoe", via: "token:agent" })).toMatchObject({ code: "decider_not_allowed" });
   });
 
-  it("denies with one no, or with as many as the route says", async () => {
-    await using h = await house(routed({ match: { tools: ["drop"] }, quorum: 2, deny: "quorum" }, { quorum: 2 }));
-    expect(await no(h, await ask(h), ann)).toMatchObject({ approval: { state: "denied" } });
-    const id = await ask(h, { tool: "drop", arguments: { to: "x" } });
-    expect(await no(h, id, ann)).toMatchObject({ approval: { state: "pending" } });
+  it("counts a vote as it was cast, after its account was disabled or its token revoked", async () => {
+    await using h = await openRouted({ name: "three", quorum: 3 });
+    const { accounts, approvals, audit } = h.runtime;
+    const own = await accounts.get("bob", holder);
+    const { token } = await accounts.makeToken({ name: "ci", kind: "person" }, own, holder);
+    const id = await ask(h);
+    await yes(h, id, ann);
+    await yes(h, id, { ...bob, via: `token:${token.id}`, signedIn: false });
+    await accounts.change("ann", { disabled: true }, holder);
+    await accounts.revokeToken(token.id, holder);
+    expect(await yes(h, id, cal)).toMatchObject({ approval: { state: "approved" } });
+    const votes = await audit.query({ type: "approval.voted" });
+    expect(votes.map(({ decided_by, decided_via }) => [decided_by, decided_via])).toEqual([
+      ["ann", ann.via],
+      ["bob", `token:${token.id}`],
+    ]);
+    expect(await audit.query({ type: "gate.approved" })).toMatchObject([{ decided_by: "cal" }]);
+    expect((await approvals.get(id))?.votes).toHaveLength(3);
+  });
+
+  it("is denied by one no", async () => {
+    await using h = await house(two);
+    const id = await ask(h);
+    await yes(h, id, ann);
     expect(await no(h, id, bob)).toMatchObject({ approval: { state: "denied" } });
   });
 });

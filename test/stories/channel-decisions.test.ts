@@ -8,7 +8,7 @@ import { type Receiver, receiver } from "../fakes/receiver.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
 const plain = {
-  ...{ description: "Does it.", effects: "write", idempotent: false },
+  ...({ description: "Does it.", effects: "write", idempotent: false } as const),
   input: { type: "object", properties: { to: { type: "string" } } },
 } as const;
 const hook = { name: "chat", secret: "secret://chat/key", users: { U1: "ann" }, allowPrivate: true } as const;

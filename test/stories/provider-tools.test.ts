@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { listed } from "../../src/doors/mcp/offer.ts";
-import { createRuntime, type ProviderDefinedTool, specOf, Toolbox } from "../../src/index.ts";
+import { createRuntime, legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/index.ts";
 import { asker } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 
-const computer: ProviderDefinedTool = {
+const computer = legacyTool({
   name: "computer",
   description: "Drives a screen.",
   provider_specs: {
@@ -14,13 +14,13 @@ const computer: ProviderDefinedTool = {
   call_types: ["computer_call", "computer_use"],
   risk: "safe",
   idempotent: true,
-  handle_call: ({ name, arguments: given }) => `${name} did ${String(given["action"])}`,
-};
+  handle_call: ({ name, arguments: given }: ToolCallRequest) => `${name} did ${String(given["action"])}`,
+});
 const search = { name: "web_search", description: "Searches.", providerSpecs: { openai: { type: "web_search" } } };
 
 it("call types and provider specs are told wherever the tool is told", async () => {
   await using runtime = await createRuntime({ tools: [computer, search] });
-  const told = { providerSpecs: computer.provider_specs, callTypes: computer.call_types };
+  const told = { providerSpecs: computer.providerSpecs, callTypes: computer.callTypes };
   expect(runtime.offered().find(({ tool }) => tool === "computer")).toMatchObject(told);
   expect(runtime.tools.offer("computer")).toMatchObject(told);
   expect(runtime.tools.get("computer")).toMatchObject(told);
@@ -35,7 +35,7 @@ it("call types and provider specs are told wherever the tool is told", async () 
   const { ask, tokens } = await httpHouse(runtime);
   const answer = await ask("/v1/tools/computer", { headers: { authorization: `Bearer ${tokens.agent}` } });
   expect(await answer.json()).toMatchObject({
-    actions: [{ provider_specs: computer.provider_specs, call_types: computer.call_types }],
+    actions: [{ provider_specs: computer.providerSpecs, call_types: computer.callTypes }],
   });
 });
 
@@ -45,7 +45,7 @@ it("an MCP client is told of a provider-defined tool, and not of a hosted one", 
   expect(listed(runtime, visit, true)).toMatchObject([
     {
       name: "computer",
-      _meta: { "postern/provider_specs": computer.provider_specs, "postern/call_types": computer.call_types },
+      _meta: { "postern/provider_specs": computer.providerSpecs, "postern/call_types": computer.callTypes },
     },
   ]);
 });

@@ -23,8 +23,6 @@ export interface Vote {
   readonly at: string;
   readonly on_behalf_of?: string;
   readonly reason?: string;
-  /** Why it counts no more. */
-  readonly lapsed?: string;
 }
 
 export type DecisionVerb = "approve" | "deny" | "skip" | "modify";
@@ -95,7 +93,6 @@ export interface Approval {
     readonly rule: string;
     readonly to: Addressees;
     readonly quorum: number;
-    readonly deny: "any" | "quorum";
     readonly typed_confirmation: boolean;
     readonly separate_user: boolean;
     readonly signed_in: boolean;

@@ -1,7 +1,7 @@
 import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
-import { actionText, noTakes } from "../said.ts";
+import { actionText } from "../said.ts";
 import type { ApprovalWire, ArtifactWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
@@ -87,14 +87,10 @@ function decidersOf(request: ApprovalWire, now: number): readonly string[] {
   if (more !== undefined) lines.push(more);
   if (routed.quorum > 1)
     lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} of them must still say yes` : ""}`);
-  const no = noTakes({ routed, votes });
-  if (no !== undefined && status === "pending") lines.push(no);
   if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
   if (routed.quorum > 1)
-    for (const { as, by, via, on_behalf_of: giver, lapsed } of votes) {
-      const over = lapsed === undefined ? "" : ` (counts no more: ${lapsed})`;
-      lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}${over}`);
-    }
+    for (const { as, by, via, on_behalf_of: giver } of votes)
+      lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}`);
   return lines.map(visible);
 }
 

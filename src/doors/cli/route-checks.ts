@@ -1,6 +1,5 @@
 import type { ApprovalSettings } from "../../approvals/approvals-config.ts";
-import { isAmong, isOpen } from "../../approvals/routed.ts";
-import type { ApprovalRoute } from "../../approvals/routing.ts";
+import { type ApprovalRoute, isAmong, isOpen } from "../../approvals/routes.ts";
 import { counted } from "../../calls/counted.ts";
 import type { Addressees } from "../../calls/records.ts";
 import { isSamePerson } from "../../calls/same-person.ts";

@@ -1,6 +1,5 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { routed } from "../../../test/fakes/deciders.ts";
 import { asker, house } from "../../../test/fakes/house.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { SystemClock } from "../../calls/clock.ts";
@@ -89,19 +88,6 @@ describe("postern approvals watch", () => {
     await seen(() => r.screen.last, "Denied. mail does not run");
     expect((await r.h.runtime.approvals.get(approvalId))?.decision).toMatchObject({ as: "denied", reason: "no" });
     r.type("\u0003");
-    expect(await watching).toBe(0);
-  });
-
-  it("tells that a no is one of several, where one is not enough", async () => {
-    await using r = await room(true, routed({ quorum: 2, deny: "quorum" }));
-    const { approvalId = "" } = await r.mail("ann");
-    const watching = watchApprovals(r.host, {}, { input: r.input, until: r.ending.signal });
-    await seen(() => r.screen.last, "a no takes 2 people as well");
-    await armed(r);
-    for (const key of ["d", ..."no", "\r"]) r.type(key) && (await new Promise(setImmediate));
-    await seen(() => r.screen.last, "Your no is counted: 1 more person must say no before mail is denied.");
-    expect((await r.h.runtime.approvals.get(approvalId))?.state).toBe("pending");
-    r.type("q");
     expect(await watching).toBe(0);
   });
 

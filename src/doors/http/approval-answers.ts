@@ -1,6 +1,6 @@
 /** Approvals as they are answered to somebody: each with what that one may say to it. */
 import { rolesWith } from "../../accounts/roles.ts";
-import { isAsker } from "../../approvals/admission.ts";
+import { isAsker } from "../../approvals/eligibility.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import type { Decided, Runtime } from "../../face.ts";
 import type { Who } from "../credentials.ts";
@@ -14,13 +14,11 @@ export async function approvalsFor(
   by: Who,
   records: readonly ApprovalRecord[],
 ): Promise<readonly ApprovalWire[]> {
-  const standings = await approvals.standings(records, deciderOf(by));
+  const eligible = await approvals.eligibility(records, deciderOf(by));
   return records.map((record, i) => {
-    const { lapsed, demand, ...standing } = standings[i] ?? { may: [], lapsed: [], demand: undefined };
-    const viewer = mayDecide(by) ? viewerToWire(standing) : onlyLooks;
-    // what became of who said something is nothing for an agent
-    const told = by.kind === "person" ? lapsed : lapsed.map(({ vote }) => ({ vote, why: "it counts no more" }));
-    return approvalToWire(record, { lapsed: told, demand, viewer: { ...viewer, ...withdrawing(by, record) } });
+    const { demand, ...may } = eligible[i] ?? { may: [], demand: undefined };
+    const viewer = mayDecide(by) ? viewerToWire(may) : onlyLooks;
+    return approvalToWire(record, { demand, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 

@@ -16,7 +16,7 @@ describe("one approval", () => {
         what: { tool: "mail", arguments: { to: "é" } },
         digest: sha256('{"to":"é"}'),
         input_schema: { type: "object", required: ["to"] },
-        routed: { rule: "two", to: {}, quorum: 2, deny: "any", typed_confirmation: false, signed_in: false },
+        routed: { rule: "two", to: {}, quorum: 2, typed_confirmation: false, signed_in: false },
         votes: [],
         quorum_left: 2,
         remembers_allowed: false,

@@ -130,8 +130,8 @@ describe("who looks at a request is told what they may say to it", () => {
     await yes(h, approvalId, ann);
     const found = await h.runtime.approvals.get(approvalId);
     if (found === undefined) throw new Error("It is not there.");
-    expect(await h.runtime.approvals.standings([found], bob)).toEqual([
-      { may: ["approved", "denied", "skipped", "modified"], demand: found.routed, lapsed: [] },
+    expect(await h.runtime.approvals.eligibility([found], bob)).toEqual([
+      { may: ["approved", "denied", "skipped", "modified"], demand: found.routed },
     ]);
   });
 });

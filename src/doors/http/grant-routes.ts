@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
-import type { Delegation } from "../../approvals/delegation.ts";
+import type { Delegation } from "../../approvals/delegations.ts";
 import { mayEnd } from "../../approvals/delegations.ts";
 import type { Grant, GrantState } from "../../approvals/grant.ts";
 import type { Runtime } from "../../face.ts";

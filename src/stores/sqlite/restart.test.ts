@@ -151,7 +151,6 @@ describe("SqliteStore over restarts", () => {
         separateUser: true,
         signedIn: false,
       },
-      deny: "any",
       ...{ remembers: false, remindAt: 5, escalateAt: 6, escalateTo: { roles: ["approver"] } },
     };
     const votes = [{ as: "approved", by: "bob", via: "user:bob", at: 1 }] as const;

@@ -1,7 +1,7 @@
 import type { AnyTool } from "../kinds.ts";
 import type { Toolset } from "./toolset.ts";
 
-const bodies = ["execute", "preview", "classifyRisk", "reconcile", "handleCall", "handle_call"] as const;
+const bodies = ["execute", "preview", "classifyRisk", "reconcile", "handleCall"] as const;
 
 /**
  * The same tools under `prefix__name` (case 251).

@@ -3,10 +3,6 @@ import type { ApprovalRoute, Decider } from "../../../src/index.ts";
 import { ann, ask, bob, yes } from "../../fakes/deciders.ts";
 import { asker, type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
-import { openRouted } from "../../fakes/route-house.ts";
-import { sqliteFiles } from "../../fakes/sqlite-files.ts";
-
-const files = sqliteFiles();
 
 /** A house with accounts, where Ann has given Bob her word. */
 async function given(route: ApprovalRoute): Promise<House> {
@@ -90,31 +86,5 @@ describe("a word given away", () => {
     expect(await yes(h, early, bob)).toMatchObject({ decided: true });
     await h.clock.advance(1);
     expect(await yes(h, late, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
-  });
-});
-
-/** Why words on it count no more. */
-async function lapsed(h: House, id: string): Promise<readonly string[]> {
-  const found = await h.runtime.approvals.get(id);
-  const [standing] = await h.runtime.approvals.standings(found === undefined ? [] : [found], bob);
-  return standing?.lapsed.map(({ why }) => why) ?? [];
-}
-
-describe("a vote", () => {
-  it("counts by what its giver was when they gave it, and still is: a role that came later was never brought along", async () => {
-    const file = `sqlite:${files.at("then.db")}`;
-    const open = (to: ApprovalRoute["to"]) =>
-      openRouted({ name: "now", quorum: 2, ...(to && { to }) }, { store: file });
-    const first = await open(undefined);
-    const id = await ask(first);
-    await yes(first, id, { ...ann, roles: ["approver"] });
-    await first.runtime.close();
-    await using h = await open({ roles: ["admin"] });
-    await h.runtime.accounts.change("ann", { roles: ["approver", "admin"] }, holder);
-    expect(await lapsed(h, id)).toEqual([expect.stringContaining("none of those whom the route `now`")]);
-    expect(await yes(h, id, { ...ann, roles: ["approver", "admin"] })).toMatchObject({
-      approval: { state: "pending", votes: [{ by: "ann" }] },
-    });
-    expect(await lapsed(h, id)).toEqual([]);
   });
 });

@@ -41,8 +41,8 @@ async function stage(roll: (sides: number) => number): Promise<Stage> {
       return Number(Object(given).n) % 5 === 4 ? (failed as never) : "paid";
     },
   });
-  const [quorum, deny] = [1 + roll(2), roll(2) === 0 ? "any" : "quorum"] as const;
-  const approvals = { patience: "suspend", ttlMs: 10_000, routes: [{ quorum, deny }] } as const;
+  const quorum = 1 + roll(2);
+  const approvals = { patience: "suspend", ttlMs: 10_000, routes: [{ quorum }] } as const;
   const h = await house({ approvals, accounts: { passwordCost: cheap } }, [pay()]);
   for (const name of people) await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
   const define = async (): Promise<void> => {

@@ -223,43 +223,4 @@ describe("a revoked API token takes back", () => {
     expect((await h.runtime.approvals.page({}, bob)).approvals).toEqual([]);
     expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
   });
-
-  it("its vote on what is still open, and its owner may vote anew", async () => {
-    await using h = await open([{ quorum: 2 }]);
-    const { by, revoke } = await byToken(h);
-    const id = await ask(h, mail("voted"));
-    expect(await yes(h, id, by)).toMatchObject({ approval: { votes: [{ via: by.via }] } });
-    await revoke();
-    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "pending", votes: [{ by: "bob" }] } });
-    expect(await yes(h, id, ann)).toMatchObject({ approval: { state: "approved" } });
-  });
-
-  it.each(["memory", "sqlite"])(
-    "its vote, so that its owner finds what is open among theirs again (%s)",
-    async (store) => {
-      await using h = await open([{ quorum: 2 }], store === "memory" ? { store } : {});
-      const { by, revoke } = await byToken(h);
-      const own: Decider = { ...ann, user: by.user };
-      const ids = [await ask(h, mail("one")), await ask(h, mail("two")), await ask(h, mail("three"))];
-      const theirs = async (): Promise<object> => {
-        const { approvals, waiting } = await h.runtime.approvals.page({}, own);
-        return { ids: approvals.map(({ id }) => id), waiting: waiting?.high };
-      };
-      for (const id of ids.slice(0, 2)) await yes(h, id, by);
-      expect(await theirs()).toEqual({ ids: ids.slice(2), waiting: 1 });
-      expect(await yes(h, ids[1] ?? "", { ...own, via: "session:2" })).toMatchObject({ code: "approval_voted" });
-      await revoke();
-      expect(await theirs()).toEqual({ ids, waiting: 3 });
-      await yes(h, ids[0] ?? "", own);
-      expect(await theirs()).toEqual({ ids: ids.slice(1), waiting: 2 });
-    },
-  );
-
-  it("and who was disabled has no vote on it any more either", async () => {
-    await using h = await open([{ quorum: 2 }]);
-    const id = await ask(h, mail("disabled"));
-    await yes(h, id, ann);
-    await h.runtime.accounts.change("ann", { disabled: true }, holder);
-    expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "pending", votes: [{ by: "bob" }] } });
-  });
 });

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { noTakes, saidOfMany } from "../../../../src/doors/said.ts";
+import { saidOfMany } from "../../../../src/doors/said.ts";
 import { type Approval, decideMany, maySay, namesOf } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Notice } from "../../kit/states.tsx";
@@ -103,12 +103,7 @@ export function BatchDialog({
           />
         ))}
       </ul>
-      <Why value={reason} onChange={setReason} hint={noMany(shown)} />
+      <Why value={reason} onChange={setReason} hint="If you deny or skip, the agent reads it." />
     </DecisionDialog>
   );
-}
-
-function noMany(shown: readonly Approval[]): string {
-  const no = shown.map(noTakes).find((one) => one !== undefined);
-  return `If you deny or skip, the agent reads it.${no === undefined ? "" : ` Here ${no}.`}`;
 }

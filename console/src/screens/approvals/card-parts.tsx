@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { noTakes } from "../../../../src/doors/said.ts";
 import type { Addressees, Approval } from "../../api/approvals.ts";
 import { actorText } from "../../kit/actor.ts";
 import { Badge, StateBadge } from "../../kit/badge.tsx";
@@ -68,7 +67,6 @@ const words = new Map([
 /** Who may decide, and who has. Nothing is shown where one person's word is all it takes. */
 export function Votes({ approval }: { readonly approval: Approval }): ReactNode {
   const { routed, votes, quorum_left, decision, status } = approval;
-  const no = noTakes(approval);
   const said = decision === undefined ? votes : [...votes.filter(({ by }) => by !== decision.by), decision];
   const isOpenToAll = namesIn(routed.to) === "" && routed.escalate_to === undefined;
   if (routed.quorum < 2 && said.length === 0 && isOpenToAll) return null;
@@ -90,11 +88,6 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
             <Text>{namesIn(routed.to)}</Text>
           </p>
         )}
-        {status === "pending" && no !== undefined && (
-          <p className="text-ink-2">
-            A yes takes {routed.quorum} people; {no}.
-          </p>
-        )}
         <Escalation approval={approval} />
         {said.length > 0 && (
           <ul className="grid gap-1.5">
@@ -107,9 +100,6 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
                   <Time at={vote.at} />
                 </span>
                 {vote.reason !== undefined && <Text className="text-ink-2">{`“${vote.reason}”`}</Text>}
-                {vote.lapsed !== undefined && (
-                  <Text className="w-full text-medium">{`It counts no more: ${vote.lapsed}`}</Text>
-                )}
               </li>
             ))}
           </ul>

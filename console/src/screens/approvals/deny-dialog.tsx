@@ -1,5 +1,4 @@
 import { type ReactNode, useState } from "react";
-import { noTakes } from "../../../../src/doors/said.ts";
 import { Button } from "../../kit/button.tsx";
 import { Text } from "../../kit/text.tsx";
 import type { Choice } from "../choice-dialog.tsx";
@@ -10,7 +9,6 @@ const common = ["Not needed", "Wrong target", "Too broad", "Ask me first"];
 /** A no may say why: the agent reads it and can do better. Enter denies, so that a no is quick. */
 export function DenyDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const [reason, setReason] = useState("");
-  const no = noTakes(approval);
   const say = (verb: "deny" | "skip") => () => deciding.say({ verb, reason: wordsIn(reason) });
   const choices: readonly Choice[] = [
     { word: "Skip", title: "The agent is told to go on without it", say: say("skip") },
@@ -23,15 +21,9 @@ export function DenyDialog({ approval, deciding, changed, onClose }: DecideDialo
         onChange={setReason}
         first
         hint={
-          no === undefined ? (
-            <>
-              The agent is told. <Text>{approval.what.tool}</Text> does not run.
-            </>
-          ) : (
-            <>
-              Yours is one: {no}. <Text>{approval.what.tool}</Text> still runs if enough people agree.
-            </>
-          )
+          <>
+            The agent is told. <Text>{approval.what.tool}</Text> does not run.
+          </>
         }
       />
       <div className="flex flex-wrap gap-1.5">

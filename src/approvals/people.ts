@@ -1,9 +1,8 @@
-/** Who somebody is by their account, as far as a decision must know it. */
+/** The accounts, as far as decisions need them. */
 import { permissionsOf, type Role } from "../accounts/roles.ts";
 import type { Actor } from "../calls/actor.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 
-/** The accounts, as far as this must know them. */
 export interface People {
   readonly exist: boolean;
   get(
@@ -16,11 +15,11 @@ export interface People {
     readonly groups: readonly string[];
     readonly disabled: boolean;
   }>;
-  /** Whether that credential was taken back. */
+  /** Whether this credential was revoked. */
   isRevoked(via: string): Promise<boolean>;
 }
 
-export interface Person {
+interface Person {
   /** As the account spells it. */
   readonly name: string;
   readonly roles: readonly string[];
@@ -29,7 +28,12 @@ export interface Person {
   readonly barred?: string;
 }
 
-/** Undefined: there are no accounts, or that tenant has none of this name. */
+interface Memberships {
+  readonly roles?: readonly string[] | undefined;
+  readonly groups?: readonly string[] | undefined;
+}
+
+/** Returns undefined if there are no accounts, or if the tenant has none of this name. */
 export async function personOf(people: People, tenant: string, user: string): Promise<Person | undefined> {
   if (!people.exist) return undefined;
   const account = await people.get(user, { by: "postern", via: "postern", tenant }).catch((error: unknown) => {
@@ -41,4 +45,30 @@ export async function personOf(people: People, tenant: string, user: string): Pr
   const may = permissionsOf(roles, account.tenant).has("approvals:decide");
   const barred = disabled ? `\`${name}\` is disabled` : may ? undefined : `\`${name}\` has no role that decides`;
   return { name, roles, groups, ...(barred !== undefined && { barred }) };
+}
+
+/**
+ * Who gave a grant or a delegation, as they are now. Returns undefined for a person without an account, and a sentence if
+ * nothing they gave by this credential counts.
+ */
+export async function giverNow(
+  people: People,
+  tenant: string,
+  { by, via }: Pick<Actor, "by" | "via">,
+): Promise<Person | string | undefined> {
+  const person = await personOf(people, tenant, by);
+  if (person?.barred !== undefined) return person.barred;
+  return (await people.isRevoked(via)) ? `\`${via}\`, by which it was given, was revoked` : person;
+}
+
+/** The roles and groups of then that the person still has. A person without an account keeps those of then. */
+export function heldStill(
+  { roles = [], groups = [] }: Memberships,
+  now: Person | undefined,
+): { roles: readonly string[]; groups: readonly string[] } {
+  if (now === undefined) return { roles, groups };
+  return {
+    roles: roles.filter((role) => now.roles.includes(role)),
+    groups: groups.filter((group) => now.groups.includes(group)),
+  };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Risk } from "../calls/call.ts";
 import { approvalSettingsFrom, approvalsSchema, routesProblem } from "./approvals-config.ts";
-import { type ApprovalRoute, Routing, routedBy } from "./routing.ts";
+import { type ApprovalRoute, Routing, routedBy } from "./routes.ts";
 
 const call = (tool: string, risk: Risk = "high", more: { server?: string; tenant?: string; user?: string } = {}) => ({
   tool,

@@ -4,7 +4,7 @@ import type { ApprovalRecord } from "../calls/records.ts";
 
 export type Due = "reminder" | "escalation";
 
-/** What time does to an open request next. None: it is nobody's turn but the people's. */
+/** What becomes due next on an open request. */
 export function dueNext({ expiresAt, routed, remindedAt, escalatedAt }: ApprovalRecord): {
   readonly at: number;
   readonly due: Due | "expiry";
@@ -17,21 +17,21 @@ export function dueNext({ expiresAt, routed, remindedAt, escalatedAt }: Approval
   return { at, due: escalation <= reminder ? "escalation" : "reminder" };
 }
 
-interface SweeperOptions {
+interface ExpiryOptions {
   readonly clock: Clock;
   readonly log: (problem: string) => void;
   readonly expire: (approval: ApprovalRecord) => Promise<void>;
-  /** The record as it is then; undefined: there is none. */
+  /** Returns the record as it is then. */
   readonly remind: (id: string, due: Due) => Promise<ApprovalRecord | undefined>;
 }
 
-/** Time's part in open requests: reminders, escalations, expiry. One timer a request, of what comes next. */
-export class Sweeper implements Disposable {
-  readonly #options: SweeperOptions;
+/** Reminders, escalations and expiry of open requests. Each request has one timer, for what is due next. */
+export class Expiry implements Disposable {
+  readonly #options: ExpiryOptions;
   readonly #timers = new Map<string, () => void>();
   #closed = false;
 
-  constructor(options: SweeperOptions) {
+  constructor(options: ExpiryOptions) {
     this.#options = options;
   }
 

@@ -1,37 +1,46 @@
 /**
- * Who was asked, and what they said: the only writer of approvals.
+ * Approval requests and their decisions. Only the repository writes them.
  *
- * Invariant: a request is stored before anybody is asked; one decision wins and is never changed; an approval is spent
- * by the claim that uses it (ledger), once; silence is never an answer.
- * Next: routing.ts (who is asked), admission.ts (who may decide), voting.ts (what a decision makes of the record), binding.ts
- * (what an approval is bound to), sweeper.ts (time), grants.ts (what is remembered), wait.ts (who waits for an answer).
+ * Invariant: a request is stored before a person is asked. One decision wins and is never changed. The claim that uses an
+ * approval (ledger) spends it, once. Silence is never an answer.
+ * Next: routes.ts (who is asked), eligibility.ts (who may decide), quorum.ts (what a decision makes of the record),
+ * binding.ts (what an approval is bound to), expiry.ts (reminder, escalation, expiry), grants.ts (remembered approvals),
+ * delegations.ts, wait.ts (callers that wait), approver.ts (a port: an approver in code).
  */
 import { Arrival } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
+import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import { outcomeOf, refuse } from "../calls/ending.ts";
-import type { DurableEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { canonical, digestOf, sha256 } from "../calls/json.ts";
+import { canonical, sha256 } from "../calls/json.ts";
 import type { Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import { isRepeatable } from "../calls/repeatable.ts";
+import { risks } from "../calls/risk.ts";
 import type { Caller } from "../calls/session.ts";
-import { commitAndTake, type Store } from "../stores/store.ts";
-import { stateAt } from "../stores/urgency.ts";
+import { approvalStates } from "../calls/states.ts";
+import { type ApprovalFilter, commitAndTake, type Store } from "../stores/store.ts";
+import { stateAt, type Waiting } from "../stores/urgency.ts";
 import { shownDigest } from "./binding.ts";
+import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
+import { type Due, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
-import { reminding, tell } from "./noted.ts";
+import { count, type Decision } from "./quorum.ts";
 import { type Asking, type Question, requestOf } from "./request.ts";
-import { votesLeft } from "./routed.ts";
-import type { Routing } from "./routing.ts";
-import type { Dated, Ruling } from "./ruling.ts";
-import { type Due, dueNext, Sweeper } from "./sweeper.ts";
-import { counted } from "./voting.ts";
-import { type Answered, Waiting } from "./wait.ts";
+import type { Routing } from "./routes.ts";
+import { type Answered, WaitingCallers } from "./wait.ts";
 
-export type Asked =
+export interface ApprovalPage {
+  readonly approvals: readonly ApprovalRecord[];
+  /** Where the next page begins. Missing on the last page. */
+  readonly nextAfter?: string;
+  /** How many are pending, by risk. Only on the first page of what is pending. */
+  readonly waiting?: Waiting;
+}
+
+export type AskResult =
   | { readonly asked: ApprovalRecord }
   | {
       readonly asked: undefined;
@@ -39,12 +48,12 @@ export type Asked =
       readonly approval: ApprovalRecord | undefined;
     };
 
-export type Ruled =
+export type DecisionResult =
   | { readonly won: true; readonly approval: ApprovalRecord; readonly grant?: Grant | undefined }
-  /** `changed`: what was shown is not what is asked any more. `voted`: this person's word is counted already. */
+  /** `changed`: what was shown is not what is asked now. `voted`: this person has voted already. */
   | { readonly won: false; readonly approval: ApprovalRecord; readonly because?: "changed" | "voted" };
 
-export interface BookOptions {
+export interface RepositoryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ttlMs: number;
@@ -53,24 +62,23 @@ export interface BookOptions {
   readonly log: (problem: string) => void;
 }
 
-export class Book implements Disposable {
+export class ApprovalRepository implements Disposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #policyVersion: string;
-  readonly #waiting: Waiting;
-  readonly #sweeper: Sweeper;
-  /** What is demanded of decisions now. */
+  readonly #callers: WaitingCallers;
+  readonly #expiry: Expiry;
   readonly routing: Routing;
 
-  constructor({ store, clock, ttlMs, routing, policyVersion, log }: BookOptions) {
+  constructor({ store, clock, ttlMs, routing, policyVersion, log }: RepositoryOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#ttlMs = ttlMs;
     this.routing = routing;
     this.#policyVersion = policyVersion;
-    this.#waiting = new Waiting(store, clock);
-    this.#sweeper = new Sweeper({
+    this.#callers = new WaitingCallers(store, clock);
+    this.#expiry = new Expiry({
       clock,
       log,
       expire: (approval) => this.#expire(approval),
@@ -78,15 +86,15 @@ export class Book implements Disposable {
     });
   }
 
-  /** As it stands now: one whose time is over is expired, whether or not the sweeper has come by (D5). */
+  /** As it stands now: a request whose time is over is expired, even if that is not written yet. */
   async get(id: string): Promise<ApprovalRecord | undefined> {
     checkId(id, "approval");
     const approval = await this.#store.approval(id);
     return approval && this.asNow(approval);
   }
 
-  /** Stored before anybody is asked. A racer with the same call gets the first one's record. */
-  async ask(question: Question, preview: Preview | undefined, caller: Asking): Promise<Asked> {
+  /** Stores a request. A second arrival of the same call gets the record of the first. */
+  async ask(question: Question, preview: Preview | undefined, caller: Asking): Promise<AskResult> {
     const { key, match, risk, weighing, found } = question;
     const at = this.#clock.now();
     const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
@@ -111,7 +119,7 @@ export class Book implements Disposable {
     const event = { moment: "held", at, call: question, weighing, approvalId: approval.id, expiresAt } as const;
     const committed = await this.#store.commit({ write: "hold", record, approval, event }, "synced");
     if (committed.won) {
-      this.#sweeper.watch(approval);
+      this.#expiry.watch(approval);
       return { asked: approval };
     }
     const first = committed.call?.approvalId;
@@ -124,15 +132,15 @@ export class Book implements Disposable {
 
   /** Waits for a decision, as long as this caller can wait. */
   answered(approval: ApprovalRecord, caller: Caller): Promise<Answered> {
-    return this.#waiting.for(approval, caller);
+    return this.#callers.for(approval, caller);
   }
 
-  /** Called when the request is over in whatever way, or the last caller who waited for it has left. */
+  /** Calls `over` when the request ends, or when the last caller that waited for it has left. */
   whenOver(id: string, over: () => void): () => void {
-    return this.#waiting.whenOver(id, over);
+    return this.#callers.whenOver(id, over);
   }
 
-  /** The recorded call with the approved arguments, as a new arrival of the same call; no door can make one. */
+  /** The recorded call with the approved arguments, as a new arrival of the same call. */
   async recorded(
     approval: ApprovalRecord,
     arrival: Pick<ToolCall, "id" | "number" | "arrivedAt" | "batch" | "toolCallId">,
@@ -156,27 +164,27 @@ export class Book implements Disposable {
   }
 
   /**
-   * One decision wins; whoever comes later gets the record that won. A vote that lost its race to another vote is
-   * counted anew on what won, unless what it said yes to was edited meanwhile.
+   * One decision wins, and a later one gets the record that won. A vote that lost its race to another vote is counted
+   * again on the record that won, unless the arguments were edited meanwhile.
    */
-  async rule(approval: ApprovalRecord, ruling: Ruling): Promise<Ruled> {
+  async decide(approval: ApprovalRecord, decision: Decision): Promise<DecisionResult> {
     const call = await this.#callOf(approval);
-    const isYes = ruling.as === "approved" || ruling.as === "modified";
+    const isYes = decision.as === "approved" || decision.as === "modified";
     for (let seen = approval; ; ) {
-      const dated = { ...ruling, at: this.#clock.now() };
-      const count = counted(seen, dated);
-      if (count === undefined) return { won: false, approval: seen, because: "voted" };
-      const { ends } = count;
+      const dated = { ...decision, at: this.#clock.now(), policyVersion: this.#policyVersion };
+      const counted = count(seen, dated);
+      if (counted === undefined) return { won: false, approval: seen, because: "voted" };
+      const { ends } = counted;
       const expectedRevision = seen.revision ?? 0;
-      const next = { ...count.next, revision: expectedRevision + 1 };
+      const next = { ...counted.next, revision: expectedRevision + 1 };
       const denied = ends && !isYes ? deniedOutcome(call.id, next) : undefined;
-      const remembered = ends && isYes ? ruling.remember?.(next) : undefined;
-      const event = ends ? this.#decided(call, next, dated) : this.#voted(call, next, dated);
+      const remembered = ends && isYes ? decision.remember?.(next) : undefined;
+      const event = ends ? decidedEvent(call, next, dated) : votedEvent(call, next, dated);
       const more = { ...(denied && { denied }), ...(remembered && { along: remembered.along }) };
       const write = { write: "decide", approval: next, expectedRevision, ...more, event } as const;
       const committed = await commitAndTake(this.#store, write, "synced", () => remembered?.take());
       if (committed.won) {
-        if (ends) this.#sweeper.forget(approval.id);
+        if (ends) this.#expiry.forget(approval.id);
         return { won: true, approval: next, grant: remembered?.grant };
       }
       const found = committed.approval ?? seen;
@@ -186,47 +194,6 @@ export class Book implements Disposable {
         return { won: false, approval: found, because: "changed" };
       seen = found;
     }
-  }
-
-  #decided(call: ToolCall, next: ApprovalRecord, ruling: Dated): DurableEvent {
-    const { as, by, via, at, onBehalfOf, reason } = ruling;
-    const approved = approvedInstead(call, next, ruling);
-    return {
-      moment: "decided",
-      at,
-      call,
-      approvalId: next.id,
-      as,
-      by,
-      via,
-      ...(onBehalfOf !== undefined && { onBehalfOf }),
-      risk: next.risk,
-      policyVersion: this.#policyVersion,
-      ...(reason !== undefined && { reason }),
-      ...(approved !== undefined && { approved }),
-    };
-  }
-
-  #voted(call: ToolCall, next: ApprovalRecord, ruling: Dated): DurableEvent {
-    const approved = approvedInstead(call, next, ruling);
-    const { as, by, via, at, onBehalfOf, reason, quorum } = ruling;
-    const left = votesLeft(next, quorum);
-    const said = as === "modified" ? "edited" : `voted on (${as})`;
-    return tell(next, {
-      type: "approval.voted",
-      summary: `${next.tool} ${said} by ${by}, ${left} more must say yes`,
-      at,
-      by,
-      via,
-      policyVersion: this.#policyVersion,
-      data: {
-        as,
-        quorum_left: left,
-        ...(approved !== undefined && { approved_hash: approved }),
-        ...(onBehalfOf !== undefined && { on_behalf_of: onBehalfOf }),
-        ...(reason !== undefined && { reason }),
-      },
-    });
   }
 
   async #callOf(approval: ApprovalRecord): Promise<ToolCall> {
@@ -245,28 +212,28 @@ export class Book implements Disposable {
     return state === approval.state ? approval : { ...approval, state };
   }
 
-  /** Requests that were open when this process started expire on time as well. */
+  /** Requests that were open when this process started also expire on time. */
   async watchOpen(): Promise<number> {
     const open = await this.#store.approvals({ state: "pending" });
-    for (const approval of open) this.#sweeper.watch(approval);
+    for (const approval of open) this.#expiry.watch(approval);
     return open.length;
   }
 
-  /** Nobody waits any more; what is open stays open in the store. */
+  /** Ends all waits. Open requests stay open in the store. */
   stopWaiting(): void {
-    this.#waiting.stop();
+    this.#callers.stop();
   }
 
   [Symbol.dispose](): void {
-    this.#sweeper[Symbol.dispose]();
-    this.#waiting[Symbol.dispose]();
+    this.#expiry[Symbol.dispose]();
+    this.#callers[Symbol.dispose]();
   }
 
   async #expire(approval: ApprovalRecord): Promise<void> {
-    await this.rule(approval, { as: "expired", by: "clock", via: "postern", reason: "not decided in time" });
+    await this.decide(approval, { as: "expired", by: "clock", via: "postern", reason: "not decided in time" });
   }
 
-  /** Once each, on record: a restart reminds nobody twice. */
+  /** Writes that it happened, so that a restart does not remind twice. */
   async #remind(id: string, due: Due): Promise<ApprovalRecord | undefined> {
     for (;;) {
       const approval = await this.#store.approval(id);
@@ -278,19 +245,29 @@ export class Book implements Disposable {
         [due === "reminder" ? "remindedAt" : "escalatedAt"]: at,
         revision: expectedRevision + 1,
       };
-      const event = reminding(next, due, { at, policyVersion: this.#policyVersion });
+      const event = reminderEvent(next, due, { at, policyVersion: this.#policyVersion });
       const { won } = await this.#store.commit({ write: "decide", approval: next, expectedRevision, event }, "synced");
       if (won) return next;
-      if (approval.expiresAt <= this.#clock.now()) return approval; // too late to remind anybody
+      if (approval.expiresAt <= this.#clock.now()) return approval; // too late
     }
   }
 }
 
-/** What a yes is to, where that is not what was asked. */
-function approvedInstead(call: ToolCall, { arguments: runs }: ApprovalRecord, { as }: Ruling): string | undefined {
-  if (as !== "approved" && as !== "modified") return undefined;
-  const digest = digestOf(runs);
-  return digest === call.digest ? undefined : digest;
+const filterMembers: Readonly<Record<keyof ApprovalFilter, Kind>> = {
+  state: [...approvalStates, "decided"],
+  tenant: "a text",
+  risk: risks,
+  tool: "a text",
+  runId: "a text",
+  agent: "a text",
+  isFor: "a function",
+  after: "a text",
+  limit: "a whole number from 0",
+};
+
+/** @throws RuntimeFault `filter_invalid` */
+export function checkApprovalFilter(where: ApprovalFilter): void {
+  checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "approvals" });
 }
 
 /** What a held call ends with when its request expires, decided or not. */
@@ -298,7 +275,7 @@ export function expiredOutcome(callId: string, of: Pick<ApprovalRecord, "id" | "
   return { ...outcomeOf(callId, refuse(...refusalOf({ ...of, state: "expired" }, "", ""))), approvalId: of.id };
 }
 
-/** What the held call ends with. If the request was not denied, the store lets the same call ask again. */
+/** What the held call ends with. If the request was not denied, the same call may ask again. */
 function deniedOutcome(callId: string, { id, state, decision, expiresAt }: ApprovalRecord): ToolOutcome {
   const { by = "", reason } = decision ?? {};
   const why = reason === undefined ? "" : ` Reason: ${reason}`;

@@ -2,17 +2,17 @@ import type { Principal, Risk } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Addressees, Routed } from "../calls/records.ts";
 import { parseRisk, risks } from "../calls/risk.ts";
-import { spelled } from "../calls/same-person.ts";
+import { isSamePerson, spelled } from "../calls/same-person.ts";
 import { globMatcher } from "../policy/glob.ts";
 
 /**
- * Whom a request is sent to, and what their yes must bring. The first route that matches applies; for what it leaves
- * out the default of the call's risk holds.
+ * Whom a request is sent to, and what a yes must bring. The first route that matches applies. What it leaves out has the
+ * default of the call's risk.
  *
  * @public
  */
 export interface ApprovalRoute {
-  /** Shown wherever it applied; without one it is called by its place. */
+  /** Shown with each request. Without a name, its place in the list is shown. */
   readonly name?: string;
   /** All that is given must fit; `*` stands for any run of characters. Nothing given: every call. */
   readonly match?: {
@@ -23,12 +23,10 @@ export interface ApprovalRoute {
     /** `agent:NAME` or `user:NAME`. */
     readonly principals?: readonly string[];
   };
-  /** Any of them may decide; nobody named: whoever may decide at all. */
+  /** Any of them may decide. Empty: every person who may decide. */
   readonly to?: Addressees;
   /** So many different persons must say yes. Default 1. */
   readonly quorum?: number;
-  /** `any` (default): one no ends it. `quorum`: as many as a yes needs. */
-  readonly deny?: "any" | "quorum";
   /** The decider types the tool's name. Default: for `critical`. */
   readonly typedConfirmation?: boolean;
   /** The asking user decides nothing, whatever the credential. */
@@ -43,11 +41,11 @@ export interface ApprovalRoute {
   readonly escalateTo?: Addressees;
   /** Its place in a file. */
   readonly where?: string;
-  /** Its tools and servers may match nothing: nobody is warned. */
+  /** If its tools and servers match nothing, there is no warning. */
   readonly optional?: boolean;
 }
 
-/** What of a call, or of its record, the routes look at. */
+/** What routes look at, of a call or of its record. */
 export interface Routable {
   readonly tool: string;
   readonly server?: string | undefined;
@@ -69,7 +67,7 @@ interface Compiled {
 }
 
 const routeNames: ReadonlySet<string> = new Set([
-  ...["name", "match", "to", "quorum", "deny", "typedConfirmation", "separateUser", "signedIn", "remember"],
+  ...["name", "match", "to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remember"],
   ...["ttlMs", "remindBeforeMs", "escalateAfterMs", "escalateTo", "where", "optional"],
 ]);
 const matchNames: ReadonlySet<string> = new Set(["tools", "servers", "risk", "tenants", "principals"]);
@@ -91,13 +89,12 @@ export class Routing {
     const found = this.#routes.find(({ fits }) => fits(call));
     const route = found?.route ?? {};
     const isCritical = call.risk === "critical";
-    const { to = {}, quorum = 1, deny = "any", typedConfirmation = isCritical, signedIn = isCritical } = route;
+    const { to = {}, quorum = 1, typedConfirmation = isCritical, signedIn = isCritical } = route;
     const { ttlMs, remindBeforeMs, escalateAfterMs, escalateTo } = route;
     return {
       rule: found?.rule ?? "default",
       to,
       quorum,
-      deny,
       typedConfirmation,
       signedIn,
       separateUser: this.#separateUser || route.separateUser === true,
@@ -110,7 +107,7 @@ export class Routing {
   }
 }
 
-/** What is kept on the record: a later configuration does not loosen it. */
+/** The demand as it is recorded. A later configuration does not loosen it. */
 export function routedBy(demand: Demand, requestedAt: number, expiresAt: number): Routed {
   const { ttlMs: _, remindBeforeMs, escalateAfterMs, ...kept } = demand;
   const remindAt = remindBeforeMs === undefined ? undefined : Math.max(requestedAt, expiresAt - remindBeforeMs);
@@ -120,6 +117,50 @@ export function routedBy(demand: Demand, requestedAt: number, expiresAt: number)
     ...(remindAt !== undefined && { remindAt }),
     ...(escalateAt !== undefined && escalateAt < expiresAt && { escalateAt }),
   };
+}
+
+/** The demand of no route. */
+export const unrouted: Routed = Object.freeze({
+  rule: "default",
+  to: {},
+  quorum: 1,
+  typedConfirmation: false,
+  separateUser: false,
+  signedIn: false,
+  remembers: false,
+});
+
+/** The stricter demand of the two, by the route that adds to it. Whom a request is sent to is checked against both. */
+export function stricter(recorded: Routed, present: Routed): Routed {
+  const demand = {
+    ...recorded,
+    to: isOpen(recorded.to) && !isOpen(present.to) ? present.to : recorded.to,
+    quorum: Math.max(recorded.quorum, present.quorum),
+    typedConfirmation: recorded.typedConfirmation || present.typedConfirmation,
+    separateUser: recorded.separateUser || present.separateUser,
+    signedIn: recorded.signedIn || present.signedIn,
+    remembers: recorded.remembers && present.remembers,
+  };
+  const isMore = demanded.some((what) => demand[what] !== recorded[what]);
+  return isMore ? { ...demand, rule: present.rule } : demand;
+}
+
+const demanded = ["to", "quorum", "typedConfirmation", "separateUser", "signedIn", "remembers"] as const;
+
+/** Whether no person, role or group is named. */
+export function isOpen({ roles = [], groups = [], users = [] }: Addressees): boolean {
+  return roles.length + groups.length + users.length === 0;
+}
+
+export function isAmong(
+  { roles = [], groups = [], users = [] }: Addressees,
+  person: { readonly user: string; readonly roles?: readonly string[]; readonly groups?: readonly string[] },
+): boolean {
+  return (
+    users.some((user) => isSamePerson(user, person.user)) ||
+    roles.some((role) => person.roles?.includes(role) === true) ||
+    groups.some((group) => person.groups?.includes(group) === true)
+  );
 }
 
 function compiled(route: ApprovalRoute, i: number): Compiled {
@@ -152,7 +193,7 @@ function oneOf(patterns: readonly string[] | undefined): (name: string) => boole
 }
 
 function checkRoute(route: ApprovalRoute, at: string): void {
-  const { name, to, quorum = 1, deny, escalateTo, escalateAfterMs } = route;
+  const { name, to, quorum = 1, escalateTo, escalateAfterMs } = route;
   if (name !== undefined && (!isName(name) || name === "default"))
     throw invalid(`${at}.name`, name, "a text, and not `default`");
   if (to !== undefined) checkAddressees(to, `${at}.to`);
@@ -163,7 +204,6 @@ function checkRoute(route: ApprovalRoute, at: string): void {
   const persons = new Set(users.map(spelled)).size;
   if (roles.length + groups.length === 0 && persons > 0 && persons < quorum && escalateTo === undefined)
     throw invalid(`${at}.quorum`, quorum, `at most the ${persons} users of \`to\`: else nothing is ever approved`);
-  if (deny !== undefined && deny !== "any" && deny !== "quorum") throw invalid(`${at}.deny`, deny, "any or quorum");
   for (const flag of ["typedConfirmation", "separateUser", "signedIn", "remember"] as const)
     if (route[flag] !== undefined && typeof route[flag] !== "boolean")
       throw invalid(`${at}.${flag}`, route[flag], "true or false");
@@ -176,7 +216,7 @@ function checkRoute(route: ApprovalRoute, at: string): void {
     throw invalid(
       `${at}.escalateAfterMs`,
       escalateAfterMs,
-      `less than the \`ttlMs\` of ${route.ttlMs}: else nobody is ever asked besides`,
+      `less than the \`ttlMs\` of ${route.ttlMs}: else no other person is ever asked`,
     );
   if ((escalateTo === undefined) !== (escalateAfterMs === undefined))
     throw invalid(`${at}.escalateTo`, escalateTo, "given together with `escalateAfterMs`");

@@ -1,0 +1,312 @@
+/**
+ * Who may decide what: of a request, of a grant and of a delegation.
+ *
+ * Invariant: a decision, the list of a person's own requests and the card they see ask the same `checkEligible`. A grant
+ * asks it for its giver each time it answers. A vote is checked once, when it is cast.
+ */
+import { builtInName } from "../accounts/roles.ts";
+import type { Actor } from "../calls/actor.ts";
+import { isElsewhere } from "../calls/authority.ts";
+import { isByHand } from "../calls/own-agents.ts";
+import type { ApprovalRecord, DeciderState, Giver, Routed } from "../calls/records.ts";
+import { isSamePerson } from "../calls/same-person.ts";
+import type { Audience } from "../stores/audience.ts";
+import { shownDigest } from "./binding.ts";
+import {
+  actorOf,
+  type Decided,
+  type Decider,
+  type DecisionRequest,
+  decisions,
+  type Eligible,
+  isWellFormed,
+  noApproval,
+  operatorToken,
+  type WhyNot,
+} from "./decision.ts";
+import type { Delegation, Delegations } from "./delegations.ts";
+import type { Grant } from "./grant.ts";
+import { giverNow, heldStill, type People } from "./people.ts";
+import { alreadyVoted, hasVoted } from "./quorum.ts";
+import { type Demand, isAmong, isOpen, type Routing, stricter, unrouted } from "./routes.ts";
+
+/** What a decision is checked against beside its request and the record. */
+export interface DecisionContext {
+  /** What the routes demand now. The record keeps what they demanded when it was asked; the stricter counts. */
+  readonly present: Demand;
+  /** If people sign in here, the operator's token is no person. */
+  readonly accountsExist: boolean;
+  /** The approver of this process, configured in code. It meets only the demands of a route. */
+  readonly inProcess: boolean;
+  /** The delegations to the decider that count now. */
+  readonly delegations: readonly Delegation[];
+}
+
+/** For whom somebody decides and by which delegation. Empty: for themselves. */
+type OnBehalf = Pick<Giver, "onBehalfOf" | "delegation">;
+
+export interface Admitted extends OnBehalf {
+  readonly demand: Routed;
+  readonly giver: DeciderState;
+}
+
+type Word = DecisionRequest["decision"];
+
+interface Problem extends Pick<Extract<Decided, { decided: false }>, "code" | "message"> {
+  /** Missing if the problem is about what was sent. */
+  readonly why?: WhyNot;
+}
+
+/** A call or a grant has no state and is treated like an open request. */
+type Subject = Audience & Partial<Pick<ApprovalRecord, "id" | "state" | "decision">>;
+
+interface Check {
+  readonly approval: Subject;
+  readonly by: Decider;
+  readonly demand: Routed;
+  readonly context: DecisionContext;
+}
+
+export interface EligibilityOptions {
+  readonly routing: Routing;
+  readonly delegations: Delegations;
+  readonly people: People;
+  readonly accountsExist: () => boolean;
+}
+
+export class Eligibility {
+  readonly #options: EligibilityOptions;
+
+  constructor(options: EligibilityOptions) {
+    this.#options = options;
+  }
+
+  /** The context of each decision of this person. */
+  async of(by: Decider, inProcess = false): Promise<(approval: Audience) => DecisionContext> {
+    const delegations = await this.#options.delegations.countingFor(by);
+    return (approval) => this.#context(approval, delegations, inProcess);
+  }
+
+  /** Why this grant answers no such call now. Returns undefined if its giver could approve the call. */
+  async grantProblem(grant: Grant, call: Audience): Promise<string | undefined> {
+    const { routing, people, delegations } = this.#options;
+    const { principal } = call;
+    const routed = routing.demand(call);
+    if (!routed.remembers) return `the route \`${routed.rule}\` lets no yes be remembered now`;
+    const giver = await giverNow(people, principal.tenant, grant);
+    if (typeof giver === "string") return giver;
+    const delegation = grant.delegation === undefined ? [] : await delegations.counting(grant.delegation);
+    if (typeof delegation === "string") return delegation;
+    const { typed, signedIn, roles, groups } = grant.giver;
+    if (routed.typedConfirmation && !typed)
+      return `the route \`${routed.rule}\` wants the tool's name typed now, and it was not`;
+    const by = { user: grant.by, via: grant.via, signedIn, ...heldStill({ roles, groups }, giver) };
+    const found = checkEligible({ ...call, routed }, { by }, this.#context(call, delegation, false));
+    return "code" in found ? found.message : undefined;
+  }
+
+  #context(approval: Audience, delegations: readonly Delegation[], inProcess: boolean): DecisionContext {
+    const { accountsExist, routing } = this.#options;
+    return { inProcess, delegations, accountsExist: accountsExist(), present: routing.demand(approval) };
+  }
+}
+
+/** What this decision is recorded with, or why it is not taken. */
+export function admit(
+  approval: ApprovalRecord,
+  request: DecisionRequest,
+  context: DecisionContext,
+): Admitted | Problem {
+  const { by, decision } = request;
+  const onBehalf = checkEligible(approval, { by, word: decision }, context);
+  if ("code" in onBehalf) return onBehalf;
+  if (!isWellFormed(request))
+    return {
+      code: "decision_invalid",
+      message:
+        "A decision is `approved`, `denied`, `skipped` or `modified`. Send arguments with `modified`, and only with it.",
+    };
+  const demand = demandOf(approval, context);
+  const isYes = isApproving(decision);
+  const problem =
+    changedProblem(approval, request, isYes) ??
+    (isYes ? confirmationProblem(request, { approval, by, demand, context }) : undefined);
+  return problem ?? { demand, giver: stateOf(request, approval, context), ...onBehalf };
+}
+
+/** What this person may decide now, if they bring what is demanded. */
+export function eligibilityOf(approval: ApprovalRecord, by: Decider, context: DecisionContext): Eligible {
+  const yes = checkEligible(approval, { by }, context);
+  const may = decisions.filter((word) => !("code" in checkEligible(approval, { by, word }, context)));
+  const demand = approval.state === "pending" ? demandOf(approval, context) : (approval.routed ?? unrouted);
+  if (!("code" in yes)) return { may, demand, ...(yes.onBehalfOf !== undefined && { onBehalfOf: yes.onBehalfOf }) };
+  const { why = "not_asked", message } = yes;
+  return { may, demand, whyNot: { why, message } };
+}
+
+/** For whom this person may decide so now, or why they may not. */
+export function checkEligible(
+  approval: Subject,
+  { by, word = "approved" }: { readonly by: Decider; readonly word?: Word },
+  context: DecisionContext,
+): OnBehalf | Problem {
+  if (isElsewhere(approval.principal, by.tenant))
+    return { code: "approval_unknown", message: noApproval(approval.id ?? "") };
+  if (approval.state !== undefined && approval.state !== "pending") return overProblem(approval);
+  const demand = demandOf(approval, context);
+  const check = { approval, by, demand, context };
+  const onBehalf = onBehalfOf(check, word);
+  const problem =
+    ownRequestProblem(approval, by, demand.separateUser) ??
+    ("code" in onBehalf ? onBehalf : undefined) ??
+    (word === "approved" ? votedProblem(approval, { ...actorOf(by), ...onBehalf }) : undefined) ??
+    (isApproving(word) ? (operatorProblem(check) ?? signInProblem(check)) : undefined);
+  return problem ?? onBehalf;
+}
+
+export function isApproving(word: Word): boolean {
+  return word === "approved" || word === "modified";
+}
+
+function demandOf({ routed = unrouted }: Audience, { present }: Pick<DecisionContext, "present">): Routed {
+  return stricter(routed, present);
+}
+
+/** Only a yes is counted: a no ends the request, and an edit starts the count again. */
+function votedProblem(approval: Subject, voter: Actor & OnBehalf): Problem | undefined {
+  if (!hasVoted(approval, voter)) return undefined;
+  return { code: "approval_voted", message: alreadyVoted(approval, voter), why: "voted" };
+}
+
+/** The asking credential never decides. The asking person does not if they called by hand or the route demands it. */
+function ownRequestProblem({ principal }: Audience, by: Decider, separateUser: boolean): Problem | undefined {
+  const problem = (who: string, other: "person" | "credential"): Problem => ({
+    code: "decider_not_allowed",
+    message: `\`${who}\` asked for this call and cannot decide it; another ${other} must.`,
+    why: other === "person" ? "requester" : "credential",
+  });
+  if ((separateUser || isByHand(principal)) && isAsker({ principal }, by.user)) return problem(by.user, "person");
+  const { via: credential } = actorOf(by);
+  const asker = principal.via ?? (principal.user === undefined ? `agent:${principal.agent}` : `user:${principal.user}`);
+  return credential === asker ? problem(credential, "credential") : undefined;
+}
+
+/** If accounts exist, any person may hold the operator's token. So it is no second person and not another one than who asked. */
+function operatorProblem({ approval, by, demand, context }: Check): Problem | undefined {
+  if (!context.accountsExist || !isOfTheFolder(by)) return undefined;
+  const { tool, principal } = approval;
+  const { quorum, separateUser } = demand;
+  if (quorum === 1 && !separateUser && !isByHand(principal)) return undefined;
+  const whom = quorum > 1 ? `${quorum} different persons` : "another person than who asked";
+  return {
+    code: "sign_in_needed",
+    message: `\`${tool}\` is decided by ${whom}, and the operator's token is nobody in particular where people have accounts; sign in and decide there.`,
+    why: "sign_in",
+  };
+}
+
+/** The operator's token, the link of the data folder, and a token made with either. No account has this name. */
+function isOfTheFolder({ user, via }: Pick<Decider, "user" | "via">): boolean {
+  return via === operatorToken || (user === builtInName && via !== undefined && folderCredential.test(via));
+}
+const folderCredential = /^(session:operator$|token:tok_)/;
+
+/** Whether this person called, by hand or through an agent of theirs. */
+export function isAsker({ principal }: Pick<Audience, "principal">, user: string): boolean {
+  return isSamePerson(user, principal.user) || isSamePerson(user, principal.owner);
+}
+
+/** The person themself if the routes ask them, else the first delegation by which they may decide. */
+function onBehalfOf({ approval, by, context }: Check, word: Word): OnBehalf | Problem {
+  const closed = routeWithout(by, approval, context.present);
+  if (closed === undefined) return {};
+  const voted: Problem[] = [];
+  for (const { id, from, ...giver } of isAsker(approval, by.user) ? [] : context.delegations) {
+    if (isAsker(approval, from)) continue; // a delegation never reaches what its giver asked for
+    const theirs = { by: { ...giver, user: from }, word };
+    const found = checkEligible(approval, theirs, { ...context, inProcess: false, delegations: [] }); // not handed on
+    if (!("code" in found)) return { onBehalfOf: from, delegation: id };
+    if (found.why === "voted") voted.push(found);
+  }
+  const message = `\`${by.user}\` is none of those whom the route \`${closed.rule}\` sends this to; one of them must decide, or delegate.`;
+  return voted[0] ?? { code: "decider_not_allowed", message, why: "not_asked" };
+}
+
+/** The route, of the one that applied then and the one that applies now, that does not name this person. */
+function routeWithout(person: Decider, { routed = unrouted, escalatedAt }: Audience, present: Demand) {
+  const names = (to: Routed["to"]): boolean => isOpen(to) || isAmong(to, person);
+  return [routed, present].find(
+    ({ to, escalateTo }) => !names(to) && (escalatedAt === undefined || escalateTo === undefined || !names(escalateTo)),
+  );
+}
+
+/** After an edit a yes must name what it saw, and a digest that was sent must be the digest of now. */
+function changedProblem(approval: ApprovalRecord, request: DecisionRequest, isYes: boolean): Problem | undefined {
+  const { expectedDigest: expected } = request;
+  const { id, edited } = approval;
+  const isStale = expected !== undefined && expected !== shownDigest(approval);
+  const isBlind = isYes && expected === undefined && edited !== undefined;
+  if (!isStale && !isBlind) return undefined;
+  const what =
+    edited === undefined ? `What you saw is not what \`${id}\` asks` : `\`${id}\` was edited by \`${edited.by}\``;
+  return {
+    code: "approval_changed",
+    message: `${what}; look at it again, and send its \`shown_digest\` as \`expected_digest\`.`,
+  };
+}
+
+function confirmationProblem(
+  { confirmation }: DecisionRequest,
+  { approval, demand, context }: Check,
+): Problem | undefined {
+  if (isExempt(demand, context) || !demand.typedConfirmation || confirmation === approval.tool) return undefined;
+  const typed = confirmation === undefined ? "nothing was typed" : `\`${confirmation.slice(0, 100)}\` was typed`;
+  return {
+    code: "confirmation_needed",
+    message: `To approve this, type the tool's name, \`${approval.tool}\`, as \`confirmation\`; ${typed}.`,
+  };
+}
+
+function signInProblem({ approval: { tool, risk }, by, demand, context }: Check): Problem | undefined {
+  if (isExempt(demand, context) || !demand.signedIn || isSignedIn(by, context)) return undefined;
+  const instead = context.inProcess ? "an approver in code" : "a token";
+  return {
+    code: "sign_in_needed",
+    message: `\`${tool}\` at risk ${risk} is approved by a person who signed in, not by ${instead}; sign in and decide there.`,
+    why: "sign_in",
+  };
+}
+
+/** The approver in code is held to what a route demands, not to the defaults of a risk. */
+function isExempt({ rule }: Routed, { inProcess, present }: DecisionContext): boolean {
+  return inProcess && rule === "default" && present.rule === "default";
+}
+
+/** Without accounts, the operator's own token is the only sign-in. With accounts it is none. */
+function isSignedIn(by: Decider, { inProcess, accountsExist }: DecisionContext): boolean {
+  if (inProcess || (accountsExist && isOfTheFolder(by))) return false;
+  const { via, signedIn } = by;
+  return via === operatorToken || (signedIn ?? (via === undefined || !via.startsWith("token:")));
+}
+
+function stateOf({ by, confirmation }: DecisionRequest, { tool }: Audience, context: DecisionContext): DeciderState {
+  return {
+    ...(by.roles !== undefined && { roles: by.roles }),
+    ...(by.groups !== undefined && { groups: by.groups }),
+    signedIn: isSignedIn(by, context),
+    typed: confirmation === tool,
+  };
+}
+
+/** What a decision on a request that is over is told. */
+export function overProblem({ id, state, decision }: Pick<Subject, "id" | "state" | "decision">): Problem {
+  if (state === "expired")
+    return {
+      code: "approval_expired",
+      message: `The approval \`${id}\` has expired; the call must be sent again.`,
+      why: "over",
+    };
+  const by = decision === undefined ? "" : ` by ${decision.by}`;
+  const how = state === "used" ? `approved${by}, and used` : `${state}${by}`;
+  return { code: "approval_decided", message: `The approval \`${id}\` is ${how} already.`, why: "over" };
+}

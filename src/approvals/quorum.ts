@@ -1,0 +1,140 @@
+/** What a decision makes of a request: votes under a quorum, edits, and the end. */
+import type { Risk } from "../calls/call.ts";
+import type { ApprovalWord, Weighing } from "../calls/event.ts";
+import type { JsonObject } from "../calls/json.ts";
+import type { Preview } from "../calls/outcome.ts";
+import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "../calls/records.ts";
+import { isSamePerson } from "../calls/same-person.ts";
+import { previewDigest } from "./binding.ts";
+import type { Remembered } from "./grant.ts";
+import { unrouted } from "./routes.ts";
+
+/** One decision to be written, also of the clock or of a policy. */
+export interface Decision {
+  readonly as: ApprovalWord;
+  readonly by: string;
+  readonly via: string;
+  readonly onBehalfOf?: string | undefined;
+  readonly reason?: string | undefined;
+  /** How many different persons must say yes. Default 1. */
+  readonly quorum?: number;
+  /** With `modified`. */
+  readonly edited?: Edit | undefined;
+  /** The grant to write together with the yes that ends the request. */
+  readonly remember?: ((approved: ApprovalRecord) => Remembered) | undefined;
+}
+
+/** `at`: wall clock, milliseconds. */
+export type DatedDecision = Decision & { readonly at: number };
+
+/** What runs instead, and its binding, as the gates computed them. */
+export interface Edit {
+  readonly arguments: JsonObject;
+  readonly artifacts?: readonly ReferencedArtifact[];
+  readonly binding: string;
+  readonly risk: Risk;
+  readonly why: Weighing["reasons"];
+  readonly summary?: string;
+  /** What other persons who must still agree are shown. */
+  readonly preview?: Preview;
+}
+
+/** The record after a decision, and whether it ends the request. Undefined if this person has voted already. */
+type Count = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
+
+/** Pure, so that a vote that lost a race is counted again on the record that won. */
+export function count(approval: ApprovalRecord, decision: DatedDecision): Count {
+  switch (decision.as) {
+    case "expired":
+    case "withdrawn":
+    case "revoked":
+      return {
+        next: withDecision(approval, decision.as === "revoked" ? "withdrawn" : decision.as, decision),
+        ends: true,
+      };
+    case "modified":
+      return withEdit(approval, decision);
+    case "approved":
+    case "denied":
+    case "skipped":
+      return withVote(approval, decision.as, decision);
+  }
+}
+
+function withVote(approval: ApprovalRecord, as: Vote["as"], decision: DatedDecision): Count {
+  const { quorum = 1 } = decision;
+  if (as === "approved" && hasVoted(approval, decision)) return undefined;
+  const next = { ...approval, votes: [...(approval.votes ?? []), voteOf(as, decision)] };
+  const ends = as !== "approved" || votesLeft(next, quorum) === 0;
+  return ends ? { next: withDecision(next, as, decision), ends } : { next, ends };
+}
+
+/** Voids earlier votes, which were for other arguments. The edit is the first yes to these. */
+function withEdit(approval: ApprovalRecord, decision: DatedDecision): Count {
+  const { edited: edit, by, via, at, quorum = 1 } = decision;
+  if (edit === undefined) return undefined;
+  const { preview: shown, previewDigest: _digest, summary: _summary, artifacts: _artifacts, ...others } = approval;
+  const { askedPreview = shown, ...unseen } = others;
+  const { preview, ...runs } = edit;
+  const next = {
+    ...unseen,
+    ...runs,
+    ...(askedPreview !== undefined && { askedPreview }),
+    ...(preview !== undefined && { preview, previewDigest: previewDigest(preview) }),
+    votes: [voteOf("approved", decision)],
+  };
+  if (quorum <= 1) return { next: withDecision(next, "approved", decision), ends: true };
+  return { next: { ...next, edited: { by, via, at } }, ends: false };
+}
+
+function withDecision(approval: ApprovalRecord, state: ApprovalState, decision: DatedDecision): ApprovalRecord {
+  const { as, by, via, at, reason, onBehalfOf } = decision;
+  const who = { as, by, via, at, ...(reason !== undefined && { reason }) };
+  return { ...approval, state, decision: { ...who, ...(onBehalfOf !== undefined && { onBehalfOf }) } };
+}
+
+function voteOf(as: Vote["as"], { by, via, at, onBehalfOf, reason }: DatedDecision): Vote {
+  return {
+    as,
+    by,
+    via,
+    at,
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+/** How many different persons must still say yes. */
+export function votesLeft({ routed = unrouted, votes = [] }: ApprovalRecord, quorum: number = routed.quorum): number {
+  return Math.max(0, quorum - votes.filter(({ as }) => as === "approved").length);
+}
+
+/** Why a vote is not counted: it would be the second one of a person or of a credential. */
+export function alreadyVoted({ id = "it", votes = [] }: Votes, { by: user, via }: Pick<Vote, "by" | "via">): string {
+  const own = votes.find((vote) => isOneOf(vote, user));
+  if (own !== undefined) {
+    const inPlace = isSamePerson(own.by, user) ? "" : `, by \`${own.by}\` in their place`;
+    return `\`${user}\` has said a word on \`${id}\` already${inPlace}; another person must.`;
+  }
+  const same = votes.find((vote) => vote.via === via);
+  return same === undefined
+    ? `The word that \`${user}\` would say on \`${id}\` was said already; another person must.`
+    : `\`${same.via}\` has had its word on \`${id}\` already, by \`${same.by}\`: whoever else comes by it counts as the same; sign in and decide there.`;
+}
+
+type Voter = { readonly by: string; readonly via: string; readonly onBehalfOf?: string | undefined };
+
+interface Votes {
+  readonly id?: string;
+  readonly votes?: readonly Voter[];
+}
+
+/** One person has one vote. Neither another credential nor a delegation gives a second one. */
+export function hasVoted({ votes = [] }: Votes, { by, via, onBehalfOf = by }: Voter): boolean {
+  return votes.some((vote) => vote.via === via || isOneOf(vote, by) || isOneOf(vote, onBehalfOf));
+}
+
+/** Whether this person cast the vote, or it was cast on their behalf. */
+function isOneOf({ by, onBehalfOf }: Voter, person: string): boolean {
+  return isSamePerson(person, by) || isSamePerson(person, onBehalfOf);
+}
