@@ -41,8 +41,12 @@ export function becomeNobody(): void {
   process.setuid?.(nobody);
 }
 
-/** Serves the host, and ends when the host closes the pipe. */
-export async function serveHost(engine: InsideEngine): Promise<never> {
+/** Opens the engine with the host's first message, serves the host, and ends when the host closes the pipe. */
+export async function serveHost(open: (hello: JsonObject) => Promise<InsideEngine>): Promise<never> {
+  const hello = readMessage();
+  if (hello === undefined) process.exit(0);
+  const engine = await open(hello);
+  writeFrame(textOf({ ready: true }, hello["token"] ?? null));
   for (;;) {
     const order = readMessage();
     if (order === undefined) process.exit(0);
@@ -54,8 +58,6 @@ export async function serveHost(engine: InsideEngine): Promise<never> {
 
 function answer(engine: InsideEngine, order: JsonObject): Answer {
   switch (order["do"]) {
-    case "ready":
-      return { ready: true };
     case "rehearse":
       return engine.rehearse?.() ?? {};
     case "rest":

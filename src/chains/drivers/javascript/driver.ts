@@ -1,7 +1,7 @@
 /** JavaScript and TypeScript on QuickJS, in a process of their own. */
 import { hash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
@@ -15,7 +15,6 @@ import { packagePlaces, permissionFlags, programBeside, readableFor } from "../c
 import { frameSizes } from "../child/frames.ts";
 import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
-import { extensionPaths } from "./extensions.ts";
 import { foreignWord } from "./foreign-words.ts";
 import { readHead } from "./image.ts";
 import { offeredNames } from "./offered-names.ts";
@@ -44,7 +43,7 @@ const longestScriptBytes = 1024 * 1024;
 export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmDriver> {
   const wasmPath = await realpath(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
-  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionPaths(wasmPath).map(([, path]) => path)], [preludeSource])}`;
+  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionsOf(wasmPath).map(({ path }) => path)], [preludeSource])}`;
   const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 500 };
   const pool = new ChildPool(specOf({ wasmPath, engine, program, memoryBytes: options.memoryBytes }), {
     ...usual,
@@ -189,6 +188,12 @@ interface Made {
   readonly memoryBytes: number | undefined;
 }
 
+/** The engine's extensions, in the order in which they are loaded. */
+export function extensionsOf(wasmPath: string): readonly { readonly name: string; readonly path: string }[] {
+  const folder = join(dirname(wasmPath), "extensions");
+  return ["url", "encoding", "structured-clone"].map((name) => ({ name, path: join(folder, name, `${name}.so`) }));
+}
+
 const usualHeapBytes = 512 * 1024 * 1024;
 
 /** Of V8's own: a script's memory counts there, and once it is half of this each of its growths is a collection. No wall. */
@@ -210,9 +215,8 @@ function specOf({ wasmPath, engine, program, memoryBytes }: Made): ChildSpec {
       "--v8-pool-size=1", // each thread that compiles beside it keeps megabytes
       "--expose-gc", // what a script leaves is collected before the next one comes
       program,
-      wasmPath,
-      engine,
     ],
+    hello: { wasm: wasmPath, extensions: extensionsOf(wasmPath), engine, prelude: preludeSource },
     frames: { ...frameSizes, maxDepth: maxFrameDepth },
     closed: true,
     rehearsals: 6, // as fast as it gets: a first script took three times as long after one

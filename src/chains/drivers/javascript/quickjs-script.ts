@@ -5,7 +5,6 @@ import { Written } from "../child/inside.ts";
 import { type Overtime, Stopped } from "./deadlines.ts";
 import type { Machine } from "./machine.ts";
 import { checkDepth, listIn, parsed, TooDeep } from "./mail.ts";
-import { scriptName } from "./prelude.ts";
 import { asFunction, fromModule, type Source, syntaxProblem, withoutTypes } from "./source.ts";
 
 export interface ScriptTerms {
@@ -221,7 +220,7 @@ export class QuickJsScript {
       try {
         const { code, lines } = attempt();
         this.#lines = lines;
-        this.#machine.run(code, scriptName);
+        this.#machine.run(code, "script");
         return;
       } catch (error) {
         if (error instanceof Stopped || !isSyntax(error)) throw error;

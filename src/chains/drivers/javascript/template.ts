@@ -7,7 +7,6 @@
  */
 import { EvalFlags, type ExtensionDescriptor, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
 import type { Slots } from "./image.ts";
-import { preludeName, preludeSource } from "./prelude.ts";
 import type { ScriptClock } from "./script-clock.ts";
 
 export interface Template {
@@ -31,9 +30,10 @@ export interface Blank {
 /** For names and their functions; what a script may use is its own limit. */
 const templateBytes = 256 * 1024 * 1024;
 
-export async function blank(engine: EngineModules): Promise<Blank> {
+/** @param source the prelude (prelude.ts) */
+export async function blank(engine: EngineModules, source: string): Promise<Blank> {
   const vm = await QuickJS.create({ ...engine, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
-  const prelude = vm.exportHandle(vm.evalCode(preludeSource, preludeName, EvalFlags.TYPE_GLOBAL));
+  const prelude = vm.exportHandle(vm.evalCode(source, "postern:prelude", EvalFlags.TYPE_GLOBAL));
   return { engine, snapshot: vm.snapshot(), prelude };
 }
 

@@ -10,8 +10,7 @@ import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../.
 import { SandboxProcess } from "../child/child-process.ts";
 import { SandboxPool } from "../child/pool.ts";
 import { pythonFrames, startScript } from "../python/child-script.ts";
-import { cpythonProgram } from "../python/prelude/prelude.ts";
-import { wallsProbe } from "../python/prelude/walls.ts";
+import { cpythonProgram, probeOf } from "../python/prelude/prelude.ts";
 import { type Bundle, makeBundle } from "./bundle.ts";
 
 const run = promisify(execFile);
@@ -33,11 +32,6 @@ const kernelBytes = 192 * 1024 * 1024;
 const fileBytes = 16 * 1024 * 1024;
 /** No network, and bounds of ours instead of its own. */
 const flags = ["--network=none", "--ignore-cgroups"] as const;
-
-/** Inside: nobody, without a network, without the host's files and processes. */
-const probe = `${wallsProbe}
-import socket
-sys.exit(0 if os.getuid() == 65534 and not os.path.exists('/etc/passwd') and len(os.listdir('/proc')) > 0 and [n for _, n in socket.if_nameindex() if n != 'lo'] == [] else 3)`;
 
 export class RunscDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "runsc";
@@ -120,7 +114,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     if (process.getuid?.() !== 0) return "gVisor makes containers as root only";
     using groups = Groups.open(`postern-runsc-probe-${process.pid}`);
     if (groups === undefined) return noGroups;
-    using bundle = makeBundle(this.#python, probe);
+    using bundle = makeBundle(this.#python, probeOf("gvisor"));
     const { command, args } = this.#command(bundle, groups);
     const running = run(command, [...args], { env: {}, timeout: 20_000 });
     const pid = running.child.pid ?? 0;
