@@ -63,6 +63,11 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
     const problem = this.#misconfigured();
     if (problem !== undefined) return problem;
     try {
+      await import("ws");
+    } catch {
+      return "the package `ws` is not installed (npm install ws)";
+    }
+    try {
       return await (await this.#opened()).pods.problem();
     } catch (error) {
       return messageOf(error);
