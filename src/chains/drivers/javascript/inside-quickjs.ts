@@ -1,4 +1,4 @@
-/** The child's program: QuickJS, driven by the host's frames. Started by driver.ts, never imported. */
+/** The program of the child process: QuickJS, driven by the host's frames. driver.ts starts it. */
 import { readFileSync } from "node:fs";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
@@ -9,7 +9,7 @@ import { listIn } from "./mail.ts";
 import { QuickJsScript } from "./quickjs-script.ts";
 import { type Blank, baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
 
-/** So much memory of scripts that have ended is let lie before it is collected. */
+/** Memory of ended scripts is collected above this size. */
 const mostLitterBytes = 4 * 1024 * 1024;
 
 class QuickJsEngine implements InsideEngine {
@@ -17,9 +17,9 @@ class QuickJsEngine implements InsideEngine {
   readonly #blank: Blank;
   #base: Snapshot | undefined;
   #script: QuickJsScript | undefined;
-  /** What the last script found around it: the next one of the same caller finds the same. */
+  /** The template of the last script: the next one of the same owner usually has the same. */
   #known: { readonly offer: string; readonly template: Template } | undefined;
-  /** A machine that no script has touched, of the known template. */
+  /** An unused machine of the known template. */
   #spare: Machine | undefined;
   #litterBytes = 0;
 
@@ -28,7 +28,7 @@ class QuickJsEngine implements InsideEngine {
     this.#blank = empty;
   }
 
-  /** @param hello the host's own message, written by driver.ts; so are the orders below */
+  /** @param hello written by driver.ts, as all messages of the host */
   static async open(hello: JsonObject): Promise<QuickJsEngine> {
     const extensions = listIn(hello, "extensions")
       .filter(isJsonObject)
@@ -60,7 +60,7 @@ class QuickJsEngine implements InsideEngine {
     const { slots, lines, printedBytes, engine: maker } = image.head;
     if (maker !== this.#name) return { foreign: `It was made by \`${maker}\`; this is \`${this.#name}\`.` };
     const base = await this.#baseMemory();
-    this.#litterBytes += 2 * base.memory.length; // what was unpacked, and what was made of it
+    this.#litterBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
     const machine = await Machine.restore(this.#blank.engine, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
     machine.limit(Number(order["memoryBytes"]));
@@ -92,7 +92,7 @@ class QuickJsEngine implements InsideEngine {
     return { image: image.toString("base64") };
   }
 
-  /** The script's memory is let go, and the next one's is laid out while nobody waits. */
+  /** Frees the script's memory and prepares the next script's. */
   async rest(): Promise<JsonObject> {
     this.#litterBytes += this.#script?.machine.bytes ?? 0;
     this.#script = undefined;
@@ -122,7 +122,7 @@ class QuickJsEngine implements InsideEngine {
     for (let place = 0; step instanceof Written || step["step"] === "calls"; place++)
       step = this.next({ ...rehearsalBounds, results: `[{"place":${place},"status":"ok","value":{"text":"ok"}}]` });
     const rested = await this.rest();
-    globalThis.gc?.(); // what it waits with is what it has learned, and no more
+    globalThis.gc?.(); // keeps the compiled code and no memory
     return rested;
   }
 
