@@ -1,8 +1,8 @@
 /**
- * `node scripts/bundle-children.ts`, a part of `npm run build`: the programs of the sandboxes' processes, each in one file
- * with all it needs. A process that loads one file starts twice as fast, and may read nothing else.
+ * `node scripts/bundle-children.ts`, a part of `npm run build`. It bundles each program of a child process into one file,
+ * because a child process may read nothing else, and copies the `.py` and `.js` files that run inside a sandbox.
  */
-import { readFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,19 +15,16 @@ const external = [/^node:/];
 export async function bundleChild(input: string, file: string): Promise<void> {
   const plugins = [{ name: "builtins", renderChunk: withoutFacades }];
   const bundle = await rolldown({ input, external, platform: "node", plugins });
-  await bundle.write({ file, format: "esm", banner: licences, codeSplitting: false, minify: true });
+  await bundle.write({ file, format: "esm", banner: licence, codeSplitting: false, minify: true });
   await bundle.close();
 }
 
 const imported = /^import\s*\{([^}]*)\}\s*from\s*"(node:[\w/]+)";/gm;
 
-/** What takes a third of a start to load, and no script needs before it is frozen. */
+/** Slow to load and used only when a script is frozen. */
 const seldom: ReadonlySet<string> = new Set(["node:crypto", "node:zlib"]);
 
-/**
- * Node's own modules, taken as they are. An `import` reads all that such a module exports, also what it would load only when
- * it is wanted (`fs.promises`, `crypto.webcrypto`): half as long again as Node takes to start.
- */
+/** Replaces imports of Node's modules: an `import` reads every export, and so loads parts that are loaded on demand. */
 function withoutFacades(code: string): string {
   const taken = code.replaceAll(imported, (_all, list: string, id: string) => {
     const names = list.split(",").map((each) => each.trim().split(" as "));
@@ -36,8 +33,9 @@ function withoutFacades(code: string): string {
     const module = process.getBuiltinModule(id) as object | undefined;
     return names.map(([name = "", as = name]) => lateFunction(id, name, as, module)).join("\n");
   });
-  const left = /^import[^;]*"node:[^;]*;/m.exec(taken);
-  if (left !== null) throw new Error(`A child imports what cannot be taken by its name: \`${left[0]}\``);
+  const remaining = /^import[^;]*"node:[^;]*;/m.exec(taken);
+  if (remaining !== null)
+    throw new Error(`A child process imports a module of Node without naming what it uses: \`${remaining[0]}\``);
   return taken;
 }
 
@@ -48,14 +46,23 @@ function lateFunction(id: string, name: string, as: string, module: object = {})
   return `const ${as} = (...given) => process.getBuiltinModule("${id}").${name}(...given);`;
 }
 
-/** What is copied into the file comes with its licence. */
-function licences({ modules }: { readonly modules: object }): string {
+/** The licence of the bundled engine. */
+function licence({ modules }: { readonly modules: object }): string {
   if (!Object.keys(modules).some((path) => path.includes("quickjs-wasi"))) return "";
   const folder = dirname(dirname(createRequire(import.meta.url).resolve("quickjs-wasi")));
   return `/*! Includes quickjs-wasi.\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n*/`;
 }
 
+/** The files that drivers read when they are loaded; `tsc` leaves them behind. */
+export function copySandboxSources(to: string): void {
+  const cwd = join(root, "src");
+  for (const file of globSync("chains/drivers/**/*.{py,js}", { cwd })) cpSync(join(cwd, file), join(to, file));
+}
+
+const root = dirname(import.meta.dirname);
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const built = join(dirname(fileURLToPath(import.meta.url)), "..", "dist", "chains", "drivers");
+  copySandboxSources(join(root, "dist"));
+  const built = join(root, "dist", "chains", "drivers");
   for (const name of children) await bundleChild(join(built, `${name}.js`), join(built, `${name}.js`));
 }

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { copySandboxSources } from "../scripts/bundle-children.ts";
 
 const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly files: readonly string[] }; // our own
@@ -45,4 +47,16 @@ it("the entry loads at most 140 files of ours: what only calls need is loaded by
     "src/runtime/options.ts",
   ])
     expect(ours.filter((url) => url.endsWith(late))).toEqual([]);
+});
+
+it("the build copies every file that runs inside a sandbox", () => {
+  const to = mkdtempSync(join(tmpdir(), "postern-built-"));
+  try {
+    copySandboxSources(to);
+    const sources = globSync("chains/drivers/**/prelude/*.{py,js}", { cwd: join(root, "src") });
+    expect(sources.length).toBeGreaterThan(10);
+    expect(globSync("**/*.{py,js}", { cwd: to }).sort()).toEqual(sources.sort());
+  } finally {
+    rmSync(to, { recursive: true, force: true });
+  }
 });

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { valuesSource } from "../../src/chains/drivers/python/prelude/values.ts";
+import { pythonSource } from "../../src/chains/drivers/python/prelude/prelude.ts";
 import type { MatrixProgram } from "./programs.ts";
 
 /** How a program ended: its value and what it printed, or the name of its error. */
@@ -34,7 +34,7 @@ real.write(json.dumps(results))
 /** What plain CPython makes of the programs, in one process. */
 export function plainPython(programs: readonly MatrixProgram[]): readonly Ending[] {
   const input = JSON.stringify(programs.map(({ source }) => source));
-  const ran = spawnSync(python, ["-I", "-c", valuesSource + harness], {
+  const ran = spawnSync(python, ["-I", "-c", pythonSource("values") + harness], {
     input,
     encoding: "utf8",
     maxBuffer: 1 << 26,

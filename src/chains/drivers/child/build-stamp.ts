@@ -3,9 +3,9 @@ import { createReadStream, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Whether an image that was made there fits here: a digest of all that has its state in one, and of what we have around it.
+ * A digest of the engine and of our code around it. A frozen image fits only where the digest is the same.
  *
- * @param program what a process runs; of a source also what lies beside it, where it is built it holds all it needs
+ * @param program the child's program; a built one holds all it needs, a source also needs the files beside it
  */
 export async function buildStamp(
   program: string,
@@ -14,7 +14,7 @@ export async function buildStamp(
 ): Promise<string> {
   const digest = createHash("sha256");
   for (const path of [...engine, ...sourcesOf(program)])
-    for await (const part of createReadStream(path)) digest.update(part); // an interpreter has twenty megabytes
+    for await (const part of createReadStream(path)) digest.update(part); // streamed: an engine can be large
   for (const text of texts) digest.update(text);
   return digest.digest("hex").slice(0, 16);
 }

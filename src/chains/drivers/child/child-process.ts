@@ -1,4 +1,4 @@
-/** One process of a sandbox: started without environment, spoken to in frames, killable at any moment. */
+/** The child process of a sandbox: it has no environment, exchanges frames, and can be killed at any moment. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -15,30 +15,30 @@ export interface ChildSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly frames: FrameLimits;
-  /** What is said to it before anything else; its answer must be `{ready: true}`. */
+  /** The first message. The answer must be `{ready: true}`. */
   readonly hello?: JsonObject;
-  /** Whether the process shall open nothing once it is ready. False for engines that load as they go. */
+  /** Whether the process may open nothing once it is ready. False for engines that load files later. */
   readonly closed: boolean;
   /** What it has entered before it became what it is. */
   readonly groups?: Groups | undefined;
-  /** How often it is told to `rehearse` while nobody waits for it: code that has run often is compiled. None: never. */
+  /** How often it runs a rehearsal before its first script, so that its code is compiled. Default: never. */
   readonly rehearsals?: number;
   readonly environment?: Readonly<Record<string, string>>;
   /** Milliseconds until it must be ready. */
   readonly startMs?: number;
 }
 
-/** Other processes of this host go first. */
+/** Other processes of this host have priority. */
 const sandboxNiceness = 10;
 const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
-/** Engines that keep their user; the others end at their own limits when their input is closed. */
+/** Kills a process that keeps its user together with the host. The others end when their input is closed. */
 const endsWithHost = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL"];
 const mostStderrBytes = 8_192;
-/** For one that lost its host in the middle of something endless. */
+/** Ends a process that runs an endless loop after its host died. */
 const longestCpuSeconds = 900;
 const defaultStartMs = 30_000;
 const longestRestMs = 5_000;
-const clock = new SystemClock(); // a process starts in real time
+const clock = new SystemClock(); // starting a process takes real time
 
 export class SandboxProcess implements SandboxEnd {
   readonly pid: number;
@@ -46,7 +46,7 @@ export class SandboxProcess implements SandboxEnd {
   readonly #line: FrameLine;
   #stderr = "";
   #bounds: KernelBounds | undefined;
-  /** Settles when the process is gone and reaped. */
+  /** Resolves when the process is gone and reaped. */
   readonly gone: Promise<void>;
 
   private constructor(child: ChildProcessWithoutNullStreams, pid: number, frames: FrameLimits) {
@@ -55,7 +55,7 @@ export class SandboxProcess implements SandboxEnd {
     this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
     child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
-    for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // "close" tells its end
+    for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // "close" reports the end
     living.add(this);
     this.gone = new Promise((resolve) => {
       child.once("close", (code, signal) => {
@@ -72,7 +72,7 @@ export class SandboxProcess implements SandboxEnd {
     this.#bounds?.[Symbol.dispose]();
   }
 
-  /** Starts it and waits until it is ready and closed in. @throws Error when it does not start */
+  /** Starts it and waits until it is ready and limited. @throws Error when it does not start */
   static async start(spec: ChildSpec): Promise<SandboxProcess> {
     const own = await spawned(spec, (child, pid) => new SandboxProcess(child, pid, spec.frames));
     if (spec.groups !== undefined) own.#bounds = new KernelBounds(spec.groups, own.pid);
@@ -81,7 +81,7 @@ export class SandboxProcess implements SandboxEnd {
       own.kill();
       await own.gone;
       const why = answer.heard === "frame" ? "It said something else." : answer.message;
-      throw new Error(`A sandbox did not start. ${why} ${own.stderr.trim().slice(-500)}`.trim()); // no script has run in it: nothing of one is in there
+      throw new Error(`A sandbox did not start. ${why} ${own.stderr.trim().slice(-500)}`.trim()); // no script has run yet, so the text holds nothing of one
     }
     const open = spec.closed ? await closeIn(own.pid, { cpuSeconds: longestCpuSeconds }) : undefined;
     if (open === undefined) return own;
@@ -89,7 +89,7 @@ export class SandboxProcess implements SandboxEnd {
     throw new Error(`A sandbox could not be closed in, and is not used. ${open}`);
   }
 
-  /** What the kernel lets it have, where we may tell the kernel so. */
+  /** Sets the kernel's limit where control groups exist. */
   bound(memoryBytes: number): void {
     this.#bounds?.allow(memoryBytes);
   }
@@ -102,7 +102,7 @@ export class SandboxProcess implements SandboxEnd {
     this.#line.send(message);
   }
 
-  /** For what is no script's turn: one that does not answer in time is killed. */
+  /** Asks outside a script's turn. A process that does not answer in time is killed. */
   async ask(message: JsonObject, withinMs: number): Promise<Heard> {
     const inTime = clock.in(withinMs, () => this.kill());
     this.send(message);
@@ -116,9 +116,9 @@ export class SandboxProcess implements SandboxEnd {
   }
 
   /**
-   * Makes it forget the script it had. False: it did not, and is not fit for another one.
+   * Makes it forget its script. Returns false when it cannot serve another one.
    *
-   * Only for engines of which nothing of a script is left when its memory is thrown away.
+   * Only for engines that keep nothing of a script once its memory is freed.
    */
   async rest(): Promise<boolean> {
     const heard = await this.ask({ do: "rest" }, longestRestMs);
@@ -132,15 +132,15 @@ export class SandboxProcess implements SandboxEnd {
   }
 
   kill(): void {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // its number may be another's by now
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // another process may have its number by now
     try {
       process.kill(-this.pid, "SIGKILL"); // the whole group
     } catch {
-      killAlone(this.pid); // no group of its own yet, or gone already
+      killAlone(this.pid); // it has no process group yet, or it is gone
     }
   }
 
-  /** An idle one keeps nobody's process alive; it ends by itself when its input does. */
+  /** An idle process does not keep the host alive. It ends when its input ends. */
   idle(isIdle: boolean): void {
     const { stdin, stdout, stderr } = this.#child;
     for (const part of [this.#child, stdin, stdout, stderr]) hold(part, !isIdle);
@@ -156,18 +156,18 @@ export class SandboxProcess implements SandboxEnd {
   }
 }
 
-/** Those alive: none outlives us. */
+/** The live processes: all are killed when the host exits. */
 const living = new Set<SandboxProcess>();
 process.once("exit", () => {
   for (const own of living) own.kill();
 });
 
-/** Nothing of stderr reaches a model: a crashed engine may say there what it held. It is for the log. */
+/** Without stderr: a crashed engine may print a script's data there, and a model must not see it. */
 function farewell(code: number | null, signal: string | null): string {
   return signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
 }
 
-/** A process of its own group, with nothing of our environment. Where it can, the kernel ends it with its host. */
+/** Starts a process in its own group and without our environment. The kernel ends it with the host where it can. */
 async function spawned<Own>(
   { command, args, environment = {} }: ChildSpec,
   use: (child: ChildProcessWithoutNullStreams, pid: number) => Own,
@@ -198,6 +198,6 @@ function killAlone(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // gone, and about to be told of
+    // gone; "close" follows
   }
 }

@@ -1,4 +1,4 @@
-/** A frame on its way out. The other end loads this too, and nothing of what reads a stranger's. */
+/** Writes frames. The child process loads this file too, and not the code that checks frames. */
 import type { JsonObject } from "../../../calls/json.ts";
 
 export const headerBytes = 4;

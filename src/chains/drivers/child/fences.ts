@@ -1,10 +1,9 @@
 /**
- * What stands around a sandbox's process besides the engine's own walls, and what of it this host has.
+ * The limits around a child process, besides those of the engine.
  *
  * `node --permission` keeps JavaScript in the process from files, processes, threads and add-ons; it does not close the
- * network (measured, Node 24). What does: once the engine is loaded the process may open nothing any more. Its limit
- * on open descriptors is set to zero from outside, so that `socket`, `open` and `pipe` fail in the kernel, together with
- * its limits on processes, threads, written bytes and core files.
+ * network. So once the engine is loaded, the host sets the process's limit of open descriptors to zero. Then `socket`,
+ * `open` and `pipe` fail in the kernel. Processes, threads, written bytes and core files are limited the same way.
  */
 import { execFile } from "node:child_process";
 import { chmodSync, existsSync, lstatSync } from "node:fs";
@@ -21,19 +20,19 @@ const prlimitPaths = ["/usr/bin/prlimit", "/bin/prlimit"] as const;
 const prlimit = prlimitPaths.find((path) => existsSync(path));
 
 export interface FenceLimits {
-  /** Processor time of the whole process, its start included. The engine's own budget ends a script long before. */
+  /** Processor time of the whole process, its start included. The engine's own budget ends a script earlier. */
   readonly cpuSeconds: number;
 }
 
-/** Which fences this host has; shown by `postern doctor`, and nothing is claimed that is not there. */
+/** The limits that this host can set; `postern doctor` shows them. */
 export function fencesHere(): readonly string[] {
   return ["permissions", ...(prlimit === undefined ? [] : ["limits"]), ...(process.getuid?.() === 0 ? ["nobody"] : [])];
 }
 
 /**
- * From here on the process can open, start and write nothing.
+ * After this the process can open, start and write nothing.
  *
- * @returns why it could not be closed in; undefined when it is, or when this host has no `prlimit` (`fencesHere` says so)
+ * @returns why the limits could not be set; undefined when they are, or when this host has no `prlimit` (see `fencesHere`)
  */
 export async function closeIn(pid: number, limits: FenceLimits): Promise<string | undefined> {
   if (prlimit === undefined) return undefined;
@@ -52,7 +51,7 @@ export async function closeIn(pid: number, limits: FenceLimits): Promise<string 
   }
 }
 
-/** A root without CAP_SYS_RESOURCE (a container's) may limit only its own: the process is asked as the user it has become. */
+/** The user that the process has become: root without CAP_SYS_RESOURCE may limit only processes of the same user. */
 async function userOf(pid: number): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const status = await readFile(`/proc/${pid}/status`, "latin1");
@@ -73,21 +72,21 @@ export function permissionFlags(readable: readonly string[]): readonly string[] 
   ];
 }
 
-/** A child's program: a source here, and where the package is built one file that holds all it needs. */
+/** A child's program: a source file here, and one bundled file in the built package. */
 export function programBeside(url: string, name: string): string {
   return fileURLToPath(new URL(`./${name}.${url.endsWith(".ts") ? "ts" : "js"}`, url));
 }
 
-/** What it may read of ours: itself; a source also what it imports. */
+/** What the program may read: itself, and for a source file also what it imports. */
 export function readableFor(program: string): readonly string[] {
   if (program.endsWith(".ts")) {
     const ours = upwards(program).find((folder) => existsSync(join(folder, "package.json"))) ?? dirname(program);
     return [`${join(ours, "src")}/*`, join(ours, "package.json")];
   }
-  return [program, ...upwards(program).map((folder) => join(folder, "package.json"))]; // they say what kind of module it is
+  return [program, ...upwards(program).map((folder) => join(folder, "package.json"))]; // Node reads the module type from them
 }
 
-/** Where a program finds a package before links are followed: the permission model is asked for those paths first. */
+/** The paths of a package before links are followed: the permission model checks them first. */
 export function packagePlaces(program: string, name: string): readonly string[] {
   return upwards(program).flatMap((folder) => {
     const packages = join(folder, "node_modules");
@@ -103,7 +102,7 @@ function upwards(path: string): readonly string[] {
 
 let empty: string | undefined;
 
-/** One folder with nothing in it, where every sandbox starts. Made anew when somebody has tidied up the temporary ones. */
+/** An empty folder, in which every child process starts. It is created again after temporary folders were deleted. */
 export function emptyFolder(): string {
   if (empty !== undefined && existsSync(empty)) return empty;
   empty = passingFolder("empty");

@@ -1,8 +1,8 @@
 /**
- * One conversation in frames, whatever carries it: the pipe of a process, a machine's vsock, a pod's WebSocket.
+ * The exchange of frames with one sandbox, over the pipe of a process, a machine's vsock or a pod's WebSocket.
  *
- * Invariant: every frame in either direction bears the token of the script that has the line, and nothing is kept that nobody
- * asked for; so what another chain's sandbox says, or one that never stops saying it, ends the line.
+ * Invariant: every frame bears the token of the current script, and the host keeps only answers to its questions. A frame of
+ * another script, or more frames than questions, ends the exchange.
  */
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../../calls/json.ts";
@@ -11,32 +11,32 @@ import { type FrameLimits, FrameReader } from "./frames.ts";
 import { type FrameBounds, LargeFrame } from "./large-frame.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 
-/** What comes from a sandbox: a frame, or that nothing comes any more. */
+/** What a sandbox sent: a frame, or that it ended. */
 export type Heard =
   | { readonly heard: "frame"; readonly frame: JsonObject }
   | { readonly heard: "broken"; readonly message: string }
-  /** `isShort`: the kernel ended it for want of memory. */
+  /** `isShort`: the kernel ended it because it used too much memory. */
   | { readonly heard: "ended"; readonly message: string; readonly isShort?: boolean };
 
-/** The host's end of a script's sandbox, wherever that is. */
+/** The host's side of a sandbox. */
 export interface SandboxEnd {
-  /** Undefined: it runs elsewhere. Processor time and memory are limits of the place then; from here the clock is watched. */
+  /** Undefined when it runs on another machine. That machine limits processor time and memory; the host watches the clock. */
   readonly pid?: number | undefined;
-  /** Whether it said anything that nobody asked for. */
+  /** Whether it sent a frame without a question. */
   readonly hasMore: boolean;
-  /** Settles when nothing of it is left here. */
+  /** Resolves when nothing of it is left on this host. */
   readonly gone: Promise<void>;
-  /** All it may have, a script included, where the kernel can be told so; the host looks all the same. */
+  /** Sets the kernel's memory limit where one can be set. The host watches the memory in any case. */
   bound?(memoryBytes: number): void;
-  /** What of its frames is let go, from the next one on. */
+  /** Sets how large values in its frames may be, from the next frame on. */
   boundFrames?(bounds: FrameBounds): void;
   send(message: JsonObject): void;
-  /** The next frame. Once it is over, always that. */
+  /** The next frame. After the end it always returns the end. */
   receive(): Promise<Heard>;
   kill(): void;
 }
 
-/** Frames nobody has asked for yet; one that says more is not kept in memory but ended. */
+/** The most frames that are kept unread. A sandbox that sends more is ended. */
 const mostUnasked = 2;
 
 export class FrameLine {
@@ -60,7 +60,7 @@ export class FrameLine {
     if (this.#last === undefined) this.#carrier.write(encodeFrame({ ...message, token: this.#token }));
   }
 
-  /** Another script is on it: what is said with the old token is another chain's. */
+  /** A new token for the next script: frames with the old one belong to the last script. */
   renew(): void {
     this.#token = newToken();
   }
@@ -77,12 +77,13 @@ export class FrameLine {
     });
   }
 
-  /** Bytes that came. */
+  /** Takes bytes from the sandbox. */
   read(chunk: Buffer): void {
     if (this.#last !== undefined) return;
     try {
       for (const frame of this.#reader.push(chunk)) {
-        if (this.#heard.length >= mostUnasked) throw new ProtocolBroken("The sandbox spoke without being asked.");
+        if (this.#heard.length >= mostUnasked)
+          throw new ProtocolBroken("The sandbox sent a frame without being asked.");
         this.#deliver(frame instanceof LargeFrame ? this.#parsed(frame, this.#token) : opened(frame, this.#token));
       }
     } catch (error) {
@@ -106,7 +107,7 @@ export class FrameLine {
     return heard;
   }
 
-  /** The first end stays the end. */
+  /** The first end counts. */
   end(heard: Heard): void {
     if (this.#last !== undefined) return;
     this.#last = heard;
@@ -123,7 +124,7 @@ export class FrameLine {
 
 /** @throws ProtocolBroken */
 function opened({ token, ...frame }: JsonObject, ours: string): Heard {
-  if (token !== ours) throw new ProtocolBroken("A frame bears another chain's token.");
+  if (token !== ours) throw new ProtocolBroken("A frame bears another script's token.");
   return { heard: "frame", frame };
 }
 

@@ -1,10 +1,10 @@
 /**
- * What crosses the pipe between a sandbox's process and us: four bytes of length, then JSON.
+ * Frames between a sandbox and the host: four bytes of length, then JSON.
  *
- * Invariant: a frame from a child is a stranger's. Its size is checked before it is kept, its nesting before it is parsed,
- * and nothing of it is used before `step-frames.ts` has read its shape field by field.
- * Next: large-frame.ts (what takes more than a moment), step-frames.ts (what a frame may say), child-process.ts (the
- * process), inside.ts (the other end).
+ * Invariant: frames of a sandbox are untrusted. The size is checked before bytes are kept, the nesting before they are
+ * parsed, and step-frames.ts checks each field before it is used.
+ * Next: large-frame.ts (large frames), step-frames.ts (the fields), child-process.ts (the process), inside.ts (the child's
+ * side).
  */
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { textEnd } from "../../../tools/json-text-end.ts";
@@ -14,18 +14,18 @@ import { ProtocolBroken } from "./protocol-broken.ts";
 
 export interface FrameLimits {
   readonly maxBytes: number;
-  /** So much of one is kept: what its bounds cut out of it is not. `maxBytes` where nothing is said. */
+  /** The most bytes kept of one frame, without the values that are cut out. Default: `maxBytes`. */
   readonly keptBytes?: number;
   readonly maxDepth: number;
 }
 
-/** Of one conversation. No script needs more: its memory is smaller. */
+/** Limits for frames of scripts. */
 export const frameSizes: Pick<FrameLimits, "maxBytes" | "keptBytes"> = {
   maxBytes: 256 * 1024 * 1024,
   keptBytes: 32 * 1024 * 1024,
 };
 
-/** Takes bytes as they come and gives whole frames; a broken one ends it for good. */
+/** Takes bytes as they arrive and returns whole frames. After a broken frame it cannot be used. */
 export class FrameReader {
   readonly #limits: FrameLimits;
   #bounds: FrameBounds = usualBounds;
@@ -37,12 +37,12 @@ export class FrameReader {
     this.#limits = limits;
   }
 
-  /** From the next frame on. */
+  /** Applies from the next frame on. */
   bound(bounds: FrameBounds): void {
     this.#bounds = bounds;
   }
 
-  /** @throws ProtocolBroken when the bytes are not frames of ours. Nothing may be read afterwards */
+  /** @throws ProtocolBroken when the bytes are no frames */
   *push(chunk: Buffer): Generator<JsonObject | LargeFrame> {
     this.#chunks.push(chunk);
     this.#held += chunk.length;
@@ -102,7 +102,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** @throws ProtocolBroken */
 export function readFrame(bytes: Buffer, maxDepth: number): JsonObject {
-  // A level takes a byte at least: what is short enough need not be counted.
+  // Each level takes at least one byte, so a short frame cannot be too deep.
   if (bytes.length > maxDepth && deeperThan(bytes, maxDepth))
     throw new ProtocolBroken(`A frame is nested deeper than ${maxDepth} levels.`);
   let parsed: unknown;
@@ -119,7 +119,7 @@ const quote = 0x22;
 const openers: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const closers: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** Every walk over parsed JSON is recursive, so depth is counted before there is anything to walk. */
+/** Depth is counted before parsing, because code that walks parsed JSON is recursive. */
 function deeperThan(bytes: Buffer, maxDepth: number): boolean {
   let depth = 0;
   for (let i = 0; i < bytes.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * The other end of the pipe, in the child: reads a frame, lets the engine work, writes a frame. Nothing here is
- * asynchronous, so that an engine's turn costs two system calls and no turn of an event loop.
+ * The child's side of the pipe: reads a frame, runs the engine, writes a frame. Reads and writes are synchronous, so that a
+ * turn of the engine costs two system calls and no turn of the event loop.
  *
  * Next: javascript/inside-quickjs.ts (an engine that is driven by it).
  */
@@ -8,7 +8,7 @@ import { readSync, writeSync } from "node:fs";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { frameOf, headerBytes } from "./encode-frame.ts";
 
-/** An answer that is JSON already: an object's, with a member at least. It is not read on this side. */
+/** An answer that is JSON text already: an object with at least one member. It is not parsed here. */
 export class Written {
   readonly text: string;
 
@@ -20,19 +20,19 @@ export class Written {
 type Given = JsonObject | Written;
 type Answer = Given | Promise<JsonObject>;
 
-/** What an engine answers to the host's questions. It may throw: that ends the process, and the host says `crash`. */
+/** An engine answers the host's questions. If it throws, the process ends and the host reports `crash`. */
 export interface InsideEngine {
   start(order: JsonObject): Answer;
   restore(order: JsonObject): Answer;
   next(order: JsonObject): Given;
   freeze(): Answer;
-  /** Does once what a script will make it do. */
+  /** Runs what scripts will run, so that the code is compiled. */
   rehearse?(): Answer;
-  /** Forgets the script it had. Only engines whose scripts leave nothing behind have this. */
+  /** Forgets its script. Only for engines whose scripts leave nothing behind. */
   rest?(): Answer;
 }
 
-/** Gives up root, if it has it: from here on the process is nobody's. */
+/** Changes from root to the user `nobody`. */
 export function becomeNobody(): void {
   if (process.getuid?.() !== 0) return;
   const nobody = 65_534;
@@ -41,8 +41,12 @@ export function becomeNobody(): void {
   process.setuid?.(nobody);
 }
 
-/** Serves the host, and ends when the host closes the pipe. */
-export async function serveHost(engine: InsideEngine): Promise<never> {
+/** Opens the engine with the host's first message, serves the host, and ends when the host closes the pipe. */
+export async function serveHost(open: (hello: JsonObject) => Promise<InsideEngine>): Promise<never> {
+  const hello = readMessage();
+  if (hello === undefined) process.exit(0);
+  const engine = await open(hello);
+  writeFrame(textOf({ ready: true }, hello["token"] ?? null));
   for (;;) {
     const order = readMessage();
     if (order === undefined) process.exit(0);
@@ -54,8 +58,6 @@ export async function serveHost(engine: InsideEngine): Promise<never> {
 
 function answer(engine: InsideEngine, order: JsonObject): Answer {
   switch (order["do"]) {
-    case "ready":
-      return { ready: true };
     case "rehearse":
       return engine.rehearse?.() ?? {};
     case "rest":
@@ -69,11 +71,11 @@ function answer(engine: InsideEngine, order: JsonObject): Answer {
     case "freeze":
       return engine.freeze();
     default:
-      throw new TypeError("The host asked for nothing known.");
+      throw new TypeError("The host sent an unknown message.");
   }
 }
 
-/** What was read and not used yet: an order of ordinary size comes with one system call. */
+/** Bytes that were read and not used yet. A message of usual size needs one system call. */
 const usual = Buffer.allocUnsafeSlow(64 * 1024);
 let inbox = usual;
 let from = 0;
@@ -89,10 +91,10 @@ function readMessage(): JsonObject | undefined {
   return isJsonObject(parsed) ? parsed : undefined;
 }
 
-/** Reads until so many bytes are there. False: the host is gone. */
+/** Reads until so many bytes are there. Returns false when the host is gone. */
 function fill(bytes: number): boolean {
   if (from === until) {
-    inbox = usual; // a large one was for one order
+    inbox = usual; // a larger buffer served one message
     from = until = 0;
   }
   if (from + bytes > inbox.length) {
@@ -110,13 +112,13 @@ function fill(bytes: number): boolean {
   return true;
 }
 
-/** The token comes last: whatever an engine wrote before it, this is the one that counts. */
+/** The token comes last, so that it replaces one that an engine wrote. */
 function textOf(said: Given, token: Json): string {
   if (said instanceof Written) return `${said.text.slice(0, -1)},"token":${JSON.stringify(token)}}`;
   return JSON.stringify({ ...said, token });
 }
 
-/** An answer of ordinary size is made in a place that is kept for it. */
+/** A buffer for answers of usual size. */
 const outbox = Buffer.allocUnsafeSlow(16 * 1024);
 const mostBytesOfUnit = 3;
 

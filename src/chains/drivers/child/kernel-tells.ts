@@ -1,4 +1,4 @@
-/** What the kernel tells of a process and of all it has started. Where there is no `/proc`, it tells nothing. */
+/** Reads processor time and memory of a process and its children from `/proc`. */
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import type { Clock } from "../../../calls/clock.ts";
 
@@ -6,7 +6,7 @@ const millisecondsPerTick = 10; // USER_HZ is 100 on every Linux that Node runs 
 const bytesPerPage = 4_096;
 
 export interface Measured {
-  /** User and system time of all its threads, and of what it started that has ended. */
+  /** User and system time of all its threads and of its children that have ended. */
   readonly cpuMs: number;
   readonly residentBytes: number;
 }
@@ -18,17 +18,17 @@ export function measured(pid: number): Measured | undefined {
 
 function measuredBy(stat: string | undefined): Measured | undefined {
   if (stat === undefined) return undefined;
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // a name may hold anything
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // a name may hold spaces and brackets
   const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
   return { cpuMs: ticks * millisecondsPerTick, residentBytes: Number(fields[21]) * bytesPerPage };
 }
 
-/** Who is beneath a process is looked up again after so long: that takes twenty times as long as to measure one. */
+/** The list of children is read again after this time, because reading it is slow. */
 const knownForMs = 500;
 
 /**
- * A process and all that it has started, measured again and again: an engine may stand behind the walls that were started for
- * it. What is read stays open in between, as opening takes three times as long as reading; `close` ends that.
+ * Measures a process and its children repeatedly: an engine may run below the program that isolates it. Files stay open
+ * between two reads until `close`.
  */
 export class ProcessTree {
   readonly #pid: number;
@@ -60,7 +60,7 @@ export class ProcessTree {
     );
   }
 
-  /** It may be measured again all the same. */
+  /** It may be measured again afterwards. */
   close(): void {
     for (const file of this.#files) closeSync(file);
     this.#files = [];
@@ -70,12 +70,12 @@ export class ProcessTree {
 
 const nothing: Measured = { cpuMs: 0, residentBytes: 0 };
 
-/** It, and every process beneath it. */
+/** The process and all below it. */
 export function treeOf(pid: number): readonly number[] {
   return [pid, ...childrenOf(pid).flatMap(treeOf)];
 }
 
-/** Of each of its threads: whichever started them. None where the kernel does not tell. */
+/** The children of all its threads. Empty when the kernel does not list them. */
 function childrenOf(pid: number): readonly number[] {
   const folder = `/proc/${pid}/task`;
   return namesIn(folder).flatMap((thread) => (read(`${folder}/${thread}/children`)?.match(/\d+/g) ?? []).map(Number));
@@ -107,7 +107,7 @@ function opened(path: string): readonly number[] {
 
 const buffer = Buffer.alloc(1024); // fifty numbers and a short name
 
-/** From its beginning, as it is now. */
+/** Reads the file from its start. */
 function readAgain(file: number): string | undefined {
   try {
     return buffer.toString("latin1", 0, readSync(file, buffer, 0, buffer.length, 0));

@@ -1,9 +1,8 @@
 /**
- * A frame that takes more than a moment: looked through as its bytes come, and parsed with turns for others.
+ * A large frame: scanned as its bytes arrive, and parsed in slices.
  *
- * Invariant: however much a child sends, nothing of it holds the host's loop. What is larger than a call's arguments or a
- * script's answer may be, or holds more values, is counted, let go as it comes, and told as `cutBytes` beside it; the rest
- * is bounded.
+ * Invariant: no frame blocks the host's event loop. Arguments of a call or a script's value that are larger than their bound,
+ * or hold too many values, are dropped while they arrive; `cutBytes` holds their size. The rest of the frame is bounded.
  */
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
@@ -13,38 +12,38 @@ import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../larg
 import type { SandboxLimits } from "../../sandbox.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 
-/** What one call's arguments and a script's answer may have, as JSON. */
+/** The bounds of one call's arguments and of a script's value, as JSON. */
 export interface FrameBounds {
   readonly argumentBytes: number;
   readonly valueBytes: number;
-  /** Either may hold so many values, names among them: the signs between them are counted. */
+  /** The most values and names in either. The signs between them are counted. */
   readonly mostValues: number;
-  /** And one object of it so many names. */
+  /** The most names in one object. */
   readonly mostNames: number;
-  /** A frame above this is looked through before it is parsed. */
+  /** A larger frame is scanned before it is parsed. */
   readonly largeBytes: number;
 }
 
-/** So much is parsed at once: a few milliseconds. */
+/** A frame of this size is parsed in a few milliseconds. */
 const mostAtOnce = 256 * 1024;
 
 export function frameBounds(
   limits: Pick<SandboxLimits, "argumentBytes" | "argumentValues" | "outputBytes">,
 ): FrameBounds {
   const { argumentBytes = usualArgumentBytes, argumentValues: mostValues = usualArgumentValues, outputBytes } = limits;
-  // Each sign is a byte, and each name five: what is shorter holds no more.
+  // A value takes at least one byte and a name five, so a shorter frame cannot hold too many.
   const largeBytes = Math.min(mostAtOnce, argumentBytes, outputBytes, Math.floor(mostValues / 2));
   return { argumentBytes, valueBytes: outputBytes, mostValues, mostNames: mostNamesOf(mostValues), largeBytes };
 }
 
 export const usualBounds: FrameBounds = frameBounds({ outputBytes: Number.MAX_SAFE_INTEGER });
 
-/** In what is kept of a frame, all in all: each costs more memory than its bytes say. */
+/** The most values kept of a frame: each needs more memory than its bytes. */
 const mostFrameValues = 2_000_000;
 
-/** An image above it is not kept: its script is replayed. In base64. */
+/** A larger image (in base64) is dropped, and its script is replayed. */
 const mostImageBytes = 8 * 1024 * 1024;
-/** Longer names are none of those that are looked for. */
+/** Longer names are not compared. */
 const longestName = 64;
 
 const quote = 0x22;
@@ -55,7 +54,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** A member that may have so much and no more, while it comes. */
+/** A bounded member while it arrives. */
 interface Measured {
   readonly depth: number;
   readonly most: number;
@@ -63,15 +62,15 @@ interface Measured {
   readonly parts: Buffer[];
   bytes: number;
   values: number;
-  /** By depth: of the object that is open there. */
+  /** By depth: the names in the open object. */
   readonly names: number[];
-  /** Of the object that has most. */
+  /** The most names in one object so far. */
   namesAtMost: number;
 }
 
 interface LargeTerms {
   readonly length: number;
-  /** Kept of it, all in all. */
+  /** The most bytes kept of the frame. */
   readonly mostBytes: number;
   readonly maxDepth: number;
 }
@@ -86,10 +85,10 @@ export class LargeFrame {
   #depth = 0;
   #inText = false;
   #escaped = false;
-  /** The text that was read last, with its quotes, where it may be a name that is looked for. */
+  /** The last text with its quotes, if it is short enough to be a compared name. */
   #name: Buffer[] = [];
   #nameBytes = 0;
-  /** The member of the frame itself that is open. */
+  /** The open member of the frame. */
   #member = "";
   #measured: Measured | undefined;
 
@@ -99,12 +98,12 @@ export class LargeFrame {
     this.#bounds = bounds;
   }
 
-  /** Bytes that have not come yet. */
+  /** Bytes that have not arrived yet. */
   get missing(): number {
     return this.#missing;
   }
 
-  /** @throws ProtocolBroken when it is nested too deeply, or more bytes or values of it would be kept than may be */
+  /** @throws ProtocolBroken when it is nested too deeply, or too many bytes or values would be kept */
   take(part: Buffer): void {
     this.#missing -= part.length;
     let from = 0;
@@ -149,7 +148,7 @@ export class LargeFrame {
     return parsed;
   }
 
-  /** @returns where the text ends, or this part does */
+  /** @returns where the text or this part ends */
   #throughText(part: Buffer, start: number): number {
     const at = textEnd(part, this.#escaped ? start + 1 : start);
     this.#escaped = at > part.length;
@@ -178,12 +177,12 @@ export class LargeFrame {
       throw new ProtocolBroken(`A frame is nested deeper than ${this.#terms.maxDepth} levels.`);
   }
 
-  /** Behind a colon: what is to be measured of the member that begins. */
+  /** After a colon: whether the member that begins is bounded. */
   #named(): Measured | undefined {
     const depth = this.#depth;
     if (this.#measured !== undefined || (depth !== 1 && depth !== 3)) return undefined;
-    if (depth === 3 && this.#nameBytes < '"arguments"'.length) return undefined; // no spelling of it is shorter
-    const name = this.#nameBytes > longestName ? "" : spelled(Buffer.concat(this.#name));
+    if (depth === 3 && this.#nameBytes < '"arguments"'.length) return undefined; // no encoding of the name is shorter
+    const name = this.#nameBytes > longestName ? "" : unescaped(Buffer.concat(this.#name));
     if (depth === 1) this.#member = name;
     const most = this.#mostOf(depth, name);
     if (most === undefined) return undefined;
@@ -210,7 +209,7 @@ export class LargeFrame {
     this.#measured = undefined;
     if (this.#isCut(measured)) this.#keep(Buffer.from(`${instead},"cutBytes":${bytes}`));
     else {
-      this.#keptBytes -= bytes; // counted when it came
+      this.#keptBytes -= bytes; // counted when they arrived
       for (const part of parts) this.#keep(part);
       this.#count(values);
     }
@@ -230,7 +229,7 @@ export class LargeFrame {
     measured.namesAtMost = Math.max(measured.namesAtMost, count);
   }
 
-  /** What is measured is counted by itself until all of it is there. */
+  /** Values of a bounded member are counted apart until the member is complete. */
   #count(values: number): void {
     if (this.#measured !== undefined) this.#measured.values += values;
     else {
@@ -257,12 +256,12 @@ export class LargeFrame {
   }
 }
 
-/** However it is spelled. */
-function spelled(text: Buffer): string {
+/** The name without JSON's escapes. */
+function unescaped(text: Buffer): string {
   try {
     const name: unknown = JSON.parse(text.toString());
     return typeof name === "string" ? name : "";
   } catch {
-    return ""; // no name, and so no JSON: the parser says so
+    return ""; // not JSON; the parser reports it
   }
 }

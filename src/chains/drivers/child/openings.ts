@@ -1,6 +1,6 @@
 import type { RemoteEnd } from "./remote-end.ts";
 
-/** Sandboxes that are being made elsewhere: whoever closes waits for them, and from then on none is given out. */
+/** Remote sandboxes that are being opened. Closing waits for them, and none is used afterwards. */
 export class Openings implements AsyncDisposable {
   readonly #underWay = new Set<Promise<RemoteEnd>>();
   #isClosed = false;

@@ -42,15 +42,15 @@ it("has never more alive than may be; who comes later waits for one to end", asy
   expect(pool.alive).toBeLessThanOrEqual(2);
 });
 
-it("gives no place to whoever does not wait any more", async () => {
+it("gives no place to a cancelled request", async () => {
   const pool = open({ most: 1 });
   const first = await take(pool);
   const controller = new AbortController();
   const left = pool.take(undefined, controller.signal);
   const next = take(pool);
   controller.abort();
-  await expect(left).rejects.toThrow(/Nobody waits/);
-  await expect(pool.take(undefined, controller.signal)).rejects.toThrow(/Nobody waits/);
+  await expect(left).rejects.toThrow(/was cancelled/);
+  await expect(pool.take(undefined, controller.signal)).rejects.toThrow(/was cancelled/);
   first.kill();
   await next;
   expect(pool.alive).toBe(1);
@@ -127,7 +127,7 @@ it.each([
   await first.gone;
 });
 
-it("what bears the token of the script before is another chain's", async () => {
+it("refuses a frame with the token of the last script", async () => {
   const old =
     'if (order.do === "rest") { say({ rested: true }); globalThis.old = token } else say({ step: "done", token: globalThis.old })';
   const pool = open({ ...shared }, lyingChild(old));
@@ -135,7 +135,7 @@ it("what bears the token of the script before is another chain's", async () => {
   const child = await pool.take("owner");
   taken.push(child);
   child.send({ do: "next" });
-  expect(await child.receive()).toMatchObject({ heard: "broken", message: expect.stringContaining("another chain") });
+  expect(await child.receive()).toMatchObject({ heard: "broken", message: expect.stringContaining("another script") });
 });
 
 it("once closed, what is given back is ended", async () => {

@@ -1,9 +1,9 @@
 /**
- * Sandboxes that are ready before a script needs one.
+ * Sandboxes that are started before a script needs one.
  *
- * Invariant: never more than `most` alive, who comes later waits for one to end; and a sandbox that a script was in is for
- * scripts of the same owner alone, where its engine lets it be for another one at all.
- * Next: shares.ts (whose turn it is), session.ts (when a script gives its process back), ../../../../docs/decisions/0012-scripts-run-in-separate-processes.md.
+ * Invariant: at most `most` are alive, and later scripts wait. A used sandbox serves only scripts of the same owner, if its
+ * engine allows a second script at all.
+ * Next: shares.ts (the queue), session.ts (when a script returns its process), ../../../../docs/decisions/0012-scripts-run-in-separate-processes.md.
  */
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
@@ -12,17 +12,17 @@ import { measured } from "./kernel-tells.ts";
 import { type Asking, Shares } from "./shares.ts";
 
 export interface PoolOptions {
-  /** Ready and idle, and nobody's yet. */
+  /** Idle and unused sandboxes. */
   readonly warm: number;
-  /** Alive at once, idle ones included. */
+  /** The most alive at once, idle ones included. */
   readonly most: number;
-  /** Started at the same time: starting costs a processor 60 ms, and the host has other work. */
+  /** The most that start at the same time: starting needs a processor. */
   readonly startsAtOnce: number;
-  /** Scripts that one serves before it is thrown away; 1 where it is left out. */
+  /** The most scripts that one sandbox serves. Default 1. */
   readonly scriptsEach?: number;
 }
 
-/** Processors for starting: one is left to the host. */
+/** The number of processors, less one for the host. */
 export function allButOne(): number {
   return Math.max(1, availableParallelism() - 1);
 }
@@ -30,18 +30,18 @@ export function allButOne(): number {
 export interface Pooled {
   readonly gone: Promise<void>;
   kill(): void;
-  /** An idle one keeps nobody's process alive. */
+  /** An idle one does not keep the host alive. */
   idle(isIdle: boolean): void;
 }
 
-/** How the sandboxes of a pool are made. */
+/** Starts the sandboxes of a pool. */
 export interface Maker<End extends Pooled> {
   /** @throws Error when it does not start */
   start(): Promise<End>;
-  /** What is done with a new one while nobody waits for it, and how often. */
+  /** Prepares a new one while no script waits, `rehearsals` times. */
   rehearse?(child: End): Promise<unknown>;
   readonly rehearsals?: number | undefined;
-  /** Makes one forget its script. False: it is not fit for another. */
+  /** Makes one forget its script. Returns false when it cannot serve another. */
   rest?(child: End): Promise<boolean>;
 }
 
@@ -51,25 +51,25 @@ interface Rested<End> {
   readonly stay: () => void;
 }
 
-/** Waiting for their owner's next script, of all owners; more than this only while many come. */
+/** Used sandboxes that wait for their owner's next script. More than this wait only for a short time. */
 const mostRested = 4;
 const longestRestMs = 60_000;
 const crowdedRestMs = 2_000;
-/** Most scripts have ended by then, and the host has time for a start. */
+/** Most scripts have ended by then. */
 const warmAfterMs = 50;
 const longestRehearsalMs = 10_000;
-/** Of a process, start included: it has a limit of the kernel's too, which must not come in the middle of a script. */
+/** Processor time of a process: it is replaced before the kernel's own limit ends it during a script. */
 const mostCpuMs = 60_000;
-const clock = new SystemClock(); // processes rest in real time
+const clock = new SystemClock(); // idle times are real times
 
 export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   readonly #maker: Maker<End>;
   readonly #options: PoolOptions;
   readonly #ready: End[] = [];
   readonly #shares: Shares<End>;
-  /** By whose script. */
+  /** The owner of the script in each. */
   readonly #busy = new Map<End, string | undefined>();
-  /** Killed, and not gone yet. */
+  /** Killed and not gone yet. */
   readonly #ending = new Set<End>();
   readonly #served = new WeakMap<End, number>();
   readonly #rested: Rested<End>[] = [];
@@ -85,10 +85,10 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   }
 
   /**
-   * @param owner whose script it is for: one that served this owner before may come, and owners take turns. Undefined: a new
-   * one, and all such scripts are one owner's in the line
-   * @param signal of whoever waits: once it is aborted, the place in the queue is given up
-   * @throws Error when a process cannot be started, or nobody waits for it any more
+   * @param owner owners take turns, and an owner may get a sandbox that served it before. Scripts without an owner get a new
+   * sandbox and share one place in the queue
+   * @param signal leaves the queue when it is aborted
+   * @throws Error when a sandbox cannot be started, or `signal` was aborted
    */
   take(owner?: string, signal?: AbortSignal): Promise<End> {
     if (this.#closed) return Promise.reject(new Error("The sandboxes are closed."));
@@ -97,14 +97,14 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#shares.add(asking);
     this.#serve();
     const leave = (): void => {
-      if (this.#shares.remove(asking)) reject(new Error("Nobody waits for this sandbox any more."));
+      if (this.#shares.remove(asking)) reject(new Error("The script was cancelled before it got a sandbox."));
     };
     if (signal?.aborted === true) leave();
     else signal?.addEventListener("abort", leave, { once: true });
     return promise;
   }
 
-  /** For one whose script has left it in order. What is not fit for another script is ended. */
+  /** Takes back a sandbox whose script ended normally. It is ended if it cannot serve another. */
   async release(child: End, owner: string | undefined): Promise<void> {
     const served = (this.#served.get(child) ?? 0) + 1;
     this.#served.set(child, served);
@@ -122,7 +122,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     return isThere;
   }
 
-  /** It counts as alive until it is gone. */
+  /** A killed sandbox counts as alive until it is gone. */
   #endOf(child: End): void {
     this.#ending.add(child);
     child.kill();
@@ -135,13 +135,13 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     return isFit === true;
   }
 
-  /** Whether it is another owner's turn, who can have none while this one is kept. */
+  /** Whether another owner is next and needs the room of this one. */
   #isWantedElse(owner: string): boolean {
     const first = this.#shares.next();
     return first !== undefined && first.owner !== owner && this.alive + 1 >= this.#options.most;
   }
 
-  /** Starts what shall be warm. */
+  /** Starts the warm sandboxes. */
   warm(): void {
     this.#warming?.();
     this.#warming = undefined;
@@ -150,7 +150,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#startSome(Math.min(lacking, this.#options.startsAtOnce - this.#starting));
   }
 
-  /** Warm ones that wait for a script. */
+  /** The number of unused sandboxes. */
   get ready(): number {
     return this.#ready.length;
   }
@@ -165,7 +165,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#shares.refuseAll(new Error("The sandboxes are closed."));
     const idle = [...this.#ready.splice(0), ...this.#rested.splice(0).map(({ child }) => child)];
     for (const child of idle) {
-      child.idle(false); // or the process could end before its close has
+      child.idle(false); // keeps the host alive until the sandbox is gone
       child.kill();
     }
     await Promise.all(idle.map(({ gone }) => gone));
@@ -187,7 +187,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     return owner !== undefined && this.#rested.some((rested) => rested.owner === owner);
   }
 
-  /** The one that rested last: what it runs is compiled best. */
+  /** The one that was used last, because its code is compiled. */
   #restedFor(owner: string | undefined): End | undefined {
     const found = owner === undefined ? undefined : this.#rested.findLast((rested) => rested.owner === owner)?.child;
     if (found !== undefined) this.#unrest(found);
@@ -212,13 +212,13 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     for (const { stay } of at < 0 ? [] : this.#rested.splice(at, 1)) stay();
   }
 
-  /** As many as are asked for at once; what shall be warm besides, when whoever was served has got under way. */
+  /** Starts what waiting scripts need at once, and the warm ones a little later. */
   #fill(): void {
     const { warm, most } = this.#options;
     const { wanted } = this.#shares;
-    const lacking = wanted - this.#resting - this.#ready.length - this.#starting; // what is about to be free need not be started
+    const lacking = wanted - this.#resting - this.#ready.length - this.#starting; // sandboxes that are about to be free count
     this.#startSome(Math.min(lacking, this.#options.startsAtOnce - this.#starting));
-    if (wanted > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // another owner's makes room
+    if (wanted > 0 && this.alive >= most) this.#retire(this.#rested[0]?.child); // frees room for another owner
     if (wanted === 0 && this.#ready.length + this.#starting < warm && !this.#closed)
       this.#warming ??= clock.in(warmAfterMs, () => this.warm(), false);
   }
@@ -245,7 +245,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     return child;
   }
 
-  /** Whoever comes behind gets a start of their own. */
+  /** The error goes to the first in the queue; the next one gets its own start. */
   #refuseNext(cause: unknown): void {
     const asking = this.#shares.next();
     if (asking !== undefined) this.#shares.refuse(asking, cause);
@@ -261,7 +261,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     void child.gone.then(() => this.#forget(child));
   }
 
-  /** It died while it was idle, was killed, or its script was. */
+  /** Forgets one that ended or was killed. */
   #forget(child: End): void {
     const place = this.#ready.indexOf(child);
     if (place >= 0) this.#ready.splice(place, 1);
@@ -269,18 +269,18 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     if (this.#letGo(child) || this.#ending.delete(child) || this.#shares.wanted > 0) this.#serve();
   }
 
-  /** A start that failed is not repeated for warmth alone: the next script asks again, and hears why. */
+  /** A failed start is not repeated for a warm sandbox. The next script starts one and gets the error. */
   #serveAsked(): void {
     if (this.#shares.wanted > 0 || this.#ready.length > 0) this.#serve();
   }
 }
 
-/** Of processes of this machine. */
+/** A pool of child processes. */
 export class ChildPool extends SandboxPool<SandboxProcess> {
   constructor(spec: ChildSpec, options: PoolOptions) {
     const rehearse = (child: SandboxProcess): Promise<unknown> => child.ask({ do: "rehearse" }, longestRehearsalMs);
     const rest = async (child: SandboxProcess): Promise<boolean> =>
-      (await child.rest()) && (measured(child.pid)?.cpuMs ?? 0) < mostCpuMs; // its script's caller waits for no look at it
+      (await child.rest()) && (measured(child.pid)?.cpuMs ?? 0) < mostCpuMs; // checked after the script, so no caller waits for it
     const start = (): Promise<SandboxProcess> => SandboxProcess.start(spec);
     super({ start, rest, rehearse, rehearsals: spec.rehearsals }, options);
   }

@@ -1,4 +1,4 @@
-/** A child that does not keep to the protocol. It is killed, and nothing more of it is read. */
+/** A sandbox broke the protocol. It is killed and nothing more is read from it. */
 export class ProtocolBroken extends Error {
   override readonly name = "ProtocolBroken";
 }

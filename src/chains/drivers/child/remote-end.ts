@@ -1,20 +1,20 @@
-/** A sandbox at the other end of a connection: a machine's vsock, a pod's WebSocket. Spoken to in the same frames as a process. */
+/** A sandbox on another machine, over a vsock or a pod's WebSocket. It exchanges the same frames as a child process. */
 import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
 import type { FrameBounds } from "./large-frame.ts";
 
-/** What carries the bytes, and what stands behind it. */
+/** The connection to a remote sandbox. */
 export interface Carrier {
   write(bytes: Buffer): void;
-  /** At once and for good; what stands behind it is taken away, whether or not that is waited for. */
+  /** Closes the connection and starts to remove the sandbox. */
   close(): void;
-  /** Whether the connection keeps our process alive. */
+  /** Whether the connection keeps this process alive. */
   hold(isHeld: boolean): void;
 }
 
-/** What a carrier tells. */
+/** Receives what a connection reports. */
 export interface Listener {
   read(chunk: Buffer): void;
   ended(message: string): void;
@@ -22,13 +22,13 @@ export interface Listener {
 
 export interface RemoteTerms {
   readonly frames: FrameLimits;
-  /** Milliseconds until it must be ready, once it is connected. */
+  /** Milliseconds from the connection until it must be ready. */
   readonly startMs: number;
-  /** Idle for longer, it is thrown away: its place ends it after a while, which must not be in the middle of a script. */
+  /** The longest idle time: the cluster ends a pod at a fixed age, which must not come during a script. */
   readonly restMs?: number;
 }
 
-const clock = new SystemClock(); // a place starts in real time
+const clock = new SystemClock(); // starting takes real time
 
 export class RemoteEnd implements SandboxEnd {
   readonly gone: Promise<void>;
@@ -48,7 +48,7 @@ export class RemoteEnd implements SandboxEnd {
     this.#line = new FrameLine(terms.frames, { write, kill: () => this.kill() });
   }
 
-  /** @param connect throws where there is no connection, and has then taken away what it made */
+  /** @param connect removes what it created before it throws */
   static async open(terms: RemoteTerms, connect: (listener: Listener) => Promise<Carrier>): Promise<RemoteEnd> {
     const end = new RemoteEnd(terms);
     const carrier = await connect({
@@ -56,7 +56,7 @@ export class RemoteEnd implements SandboxEnd {
       ended: (message) => end.#end(message),
     });
     end.#carrier = carrier;
-    if (end.#isOver) carrier.close(); // it ended while it began
+    if (end.#isOver) carrier.close(); // it ended during the start
     const inTime = clock.in(terms.startMs, () => end.#end(`It was not ready within ${terms.startMs} ms.`));
     end.send({ do: "ready" });
     const heard = await end.receive();
@@ -94,7 +94,7 @@ export class RemoteEnd implements SandboxEnd {
     this.#carrier?.hold(!isIdle);
   }
 
-  /** Nobody waits for the other side: a connection that is half dead would never say that it is. */
+  /** Does not wait for the other side: a dead connection would never answer. */
   #end(message: string): void {
     if (this.#isOver) return;
     this.#isOver = true;

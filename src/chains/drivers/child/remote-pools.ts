@@ -3,7 +3,7 @@ import type { RemoteEnd } from "./remote-end.ts";
 
 const mebibyte = 1024 * 1024;
 
-/** A place's memory is fixed when it is made: one pool for each amount, and nearly always there is one amount. */
+/** One pool for each amount of memory, because a remote sandbox gets its memory when it is created. */
 export class RemotePools implements AsyncDisposable {
   readonly #open: (mebibytes: number) => Promise<RemoteEnd>;
   readonly #options: PoolOptions;

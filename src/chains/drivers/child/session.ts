@@ -1,7 +1,7 @@
 /**
- * A script in a child, seen from the host: the budgets are kept here, and every word of the child is checked here.
+ * The host's side of a running script: it keeps the budgets and checks every frame.
  *
- * Invariant: after a `done` or `failed` step the process is dead or given back, and the step stays the answer.
+ * Invariant: after a `done` or `failed` step the sandbox is killed or returned, and `next` returns the same step again.
  */
 import type { Clock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
@@ -14,16 +14,16 @@ import { ProtocolBroken } from "./protocol-broken.ts";
 import { readStep } from "./step-frames.ts";
 import { CpuMeter, type Overrun, watchTurn } from "./watch.ts";
 
-/** What a process needs besides the script's own memory. */
+/** The terms of one script in a sandbox. */
 export interface SessionTerms {
   readonly limits: SandboxLimits;
   readonly overheadBytes: number;
   readonly clock: Clock;
-  /** Of a restored script: the places it has used up. */
+  /** Of a restored script: the number of places it has used. */
   readonly places?: number;
-  /** Of a restored script: it waits in a batch already, so that its first word is no step. */
+  /** Of a restored script: the calls it waits for. */
   readonly asked?: readonly number[];
-  /** Takes the process back when its script has left it in order: it ended by itself, or was frozen. */
+  /** Returns the process after the script ended by itself or was frozen. */
   readonly release?: () => void;
 }
 
@@ -112,19 +112,19 @@ export class ChildSession implements SandboxSession {
 
   kill(): void {
     this.#state = "ended";
-    if (!this.#isReleased) this.#child.kill(); // else it is another script's by now
+    if (!this.#isReleased) this.#child.kill(); // else another script may use it by now
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isFrozen && this.#state === "waiting") this.#leave();
     else this.kill();
-    // One that ended in order is reaped in its own time.
+    // Does not wait for a process whose script ended normally.
     if (!this.#isReleased && this.#last?.step !== "done") await this.#child.gone;
   }
 
-  /** One question, one answer, watched from outside. */
+  /** Asks once, and watches time and memory until the answer. */
   async #ask(question: JsonObject): Promise<Heard> {
-    if (this.#child.hasMore) return { heard: "broken", message: "The sandbox spoke without being asked." };
+    if (this.#child.hasMore) return { heard: "broken", message: "The sandbox sent a frame without being asked." };
     const { wallMs } = this.#left();
     const { limits, overheadBytes, clock } = this.#terms;
     const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
@@ -154,7 +154,7 @@ export class ChildSession implements SandboxSession {
     }
     try {
       const step = this.#bounded(readStep(heard.frame));
-      if (this.#child.hasMore) throw new ProtocolBroken("The sandbox spoke without being asked.");
+      if (this.#child.hasMore) throw new ProtocolBroken("The sandbox sent a frame without being asked.");
       if (step.step === "calls") this.#count(step.calls);
       return step.step === "done" && step.cutBytes !== undefined ? this.#tooMuch(step.cutBytes) : step;
     } catch (error) {
@@ -163,7 +163,7 @@ export class ChildSession implements SandboxSession {
     }
   }
 
-  /** Keys stand on places: none is left out and none comes twice. */
+  /** Idempotency keys are made of places, so none may be left out or used twice. */
   #count(calls: readonly { readonly place: number }[]): void {
     for (const { place } of calls) {
       if (place !== this.#places) throw new ProtocolBroken(`A call has place ${place} where ${this.#places} is due.`);
@@ -173,7 +173,7 @@ export class ChildSession implements SandboxSession {
     if (this.#open.size === 0) throw new ProtocolBroken("The script waits for nothing.");
   }
 
-  /** Engines cut what is printed themselves; one that does not is cut here. */
+  /** Cuts printed text that an engine did not cut itself. */
   #bounded(step: Step): Step {
     if (step.printed === undefined) return step;
     const { outputBytes } = this.#terms.limits;
@@ -212,7 +212,7 @@ export class ChildSession implements SandboxSession {
     else this.kill();
   }
 
-  /** Whatever went wrong in it or was done to it ends a process with its script. */
+  /** Returns the process after a normal end; otherwise kills it. */
   #leave(): void {
     const { release } = this.#terms;
     this.#isReleased ||= release !== undefined && this.#state !== "ended";
@@ -221,7 +221,7 @@ export class ChildSession implements SandboxSession {
   }
 }
 
-/** The notice that something was cut comes on top of what may be printed. */
+/** Room for the notice that text was cut. */
 const slackBytes = 1_024;
 
 function failed(why: Failed["why"], message: string): Failed {

@@ -1,4 +1,4 @@
-/** Who waits for a sandbox, and whose turn it is: owners take turns, and none of them has so many that another waits for long. */
+/** The queue for sandboxes. Owners take turns, and each has a limit, so that no owner waits for long. */
 type Owner = string | undefined;
 
 export interface Asking<End> {
@@ -7,7 +7,7 @@ export interface Asking<End> {
   fail(error: unknown): void;
 }
 
-/** Owners stand in the line, each once, with all that they ask for; one that was served goes to its end. */
+/** Each owner stands in the queue once, with all its requests. A served owner goes to the end. */
 export class Shares<End> {
   readonly #most: number;
   readonly #lines = new Map<Owner, Asking<End>[]>();
@@ -18,7 +18,7 @@ export class Shares<End> {
     this.#most = most;
   }
 
-  /** So many could be used now, of all that are asked for. */
+  /** The number of requests that could be served now. */
   get wanted(): number {
     return [...this.#lines].reduce(
       (sum, [owner, line]) => sum + Math.max(0, Math.min(line.length, this.#left(owner))),
@@ -32,7 +32,7 @@ export class Shares<End> {
     else line.push(asking);
   }
 
-  /** False: it does not wait any more. */
+  /** Returns false when it no longer waits. */
   remove(asking: Asking<End>): boolean {
     const line = this.#lines.get(asking.owner) ?? [];
     const at = line.indexOf(asking);
@@ -42,13 +42,13 @@ export class Shares<End> {
     return true;
   }
 
-  /** Whose turn it is. */
+  /** The next request. */
   next(isFor: (owner: Owner) => boolean = () => true): Asking<End> | undefined {
     for (const [owner, [first]] of this.#lines) if (this.#left(owner) > 0 && isFor(owner)) return first;
     return undefined;
   }
 
-  /** @param asking whose turn it is */
+  /** @param asking the request that `next` returned */
   serve(asking: Asking<End>, child: End): void {
     this.#step(asking.owner);
     this.#held.set(asking.owner, this.#heldBy(asking.owner) + 1);
@@ -60,7 +60,7 @@ export class Shares<End> {
     asking.fail(error);
   }
 
-  /** One that was served has let go of it. */
+  /** An owner returned a sandbox. */
   giveBack(owner: Owner): void {
     const held = this.#heldBy(owner) - 1;
     if (held > 0) this.#held.set(owner, held);
@@ -73,14 +73,14 @@ export class Shares<End> {
     for (const { fail } of all) fail(error);
   }
 
-  /** The first of this owner is done with, and the owner last in the line. */
+  /** Removes the owner's first request and moves the owner to the end. */
   #step(owner: Owner): void {
     const [, ...rest] = this.#lines.get(owner) ?? [];
     this.#lines.delete(owner);
     if (rest.length > 0) this.#lines.set(owner, rest);
   }
 
-  /** One alone never has all of them: whoever comes next finds some free. While several ask, none gets more than half. */
+  /** One owner alone never gets all sandboxes, so that the next finds some. If several wait, none gets more than half. */
   #left(owner: Owner): number {
     const share = this.#lines.size > 1 ? Math.ceil(this.#most / 2) : this.#most - keptFree(this.#most);
     return share - this.#heldBy(owner);
@@ -91,7 +91,7 @@ export class Shares<End> {
   }
 }
 
-/** An eighth; of so few that nobody could share them, none. */
+/** An eighth; none of a pool that is too small to share. */
 function keptFree(most: number): number {
   return most < 4 ? 0 : Math.ceil(most / 8);
 }

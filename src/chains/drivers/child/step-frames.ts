@@ -1,7 +1,5 @@
 /**
- * What a child may say: a step, an image, that it is ready. Each field is read by its type; what is not listed is not there.
- *
- * Next: session.ts (what is made of it).
+ * Reads a step from a frame. Each field is checked by its type, and other fields are dropped.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { AskedCall, Printed, Step } from "../../sandbox.ts";
@@ -33,7 +31,7 @@ export function readStep(frame: JsonObject): Step {
       return { step: "done", value: frame["value"], ...cutOf(frame["cutBytes"]), ...said };
     case "failed": {
       const why = frame["why"];
-      if (!isReason(why)) throw new ProtocolBroken("A step failed for no reason we know.");
+      if (!isReason(why)) throw new ProtocolBroken("A step failed for an unknown reason.");
       return { step: "failed", why, message: textOf(frame["message"], "message"), ...lineOf(frame["line"]), ...said };
     }
     default:
@@ -48,7 +46,7 @@ function readCall(given: Json): AskedCall {
     throw new ProtocolBroken("A call has no place.");
   }
   if (!isJsonObject(given["arguments"])) throw new ProtocolBroken("A call's arguments are not an object.");
-  if (kind !== undefined && !isKind(kind)) throw new ProtocolBroken("A call is of no kind we know.");
+  if (kind !== undefined && !isKind(kind)) throw new ProtocolBroken("A call is of an unknown kind.");
   return {
     place,
     tool: nameOf(given["tool"]),
@@ -74,12 +72,12 @@ function listOf<T>(given: Json | undefined, read: (one: Json) => T): readonly T[
   return given.map((one: Json) => read(one));
 }
 
-/** A line that makes no sense is left out: it is shown to people, nothing stands on it. */
+/** A wrong line number is dropped: it is only shown to people. */
 function lineOf(given: Json | undefined): { readonly line?: number } {
   return typeof given === "number" && Number.isSafeInteger(given) && given > 0 ? { line: given } : {};
 }
 
-/** What the line's own end let go as it came (large-frame.ts). */
+/** The size of a value that large-frame.ts dropped. */
 function cutOf(given: Json | undefined): { readonly cutBytes?: number } {
   return typeof given === "number" ? { cutBytes: given } : {};
 }

@@ -1,9 +1,9 @@
 /**
- * The host's own eye on a running child: what the engine inside cannot stop is stopped from here.
+ * Watches a running sandbox from the host and stops what the engine cannot stop.
  *
- * Why: an engine checks its budget between its own instructions; one regular expression, one huge integer or a broken engine
- * never comes there. Processor time and memory are read from `/proc`; where there is none, time on the wall stands for both.
- * Of what runs elsewhere the clock alone is watched: the place it runs in has its own limits for the rest.
+ * Why: an engine checks its budget between its own instructions. A regular expression, a huge integer or a broken engine never
+ * gets there. Processor time and memory are read from `/proc`. Without `/proc`, wall time counts as processor time. For remote
+ * sandboxes only the clock is watched; their machine limits the rest.
  */
 import type { Clock } from "../../../calls/clock.ts";
 import { ProcessTree } from "./kernel-tells.ts";
@@ -13,24 +13,23 @@ export interface WatchLimits {
   readonly cpuMs: number;
   /** Milliseconds that may still pass in this turn. */
   readonly wallMs: number;
-  /** Resident bytes of the process and all beneath it. */
+  /** Resident bytes of the process and its children. */
   readonly memoryBytes: number;
 }
 
 export type Overrun = "cpu" | "memory" | "wall";
 
-/** How long after its limit an engine may take to end by itself, and to tell what it printed. */
+/** How long an engine may take after its limit to end by itself and report what it printed. */
 export const graceMs = 700;
 const lookEveryMs = 100;
-/** Most turns are over by then, and nothing is read for them. */
+/** Most turns end before the first look. */
 const firstLookMs = 20;
 
 /**
- * Processor time of a child since a script began in it.
+ * The processor time of a script.
  *
- * Reading it from the kernel costs as much as a whole call does, so a short turn is counted by the wall: never too little.
- * What the process had used before is reckoned when it is first read: whole turns up to then count by the wall, and of the
- * one that goes on nothing does yet.
+ * Reading it from the kernel is slow, so a short turn counts by wall time, which is never less. The time that the process had
+ * used before the script is computed at the first read; turns before that count by wall time.
  */
 export class CpuMeter {
   readonly #tree: ProcessTree | undefined;
@@ -62,12 +61,12 @@ export class CpuMeter {
     this.#tree?.close();
   }
 
-  /** Of the child and all beneath it, when it was last looked at. Undefined: nobody tells. */
+  /** Resident bytes of the process and its children at the last look. Undefined when unknown. */
   get residentBytes(): number | undefined {
     return this.#residentBytes;
   }
 
-  /** In the middle of a turn. */
+  /** The time used, during a turn. */
   now(): number {
     if (this.#tree === undefined) return 0;
     const measured = this.#tree.measure();
@@ -85,7 +84,7 @@ export class CpuMeter {
 
 const shortTurnMs = 10;
 
-/** Watches one turn, until the returned function is called. */
+/** Watches one turn until the returned function is called. */
 export function watchTurn(
   { meter, clock }: { readonly meter: CpuMeter; readonly clock: Clock },
   limits: WatchLimits,

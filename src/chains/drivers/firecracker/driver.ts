@@ -50,7 +50,7 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
   readonly capabilities = { language: "python", durability: "replay", isolation: "vm", parallel: true } as const;
   readonly engine = "cpython-firecracker-1";
   readonly #options: FirecrackerOptions;
-  #house: { readonly machines: Machines; readonly pools: RemotePools } | undefined;
+  #started: { readonly machines: Machines; readonly pools: RemotePools } | undefined;
 
   constructor(options: FirecrackerOptions) {
     this.#options = options;
@@ -89,8 +89,8 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#house?.pools[Symbol.asyncDispose]();
-    await this.#house?.machines[Symbol.asyncDispose]();
+    await this.#started?.pools[Symbol.asyncDispose]();
+    await this.#started?.machines[Symbol.asyncDispose]();
   }
 
   #settings(): MachineSettings {
@@ -101,11 +101,11 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
   }
 
   #opened(): RemotePools {
-    if (this.#house !== undefined) return this.#house.pools;
+    if (this.#started !== undefined) return this.#started.pools;
     const { warm = 1, most = 16, startMs = 60_000 } = this.#options;
     const machines = new Machines(this.#settings(), startMs);
     const pools = new RemotePools((mebibytes) => machines.open(mebibytes), { warm, most, startsAtOnce: 2 });
-    this.#house = { machines, pools };
+    this.#started = { machines, pools };
     return pools;
   }
 }

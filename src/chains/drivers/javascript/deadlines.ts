@@ -1,8 +1,8 @@
-/** How long an engine may go on: processor time of this thread, time on the wall, and until it has printed all it may. */
+/** When an engine must stop: processor time of this thread, wall time, and printed text. */
 
 export type Overtime = "cpu" | "wall" | "output";
 
-/** The engine was stopped in the middle of something. */
+/** The engine was stopped while it ran. */
 export class Stopped extends Error {
   readonly why: Overtime;
 
@@ -13,11 +13,11 @@ export class Stopped extends Error {
 }
 
 const microsecondsPerMs = 1_000;
-/** So long turns together are taken for computed before the kernel is asked: asking costs a fifth of a call. */
+/** Turns of this length in sum count as processor time before the kernel is asked, because asking is slow. */
 const mostUnmeasuredMs = 20;
 
 export class Deadlines {
-  /** Processor time of this thread when the kernel was asked last, and how long all turns took since. */
+  /** Processor time at the last read, and the length of all turns since. */
   #measuredMs = 0;
   #unmeasuredMs = Number.POSITIVE_INFINITY;
   #begun = 0;
@@ -27,7 +27,7 @@ export class Deadlines {
   #off = true;
   #isSpent = false;
 
-  /** A turn begins. Milliseconds from now. */
+  /** Starts a turn with this many milliseconds. */
   set(cpuMs: number, wallMs: number): void {
     if (this.#unmeasuredMs > mostUnmeasuredMs) {
       this.#measuredMs = usedMs();
@@ -37,17 +37,17 @@ export class Deadlines {
     this.#begun = now;
     this.#cpu = this.#measuredMs + this.#unmeasuredMs + cpuMs;
     this.#wall = now + wallMs;
-    // One thread computes no longer than time passes: before this the kernel need not be asked, which costs more than a call.
+    // A thread cannot compute longer than time passes, so the kernel is not asked before this.
     this.#soonest = now + Math.min(cpuMs, wallMs);
     this.#off = false;
   }
 
-  /** The turn is over. */
+  /** Ends a turn. */
   pause(): void {
     this.#unmeasuredMs += performance.now() - this.#begun;
   }
 
-  /** It has printed more than it may. */
+  /** The script printed too much. */
   spend(): void {
     this.#isSpent = true;
   }

@@ -1,7 +1,7 @@
 /** JavaScript and TypeScript on QuickJS, in a process of their own. */
 import { hash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
@@ -15,7 +15,6 @@ import { packagePlaces, permissionFlags, programBeside, readableFor } from "../c
 import { frameSizes } from "../child/frames.ts";
 import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
-import { extensionPaths } from "./extensions.ts";
 import { foreignWord } from "./foreign-words.ts";
 import { readHead } from "./image.ts";
 import { offeredNames } from "./offered-names.ts";
@@ -23,9 +22,9 @@ import { preludeSource } from "./prelude.ts";
 
 export interface QuickJsOptions extends Partial<PoolOptions> {
   readonly clock?: Clock;
-  /** What the processes run, where it is not what lies beside this file. */
+  /** The program of the child processes. Default: the one beside this file. */
   readonly program?: string;
-  /** What a script of this driver may have at most. */
+  /** The most memory of a script. */
   readonly memoryBytes?: number;
 }
 
@@ -35,16 +34,16 @@ export interface WarmDriver extends SandboxDriver, AsyncDisposable {
 }
 
 const maxFrameDepth = 512;
-/** What a Node process with a loaded engine takes for itself. */
+/** The memory of a Node process with a loaded engine. */
 const overheadBytes = 192 * 1024 * 1024;
 const longestAnswerMs = 30_000;
 const longestScriptBytes = 1024 * 1024;
 
-/** @throws Error when the package is not there */
+/** @throws Error when the package `quickjs-wasi` is not installed */
 export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmDriver> {
   const wasmPath = await realpath(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
-  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionPaths(wasmPath).map(([, path]) => path)], [preludeSource])}`;
+  const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionsOf(wasmPath).map(({ path }) => path)], [preludeSource])}`;
   const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 500 };
   const pool = new ChildPool(specOf({ wasmPath, engine, program, memoryBytes: options.memoryBytes }), {
     ...usual,
@@ -59,7 +58,7 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
     capabilities: { language: "javascript", durability: "snapshot", isolation: "wasm", parallel: true },
     engine,
     unavailable: () => wasmProblem(wasmPath),
-    check: async (program) => tooLong(program) ?? strange(program),
+    check: async (program) => tooLong(program) ?? unsupported(program),
     start: async (program, limits) => {
       const child = await pool.take(program.owner, limits.signal);
       return begun(child, program, termsOf(child, limits, program.owner));
@@ -75,7 +74,7 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
   };
 }
 
-/** Whether what a process would begin with can be begun with. */
+/** Returns why the engine's file cannot be used. */
 export async function wasmProblem(wasmPath: string): Promise<string | undefined> {
   const bytes = await readFile(wasmPath).catch(() => undefined);
   if (bytes !== undefined && WebAssembly.validate(bytes)) return undefined;
@@ -84,13 +83,13 @@ export async function wasmProblem(wasmPath: string): Promise<string | undefined>
 
 type Terms = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
 
-/** What a process has been told of tools: it is told once. */
-const told = new WeakMap<SandboxProcess, string>();
+/** The setting that each process has: it is sent once. */
+const settingSent = new WeakMap<SandboxProcess, string>();
 
 async function begun(child: SandboxProcess, program: Program, terms: Terms): Promise<SandboxSession> {
   const { source, language, chainId, startedAt = terms.clock.now() } = program;
   const { offer, setting } = settingOf(program, terms.limits);
-  const news = told.get(child) === offer ? {} : { setting: setting() };
+  const news = settingSent.get(child) === offer ? {} : { setting: setting() };
   await answered(child, {
     do: "start",
     source,
@@ -101,7 +100,7 @@ async function begun(child: SandboxProcess, program: Program, terms: Terms): Pro
     ...news,
     ...boundsOf(terms.limits),
   });
-  told.set(child, offer);
+  settingSent.set(child, offer);
   return new ChildSession(child, terms);
 }
 
@@ -125,7 +124,8 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
   const heard = await child.ask(order, longestAnswerMs);
   if (heard.heard === "frame" && heard.frame[wanted] === true) return heard.frame;
   child.kill();
-  const why = heard.heard === "frame" ? String(heard.frame["foreign"] ?? "It said something else.") : heard.message;
+  const why =
+    heard.heard === "frame" ? String(heard.frame["foreign"] ?? "It sent an unexpected frame.") : heard.message;
   throw new RuntimeFault(
     wanted === "restored" ? "image_broken" : "sandbox_failed",
     wanted === "restored"
@@ -134,13 +134,13 @@ async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonO
   );
 }
 
-/** What chance in a script is made of: the same script meets the same numbers when it is replayed. */
+/** The seed of random numbers: a replay gets the same numbers. */
 function seedOf(chainId: string): readonly number[] {
   const digest = hash("sha256", chainId, "buffer");
   return [0, 4, 8, 12].map((at) => digest.readUInt32LE(at));
 }
 
-/** Only names go in: documentation is asked for when it is wanted. */
+/** The setting holds only names. A script asks for documentation when it needs it. */
 function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits): Setting {
   const { names, digest } = namesOf(tools);
   return {
@@ -149,7 +149,7 @@ function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgum
   };
 }
 
-/** What a script finds around it, and what is said of it to a process that knows it. */
+/** The names and limits of a script, and a digest that stands for them. */
 interface Setting {
   readonly offer: string;
   readonly setting: () => string;
@@ -166,7 +166,7 @@ function tooLong({ source }: Program): { readonly invalid: string } | undefined 
   return { invalid: `The script has ${bytes} bytes; ${longestScriptBytes} may be.` };
 }
 
-function strange({ source }: Program): { readonly invalid: string } | undefined {
+function unsupported({ source }: Program): { readonly invalid: string } | undefined {
   const invalid = foreignWord(source);
   return invalid === undefined ? undefined : { invalid };
 }
@@ -189,9 +189,15 @@ interface Made {
   readonly memoryBytes: number | undefined;
 }
 
+/** The engine's extensions, in the order in which they are loaded. */
+export function extensionsOf(wasmPath: string): readonly { readonly name: string; readonly path: string }[] {
+  const folder = join(dirname(wasmPath), "extensions");
+  return ["url", "encoding", "structured-clone"].map((name) => ({ name, path: join(folder, name, `${name}.so`) }));
+}
+
 const usualHeapBytes = 512 * 1024 * 1024;
 
-/** Of V8's own: a script's memory counts there, and once it is half of this each of its growths is a collection. No wall. */
+/** V8's heap limit. A script's memory counts, and from half the limit on each growth starts a collection. */
 function heapMegabytes(memoryBytes = 0): number {
   return Math.ceil(Math.max(usualHeapBytes, 4 * memoryBytes) / 2 ** 20);
 }
@@ -206,15 +212,14 @@ function specOf({ wasmPath, engine, program, memoryBytes }: Made): ChildSpec {
       "--stack-size=3900",
       `--max-old-space-size=${heapMegabytes(memoryBytes)}`,
       "--max-semi-space-size=1",
-      "--single-threaded-gc", // else a script that fills its memory computes on every processor
-      "--v8-pool-size=1", // each thread that compiles beside it keeps megabytes
-      "--expose-gc", // what a script leaves is collected before the next one comes
+      "--single-threaded-gc", // else a script that fills its memory uses every processor
+      "--v8-pool-size=1", // each compiler thread keeps megabytes
+      "--expose-gc", // garbage is collected before the next script
       program,
-      wasmPath,
-      engine,
     ],
+    hello: { wasm: wasmPath, extensions: extensionsOf(wasmPath), engine, prelude: preludeSource },
     frames: { ...frameSizes, maxDepth: maxFrameDepth },
     closed: true,
-    rehearsals: 6, // as fast as it gets: a first script took three times as long after one
+    rehearsals: 6, // after fewer, the first script is slower
   };
 }

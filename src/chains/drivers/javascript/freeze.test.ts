@@ -7,8 +7,9 @@ import { beforeAll, expect, it } from "vitest";
 import { driveScript, returned, roomyLimits, sketch } from "../../../../test/fakes/scripts.ts";
 import { warmScripts } from "../../../../test/fakes/warm-scripts.ts";
 import type { SandboxSession } from "../../sandbox.ts";
-import { extensionPaths } from "./extensions.ts";
+import { extensionsOf } from "./driver.ts";
 import { packImage, readHead, snapshotOf } from "./image.ts";
+import { preludeSource } from "./prelude.ts";
 import { baseOf, blank } from "./template.ts";
 
 const scripts = warmScripts();
@@ -16,8 +17,8 @@ let base: Snapshot;
 beforeAll(async () => {
   const path = fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm"));
   const moduleAt = (file: string) => new WebAssembly.Module(readFileSync(file));
-  const extensions = extensionPaths(path).map(([name, file]) => ({ name, wasm: moduleAt(file) }));
-  base = await baseOf(await blank({ wasm: moduleAt(path), extensions }));
+  const extensions = extensionsOf(path).map(({ name, path: file }) => ({ name, wasm: moduleAt(file) }));
+  base = await baseOf(await blank({ wasm: moduleAt(path), extensions }, preludeSource));
 });
 
 const source = `const rows = new Map([["a", { n: 1 }]]);

@@ -1,13 +1,13 @@
 /**
- * A frozen script: what must fit, then what its memory has that the memory of an engine that has run nothing has not, packed;
- * what every script shares takes no room. A digest finds damage; the seal around an image finds malice.
+ * The image of a frozen script: a head that must fit, and its memory as the difference from an engine that has run nothing.
+ * The digest finds damage. The signature around an image (not here) finds changes on purpose.
  */
 import { createHash } from "node:crypto";
 import { crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject } from "../../../calls/json.ts";
 
-/** Where the mailbox's slots are in the memory. */
+/** The handles of the prelude's functions in the memory. */
 export interface Slots {
   readonly settle: number;
   readonly drain: number;
@@ -26,7 +26,7 @@ export interface ImageHead {
   readonly memoryBytes: number;
   /** The script's time (script-clock.ts). */
   readonly microseconds: number;
-  /** Of the memory it is compressed against. */
+  /** The digest of the memory that the difference is taken from. */
   readonly base: string;
   readonly lines?: readonly number[];
   readonly printedBytes: number;
@@ -36,9 +36,9 @@ const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as co
 const magic = Buffer.from("PQJS3\n");
 const digestBytes = 32;
 
-/** What packs and unpacks is loaded with its first use: who has time has that behind them. */
+/** Loads the packing functions before a script needs them. */
 export function makeReady(): void {
-  crc32(createHash("sha256").digest()); // the least that loads both; compressing would leave its memory behind
+  crc32(createHash("sha256").digest()); // loads both; compressing would keep memory
 }
 
 export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, base: Uint8Array): Buffer {
@@ -49,7 +49,7 @@ export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, bas
   return Buffer.concat([magic, createHash("sha256").update(body).digest(), body]);
 }
 
-/** What the image says of itself. Undefined: it is none of ours, or damaged. */
+/** Reads the head. Returns undefined when the image is damaged or from another engine. */
 export function readHead(image: Uint8Array): { readonly head: ImageHead; readonly packed: Buffer } | undefined {
   const bytes = Buffer.from(image.buffer, image.byteOffset, image.byteLength);
   const start = magic.length + digestBytes;
@@ -61,7 +61,7 @@ export function readHead(image: Uint8Array): { readonly head: ImageHead; readonl
   return head === undefined ? undefined : { head, packed: body.subarray(4 + length) };
 }
 
-/** @throws Error when it is not what the head says, or was made from another base */
+/** @throws Error when it does not match its head or was made from another base */
 export function snapshotOf(
   { head, packed }: { readonly head: ImageHead; readonly packed: Buffer },
   base: Snapshot,
@@ -79,7 +79,7 @@ export function snapshotOf(
   };
 }
 
-/** What is the same is nothing, which packs well and fast. Its own inverse. */
+/** XOR: equal words become zero, which packs well. It is its own inverse. */
 function difference(memory: Uint8Array, base: Uint8Array): Uint8Array {
   const changed = Uint8Array.from(memory);
   const words = Math.min(changed.length, base.length) >> 2; // a memory is pages of 64 KiB
@@ -88,7 +88,7 @@ function difference(memory: Uint8Array, base: Uint8Array): Uint8Array {
   return changed;
 }
 
-/** By the memory: a process has one of them. */
+/** Cached by the memory, of which a process has one. */
 const digests = new WeakMap<Uint8Array, string>();
 
 function digestOfBase(base: Uint8Array): string {

@@ -1,35 +1,45 @@
-/** The child's program: QuickJS, driven by the host's frames. Started by driver.ts, never imported. */
+/** The program of the child process: QuickJS, driven by the host's frames. driver.ts starts it. */
 import { readFileSync } from "node:fs";
 import type { Snapshot } from "quickjs-wasi";
-import type { JsonObject } from "../../../calls/json.ts";
+import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { becomeNobody, type InsideEngine, serveHost, Written } from "../child/inside.ts";
-import { extensionPaths } from "./extensions.ts";
 import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
 import { Machine } from "./machine.ts";
 import { listIn } from "./mail.ts";
 import { QuickJsScript } from "./quickjs-script.ts";
-import { baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
+import { type Blank, baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
 
-const [wasmPath = "", engine = ""] = process.argv.slice(2);
-const extensions = extensionPaths(wasmPath).map(([name, path]) => ({ name, wasm: moduleAt(path) }));
-const modules: EngineModules = { wasm: moduleAt(wasmPath), extensions };
-becomeNobody();
-const empty = await blank(modules); // what is compiled lazily is compiled now, too
-let base: Snapshot | undefined;
-
-/** So much memory of scripts that have ended is let lie before it is collected. */
+/** Memory of ended scripts is collected above this size. */
 const mostLitterBytes = 4 * 1024 * 1024;
 
 class QuickJsEngine implements InsideEngine {
+  readonly #name: string;
+  readonly #blank: Blank;
+  #base: Snapshot | undefined;
   #script: QuickJsScript | undefined;
-  /** What the last script found around it: the next one of the same caller finds the same. */
+  /** The template of the last script: the next one of the same owner usually has the same. */
   #known: { readonly offer: string; readonly template: Template } | undefined;
-  /** A machine that no script has touched, of the known template. */
+  /** An unused machine of the known template. */
   #spare: Machine | undefined;
   #litterBytes = 0;
 
+  private constructor(name: string, empty: Blank) {
+    this.#name = name;
+    this.#blank = empty;
+  }
+
+  /** @param hello written by driver.ts, as all messages of the host */
+  static async open(hello: JsonObject): Promise<QuickJsEngine> {
+    const extensions = listIn(hello, "extensions")
+      .filter(isJsonObject)
+      .map(({ name, path }) => ({ name: String(name), wasm: moduleAt(String(path)) }));
+    const modules: EngineModules = { wasm: moduleAt(String(hello["wasm"])), extensions };
+    becomeNobody();
+    return new QuickJsEngine(String(hello["engine"]), await blank(modules, String(hello["prelude"])));
+  }
+
   async start(order: JsonObject): Promise<JsonObject> {
-    const { source, language, offer, setting } = order; // the host's own frame, written by driver.ts; so are the other orders
+    const { source, language, offer, setting } = order;
     if (this.#known === undefined || this.#known.offer !== offer) await this.#furnish(String(offer), setting);
     const machine = this.#spare ?? (await this.#fresh());
     this.#spare = undefined;
@@ -48,10 +58,10 @@ class QuickJsEngine implements InsideEngine {
     const image = readHead(Buffer.from(String(order["image"]), "base64"));
     if (image === undefined) return { foreign: "It is damaged, or no image of this engine." };
     const { slots, lines, printedBytes, engine: maker } = image.head;
-    if (maker !== engine) return { foreign: `It was made by \`${maker}\`; this is \`${engine}\`.` };
-    base ??= await baseOf(empty);
-    this.#litterBytes += 2 * base.memory.length; // what was unpacked, and what was made of it
-    const machine = await Machine.restore(modules, snapshotOf(image, base), slots);
+    if (maker !== this.#name) return { foreign: `It was made by \`${maker}\`; this is \`${this.#name}\`.` };
+    const base = await this.#baseMemory();
+    this.#litterBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
+    const machine = await Machine.restore(this.#blank.engine, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
     machine.limit(Number(order["memoryBytes"]));
     this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines, printedBytes });
@@ -67,7 +77,7 @@ class QuickJsEngine implements InsideEngine {
     const { snapshot, slots } = machine.freeze();
     const { memory, stackPointer, runtimePtr: runtimePointer, contextPtr: contextPointer } = snapshot;
     const own = {
-      engine,
+      engine: this.#name,
       slots,
       stackPointer,
       runtimePointer,
@@ -76,13 +86,13 @@ class QuickJsEngine implements InsideEngine {
       microseconds: machine.clock.microseconds,
       printedBytes,
     };
-    base ??= await baseOf(empty);
+    const base = await this.#baseMemory();
     this.#litterBytes += 2 * memory.length;
     const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base.memory);
     return { image: image.toString("base64") };
   }
 
-  /** The script's memory is let go, and the next one's is laid out while nobody waits. */
+  /** Frees the script's memory and prepares the next script's. */
   async rest(): Promise<JsonObject> {
     this.#litterBytes += this.#script?.machine.bytes ?? 0;
     this.#script = undefined;
@@ -112,20 +122,25 @@ class QuickJsEngine implements InsideEngine {
     for (let place = 0; step instanceof Written || step["step"] === "calls"; place++)
       step = this.next({ ...rehearsalBounds, results: `[{"place":${place},"status":"ok","value":{"text":"ok"}}]` });
     const rested = await this.rest();
-    globalThis.gc?.(); // what it waits with is what it has learned, and no more
+    globalThis.gc?.(); // keeps the compiled code and no memory
     return rested;
   }
 
   async #furnish(offer: string, setting: JsonObject[string] | undefined): Promise<void> {
     if (typeof setting !== "string") throw new TypeError("The host does not say what the script finds.");
-    this.#known = { offer, template: await furnished(empty, setting) };
+    this.#known = { offer, template: await furnished(this.#blank, setting) };
     this.#spare = undefined;
   }
 
   #fresh(): Promise<Machine> {
     if (this.#known === undefined) throw new TypeError("There is no template.");
     const { snapshot, slots } = this.#known.template;
-    return Machine.restore(modules, snapshot, slots);
+    return Machine.restore(this.#blank.engine, snapshot, slots);
+  }
+
+  async #baseMemory(): Promise<Snapshot> {
+    this.#base ??= await baseOf(this.#blank);
+    return this.#base;
   }
 
   #started(): QuickJsScript {
@@ -142,4 +157,4 @@ const rehearsalBounds = { cpuMs: 1_000, wallMs: 1_000, memoryBytes: 16 << 20, ou
 const rehearsal =
   "for (let n = 0; n < 300; n++) { const { text } = await tools.echo({ n }); if (n === 0) console.log(text, { n }) }";
 
-await serveHost(new QuickJsEngine());
+await serveHost((hello) => QuickJsEngine.open(hello));

@@ -1,8 +1,8 @@
 /**
- * QuickJS in its WebAssembly module: one instance a script, with a memory of its own, thrown away with it.
+ * QuickJS as WebAssembly: each script has its own instance and memory.
  *
- * The only things it can reach are a clock and a stop. Everything else that its import list names answers "no".
- * Next: template.ts (the memory it begins with), deadlines.ts (what stops it), inside-quickjs.ts (who drives it).
+ * It can reach a clock and a stop. Its other imports return an error.
+ * Next: template.ts (its first memory), deadlines.ts (its limits), inside-quickjs.ts (its driver).
  */
 import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot } from "quickjs-wasi";
 import type { Json } from "../../../calls/json.ts";
@@ -10,7 +10,7 @@ import { Deadlines, type Overtime } from "./deadlines.ts";
 import type { Slots } from "./image.ts";
 import { MachineText } from "./machine-text.ts";
 import { ScriptClock } from "./script-clock.ts";
-import { type EngineModules, told } from "./template.ts";
+import { type EngineModules, scriptTime } from "./template.ts";
 
 interface Mailbox {
   readonly settle: JSValueHandle;
@@ -25,7 +25,7 @@ const jobsBetweenLooks = 64;
 
 type Rejection = readonly [promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean];
 
-/** An engine with its mailbox and its deadlines. */
+/** An engine, the functions of its prelude, and its deadlines. */
 export class Machine {
   readonly #vm: QuickJS;
   readonly #mailbox: Mailbox;
@@ -44,13 +44,13 @@ export class Machine {
     this.#watch = watch;
   }
 
-  /** Thaws one, or makes one of a template's memory, which a script has not touched. */
+  /** Starts one from a template or from a frozen script. */
   static async restore(engine: EngineModules, snapshot: Snapshot, slots: Slots): Promise<Machine> {
     const watch = new Deadlines();
     const clock = new ScriptClock();
     let machine: Machine | undefined;
-    const onUnhandledRejection = (...said: Rejection): void => {
-      if (machine !== undefined) machine.#notice(...said);
+    const onUnhandledRejection = (...rejection: Rejection): void => {
+      if (machine !== undefined) machine.#notice(...rejection);
     };
     const vm = await QuickJS.restore(snapshot, { ...optionsOf(engine, watch, clock), onUnhandledRejection });
     machine = new Machine(vm, slots, { watch, clock });
@@ -66,17 +66,17 @@ export class Machine {
     this.#say(this.#mailbox.begin, JSON.stringify(seed));
   }
 
-  /** What its memory has grown to. */
+  /** The size of its memory. */
   get bytes(): number {
     return this.#vm._getExports().memory.buffer.byteLength;
   }
 
-  /** A turn begins, of so many milliseconds. */
+  /** Starts a turn with this many milliseconds. */
   allow(cpuMs: number, wallMs: number): void {
     this.#watch.set(cpuMs, wallMs);
   }
 
-  /** It is over. */
+  /** Ends the turn. */
   pause(): void {
     this.#watch.pause();
   }
@@ -85,7 +85,7 @@ export class Machine {
     return this.#watch.leftMs;
   }
 
-  /** Compiles and begins. @throws JSException when it does not parse */
+  /** Compiles and starts a script. @throws JSException when it does not parse */
   run(code: string, file: string): void {
     const promise = this.#vm.evalCode(code, file, EvalFlags.TYPE_GLOBAL | EvalFlags.ASYNC);
     this.#call(this.#mailbox.follow, promise).dispose();
@@ -96,9 +96,9 @@ export class Machine {
     this.#say(this.#mailbox.settle, results);
   }
 
-  /** Everything that can run now, has run. @throws Stopped */
+  /** Runs all pending jobs. @throws Stopped */
   runJobs(): void {
-    const engine = this.#vm._getExports(); // the public loop runs until there is no job, and a job can always make another
+    const engine = this.#vm._getExports(); // the public loop cannot be stopped, and a job can always add another
     for (let done = 1; engine.qjs_is_job_pending() !== 0; done++) {
       if (engine.qjs_execute_pending_job() < 0) {
         this.#vm.getException().dispose();
@@ -114,12 +114,12 @@ export class Machine {
     this.#call(this.#mailbox.tick).dispose();
   }
 
-  /** Which of its times is over. */
+  /** The limit that is passed, if any. */
   get overtime(): Overtime | undefined {
     return this.#watch.over;
   }
 
-  /** What is in the mailbox, whatever time is left: the host shall hear it. */
+  /** The script's message for the host. It is read even when the time is over. */
   drain(): string {
     return this.#watch.without(() => this.#stopping(() => this.#text.ask(this.#mailbox.drain)));
   }
@@ -134,14 +134,14 @@ export class Machine {
     return { snapshot: this.#vm.snapshot(), slots };
   }
 
-  /** A promise failed and nobody had asked for it, or somebody asks after all. It is the script that remembers which. */
+  /** Reports a failed promise without a handler, or a handler that was added later, to the prelude. */
   #notice(promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean): void {
     try {
-      const heard = isHandled ? this.#vm.true : this.#vm.false;
-      const said = this.#vm.callFunction(this.#mailbox.notice, this.#vm.undefined, promise, reason, heard);
-      if (said.consume((isSpent) => isSpent.toBoolean())) this.#watch.spend();
+      const handled = isHandled ? this.#vm.true : this.#vm.false;
+      const result = this.#vm.callFunction(this.#mailbox.notice, this.#vm.undefined, promise, reason, handled);
+      if (result.consume((isSpent) => isSpent.toBoolean())) this.#watch.spend();
     } catch {
-      // The script's time or memory is over: that is told, and ends it.
+      // The script's time or memory is used up. Another place reports that.
     }
   }
 
@@ -157,7 +157,7 @@ export class Machine {
     try {
       return work();
     } catch (error) {
-      this.#watch.check(); // it was stopped: that is the cause
+      this.#watch.check(); // a stop is the real cause
       throw error;
     }
   }
@@ -170,6 +170,6 @@ function optionsOf({ wasm, extensions }: EngineModules, watch: Deadlines, clock:
     maxStackSize: MAX_STACK_SIZE,
     interruptHandler: () => watch.over !== undefined,
     timezoneOffset: 0,
-    wasi: told(clock),
+    wasi: scriptTime(clock),
   };
 }

@@ -1,7 +1,7 @@
-/** What lies in a machine's mailbox: a stranger's text. */
+/** Reads the text that a script left for the host. It is untrusted. */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 
-/** Deeper than anything a gate lets pass; shallow enough for every walk. */
+/** Deeper than any accepted argument, and safe for recursive code. */
 const maxDepth = 200;
 
 export class TooDeep extends Error {}
@@ -13,7 +13,7 @@ export function parsed(text: string): JsonObject {
   return mail;
 }
 
-/** Depth is looked at before anything walks over it; the rest is checked by the host. @throws TooDeep */
+/** Checks the depth before parsing. The host checks the rest. @throws TooDeep */
 export function checkDepth(text: string): void {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {

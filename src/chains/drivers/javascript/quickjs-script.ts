@@ -1,17 +1,16 @@
-/** One script in its machine: begun or thawed, and stepped from call to call. */
+/** Runs one script in its machine from call to call, from the start or from an image. */
 import { JSException } from "quickjs-wasi";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { Written } from "../child/inside.ts";
 import { type Overtime, Stopped } from "./deadlines.ts";
 import type { Machine } from "./machine.ts";
 import { checkDepth, listIn, parsed, TooDeep } from "./mail.ts";
-import { scriptName } from "./prelude.ts";
 import { asFunction, fromModule, type Source, syntaxProblem, withoutTypes } from "./source.ts";
 
 export interface ScriptTerms {
   readonly machine: Machine;
   readonly outputBytes: number;
-  /** Of a thawed script: it has begun. */
+  /** Of a restored script. */
   readonly lines?: readonly number[] | undefined;
   readonly printedBytes?: number;
 }
@@ -30,7 +29,7 @@ export class QuickJsScript {
   #printed: { readonly stream: Json; text: string }[] = [];
   /** In all its turns. */
   #printedBytes: number;
-  /** How far its clock has moved on since it had its answer. */
+  /** How far its clock has moved since it returned. */
   #afterMs = 0;
 
   constructor({ machine, outputBytes, lines, printedBytes = 0 }: ScriptTerms, source?: ScriptText) {
@@ -45,7 +44,7 @@ export class QuickJsScript {
     return this.#machine;
   }
 
-  /** Where the lines are that were written, when types were taken out. */
+  /** Maps lines to the source's lines, when removing types changed them. */
   get lines(): readonly number[] | undefined {
     return this.#lines;
   }
@@ -54,13 +53,13 @@ export class QuickJsScript {
     return this.#printedBytes;
   }
 
-  /** What it has used up, and what it waits for. */
+  /** The number of used places and the open calls. */
   standing(): { readonly places: Json; readonly open: Json } {
     const { places, open } = parsed(this.#machine.drain());
     return { places: places ?? 0, open: open ?? [] };
   }
 
-  /** @param order with what the calls it waits for came to, as JSON */
+  /** @param order with the results of calls as JSON */
   next(order: JsonObject): JsonObject | Written {
     this.#printed = [];
     this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
@@ -78,7 +77,7 @@ export class QuickJsScript {
     }
   }
 
-  /** Runs until the script needs the host, has ended, or waits for nothing. */
+  /** Runs until the script calls the host, ends, or waits for nothing. */
   #turn(): JsonObject | Written {
     let calls: readonly Json[] = [];
     let isTicked = false;
@@ -86,7 +85,7 @@ export class QuickJsScript {
       this.#machine.runJobs();
       const text = this.#machine.drain();
       checkDepth(text);
-      // A stranger's, as all of it is: the host reads it field by field.
+      // Untrusted text; the host checks each field.
       if (text.startsWith(asks) && calls.length === 0 && this.#printed.length === 0 && this.#lines === undefined)
         return new Written(text);
       const mail = parsed(text);
@@ -94,7 +93,7 @@ export class QuickJsScript {
       calls = calls.concat(listIn(mail, "calls"));
       const timerMs = Number(mail["timer"]);
       if (timerMs >= 0 && !isTicked) {
-        this.#machine.tick(); // timers that are due may make calls too: they go out together
+        this.#machine.tick(); // due timers may make calls, which go out together
         isTicked = true;
         continue;
       }
@@ -105,15 +104,15 @@ export class QuickJsScript {
       if (isDone && !this.#mayTick(timerMs)) return this.#done(mail);
       if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock };
       const sleepMs = Math.min(timerMs, this.#machine.leftMs + 1);
-      if (!isDone) sleep(sleepMs); // a timeout that lost its race keeps nobody waiting for the answer
+      if (!isDone) sleep(sleepMs); // the answer does not wait for a timeout
       this.#machine.clock.slept(sleepMs);
       isTicked = false;
     }
   }
 
   /**
-   * One text for what went to one place: a script may print in each of ten thousand turns. Its bytes are counted here: the
-   * prelude counts characters, which are never more. @returns whether it has printed more than it may
+   * Joins text of the same stream and counts its bytes; the prelude counts only characters.
+   * @returns whether the script printed too much
    */
   #keepPrinted(mail: JsonObject): boolean {
     for (const { stream = "out", text } of listIn(mail, "printed").filter(isJsonObject)) {
@@ -126,7 +125,7 @@ export class QuickJsScript {
     return mail["state"] === "spent" || this.#printedBytes > this.#outputBytes;
   }
 
-  /** Of a script that has its answer: what is pending comes still, as far as the script's time goes. */
+  /** After the script returned, its timers still run while its time lasts. */
   #mayTick(timerMs: number): boolean {
     if (timerMs < 0) return false;
     this.#afterMs += timerMs;
@@ -158,14 +157,14 @@ export class QuickJsScript {
     return { step: "failed", why, message, ...this.#lineIn(reason) };
   }
 
-  /** The engine itself gave up: stopped, out of stack, or broken. */
+  /** The engine failed: stopped, out of stack, or broken. */
   #failure(error: unknown): JsonObject {
     const overtime = error instanceof Stopped ? error.why : this.#machine.overtime;
     if (this.#keepPrinted(lastMail(this.#machine))) return this.#spent();
     return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
   }
 
-  /** What it was when its time is not over. */
+  /** The failure when no limit was passed. */
   #broken(error: unknown): JsonObject {
     if (error instanceof Unparsable) {
       const { message, line } = error;
@@ -207,7 +206,7 @@ export class QuickJsScript {
     return { line: this.#lines?.[line - 1] ?? line };
   }
 
-  /** As a script first; as a function's body when it returns; without types when it has some; as a module when it exports. */
+  /** Tries to compile it as a script, as a function body (for `return`), without types, and as a module (for `export`). */
   #run({ text: source, typed }: ScriptText): void {
     const module = fromModule(source);
     const attempts: readonly (() => Source)[] = [
@@ -221,7 +220,7 @@ export class QuickJsScript {
       try {
         const { code, lines } = attempt();
         this.#lines = lines;
-        this.#machine.run(code, scriptName);
+        this.#machine.run(code, "script");
         return;
       } catch (error) {
         if (error instanceof Stopped || !isSyntax(error)) throw error;
@@ -233,14 +232,14 @@ export class QuickJsScript {
   }
 }
 
-/** The mail of a script that made calls and did nothing else. */
+/** The text of a script that only made calls. */
 const asks = '{"step":"calls",';
 const nothing = "[]";
 const tooDeeply = "RangeError: nested or called too deeply.";
 const brokeDown = "The engine broke down.";
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
 
-/** So many bytes of it, and no half of a character. */
+/** The first bytes of a text, without half a character. */
 function beginning(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   return new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true });
@@ -264,7 +263,7 @@ function lastMail(machine: Machine): JsonObject {
   try {
     return parsed(machine.drain());
   } catch {
-    return {}; // an engine that was stopped in the middle of its own bookkeeping has nothing to say
+    return {}; // the engine was stopped in the prelude's own code
   }
 }
 

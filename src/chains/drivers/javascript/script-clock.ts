@@ -1,6 +1,6 @@
 /**
- * The time a script is told: that of its first arrival, a millionth of a second more with every look, and what it slept. So a
- * script that is replayed, where its image does not fit, tells the same times, and the calls it makes of them are the same.
+ * A script's clock: the time of its first arrival, plus a microsecond for each read, plus what it slept. So a replayed script
+ * reads the same times and makes the same calls.
  */
 export class ScriptClock {
   /** Since 1970; a number holds them until 2255. */

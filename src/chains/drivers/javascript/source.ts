@@ -1,9 +1,9 @@
-/** A script as the engine takes it: types taken out, lines where they were. Runs in the child: a parser too is given strange things. */
+/** Prepares a script for the engine: removes types and keeps lines. It runs in the child process, because sources are untrusted. */
 import { SourceMap, stripTypeScriptTypes } from "node:module";
 
 export interface Source {
   readonly code: string;
-  /** From a line of `code` to the line that was written, where they differ. */
+  /** Maps a line of `code` to the source's line, if they differ. */
   readonly lines?: readonly number[];
 }
 
@@ -17,7 +17,7 @@ export function withoutTypes(source: string): Source {
   }
 }
 
-/** Top-level `return` is for functions; a script may use it all the same. */
+/** Makes a top-level `return` valid. */
 export function asFunction(code: string): string {
   return `(async () => {${code}\n})()`;
 }
@@ -25,8 +25,8 @@ export function asFunction(code: string): string {
 const answer = "$default";
 
 /**
- * A script that is written as a module: its default export is its answer, called where it is a function, as a script is that
- * is one function. Columns and lines stay what they are. Undefined: it exports none, or several.
+ * Rewrites a module as a script whose value is the default export. Lines and columns stay the same. Returns undefined unless
+ * there is exactly one default export.
  */
 export function fromModule(source: string): string | undefined {
   const found = [...source.matchAll(/^export[ \t]+default[ \t]+/gm)];
@@ -41,7 +41,7 @@ export function fromModule(source: string): string | undefined {
   return `${code}\n;${declared ?? answer}`;
 }
 
-/** What else it exports is nobody's. */
+/** Removes other `export` keywords. */
 function plainly(code: string): string {
   return code.replace(/^export(?=[ \t]+(?:async|function|class|const|let|var|type|interface|enum)\b)/gm, "      ");
 }
@@ -49,7 +49,7 @@ function plainly(code: string): string {
 const opening = asFunction("").indexOf("\n");
 const longestTold = 120;
 
-/** What does not parse, where it stands, and how that line reads. Of several attempts the last one knew the most. */
+/** Describes a syntax error with its place and line. */
 export function syntaxProblem(error: Error, written: string): { readonly message: string; readonly line?: number } {
   const [, place] =
     /\bscript:(\d+(?::\d+)?)/.exec(error.stack ?? "") ?? /^[^\n]*?:(\d+)\n/.exec(error.stack ?? "") ?? [];

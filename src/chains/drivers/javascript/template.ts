@@ -1,13 +1,12 @@
 /**
- * The memory every script begins with: an engine that has compiled the prelude and been told which tools there are, and has
- * run nothing else. It is made once and copied for each script, so that a script pays for a copy and not for a beginning.
+ * The memory that every script starts with: an engine that has compiled the prelude and knows the tools. It is made once and
+ * copied for each script.
  *
- * Invariant: the same engine and the same setting give the same bytes wherever they are made. Images are compressed against
- * them, and nothing of a script is ever in them.
+ * Invariant: the same engine and setting give the same bytes on every machine. Images are differences from them, and they
+ * hold nothing of a script.
  */
 import { EvalFlags, type ExtensionDescriptor, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
 import type { Slots } from "./image.ts";
-import { preludeName, preludeSource } from "./prelude.ts";
 import type { ScriptClock } from "./script-clock.ts";
 
 export interface Template {
@@ -15,7 +14,7 @@ export interface Template {
   readonly slots: Slots;
 }
 
-/** The engine, and what it is loaded with: `URL`, `TextEncoder` and `structuredClone` are native code of its package. */
+/** The engine and its extensions: `URL`, `TextEncoder` and `structuredClone`. */
 export interface EngineModules {
   readonly wasm: WebAssembly.Module;
   readonly extensions: ExtensionDescriptor[];
@@ -28,16 +27,17 @@ export interface Blank {
   readonly prelude: number;
 }
 
-/** For names and their functions; what a script may use is its own limit. */
+/** The memory limit while a template is made; a script has its own. */
 const templateBytes = 256 * 1024 * 1024;
 
-export async function blank(engine: EngineModules): Promise<Blank> {
+/** @param source the prelude (prelude.ts) */
+export async function blank(engine: EngineModules, source: string): Promise<Blank> {
   const vm = await QuickJS.create({ ...engine, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
-  const prelude = vm.exportHandle(vm.evalCode(preludeSource, preludeName, EvalFlags.TYPE_GLOBAL));
+  const prelude = vm.exportHandle(vm.evalCode(source, "postern:prelude", EvalFlags.TYPE_GLOBAL));
   return { engine, snapshot: vm.snapshot(), prelude };
 }
 
-/** @param setting what the prelude is told: names and the length of output, as JSON */
+/** @param setting the names of tools and the limits, as JSON */
 export async function furnished({ engine, snapshot, prelude }: Blank, setting: string): Promise<Template> {
   const vm = await QuickJS.restore(snapshot, {
     ...engine,
@@ -53,18 +53,18 @@ export async function furnished({ engine, snapshot, prelude }: Blank, setting: s
   return { snapshot: vm.snapshot(), slots };
 }
 
-/** What images are compressed against. */
+/** The memory from which images take the difference. */
 export async function baseOf(from: Blank): Promise<Snapshot> {
   return (await furnished(from, JSON.stringify({ names: "", aliases: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
 }
 
 const notSupported = 52;
 
-export function told(clock: ScriptClock): WasiOptions {
+export function scriptTime(clock: ScriptClock): WasiOptions {
   return (memory) => withClock(memory, () => clock.look());
 }
 
-/** A template knows no time: the engine makes its random numbers of it. */
+/** A template has no time, because the engine makes random numbers from it. */
 const noTime: WasiOptions = (memory) => withClock(memory, () => 1n);
 
 function withClock(memory: WebAssembly.Memory, nanoseconds: () => bigint): ReturnType<WasiOptions> {
@@ -73,7 +73,7 @@ function withClock(memory: WebAssembly.Memory, nanoseconds: () => bigint): Retur
       new DataView(memory.buffer).setBigUint64(at, nanoseconds(), true);
       return 0;
     },
-    fd_write: () => notSupported, // the pipe to the host is no console of the engine
+    fd_write: () => notSupported, // the engine must not write into the pipe
     random_get: () => notSupported,
   };
 }

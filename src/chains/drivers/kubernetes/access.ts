@@ -1,4 +1,4 @@
-/** How a cluster is reached and as whom: a kubeconfig, the pod we are in, or both said outright. */
+/** The address of a cluster and the credentials: from a kubeconfig, from the pod this process runs in, or from options. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { RuntimeFault } from "../../../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 
 export interface AccessOptions {
-  /** A kubeconfig; nothing in it is run, so `exec` and `auth-provider` are refused. */
+  /** The path of a kubeconfig. `exec` and `auth-provider` are refused, because they run programs. */
   readonly kubeconfig?: string;
   /** Of the kubeconfig; its `current-context` when nothing is said. */
   readonly context?: string;
@@ -86,7 +86,7 @@ function named(config: JsonObject, field: "context" | "cluster" | "user", name: 
   return inner;
 }
 
-/** In the file itself, or in one beside it. */
+/** The data is in the kubeconfig or in a file that it names. */
 async function pemOf(entry: JsonObject, name: string, kubeconfig: string): Promise<Buffer | undefined> {
   const data = textIn(entry, `${name}-data`);
   if (data !== undefined) return Buffer.from(data, "base64");
@@ -99,7 +99,7 @@ function textIn(entry: JsonObject, name: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** A token goes out in the clear to this machine alone. */
+/** Without TLS a token is sent to this machine only. */
 function serverOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "https:" || (url?.protocol === "http:" && loopback.has(url.hostname))) return url;

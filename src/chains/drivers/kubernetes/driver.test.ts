@@ -108,7 +108,7 @@ it("is refused where the network is not closed", async () => {
   const selected = { podSelector: {}, policyTypes: ["Egress"] };
   cluster.policies = [networkPolicy("scripts"), { metadata: { name: "dns" }, spec: { ...selected, egress: [{}] } }];
   expect(await driver.unavailable()).toContain("`dns` lets something through");
-  await expect(driven(driver, "1", podLimits)).rejects.toThrow("No pod is made");
+  await expect(driven(driver, "1", podLimits)).rejects.toThrow("No pod is created");
   expect(cluster.count("POST")).toBe(0);
   const others = { metadata: { name: "web" }, spec: { podSelector: { matchLabels: { app: "web" } }, egress: [{}] } };
   cluster.policies = [networkPolicy("scripts"), others];

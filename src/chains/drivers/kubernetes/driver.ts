@@ -17,7 +17,7 @@ import type { PodSettings } from "./pod.ts";
 import { Pods } from "./pods.ts";
 
 export interface KubernetesOptions extends AccessOptions {
-  /** Of its own: nothing but scripts runs in it. */
+  /** A namespace in which only scripts run. */
   readonly namespace: string;
   /** A RuntimeClass with a kernel of its own: gVisor's or Kata's. */
   readonly runtimeClass: string;
@@ -25,7 +25,7 @@ export interface KubernetesOptions extends AccessOptions {
   readonly image: string;
   /** Processors of a pod. Default 1. */
   readonly cpus?: number;
-  /** The cluster ends a pod after so long, whatever happens here. Default one hour. */
+  /** The cluster ends a pod at this age. Default one hour. */
   readonly longestSeconds?: number;
   /** Until a pod runs. Default two minutes. */
   readonly startMs?: number;
@@ -48,7 +48,7 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
   readonly engine = "cpython-kubernetes-1";
   readonly #options: KubernetesOptions;
   readonly #settings: PodSettings;
-  #house: Promise<{ readonly pods: Pods; readonly pools: RemotePools }> | undefined;
+  #opening: Promise<{ readonly pods: Pods; readonly pools: RemotePools }> | undefined;
 
   constructor(options: KubernetesOptions) {
     const { namespace, runtimeClass, image, cpus = 1, longestSeconds = 3600 } = options;
@@ -58,10 +58,15 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
     this.#settings = { namespace, runtimeClass, image, cpus, longestSeconds, installation, incarnation };
   }
 
-  /** Without policies that close the network a pod is not made. */
+  /** Also checks that NetworkPolicies close the network. */
   async unavailable(): Promise<string | undefined> {
     const problem = this.#misconfigured();
     if (problem !== undefined) return problem;
+    try {
+      await import("ws");
+    } catch {
+      return "the package `ws` is not installed (npm install ws)";
+    }
     try {
       return await (await this.#opened()).pods.problem();
     } catch (error) {
@@ -85,18 +90,18 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#house === undefined) return;
-    const house = await this.#house.catch(() => undefined); // it was never opened
-    await house?.pools[Symbol.asyncDispose]();
-    await house?.pods[Symbol.asyncDispose]();
+    if (this.#opening === undefined) return;
+    const opened = await this.#opening.catch(() => undefined); // it was never opened
+    await opened?.pools[Symbol.asyncDispose]();
+    await opened?.pods[Symbol.asyncDispose]();
   }
 
   #opened(): Promise<{ readonly pods: Pods; readonly pools: RemotePools }> {
-    this.#house ??= this.#open();
-    this.#house.catch(() => {
-      this.#house = undefined; // a file that was not there may be there the next time
+    this.#opening ??= this.#open();
+    this.#opening.catch(() => {
+      this.#opening = undefined; // a missing file may exist the next time
     });
-    return this.#house;
+    return this.#opening;
   }
 
   async #open(): Promise<{ readonly pods: Pods; readonly pools: RemotePools }> {
@@ -113,7 +118,7 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
     return labelValue.test(installation) ? undefined : `\`${installation}\` is no name for an installation`;
   }
 
-  /** An idle pod may be half as old as it gets: the rest must hold a script. */
+  /** A pod may be idle for half of its longest age, so a script must fit into the other half. */
   #tooLong({ wallMs }: SandboxLimits): string | undefined {
     const { longestSeconds } = this.#settings;
     return wallMs <= longestSeconds * 500

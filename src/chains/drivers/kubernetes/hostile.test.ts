@@ -105,7 +105,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
     (c) => {
       c.protocol = "v1.other";
     },
-    /no protocol of ours/,
+    /invalid subprotocol/,
   ],
   [
     "hangs up at once",
@@ -135,7 +135,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
         socket.write(Buffer.of(0x82, 0x81, 1, 2, 3, 4, 5));
       };
     },
-    /masked/,
+    /MASK must be clear/,
   ],
   [
     "sets a reserved bit",
@@ -144,7 +144,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
         socket.write(Buffer.of(0xc2, 1, 1));
       };
     },
-    /reserved bit/,
+    /RSV1 must be clear/,
   ],
   [
     "claims an endless frame",
@@ -153,7 +153,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
         socket.write(Buffer.of(0x82, 127, 255, 255, 255, 255, 255, 255, 255, 255));
       };
     },
-    /endless/,
+    /payload length > 2\^53 - 1/,
   ],
   [
     "sends an endless ping",
@@ -162,7 +162,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
         socket.write(Buffer.of(0x89, 126, 255, 255));
       };
     },
-    /control frame/,
+    /invalid payload length/,
   ],
   [
     "goes on with what was not begun",
@@ -171,7 +171,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
         socket.write(Buffer.of(0x80, 1, 1));
       };
     },
-    /not begun/,
+    /invalid opcode 0/,
   ],
   [
     "says no frame of ours",

@@ -1,4 +1,4 @@
-/** What the cluster is asked for: one pod a script, on a runtime with a kernel of its own, that can reach nothing. */
+/** The manifest of a pod: one for each script, with a kernel of its own and without a network. */
 import { createHash } from "node:crypto";
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -16,7 +16,7 @@ export interface PodSettings {
   readonly longestSeconds: number;
   /** Which Postern a pod belongs to. */
   readonly installation: string;
-  /** Of this process's life: what it left behind is told from what it has. */
+  /** This process: pods of earlier processes have another value. */
   readonly incarnation: string;
 }
 
@@ -29,7 +29,7 @@ export const labels = {
   process: "postern.dev/process",
 } as const;
 const nobody = 65_534;
-/** What a script may write to; kept in its memory. */
+/** Folders that a script may write to; they are kept in memory. */
 const folders = ["tmp", "workspace"];
 const folderMebibytes = 16;
 
@@ -37,7 +37,7 @@ export function podsOf(namespace: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
 }
 
-/** Where process numbers mean what they mean here: this host, and this process's own numbering on it. */
+/** This host and PID namespace: process numbers are comparable only within it. */
 export const here: string = createHash("sha256").update(`${hostname()} ${numbering()}`).digest("hex").slice(0, 16);
 
 export function labelsOf({ installation, incarnation }: PodSettings): Readonly<Record<string, string>> {
@@ -95,7 +95,7 @@ function containerOf({ image, cpus }: PodSettings, { program, memoryMebibytes }:
     command: ["python3", ...pythonFlags, "-c", program],
     env: Object.entries(pythonEnvironment).map(([name, value]) => ({ name, value })),
     stdin: true,
-    stdinOnce: true, // a host that is gone closes it, and the script ends by itself
+    stdinOnce: true, // closed when the host is gone, which ends the script
     workingDir: "/workspace",
     resources: { limits: amounts, requests: amounts },
     securityContext: {
@@ -109,7 +109,7 @@ function containerOf({ image, cpus }: PodSettings, { program, memoryMebibytes }:
 }
 
 /**
- * What the cluster made of it that was not asked for: admission hooks add containers, tokens and networks.
+ * Finds changes that the cluster made: admission hooks can add containers, tokens and networks.
  *
  * @returns why such a pod is not used
  */
@@ -130,13 +130,13 @@ export function changedIn(pod: JsonObject, { runtimeClass }: PodSettings): strin
   return isOpen ? "its security context was changed" : undefined;
 }
 
-/** Images that cannot be had and containers that cannot be made do not get better by waiting. */
+/** Reasons for which waiting does not help. */
 const hopeless: ReadonlySet<string> = new Set([
   ...["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"],
   ...["CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CrashLoopBackOff"],
 ]);
 
-/** Whether it runs; or why it never will; or what it waits for. */
+/** Whether a pod runs, why it never will, or what it waits for. */
 export function stateOf(pod: JsonObject): { readonly runs: boolean; readonly never?: string; readonly waits?: string } {
   const status = objectIn(pod, "status");
   const { phase, reason } = status;
@@ -151,16 +151,16 @@ export function stateOf(pod: JsonObject): { readonly runs: boolean; readonly nev
   return { runs: false, waits: typeof waiting === "string" ? waiting : "Pending" };
 }
 
-/** A pod of ours that nobody uses: it has ended, or the process that made it is gone from this host. */
+/** Whether a pod is unused: it has ended, or its process on this host is gone. */
 export function isOrphan(pod: Json, { installation, incarnation }: PodSettings): boolean {
   if (!isJsonObject(pod)) return false;
-  const said = objectIn(objectIn(pod, "metadata"), "labels");
-  if (said[labels.installation] !== installation || said[labels.incarnation] === incarnation) return false;
+  const found = objectIn(objectIn(pod, "metadata"), "labels");
+  if (found[labels.installation] !== installation || found[labels.incarnation] === incarnation) return false;
   const { phase } = objectIn(pod, "status");
   if (phase === "Failed" || phase === "Succeeded") return true;
-  if (said[labels.host] !== here) return false; // another host's, and its own deadline ends it
-  const maker = Number(said[labels.process]);
-  if (!Number.isSafeInteger(maker) || maker < 1) return false; // no number of ours: left to its deadline
+  if (found[labels.host] !== here) return false; // of another host; its deadline ends it
+  const maker = Number(found[labels.process]);
+  if (!Number.isSafeInteger(maker) || maker < 1) return false; // unknown; its deadline ends it
   return maker === process.pid || !isAlive(maker);
 }
 

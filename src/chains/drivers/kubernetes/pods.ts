@@ -1,4 +1,4 @@
-/** Pods of ours: made, attached to, and taken away whatever happens. */
+/** Creates pods, attaches to them, and deletes each one, whatever happens. */
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
@@ -8,7 +8,7 @@ import { Openings } from "../child/openings.ts";
 import { type Carrier, type Listener, RemoteEnd, type RemoteTerms } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
-import { type Cluster, ClusterRefused } from "./cluster.ts";
+import { type AttachedSocket, type Cluster, ClusterRefused } from "./cluster.ts";
 import {
   changedIn,
   container,
@@ -23,17 +23,16 @@ import {
   stateOf,
 } from "./pod.ts";
 import { openIn, policiesOf } from "./policy.ts";
-import { WebSocketLine } from "./web-socket.ts";
 
 const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
 const channels = { input: 0, output: 1, status: 3 } as const;
 const pollMs = { first: 100, most: 1_000 } as const;
 const removals = { tries: 5, waitMs: 500 } as const;
 const beatMs = 20_000;
-/** So many beats without a sign of life: the connection is half dead, and never says so itself. */
-const mostSilentBeats = 3;
-const mostStatusBytes = 16_384;
-const clock = new SystemClock(); // connections are of real time
+/** A connection that is silent for this long is dead. */
+const maxSilentBeats = 3;
+const mostSentBytes = 128 * 1024;
+const clock = new SystemClock(); // connections use real time
 
 export interface PodTimes {
   readonly startMs: number;
@@ -56,7 +55,7 @@ export class Pods implements AsyncDisposable {
     this.#times = times;
   }
 
-  /** Why no pod is made here. */
+  /** Returns why no pod can be created here. */
   async problem(): Promise<string | undefined> {
     const { namespace } = this.#settings;
     try {
@@ -71,7 +70,7 @@ export class Pods implements AsyncDisposable {
     return this.#openings.of(this.#opened(memoryMebibytes));
   }
 
-  /** Waits for pods that are being taken away. */
+  /** Waits for deletions that are under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#openings[Symbol.asyncDispose]();
     await Promise.all(this.#leaving);
@@ -80,18 +79,18 @@ export class Pods implements AsyncDisposable {
   async #opened(memoryMebibytes: number): Promise<RemoteEnd> {
     this.#swept ??= this.#sweep();
     await this.#swept;
-    const problem = await this.problem(); // before every pod: somebody may have opened the network meanwhile
-    if (problem !== undefined) throw new Error(`No pod is made: ${problem}.`);
+    const problem = await this.problem(); // before every pod: policies can change
+    if (problem !== undefined) throw new Error(`No pod is created: ${problem}.`);
     const name = `postern-${this.#settings.incarnation}-${randomBytes(4).toString("hex")}`;
     const terms: RemoteTerms = { frames: pythonFrames, ...this.#times };
     try {
-      const given = { name, memoryMebibytes, program: cpythonProgram };
-      const made = await this.#cluster.ask(
+      const needs = { name, memoryMebibytes, program: cpythonProgram };
+      const created = await this.#cluster.ask(
         "POST",
         podsOf(this.#settings.namespace),
-        podManifest(this.#settings, given),
+        podManifest(this.#settings, needs),
       );
-      const changed = changedIn(made, this.#settings);
+      const changed = changedIn(created, this.#settings);
       if (changed !== undefined) throw new Error(`The pod is not what was asked for: ${changed}.`);
       await this.#running(name);
       const end = await RemoteEnd.open(terms, (listener) => this.#attached(name, listener));
@@ -99,7 +98,7 @@ export class Pods implements AsyncDisposable {
       this.#openings.check();
       return end;
     } catch (error) {
-      this.#remove(name); // also where nothing was answered: it may be there all the same
+      this.#remove(name); // also after a timeout: the pod may exist
       throw error;
     }
   }
@@ -112,7 +111,7 @@ export class Pods implements AsyncDisposable {
       clock.monotonic() < until && !this.#openings.isClosed;
       wait = Math.min(wait * 1.5, pollMs.most)
     ) {
-      const pod = await this.#cluster.ask("GET", `${podsOf(this.#settings.namespace)}/${name}`).catch(retried);
+      const pod = await this.#cluster.ask("GET", `${podsOf(this.#settings.namespace)}/${name}`).catch(retryLater);
       const state: ReturnType<typeof stateOf> = pod === undefined ? { runs: false } : stateOf(pod);
       if (state.runs) return;
       if (state.never !== undefined) throw new Error(`The pod does not start. ${state.never}`);
@@ -126,21 +125,24 @@ export class Pods implements AsyncDisposable {
   async #attached(name: string, listener: Listener): Promise<Carrier> {
     const query = `container=${container}&stdin=true&stdout=true&stderr=false&tty=false`;
     const path = `${podsOf(this.#settings.namespace)}/${name}/attach?${query}`;
-    const { socket, head } = await this.#cluster.upgrade(path, protocols);
-    const streams = new Streams(listener);
-    const line = new WebSocketLine(socket, head, streams);
-    const stop = beating(line, streams, this.#times.clock);
-    const remove = (): void => this.#remove(name);
+    const heartbeat = new Heartbeat(this.#times.clock);
+    const socket = await this.#cluster.attach(path, protocols, {
+      message: (bytes) => readMessage(bytes, listener),
+      alive: () => heartbeat.alive(),
+      ended: (message) => listener.ended(message),
+    });
+    heartbeat.start(socket, () => listener.ended("The connection to the pod is dead."));
     return {
-      write: (bytes) => line.sendTo(channels.input, bytes),
-      close() {
-        stop();
-        line.close();
-        remove();
+      write(bytes) {
+        for (let at = 0; at < bytes.length; at += mostSentBytes)
+          socket.send(Buffer.concat([Buffer.of(channels.input), bytes.subarray(at, at + mostSentBytes)]));
       },
-      hold(isHeld) {
-        if ("ref" in socket && "unref" in socket) (socket as unknown as Held)[isHeld ? "ref" : "unref"](); // a TCP or TLS socket
+      close: () => {
+        heartbeat.stop();
+        socket.close();
+        this.#remove(name);
       },
+      hold: (isHeld) => socket.hold(isHeld),
     };
   }
 
@@ -157,12 +159,12 @@ export class Pods implements AsyncDisposable {
       } catch (error) {
         if (error instanceof ClusterRefused && error.status === 404) return;
         if (tries < removals.tries) await setTimeout(removals.waitMs * tries);
-        // the last time: its closed input ends the script, its deadline the pod, and the next sweep takes it away
+        // After the last try, the closed input ends the script, the deadline ends the pod, and the next sweep deletes it.
       }
     }
   }
 
-  /** What an earlier life of this installation left behind. Where it cannot be looked for, deadlines end it. */
+  /** Deletes pods that an earlier process of this installation left. If the list cannot be read, deadlines end them. */
   async #sweep(): Promise<void> {
     const selector = encodeURIComponent(`${labels.script}=true,${labels.installation}=${this.#settings.installation}`);
     const path = `${podsOf(this.#settings.namespace)}?labelSelector=${selector}&limit=500`;
@@ -174,58 +176,52 @@ export class Pods implements AsyncDisposable {
   }
 }
 
-interface Held {
-  ref(): void;
-  unref(): void;
+/** The first byte of a message names its stream. */
+function readMessage(bytes: Buffer, listener: Listener): void {
+  const [channel] = bytes;
+  const text = bytes.subarray(1);
+  if (channel === channels.output) listener.read(text);
+  if (channel !== channels.status || text.length === 0) return;
+  const code = /"ExitCode"\s*,\s*"message"\s*:\s*"(\d{1,3})"/.exec(text.toString("utf8"))?.[1];
+  listener.ended(code === undefined ? "The sandbox ended." : `The sandbox ended with code ${code}.`);
 }
 
-/** A pod's streams, told apart by the first byte of each message. */
-class Streams {
-  readonly #listener: Listener;
-  #channel = -1;
-  #status = "";
+/** Pings the other side, so that proxies keep the connection and a dead one is found. */
+class Heartbeat {
+  readonly #clock: Clock;
+  #isAlive = true;
+  #silentBeats = 0;
+  #cancel: (() => void) | undefined;
 
-  constructor(listener: Listener) {
-    this.#listener = listener;
+  constructor(time: Clock) {
+    this.#clock = time;
   }
 
-  part(bytes: Buffer, isFirst: boolean): void {
-    if (isFirst) this.#channel = bytes[0] ?? -1;
-    const rest = isFirst ? bytes.subarray(1) : bytes;
-    if (this.#channel === channels.output) this.#listener.read(rest);
-    if (this.#channel === channels.status && rest.length > 0) this.#told(rest);
+  alive(): void {
+    this.#isAlive = true;
   }
 
-  ended(message: string): void {
-    this.#listener.ended(message);
+  start(socket: AttachedSocket, onDead: () => void): void {
+    const beat = (): void => {
+      this.#silentBeats = this.#isAlive ? 0 : this.#silentBeats + 1;
+      this.#isAlive = false;
+      if (this.#silentBeats >= maxSilentBeats) {
+        onDead();
+        return;
+      }
+      socket.ping();
+      this.#cancel = this.#clock.in(beatMs, beat, false);
+    };
+    this.#cancel = this.#clock.in(beatMs, beat, false);
   }
 
-  /** The container has ended; which code it ended with is the cluster's word. */
-  #told(bytes: Buffer): void {
-    this.#status = (this.#status + bytes.toString("utf8")).slice(0, mostStatusBytes);
-    const code = /"ExitCode"\s*,\s*"message"\s*:\s*"(\d{1,3})"/.exec(this.#status)?.[1];
-    this.#listener.ended(code === undefined ? "The sandbox ended." : `The sandbox ended with code ${code}.`);
+  stop(): void {
+    this.#cancel?.();
   }
 }
 
-/** Keeps what stands between from forgetting the connection, and finds out when the other side is gone. */
-function beating(line: WebSocketLine, streams: Streams, time: Clock): () => void {
-  let silent = 0;
-  let forget = time.in(beatMs, beat, false);
-  function beat(): void {
-    silent = line.heardSomething ? 0 : silent + 1;
-    if (silent >= mostSilentBeats) {
-      streams.ended("The connection to the pod is dead.");
-      return;
-    }
-    line.ping();
-    forget = time.in(beatMs, beat, false);
-  }
-  return () => forget();
-}
-
-/** A server that is overtaxed answers the next time; one that refuses us does not. */
-function retried(error: unknown): JsonObject | undefined {
+/** Returns undefined for errors of an overloaded server, which may pass; throws refusals. */
+function retryLater(error: unknown): JsonObject | undefined {
   if (error instanceof ClusterRefused && error.status < 500 && error.status !== 429) throw error;
   return undefined;
 }

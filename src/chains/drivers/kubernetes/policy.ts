@@ -1,4 +1,4 @@
-/** Whether the cluster's NetworkPolicies leave a script's pod nothing: they add up, so one that allows opens them all. */
+/** Checks that the NetworkPolicies close the network of a script's pod. Policies add up: one that allows traffic opens it. */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { labels, listIn, objectIn } from "./pod.ts";
 
@@ -6,7 +6,7 @@ export function policiesOf(namespace: string): string {
   return `/apis/networking.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/networkpolicies`;
 }
 
-/** Nothing in, nothing out. An operator applies it once; where nothing of the kind is found, no pod is made. */
+/** Closes the network in both directions. An operator applies it once. Without such a policy no pod is created. */
 export function networkPolicy(namespace: string): object {
   return {
     apiVersion: "networking.k8s.io/v1",
@@ -21,7 +21,7 @@ export function networkPolicy(namespace: string): object {
   };
 }
 
-/** @returns why a pod with these labels could reach something; undefined when nothing is left to it */
+/** @returns why a pod with these labels could use the network; undefined when it cannot */
 export function openIn(list: JsonObject, pod: Readonly<Record<string, string>>): string | undefined {
   let closesIn = false;
   let closesOut = false;
@@ -33,7 +33,7 @@ export function openIn(list: JsonObject, pod: Readonly<Record<string, string>>):
     if (!isNothing(spec["ingress"]) || !isNothing(spec["egress"]))
       return `the NetworkPolicy \`${name.slice(0, 100)}\` lets something through to its pods`;
     const types = listIn(spec, "policyTypes");
-    closesIn ||= types.length === 0 || types.includes("Ingress"); // a policy that says nothing is one of ingress
+    closesIn ||= types.length === 0 || types.includes("Ingress"); // the default is ingress
     closesOut ||= types.includes("Egress");
   }
   if (closesIn && closesOut) return undefined;
@@ -63,6 +63,6 @@ function holds(expression: JsonObject, pod: Readonly<Record<string, string>>): b
     case "DoesNotExist":
       return value === undefined;
     default:
-      return true; // unknown to us: what it allows counts
+      return true; // unknown operators count as selected
   }
 }

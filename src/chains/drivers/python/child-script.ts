@@ -1,4 +1,4 @@
-/** A script in a Python child: handed over, then driven as every other one. */
+/** Starts a script in a Python sandbox. */
 import type { Clock } from "../../../calls/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { usualArgumentBytes } from "../../large-arguments.ts";
@@ -8,7 +8,7 @@ import type { SandboxEnd } from "../child/frame-line.ts";
 import { type FrameLimits, frameSizes } from "../child/frames.ts";
 import { ChildSession } from "../child/session.ts";
 
-/** Bigger frames, or deeper ones, are no calls of a script. */
+/** The limits of frames from Python. */
 export const pythonFrames: FrameLimits = { ...frameSizes, maxDepth: 250 };
 
 export interface PythonEnd {
@@ -16,15 +16,15 @@ export interface PythonEnd {
   readonly clock: Clock;
   /** What the process needs besides the script's own memory. */
   readonly overheadBytes: number;
-  /** What is around the process and counted with it. */
+  /** Memory around the process that counts too, such as its folders. */
   readonly placeBytes?: number;
-  /** What else the child is told at its start. */
+  /** More members of the first message. */
   readonly terms?: JsonObject;
-  /** What an end of the process stands for that the host did not bring about itself. */
+  /** Reads the reason from how a process ended. */
   readonly reading?: Reading;
 }
 
-/** A sandbox that takes no script within this is as good as gone: one at the other end of a dead connection says nothing. */
+/** A sandbox that does not take its script in this time is killed: its connection may be dead. */
 const handOverMs = 30_000;
 
 export async function startScript(program: Program, limits: SandboxLimits, end: PythonEnd): Promise<SandboxSession> {
@@ -43,9 +43,9 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
     ...end.terms,
   });
   const inTime = end.clock.in(handOverMs, () => child.kill());
-  const heard = await child.receive();
+  const answer = await child.receive();
   inTime();
-  const started = heard.heard === "frame" && heard.frame["started"] === true;
+  const started = answer.heard === "frame" && answer.frame["started"] === true;
   const overheadBytes = end.overheadBytes + (end.placeBytes ?? 0);
   const session = new ChildSession(child, {
     ...{ limits, overheadBytes, clock: end.clock },
@@ -53,7 +53,7 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
   if (started) return reading === undefined ? session : new ReadSession(session, reading);
   await session[Symbol.asyncDispose]();
   throw new Error(
-    `The script could not be handed over: ${heard.heard === "frame" ? "the sandbox said something else." : heard.message}`,
+    `The script could not be handed over: ${answer.heard === "frame" ? "the sandbox sent an unexpected frame." : answer.message}`,
   );
 }
 

@@ -10,8 +10,7 @@ import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../.
 import { SandboxProcess } from "../child/child-process.ts";
 import { SandboxPool } from "../child/pool.ts";
 import { pythonFrames, startScript } from "../python/child-script.ts";
-import { cpythonProgram } from "../python/prelude/prelude.ts";
-import { wallsProbe } from "../python/prelude/walls.ts";
+import { cpythonProgram, probeOf } from "../python/prelude/prelude.ts";
 import { type Bundle, makeBundle } from "./bundle.ts";
 
 const run = promisify(execFile);
@@ -24,7 +23,7 @@ export interface RunscOptions {
 
 const runscPaths = ["/usr/bin/runsc", "/usr/local/bin/runsc"] as const;
 const pythonPaths = ["/usr/bin/python3", "/usr/local/bin/python3"] as const;
-/** A container dies with Postern, also where Postern is killed. */
+/** A container ends with Postern, also when Postern is killed. */
 const setpriv = "/usr/bin/setpriv";
 /** Address space of the interpreter, its libraries and gVisor's own part of it. */
 const overheadBytes = 128 * 1024 * 1024;
@@ -34,11 +33,6 @@ const fileBytes = 16 * 1024 * 1024;
 /** No network, and bounds of ours instead of its own. */
 const flags = ["--network=none", "--ignore-cgroups"] as const;
 
-/** Inside: nobody, without a network, without the host's files and processes. */
-const probe = `${wallsProbe}
-import socket
-sys.exit(0 if os.getuid() == 65534 and not os.path.exists('/etc/passwd') and len(os.listdir('/proc')) > 0 and [n for _, n in socket.if_nameindex() if n != 'lo'] == [] else 3)`;
-
 export class RunscDriver implements SandboxDriver, AsyncDisposable {
   readonly name = "runsc";
   readonly capabilities = { language: "python", durability: "replay", isolation: "kernel", parallel: true } as const;
@@ -47,11 +41,11 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   readonly #runsc: string | undefined = runscPaths.find((path) => existsSync(path));
   readonly #python: string | undefined = pythonPaths.find((path) => existsSync(path));
   #problem: Promise<string | undefined> | undefined;
-  /** From their start until nothing of them is left. */
+  /** Containers from their start until they are removed. */
   readonly #lives = new Set<Promise<void>>();
   readonly #children = new Set<SandboxProcess>();
   #isClosed = false;
-  #house: House | undefined;
+  #open: Opened | undefined;
 
   constructor(options: RunscOptions = {}) {
     this.#options = options;
@@ -78,18 +72,18 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const house = this.#house;
-    this.#house = undefined;
+    const open = this.#open;
+    this.#open = undefined;
     this.#isClosed = true;
-    await house?.pool[Symbol.asyncDispose]();
+    await open?.pool[Symbol.asyncDispose]();
     for (const child of this.#children) child.kill();
-    await Promise.all(this.#lives); // those that are still starting too: what they leave is ours to take away
-    house?.groups[Symbol.dispose]();
-    house?.bundle[Symbol.dispose]();
+    await Promise.all(this.#lives); // also those that are still starting
+    open?.groups[Symbol.dispose]();
+    open?.bundle[Symbol.dispose]();
   }
 
-  #opened(): House {
-    if (this.#house !== undefined) return this.#house;
+  #opened(): Opened {
+    if (this.#open !== undefined) return this.#open;
     if (this.#isClosed) throw new Error("The sandboxes are closed.");
     const groups = Groups.open(`postern-runsc-${process.pid}-${randomBytes(4).toString("hex")}`);
     if (groups === undefined) throw new Error(`gVisor cannot run here: ${noGroups}.`);
@@ -102,8 +96,8 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
       this.#lives.add(life);
       return starting;
     };
-    this.#house = { bundle, groups, pool: new SandboxPool({ start }, { warm, most, startsAtOnce: 2 }) };
-    return this.#house;
+    this.#open = { bundle, groups, pool: new SandboxPool({ start }, { warm, most, startsAtOnce: 2 }) };
+    return this.#open;
   }
 
   /** In its groups, then gVisor. Both are named after the process, whose number `exec` keeps. */
@@ -120,7 +114,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     if (process.getuid?.() !== 0) return "gVisor makes containers as root only";
     using groups = Groups.open(`postern-runsc-probe-${process.pid}`);
     if (groups === undefined) return noGroups;
-    using bundle = makeBundle(this.#python, probe);
+    using bundle = makeBundle(this.#python, probeOf("gvisor"));
     const { command, args } = this.#command(bundle, groups);
     const running = run(command, [...args], { env: {}, timeout: 20_000 });
     const pid = running.child.pid ?? 0;
@@ -136,7 +130,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async #lived(starting: Promise<SandboxProcess>, bundle: Bundle, groups: Groups): Promise<void> {
-    const child = await starting.catch(() => undefined); // whoever asked for it is told; its group goes with the others
+    const child = await starting.catch(() => undefined); // the caller gets the error; its group is removed with the others
     if (child === undefined) return;
     this.#children.add(child);
     if (this.#isClosed) child.kill();
@@ -146,7 +140,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     groups.remove(child.pid); // what the container held of it is gone now
   }
 
-  /** A container outlives the process that was killed in front of it. */
+  /** A container outlives the process that started it. */
   async #removed(bundle: Bundle, id: string): Promise<void> {
     if (this.#runsc === undefined) return;
     const given = ["--root", bundle.state, "delete", "--force", id];
@@ -156,7 +150,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   }
 }
 
-interface House {
+interface Opened {
   readonly bundle: Bundle;
   readonly groups: Groups;
   readonly pool: SandboxPool<SandboxProcess>;
@@ -164,7 +158,7 @@ interface House {
 
 const noGroups = "its processes and memory cannot be bounded: no control group can be made";
 
-/** gVisor tells the signal that ended what it ran as 128 and its number. */
+/** gVisor reports a signal as 128 plus its number. */
 function endOf(message: string): "cpu" | undefined {
   return /code (?:152|137)\b|SIGXCPU/.test(message) ? "cpu" : undefined;
 }

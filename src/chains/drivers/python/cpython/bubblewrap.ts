@@ -3,8 +3,7 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Bubblewrap, firstOf, ownNamespaces, type Startable } from "../../../../system/bubblewrap.ts";
 import type { Groups } from "../../../../system/groups.ts";
-import { pythonEnvironment, pythonFlags } from "../prelude/prelude.ts";
-import { wallsProbe } from "../prelude/walls.ts";
+import { probeOf, pythonEnvironment, pythonFlags } from "../prelude/prelude.ts";
 
 const mostProcesses = 32;
 export const fileBytes: number = 16 * 1024 * 1024;
@@ -23,14 +22,10 @@ export async function isolate(program: string): Promise<Isolation | { readonly m
   const python = firstOf("/usr/bin/python3", "/usr/local/bin/python3");
   if (python === undefined) return { missing: "`/usr/bin/python3` is not installed (apt-get install python3)" };
   const walls = [...wallsAround(python), realpathSync(python), ...pythonFlags, "-c"];
-  const problem = await bubblewrap.problem([...walls, probe]);
+  const problem = await bubblewrap.problem([...walls, probeOf("bubblewrap")]);
   if (problem !== undefined) return { missing: problem };
   return { ...bubblewrap.around([...walls, program]), groups: bubblewrap.groups };
 }
-
-/** The walls hold, and Python stands inside: it sees no network, no processes, starts none, and is nobody. */
-const probe = `${wallsProbe}
-sys.exit(0 if os.getuid() == 65534 and not os.path.exists("/proc/self") and not os.environ.get("HOME") else 3)`;
 
 function wallsAround(python: string): readonly string[] {
   const prefix = dirname(dirname(realpathSync(python)));

@@ -24,7 +24,7 @@ interface Pyodide {
 
 type Message = Readonly<Record<string, unknown>>;
 
-// Kept before a script can reach them: what it changes in the global scope is its own affair.
+// Kept before a script can replace them.
 const { stdin, stdout } = Deno;
 const exit: (code: number) => never = Deno.exit;
 
@@ -53,10 +53,10 @@ function send(message: Message): void {
   for (let written = 0; written < frame.length; ) written += stdout.writeSync(frame.subarray(written));
 }
 
-/** Copies of what is the same twice over, or counts leap seconds. */
+/** Copies of other folders, or zones with leap seconds. */
 const leftOut: ReadonlySet<string> = new Set(["posix", "right"]);
 
-/** The package has no time zones: those of this machine, where there are some, stand where Python looks for them. */
+/** Copies this machine's time zones to where Python looks for them; the package has none. */
 function bringZones(files: Python["FS"], from: string, to = "/usr/share/zoneinfo"): void {
   files.mkdirTree(to);
   for (const { name, isDirectory } of Deno.readDirSync(from)) {
@@ -66,7 +66,7 @@ function bringZones(files: Python["FS"], from: string, to = "/usr/share/zoneinfo
   }
 }
 
-/** All a script can read there: nothing of the machine, and the same each time. */
+/** The environment of a script: nothing of this machine, and the same in each run. */
 const environment = {
   ...{ HOME: "/tmp", USER: "web_user", LOGNAME: "web_user", PATH: "/", PWD: "/workspace", LANG: "C.UTF-8" },
   ...{ _: "/usr/bin/python3", PYTHONDONTWRITEBYTECODE: "1", PYTHONHASHSEED: "0" },
@@ -89,14 +89,14 @@ async function serve(): Promise<void> {
     },
   });
   if (typeof hello["zones"] === "string") bringZones(python.FS, hello["zones"]);
-  for (const name of ["Deno", "process"]) Reflect.deleteProperty(globalThis, name); // they name places of the host
+  for (const name of ["Deno", "process"]) Reflect.deleteProperty(globalThis, name); // they hold paths of the host
   python.runPython(String(hello["program"]), { filename: "<postern>" });
   send({ ready: true, token });
   const start = receive();
   send({ started: true, token });
   receive(); // the first turn: nothing is settled yet
   const ask = (frame: string): string => {
-    send({ ...(JSON.parse(frame) as Message), token }); // a frame of the prelude, or of a script that forged one: the host reads it as a stranger's
+    send({ ...(JSON.parse(frame) as Message), token }); // a script can forge the frame, so the host checks it
     return String(receive()["results"]);
   };
   const last = python.globals.get("serve")(JSON.stringify(start), ask);

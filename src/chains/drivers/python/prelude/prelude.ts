@@ -1,27 +1,46 @@
 /**
- * The Python around a script: the same text in every full CPython, whichever way it is isolated.
+ * The Python programs around a script, joined from the `.py` files of this folder. They are the same for every CPython,
+ * whichever way it is isolated.
  *
- * Invariant: but for walls.ts and the limits in cpython-end.ts, which the kernel holds once they are set, nothing here is a
- * wall. A script can reach and change all of it; what it can do is only to ask, and the host checks what it asks. So the text
- * is free to be convenient.
- * Next: values.ts, bridge.ts, script.ts, again.ts, threads.ts, life.ts (in the order they stand), cpython-end.ts and pyodide-end.ts (their pipes).
+ * Only system_calls.py and the limits in cpython_pipe.py isolate; the kernel holds both once they are set. A script can
+ * change all the rest. That lets it send other frames, and the host checks every frame.
  */
-import { againSource } from "./again.ts";
-import { bridgeSource } from "./bridge.ts";
-import { cpythonEndSource } from "./cpython-end.ts";
-import { lifeSource } from "./life.ts";
-import { pyodideEndSource } from "./pyodide-end.ts";
-import { scriptSource } from "./script.ts";
-import { threadsSource } from "./threads.ts";
-import { valuesSource } from "./values.ts";
-import { wallsSource } from "./walls.ts";
+import { readFileSync } from "node:fs";
 
-const prelude = [valuesSource, bridgeSource, scriptSource, againSource, threadsSource, lifeSource].join("\n\n");
+type Source =
+  | "taken_names"
+  | "values"
+  | "bridge"
+  | "script"
+  | "replay"
+  | "threads"
+  | "life"
+  | "system_calls"
+  | "cpython_pipe"
+  | "pyodide_pipe"
+  | "probe";
 
-export const cpythonProgram: string = `${prelude}\n\n${wallsSource}\n\n${cpythonEndSource}`;
-export const pyodideProgram: string = `${prelude}\n\n${pyodideEndSource}`;
+/** The text of one of the files. */
+export function pythonSource(name: Source): string {
+  return readFileSync(new URL(`./${name}.py`, import.meta.url), "utf8");
+}
 
-/** Nothing of the machine's but Python itself: no site, no user's folder, no folder it stands in. */
+/** The files share one scope, so their order counts. */
+function joined(...names: readonly Source[]): string {
+  return names.map(pythonSource).join("\n\n");
+}
+
+const prelude = joined("taken_names", "values", "bridge", "script", "replay", "threads", "life");
+
+export const cpythonProgram: string = `${prelude}\n\n${joined("system_calls", "cpython_pipe")}`;
+export const pyodideProgram: string = `${prelude}\n\n${joined("pyodide_pipe")}`;
+
+/** A program that ends with 0 if the isolation holds. */
+export function probeOf(place: "bubblewrap" | "gvisor"): string {
+  return `${joined("system_calls", "probe")}\nprobe(holds_in_${place})\n`;
+}
+
+/** Python without packages, user folder and current folder. */
 export const pythonFlags: readonly string[] = ["-P", "-s", "-S", "-B", "-X", "utf8"];
-/** All it has. `-I` would not read it, and sets would have another order every time. */
+/** The whole environment. `-I` would ignore it, and the order of sets would change from run to run. */
 export const pythonEnvironment: Readonly<Record<string, string>> = { PYTHONHASHSEED: "0" };

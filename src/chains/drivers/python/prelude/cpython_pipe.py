@@ -1,5 +1,5 @@
-/** The end of the pipe in CPython: frames on standard input and output, budgets by the kernel. Python 3.11 and newer. */
-export const cpythonEndSource: string = `import gc, resource, signal, struct
+# The pipe of CPython: frames on standard input and output, limits by the kernel. Python 3.11 and newer.
+import gc, resource, signal, struct
 
 
 def read_exactly(size):
@@ -34,7 +34,7 @@ def listen(token):
 
 
 def stop_at(milliseconds):
-    """The engine's own budget of processor time; the kernel ends what does not listen a second later."""
+    """Sets the budget of processor time: a signal first, and the kernel's hard limit a second later."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     seconds = max(1, int(used + milliseconds / 1000 + 0.999))
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -72,7 +72,7 @@ def serve():
         signal.setitimer(signal.ITIMER_PROF, 0)
         send(last, token)
     except MemoryError:
-        os._exit(134)  # no room is left to say so; as Python ends itself then
+        os._exit(134)  # no memory is left to report it: end as Python would
     os._exit(0)
 
 
@@ -82,4 +82,3 @@ quiet = os.open("/dev/null", os.O_RDWR)
 os.dup2(quiet, 0), os.dup2(quiet, 1)
 stay_alone()
 serve()
-`;

@@ -1,15 +1,16 @@
-/** How a script is run: compiled so that awaited calls are asked for together, on a loop that waits for nothing but tools and the clock. Python 3.11 and newer. */
-export const scriptSource: string = `import ast, asyncio, base64, builtins, contextlib, inspect, linecache, os, time, traceback, warnings
+# Compiles and runs a script: calls that are awaited go to the host together, on an event loop that waits only for tools
+# and the clock. Python 3.11 and newer.
+import ast, asyncio, base64, builtins, contextlib, inspect, linecache, os, time, traceback, warnings
 
 WAITERS = ("gather", "wait", "create_task", "ensure_future", "wait_for", "as_completed", "shield")
 
 
 class Deadlock(Exception):
-    """Every task waits, and nothing can wake one."""
+    """Every task waits and no timer runs."""
 
 
 class Selector:
-    """Where a loop of ours waits: there is nothing to wait for but tools and the clock."""
+    """Waits for the event loop: tools and the clock are the only things that can wake it."""
 
     def __init__(self):
         self.wake = threading.Event()
@@ -59,7 +60,7 @@ class Policy(asyncio.DefaultEventLoopPolicy if hasattr(asyncio, "DefaultEventLoo
 
 
 def run_at_once(main, *, debug=None, loop_factory=None):
-    """asyncio.run, also where a loop runs already: a script may await at its top level and still call it."""
+    """asyncio.run that also works inside a running loop: a script may await at its top level and still call it."""
     outer = asyncio._get_running_loop()
     task = asyncio.current_task(outer) if outer is not None else None
     if task is not None:
@@ -82,7 +83,7 @@ def run_at_once(main, *, debug=None, loop_factory=None):
 
 
 class Deferring(ast.NodeTransformer):
-    """Marks the calls whose result is awaited: they are asked for together, not one after the other."""
+    """Marks calls whose result is awaited: they go to the host together."""
 
     def __init__(self, tree):
         self.names, self.marked = set(), set()
@@ -96,8 +97,9 @@ class Deferring(ast.NodeTransformer):
         elif isinstance(node, ast.Call) and self.waits(node.func):
             for argument in node.args:
                 self.mark(argument)
-        elif isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name) and node.target.id in self.names:
-            self.mark(node.iter)
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            if isinstance(node.target, ast.Name) and node.target.id in self.names:
+                self.mark(node.iter)
         elif isinstance(node, ast.Assign) and any(isinstance(each, ast.Name) and each.id in self.names for each in node.targets):
             self.mark(node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "add"):
@@ -133,7 +135,8 @@ class Deferring(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         if node in self.marked:
-            node.func = ast.copy_location(ast.Call(ast.copy_location(ast.Name("__later__", ast.Load()), node.func), [node.func], []), node.func)
+            later_name = ast.copy_location(ast.Name("__later__", ast.Load()), node.func)
+            node.func = ast.copy_location(ast.Call(later_name, [node.func], []), node.func)
         return node
 
 
@@ -142,7 +145,7 @@ def later(function):
 
 
 class Returning(ast.NodeVisitor):
-    """Does the script return outside a function?"""
+    """Finds a `return` outside a function."""
 
     found = False
 
@@ -161,7 +164,8 @@ def compiled(source):
     returning.visit(tree)
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = tree.body[-1]
-        kept = ast.Return(last.value) if returning.found else ast.Assign([ast.Name("__postern_value__", ast.Store())], last.value)
+        result = ast.Name("__postern_value__", ast.Store())
+        kept = ast.Return(last.value) if returning.found else ast.Assign([result], last.value)
         tree.body[-1] = ast.copy_location(kept, last)
     tree = ast.fix_missing_locations(Deferring(tree).visit(tree))
     if returning.found:
@@ -182,7 +186,8 @@ def wrapped(tree):
     start = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module == "__future__"]
     body = [each for each in tree.body if each not in start]
     body = ([ast.Global(sorted(names))] if names else []) + body
-    function = ast.AsyncFunctionDef(name="__script__", args=ast.arguments([], [], None, [], [], None, []), body=body, decorator_list=[], returns=None, type_params=[])
+    no_arguments = ast.arguments([], [], None, [], [], None, [])
+    function = ast.AsyncFunctionDef("__script__", no_arguments, body, decorator_list=[], returns=None, type_params=[])
     return ast.fix_missing_locations(ast.Module(start + [function], []))
 
 
@@ -220,4 +225,3 @@ def run_script(source, module):
         run_at_once(outcome)
     value = names.pop("__postern_value__", None)
     return run_at_once(value) if inspect.iscoroutine(value) else value  # a script that ends with main() is meant to run it
-`;

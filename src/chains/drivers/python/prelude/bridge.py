@@ -1,7 +1,5 @@
-/** What a script calls: tools by name, what it prints, and the one place where it asks the host. Python 3.11 and newer. */
-import { takenNames } from "../names.ts";
-
-export const bridgeSource: string = `import difflib, io, keyword, re, threading, unicodedata
+# The tools of a script, its printing, and the one place that sends calls to the host. Python 3.11 and newer.
+import difflib, io, keyword, re, threading, unicodedata
 
 
 class OutputSpent(BaseException):
@@ -33,7 +31,7 @@ class Printing(io.TextIOBase):
 
 
 class Bridge:
-    """Asks the host. One batch is under way at a time: everything asked for since the last one."""
+    """Sends calls to the host, one batch at a time: all calls since the last batch."""
 
     def __init__(self):
         self.exchange, self.place, self.output_bytes, self.printed_bytes, self.piece_length = None, 0, 0, 0, 0
@@ -92,7 +90,7 @@ SCRIPT = "script.py"
 
 
 class Tool:
-    """One tool. Calling it is asking the host; named arguments, or the tool's own order."""
+    """One tool. Arguments are named, or in the order of the tool's schema."""
 
     def __init__(self, sketch):
         self._sketch = sketch
@@ -107,11 +105,12 @@ class Tool:
         else:
             named = {self._members.get(name, name): value for name, value in named.items()}
         if len(given) > len(self._order):
-            raise TypeError("\`%s\` takes %d arguments (%s), %d were given" % (self._sketch["name"], len(self._order), ", ".join(self._order), len(given)))
+            expected = (self._sketch["name"], len(self._order), ", ".join(self._order), len(given))
+            raise TypeError("`%s` takes %d arguments (%s), %d were given" % expected)
         arguments = dict(zip(self._order, given))
         for name, value in named.items():
             if name in arguments:
-                raise TypeError("\`%s\` was given \`%s\` twice" % (self._sketch["name"], name))
+                raise TypeError("`%s` was given `%s` twice" % (self._sketch["name"], name))
             arguments[name] = value
         return bridge.ask(self._sketch["name"], plain(arguments, True), None, later)
 
@@ -126,7 +125,7 @@ class Tool:
 
 
 class Names:
-    """Tools by name. What does not exist is answered with what does."""
+    """Tools by name. A name that does not exist raises an error that lists those that do."""
 
     def __init__(self, title, tools, places=None, own=None):
         object.__setattr__(self, "_title", title)
@@ -136,17 +135,17 @@ class Names:
 
     def __call__(self, /, *given, **named):
         if self._own is None:
-            raise TypeError("\`%s\` is no tool by itself. Available: %s" % (self._title, self._listed()))
+            raise TypeError("`%s` is no tool by itself. Available: %s" % (self._title, self._listed()))
         return self._own(*given, **named)
 
     def __getattr__(self, name):
         if name.startswith("_"):
-            raise AttributeError("\`%s\` is refused: names that begin with \`_\` are no tools" % name)
+            raise AttributeError("`%s` is refused: names that begin with `_` are no tools" % name)
         found = self._tools.get(name)
         if found is None:
             near = difflib.get_close_matches(name, self._tools, 1)
-            meant = "Did you mean \`%s\`? " % near[0] if near else ""
-            raise AttributeError("%s has no tool \`%s\`. %sAvailable: %s" % (self._title, name, meant, self._listed()))
+            meant = "Did you mean `%s`? " % near[0] if near else ""
+            raise AttributeError("%s has no tool `%s`. %sAvailable: %s" % (self._title, name, meant, self._listed()))
         return found
 
     def _listed(self):
@@ -154,7 +153,7 @@ class Names:
         return (", ".join(self._places[:40]) or "none") + more
 
     def __setattr__(self, name, value):
-        raise AttributeError("tools cannot be replaced: \`%s\`" % name)
+        raise AttributeError("tools cannot be replaced: `%s`" % name)
 
     def __getitem__(self, name):
         return getattr(self, identifier(name)) if isinstance(name, str) else self.__getattr__(str(name))
@@ -173,7 +172,7 @@ class Names:
 
 
 def identifier(name):
-    """A name as a script writes it: create-issue is create_issue, class is class_, 1st is _1st."""
+    """A name as a script writes it: create-issue is create_issue, class is class_, 1st is _1st (names.ts does the same)."""
     if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name:
         name = re.sub(r"[^0-9A-Za-z_]", "_", name)
         name = name if name and not name[0].isdigit() else "_" + name
@@ -181,7 +180,7 @@ def identifier(name):
 
 
 def members_by_name(members):
-    """The members of a schema by the names of their keyword arguments, where those are other names."""
+    """Maps keyword arguments to the members of a schema whose names differ from them."""
     taken, found = {name for name in members if identifier(name) == name}, {}
     for member in members:
         name = identifier(member)
@@ -191,16 +190,8 @@ def members_by_name(members):
     return found
 
 
-TAKEN = frozenset("${takenNames}".split())
-
-
-def stands_alone(name):
-    """Whether a tool may be called by this name alone: what means something in Python goes on meaning that."""
-    return not name.startswith("_") and name not in TAKEN and not hasattr(builtins, name)
-
-
 def offered(sketches):
-    """tools.server.tool, tools.tool.action, tools.full_name, and tools.tool where only one tool is called so."""
+    """tools.server.tool, tools.tool.action, tools.full_name, and tools.tool if only one tool has the short name."""
     servers, whole_names, short, acting, places = {}, {}, {}, set(), set()
     for sketch in sketches:
         tool, name, server = Tool(sketch), identifier(sketch["short"]), sketch.get("server")
@@ -221,4 +212,3 @@ def offered(sketches):
     grouped = {name: Names("tools." + name, inner, None, everything.get(name)) for name, inner in servers.items()}
     alone = {**everything, **{name: grouped[name] for name in acting}}
     return Names("tools", {**everything, **grouped}, places), {name: tool for name, tool in alone.items() if stands_alone(name)}
-`;

@@ -1,8 +1,6 @@
-/**
- * Thread pools of a script: real threads of which one runs at a time, so that they do the same whenever they are run again,
- * and what they ask for meanwhile is asked for together. Where there are no threads the work is done at once. Python 3.11 and newer.
- */
-export const threadsSource: string = `import concurrent.futures
+# Thread pools of a script: real threads of which one runs at a time, so that every run does the same and calls go to the
+# host together. Without threads the work is done at once. Python 3.11 and newer.
+import concurrent.futures
 
 own_thread = threading.local()
 
@@ -26,7 +24,7 @@ class Task:
 
 
 class Crew:
-    """Who works for the script. A task runs until it has ended or asks for something; then it is the next one's turn."""
+    """The worker threads of a script. A task runs until it ends or calls a tool; then the next task runs."""
 
     def __init__(self):
         self.new, self.parked, self.has_threads = collections.deque(), [], True
@@ -41,7 +39,7 @@ class Crew:
         return getattr(own_thread, "task", None)
 
     def park(self):
-        """In a task: waits until all have asked, and been answered. False: this is no task."""
+        """In a task: waits until all calls are answered. Returns False outside a task."""
         task = self.current()
         if task is None:
             return False
@@ -69,28 +67,28 @@ class Crew:
         try:
             threading.Thread(target=body, daemon=True).start()
         except RuntimeError:
-            task.run()  # there is no room for another thread
+            task.run()  # the process may start no more threads
         else:
-            self.hear(task)
+            self.wait_for(task)
 
     def serve(self):
         parked, self.parked = self.parked, []
         bridge.flush()
         for task in parked:
             task.resumed.release()
-            self.hear(task)
+            self.wait_for(task)
 
-    def hear(self, task):
+    def wait_for(self, task):
         while not task.stopped.acquire(timeout=1):
             if self.parked:
-                self.serve()  # it may wait for what one of them holds
+                self.serve()  # the task may wait for a lock that one of them holds
 
 
 crew = Crew()
 
 
 def limit_of(timeout):
-    """By the script's own clock, of which a call takes nothing: what is in time once is in time whenever it is run again."""
+    """A time on the script's clock, which stands still during calls: a replay meets the same limit."""
     return math.inf if timeout is None else clock.passed + timeout * 1e9
 
 
@@ -168,9 +166,8 @@ async def in_place(function, /, *given, **named):
     return function(*given, **named)
 
 
-def take_threads(has_threads):
+def install_threads(has_threads):
     crew.has_threads = has_threads
     concurrent.futures.ThreadPoolExecutor = Pool
     concurrent.futures.as_completed, concurrent.futures.wait = as_completed, wait_for_all
     asyncio.to_thread = in_place
-`;

@@ -1,15 +1,13 @@
-/**
- * What makes a script the same when it is run again: its clock, its chance, and the order of its sets. Python 3.11 and newer.
- *
- * Why: an engine that cannot be frozen is replayed, and a call must then be the call it was. So time begins when the script
- * was first sent and moves on by what the script does, chance begins from the chain's id, and text has one hash everywhere
- * (the process is started with PYTHONHASHSEED). Nothing here is a secret, and nothing here is a wall.
- */
-export const againSource: string = `import gc, queue, random, threading, time, uuid, weakref  # some of them keep the real clock: they wait by it
+# Makes a script the same when it runs again: its clock, its random numbers, the order of its sets. Python 3.11 and newer.
+#
+# Why: an engine that cannot be frozen replays a script, and each call must then be the call it was. Time begins when the
+# script first arrived and moves with what the script does. Random numbers come from the script's id. Text has one hash
+# everywhere (PYTHONHASHSEED). Nothing here is a secret and nothing here isolates.
+import gc, queue, random, threading, time, uuid, weakref  # imported before the clock changes: they wait by the real one
 
 
 class Clock:
-    """A look takes a microsecond, and a sleep its length. In nanoseconds."""
+    """Nanoseconds. Reading the clock takes a microsecond, a sleep takes its length."""
 
     def __init__(self):
         self.begun, self.passed = 0, 0
@@ -26,12 +24,12 @@ class Clock:
 
 
 clock = Clock()
-really = types.SimpleNamespace(**{name: getattr(time, name) for name in ("sleep", "gmtime", "localtime", "ctime", "asctime", "strftime")})
+real_time = types.SimpleNamespace(**{name: getattr(time, name) for name in ("sleep", "gmtime", "localtime", "ctime", "asctime", "strftime")})
 REAL_TIME = {getattr(time, name) for name in ("CLOCK_REALTIME", "CLOCK_TAI") if hasattr(time, name)}
 
 
 def sleep(seconds, /):
-    really.sleep(seconds)
+    real_time.sleep(seconds)
     clock.slept(seconds)
 
 
@@ -48,24 +46,24 @@ def in_seconds(nanoseconds):
 
 
 def strftime(format, given=None, /):
-    return really.strftime(format, time.localtime() if given is None else given)
+    return real_time.strftime(format, time.localtime() if given is None else given)
 
 
 def asctime(given=None, /):
-    return really.asctime(time.localtime() if given is None else given)
+    return real_time.asctime(time.localtime() if given is None else given)
 
 
-def tell_time():
-    """The clock of the script in all places of Python's where there is one."""
+def install_clock():
+    """Puts the script's clock in all modules of Python that tell the time."""
     time.time_ns, time.time = clock.now, in_seconds(clock.now)
     for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
         setattr(time, name, in_seconds(clock.look))
         setattr(time, name + "_ns", clock.look)
     time.clock_gettime, time.clock_gettime_ns, time.sleep = in_seconds(clock_gettime_ns), clock_gettime_ns, sleep
     for name in ("gmtime", "localtime", "ctime"):
-        setattr(time, name, lambda given=None, /, real=getattr(really, name): real(second_of(given)))
+        setattr(time, name, lambda given=None, /, real=getattr(real_time, name): real(second_of(given)))
     time.strftime, time.asctime = strftime, asctime
-    (own,) = gc.get_referents(datetime.datetime.__dict__)  # in its place: the class stays what it is, to all that have it
+    (own,) = gc.get_referents(datetime.datetime.__dict__)  # changed in place: every module keeps the same class
     own["now"], own["utcnow"] = classmethod(date_now), classmethod(date_utcnow)
     sys._clear_type_cache()
 
@@ -79,20 +77,20 @@ def date_utcnow(cls):
     return date_now(cls, datetime.timezone.utc).replace(tzinfo=None)
 
 
-source_of_chance = random.Random(0)
+random_source = random.Random(0)
 seed_random = random.Random.seed
 
 
 def seed(self, a=None, version=2):
-    seed_random(self, source_of_chance.getrandbits(256) if a is None else a, version)
+    seed_random(self, random_source.getrandbits(256) if a is None else a, version)
 
 
 def urandom(size, /):
-    return source_of_chance.randbytes(size)
+    return random_source.randbytes(size)
 
 
-def take_chances():
-    """One source of chance for all that Python has."""
+def install_random():
+    """Feeds every random number of Python from one seeded source."""
     random.Random.seed = seed
     os.urandom = random._urandom = urandom
     os.getrandom = lambda size, flags=0: urandom(size)
@@ -104,7 +102,7 @@ numbers = {}
 
 
 def number_of(thing):
-    """Counts objects in the order in which somebody looks: where they lie in memory is another place every time."""
+    """Numbers objects in the order in which a script looks at them: their addresses differ in every run."""
     known = numbers.get(id(thing))
     if known is None:
         number_of.last += 1
@@ -119,11 +117,11 @@ def kept(thing):
     try:
         return weakref.ref(thing, lambda _, key=id(thing): numbers.pop(key, None))
     except TypeError:
-        return thing  # its slots have no room: it stays, and so does its number
+        return thing  # has no weak references: the object and its number stay
 
 
 class Plain:
-    # Beneath the classes of a script that have nothing beneath them: an object shows and hashes as its number.
+    # The base of a script's classes that have none: objects show and hash as their number.
     __slots__ = ()
 
     def __repr__(self):
@@ -142,13 +140,12 @@ def build_plain(body, name, /, *bases, **named):
 
 
 def repeat(seed_text, started_ms):
-    """From here on all is as it was, if it was before."""
+    """Starts the clock and the random numbers of a script, the same in every run."""
     clock.begun, clock.passed = started_ms * 1000000, 0
-    source_of_chance.seed(seed_text)
+    random_source.seed(seed_text)
     random.seed()
 
 
-tell_time()
-take_chances()
+install_clock()
+install_random()
 builtins.__build_class__ = build_plain
-`;

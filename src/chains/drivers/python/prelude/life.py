@@ -1,6 +1,6 @@
-/** The names a script finds, and its whole life: from its source to its last frame. Python 3.11 and newer. */
-export const lifeSource: string = `def materialize(value, **options):
-    """Brings a result into the script's own folder, and gives the file's path."""
+# The names a script finds, and its run from the source to the last frame. Python 3.11 and newer.
+def materialize(value, **options):
+    """Writes a result into the script's own folder and returns the path."""
     if isinstance(value, ToolResult):
         arguments = {"ref": value.ref} if value.ref else {"text": value.text}
     else:
@@ -21,7 +21,7 @@ def bytes_of(given):
 
 
 def whole_text(ref):
-    """The text of a result of which the script has only the beginning."""
+    """The whole text of a result that the script holds only in part."""
     return bytes_of(bridge.ask("materialize", {"ref": ref}, "materialize")._value()).decode("utf-8", "replace")
 
 
@@ -29,7 +29,7 @@ class Artifacts:
     """Results that stay with the host; a script holds their references."""
 
     def put(self, path, type=None, **options):
-        """Keeps a file of the script, or text or bytes, and gives the reference."""
+        """Stores a file of the script, text or bytes, and returns the reference."""
         arguments = {**in_pieces(content_of(path)), **({"type": type} if type is not None else {}), **options}
         return Reference(bridge.ask("artifacts.put", plain(arguments, True), "artifact").ref)
 
@@ -40,7 +40,7 @@ class Artifacts:
         return "<artifacts: put(path, type), materialize(result)>"
 
 
-LIKE_A_PATH = re.compile(r"(\\.{0,2}/[^\\s{}<>]*)?")
+LIKE_A_PATH = re.compile(r"(\.{0,2}/[^\s{}<>]*)?")
 
 
 def content_of(path):
@@ -50,12 +50,12 @@ def content_of(path):
     if isinstance(path, (bytes, bytearray, memoryview)):
         return {"base64": base64.b64encode(bytes(path)).decode("ascii")}
     if isinstance(path, pathlib.PurePath) or isinstance(path, str) and LIKE_A_PATH.fullmatch(path):
-        raise FileNotFoundError("the script has no file \`%s\`" % path)
+        raise FileNotFoundError("the script has no file `%s`" % path)
     return {"text": path} if isinstance(path, str) else {"value": path}
 
 
 def in_pieces(content):
-    """What is large is kept piece by piece. Four letters of base64 stand by themselves."""
+    """Splits large content. A piece is a multiple of four letters, so that its base64 is complete."""
     ((name, whole),) = content.items()
     if name == "value":
         name, whole = "text", to_json_text(plain(whole, True))
@@ -82,7 +82,7 @@ def show_help(subject=None):
     elif isinstance(subject, Names):
         for name in subject:
             found = subject._tools[name]
-            print("%s: %s" % (name, found._sketch["description"].split("\\n")[0]) if isinstance(found, Tool) else repr(found))
+            print("%s: %s" % (name, found._sketch["description"].split("\n")[0]) if isinstance(found, Tool) else repr(found))
     else:
         print(inspect.getdoc(subject) or repr(subject))
 
@@ -104,7 +104,9 @@ def prepare(start, exchange, threads):
     tools, bare = offered(start["tools"])
     module = types.ModuleType("__main__")
     names = main_names
-    names.update(tools=tools, artifacts=Artifacts(), progress=progress, help=show_help, ToolError=ToolError, ToolDenied=ToolDenied, ToolResult=ToolResult, __later__=later, input=no_input, exit=leave, quit=leave, print=print)
+    names.update(tools=tools, artifacts=Artifacts(), progress=progress, help=show_help, __later__=later)
+    names.update(ToolError=ToolError, ToolDenied=ToolDenied, ToolResult=ToolResult)
+    names.update(input=no_input, exit=leave, quit=leave, print=print)
     module.__dict__.update(bare)
     module.__dict__.update(names)
     sys.modules["__main__"], sys.stdin = module, io.StringIO("")
@@ -115,12 +117,12 @@ def prepare(start, exchange, threads):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         asyncio.set_event_loop_policy(Policy())
-    take_threads(threads)
+    install_threads(threads)
     return module
 
 
 def run(start, exchange, threads):
-    """The whole life of a script: what it gave, or how it failed, as the last frame."""
+    """Runs a script and returns the last frame: its value, or how it failed."""
     linecache.cache[SCRIPT] = (len(start["source"]), None, start["source"].splitlines(True), SCRIPT)
     try:
         value = run_script(start["source"], prepare(start, exchange, threads))
@@ -140,17 +142,19 @@ def run(start, exchange, threads):
             return {"step": "done", "value": None, "printed": bridge.taken()}
         return failed("script", "SystemExit: %s" % error.code, line_of(error))
     except BaseException as error:
-        return failed("script", told(error), line_of(error))
+        return failed("script", message_of(error), line_of(error))
 
 
 def wait_for_threads():
-    """As Python does when a program is at its end."""
-    while own := [each for each in threading.enumerate() if not each.daemon and each is not threading.current_thread()]:
+    """Waits as Python does when a program ends."""
+    this = threading.current_thread()
+    while own := [each for each in threading.enumerate() if not each.daemon and each is not this]:
         own[0].join()
 
 
 def failed(why, message, line=None):
-    return {"step": "failed", "why": why, "message": message[:4000], "printed": bridge.taken(), **({"line": line} if line else {})}
+    frame = {"step": "failed", "why": why, "message": message[:4000], "printed": bridge.taken()}
+    return {**frame, "line": line} if line else frame
 
 
 def line_of(error):
@@ -160,16 +164,15 @@ def line_of(error):
     return lines[-1] if lines else None
 
 
-def told(error):
-    """What it says of itself is the script's own, and may fail too."""
+def message_of(error):
+    """The text of an error is code of the script, so it may fail too."""
     name = type(error).__name__
     try:
         text = str(error)
         if isinstance(error, ToolError) and error.code:
             name = "%s (%s)" % (name, error.code)
         if isinstance(error, BaseExceptionGroup):
-            text = "%s: %s" % (text, "; ".join(told(inner) for inner in error.exceptions[:3]))
+            text = "%s: %s" % (text, "; ".join(message_of(inner) for inner in error.exceptions[:3]))
     except BaseException:
         text = "(its text cannot be read)"
     return "%s: %s" % (name, text) if text else name
-`;

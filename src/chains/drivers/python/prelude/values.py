@@ -1,7 +1,7 @@
-/** How values leave a script: plain JSON, result handles, and the exceptions a refused call is. Python 3.11 and newer. */
-export const valuesSource: string = `import collections.abc, dataclasses, datetime, decimal, enum, json, math, pathlib, sys, types
+# Values that leave a script: plain JSON, tool results, and the exceptions of failed calls. Python 3.11 and newer.
+import collections.abc, dataclasses, datetime, decimal, enum, json, math, pathlib, sys, types
 
-# A script may put other functions in the place of the module's.
+# Kept here, because a script may replace the functions of the module.
 to_json, from_json = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
 to_json_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -10,11 +10,11 @@ DEEPEST = 200
 
 
 class Reference(str):
-    """Of an artifact: text to read, and the artifact itself when a tool is handed it."""
+    """The reference of an artifact: text for the script; as an argument of a tool it stands for the artifact."""
 
 
 def plain(value, strict, depth=0):
-    """A value as JSON. Strict: an argument of a tool, which is refused rather than guessed at."""
+    """A value as JSON. Strict is for arguments of tools: a value that JSON cannot hold is refused."""
     if strict and isinstance(value, Reference):
         return {"$artifact": str(value)}
     if value is None or isinstance(value, (bool, str)) and not isinstance(value, enum.Enum):
@@ -42,7 +42,8 @@ def plain(value, strict, depth=0):
     if isinstance(value, (decimal.Decimal, pathlib.PurePath)):
         return str(value)
     if strict:
-        raise TypeError("a tool cannot be handed a value of type \`%s\`: pass text, numbers, lists, dictionaries or a result" % type(value).__name__)
+        kind = type(value).__name__
+        raise TypeError("a tool cannot be handed a value of type `%s`: pass text, numbers, lists, dictionaries or a result" % kind)
     return repr(value)
 
 
@@ -53,7 +54,8 @@ def whole(value, strict):
     if abs(value) <= SAFE_INTEGER:
         return value
     if strict:
-        raise ValueError("the number %s is beyond 2**53 and would be rounded: pass it as text" % (value if value.bit_length() < 256 else "with %d bits" % value.bit_length()))
+        shown = value if value.bit_length() < 256 else "with %d bits" % value.bit_length()
+        raise ValueError("the number %s is beyond 2**53 and would be rounded: pass it as text" % shown)
     if value.bit_length() > 13000:
         return "an integer of %d bits" % value.bit_length()
     return str(value)
@@ -65,7 +67,7 @@ def fraction(value, strict):
             raise ValueError("the number %s is beyond 2**53, so it may have been rounded: pass it as text" % value)
         return value
     if strict:
-        raise ValueError("\`%s\` is no JSON number: a tool cannot be handed it" % value)
+        raise ValueError("`%s` is no JSON number: a tool cannot be handed it" % value)
     return str(value)
 
 
@@ -75,7 +77,7 @@ def key_of(key, strict):
     if key is None or isinstance(key, (bool, int, float)):
         return to_json(key)
     if strict:
-        raise TypeError("a key of type \`%s\` cannot be handed to a tool: use text" % type(key).__name__)
+        raise TypeError("a key of type `%s` cannot be handed to a tool: use text" % type(key).__name__)
     return str(key)
 
 
@@ -84,7 +86,7 @@ def in_order(values):
 
 
 class ToolError(Exception):
-    """A call that did not succeed: \`code\` names why, \`advice\` says what to do next."""
+    """A call that did not succeed: `code` names why, `advice` says what to do next."""
 
     def __init__(self, message="", code=None, advice=None, tool=None):
         super().__init__(message)
@@ -95,11 +97,11 @@ class ToolError(Exception):
 
 
 class ToolDenied(ToolError, PermissionError):
-    """A call that was refused: by a rule, by a person, by the agent's scopes or level."""
+    """A call that was refused: by a policy rule, a person, or the agent's scopes or autonomy level."""
 
 
 class ToolResult(collections.abc.Coroutine):
-    """What a call gave back. It can be awaited or not; both give the result."""
+    """The result of a call. It works with `await` and without."""
 
     __slots__ = ("_tool", "_settled", "_waiters", "_steps")
 
@@ -156,7 +158,7 @@ class ToolResult(collections.abc.Coroutine):
         try:
             return from_json(whole_text(self.ref) if self.ref else self.text)
         except ValueError:
-            raise TypeError("the result of \`%s\` is text, not data: read \`.text\`" % self._tool) from None
+            raise TypeError("the result of `%s` is text, not data: read `.text`" % self._tool) from None
 
     def __repr__(self):
         return "ToolResult(%s)" % ", ".join("%s=%r" % pair for pair in self.summary().items() if pair[1] is not None)
@@ -179,7 +181,7 @@ class ToolResult(collections.abc.Coroutine):
     def __getattr__(self, name):
         if name in ("get", "keys", "values", "items") and isinstance(self._data(), dict):
             return getattr(self._data(), name)
-        raise AttributeError("a ToolResult has no attribute \`%s\`: it has text, structured, ref, files, status and materialize()" % name)
+        raise AttributeError("a ToolResult has no attribute `%s`: it has text, structured, ref, files, status and materialize()" % name)
 
     def _awaiting(self):
         if self._settled is None:
@@ -205,4 +207,3 @@ class ToolResult(collections.abc.Coroutine):
     def close(self):
         if self._steps is not None:
             self._steps.close()
-`;
