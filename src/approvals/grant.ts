@@ -193,7 +193,7 @@ export function checkGrant(given: Grant): void {
     throw new RuntimeFault("request_invalid", `The grant is ${shown(given)}; it must be one of those that are listed.`);
 }
 
-/** Written by `bodyOf` alone: its distinguishing fields tell. */
+/** Only Postern writes grants, so its distinguishing fields are enough. */
 function isGrant(body: unknown): body is Grant {
   return (
     isJsonObject(body) &&
@@ -202,8 +202,4 @@ function isGrant(body: unknown): body is Grant {
     isJsonObject(body["principal"]) &&
     Array.isArray(body["asks"])
   );
-}
-
-export function bodyOf(grant: Grant): JsonObject {
-  return JSON.parse(JSON.stringify(grant)) as JsonObject; // plain data but for fields that are undefined
 }

@@ -12,7 +12,6 @@ import { actorOf, checkRequest, type Decider } from "./decision.ts";
 import type { Givers } from "./givers.ts";
 import {
   asking,
-  bodyOf,
   checkGrant,
   fits,
   type Grant,
@@ -130,7 +129,7 @@ export class Grants implements AsyncDisposable {
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
     const grant = grantOf(remember, approval, { now, until });
-    const along = this.#shelf.along(grant, bodyOf(grant), {
+    const along = this.#shelf.along(grant, {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
       tenant: grant.principal.tenant,
@@ -168,7 +167,7 @@ export class Grants implements AsyncDisposable {
         ...{ by: user, via },
         data: { grant_id: id, tool: grant.tool, ...(reason !== undefined && { reason }) },
       };
-      return { item, body: bodyOf(item), noted };
+      return { item, noted };
     });
   }
 
@@ -244,10 +243,7 @@ export class Grants implements AsyncDisposable {
     this.#unkept.clear();
     for (const [id, { uses, lastUsedAt }] of unkept)
       await this.#shelf
-        .change(id, (grant) => {
-          const item = { ...grant, uses: grant.uses + uses, lastUsedAt };
-          return { item, body: bodyOf(item) };
-        })
+        .change(id, (grant) => ({ item: { ...grant, uses: grant.uses + uses, lastUsedAt } }))
         .catch((error: unknown) =>
           this.#options.log(`Uses of the grant \`${id}\` could not be kept: ${String(error)}`),
         );
