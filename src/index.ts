@@ -229,7 +229,6 @@ export type {
   Durability,
   Entry,
   EntryFilter,
-  Formed,
   Spell,
   Store,
   WaitingFilter,
