@@ -227,7 +227,6 @@ export type {
   Durability,
   Entry,
   EntryFilter,
-  Formed,
   Spell,
   Store,
   WaitingFilter,

@@ -6,7 +6,8 @@ import { expect, it } from "vitest";
 const layers: readonly (readonly string[])[] = [
   ["calls"],
   ["system"],
-  ["policy", "stores", "secrets", "results", "audit", "watchers"],
+  ["stores"],
+  ["policy", "secrets", "results", "audit", "watchers"],
   ["tools", "approvals", "ledger", "accounts", "alarms"],
   ["channels"],
   ["gates"],

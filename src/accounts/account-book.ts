@@ -1,8 +1,9 @@
 import type { Actor } from "../calls/actor.ts";
 import { newId } from "../calls/ids.ts";
-import { isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
+import { type JsonObject, sha256 } from "../calls/json.ts";
 import { spelled } from "../calls/same-person.ts";
-import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
+import type { Collection } from "../stores/collection.ts";
+import { type AccountNotes, accountFault, mayTouch, type Note, type NotedChange } from "./account-notes.ts";
 import type { Account, AccountChange, NewAccount } from "./accounts.ts";
 import type { PasswordHash } from "./password.ts";
 import { builtInName, isRole, type Role, roles } from "./roles.ts";
@@ -15,26 +16,27 @@ export interface AccountRecord extends Account {
   readonly epoch: number;
 }
 
-const kind = "account";
-const subjectKind = "account-subject";
 const namePattern = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
 const wordPattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
 const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-type Kept = { readonly record: AccountRecord; readonly version: number };
-
 /** The people, one document each under their login name. */
 export class AccountBook {
   readonly #notes: AccountNotes;
-  #exist: boolean;
+  readonly #accounts: Collection<AccountRecord>;
+  readonly #subjects: Collection<{ readonly name: string }>;
+  #exist = false;
 
-  private constructor(notes: AccountNotes, exist: boolean) {
+  private constructor(notes: AccountNotes) {
     this.#notes = notes;
-    this.#exist = exist;
+    this.#accounts = notes.collection("account");
+    this.#subjects = notes.collection("account-subject");
   }
 
   static async open(notes: AccountNotes): Promise<AccountBook> {
-    return new AccountBook(notes, (await notes.list(kind)).length > 0);
+    const book = new AccountBook(notes);
+    book.#exist = (await book.#accounts.ids()).length > 0;
+    return book;
   }
 
   get exist(): boolean {
@@ -42,25 +44,24 @@ export class AccountBook {
   }
 
   async list(actor: Actor): Promise<readonly Account[]> {
-    const found = await Promise.all((await this.#notes.list(kind)).map((name) => this.record(name)));
+    const found = await Promise.all((await this.#accounts.ids()).map((name) => this.record(name)));
     return found.flatMap((one) => (one !== undefined && mayTouch(actor, one.tenant) ? [accountOf(one)] : []));
   }
 
-  async record(name: string): Promise<AccountRecord | undefined> {
-    return (await this.#kept(name))?.record;
+  record(name: string): Promise<AccountRecord | undefined> {
+    return this.#accounts.get(name);
   }
 
   async get(name: string, actor: Actor): Promise<Account> {
-    const kept = await this.#kept(spelled(name));
-    if (kept === undefined || !mayTouch(actor, kept.record.tenant)) throw unknown(name);
-    return accountOf(kept.record);
+    const record = await this.record(spelled(name));
+    if (record === undefined || !mayTouch(actor, record.tenant)) throw unknown(name);
+    return accountOf(record);
   }
 
   /** Whose sign-in it is at a provider. */
   async bySubject(issuer: string, subject: string): Promise<AccountRecord | undefined> {
-    const found = await this.#notes.get(subjectKind, subjectId(issuer, subject));
-    const name = isJsonObject(found?.body) ? found.body["name"] : undefined;
-    const record = typeof name === "string" ? await this.record(name) : undefined;
+    const found = await this.#subjects.get(subjectId(issuer, subject));
+    const record = found && (await this.record(found.name));
     return record?.openId?.issuer === issuer && record.openId.subject === subject ? record : undefined;
   }
 
@@ -83,8 +84,11 @@ export class AccountBook {
     };
     const note = noteOf(["account_added", `account ${name} added`], record, actor);
     if (how.openId !== undefined) await this.#claimSubject(how.openId, name);
-    const won = await this.#notes.put({ kind, id: name }, { body: asJson(record), version: 0 }, note);
-    if (!won) throw accountFault("account_exists", `There is an account \`${name}\` already; names are given once.`);
+    const add = (before: AccountRecord | undefined): NotedChange<AccountRecord> | undefined =>
+      before === undefined ? { item: record, note } : undefined;
+    const { changed } = await this.#notes.change(this.#accounts, name, add);
+    if (!changed)
+      throw accountFault("account_exists", `There is an account \`${name}\` already; names are given once.`);
     this.#exist = true;
     return accountOf(record);
   }
@@ -128,14 +132,10 @@ export class AccountBook {
     });
   }
 
-  /** The same password, better kept. Nobody's act, and no session ends. */
-  async strengthen(name: string, password: PasswordHash): Promise<void> {
-    const kept = await this.#kept(name);
-    if (kept === undefined) return;
-    await this.#notes.put(
-      { kind, id: name },
-      { body: asJson({ ...kept.record, password }), version: kept.version },
-      undefined,
+  /** The same password with a stronger hash, unless it was changed since. No session ends. */
+  async strengthen({ name, epoch }: AccountRecord, password: PasswordHash): Promise<void> {
+    await this.#accounts.change(name, (record) =>
+      record?.epoch === epoch ? { item: { ...record, password } } : undefined,
     );
   }
 
@@ -146,33 +146,23 @@ export class AccountBook {
     });
   }
 
-  #change(
+  async #change(
     given: string,
     actor: Actor,
     make: (before: AccountRecord) => { readonly after: AccountRecord; readonly note: Note },
   ): Promise<Account> {
-    const name = spelled(given);
-    return this.#notes.untilWon(async () => {
-      const kept = await this.#kept(name);
-      if (kept === undefined || !mayTouch(actor, kept.record.tenant)) throw unknown(given);
-      const { after, note } = make(kept.record);
-      if (JSON.stringify(after) === JSON.stringify(kept.record)) return accountOf(after);
-      const won = await this.#notes.put({ kind, id: name }, { body: asJson(after), version: kept.version }, note);
-      return won ? accountOf(after) : undefined;
+    const { item } = await this.#notes.change(this.#accounts, spelled(given), (before) => {
+      if (before === undefined || !mayTouch(actor, before.tenant)) throw unknown(given);
+      const { after, note } = make(before);
+      return JSON.stringify(after) === JSON.stringify(before) ? undefined : { item: after, note };
     });
+    if (item === undefined) throw unknown(given);
+    return accountOf(item);
   }
 
   /** The first to sign in under a subject has it; after a crash between the two writes, the same name finds it again. */
   async #claimSubject({ issuer, subject }: NonNullable<AccountRecord["openId"]>, name: string): Promise<void> {
-    const id = subjectId(issuer, subject);
-    const version = (await this.#notes.get(subjectKind, id))?.version ?? 0;
-    await this.#notes.put({ kind: subjectKind, id }, { body: { name }, version }, undefined);
-  }
-
-  async #kept(name: string): Promise<Kept | undefined> {
-    const found = await this.#notes.get(kind, name);
-    // Only this book writes documents of this kind.
-    return found === undefined ? undefined : { record: found.body as unknown as AccountRecord, version: found.version };
+    await this.#subjects.change(subjectId(issuer, subject), () => ({ item: { name } }));
   }
 }
 
@@ -243,8 +233,4 @@ function unknown(name: string): Error {
 
 function subjectId(issuer: string, subject: string): string {
   return sha256(JSON.stringify([issuer, subject]));
-}
-
-function asJson(record: AccountRecord): Json {
-  return JSON.parse(JSON.stringify(record)) as Json; // plain data, without what is undefined
 }

@@ -4,6 +4,7 @@ import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import type { Json, JsonObject } from "../calls/json.ts";
+import { type Changed, Collection } from "../stores/collection.ts";
 import type { Store } from "../stores/store.ts";
 import type { accountProblems } from "./accounts.ts";
 
@@ -23,8 +24,10 @@ export interface Note extends Actor {
   readonly data?: JsonObject;
 }
 
-/** Other writers may win a few times in a row; more than this means that something else is wrong. */
-const mostTries = 20;
+export interface NotedChange<Item> {
+  readonly item: Item;
+  readonly note?: Note;
+}
 
 /** The documents of people, each change written with its event. */
 export class AccountNotes {
@@ -38,46 +41,26 @@ export class AccountNotes {
     return this.#house.clock.now();
   }
 
-  get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined> {
-    return this.#house.store.documents.get(kind, id);
+  /** @param read by default the body is taken as it is, because only Postern writes these kinds */
+  collection<Item>(kind: string, read = (body: Json): Item => body as unknown as Item): Collection<Item> {
+    return new Collection({ store: this.#house.store, kind, read });
   }
 
-  list(kind: string, prefix = ""): Promise<readonly string[]> {
-    return this.#house.store.documents.list(kind, prefix);
-  }
-
-  /** True when it won: the version was still the expected one, and the event is written with it. */
-  async put(
-    { kind, id }: { readonly kind: string; readonly id: string },
-    written: { readonly body: Json; readonly version: number },
-    note: Note | undefined,
-  ): Promise<boolean> {
-    const committed = await this.#house.store.commit(
-      {
-        write: "document",
-        kind,
-        id,
-        body: written.body,
-        expectedVersion: written.version,
-        ...(note !== undefined && { event: this.#event(note) }),
-      },
-      note === undefined ? "committed" : "synced",
-    );
-    return committed.won;
+  /** A change of one document, with what is noted of it. */
+  change<Item>(
+    collection: Collection<Item>,
+    id: string,
+    next: (item: Item | undefined) => NotedChange<Item> | undefined | Promise<NotedChange<Item> | undefined>,
+  ): Promise<Changed<Item>> {
+    return collection.change(id, async (before) => {
+      const change = await next(before);
+      return change && { item: change.item, event: change.note && this.#event(change.note) };
+    });
   }
 
   /** Only that it happened. */
   async note(note: Note): Promise<void> {
     await this.#house.store.commit({ write: "note", event: this.#event(note) }, "committed");
-  }
-
-  /** Tries again when somebody else was faster. `attempt` answers undefined for "again". */
-  async untilWon<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const done = await attempt();
-      if (done !== undefined) return done;
-    }
-    throw accountFault("account_contended", "This is being changed by somebody else all the time; try again.");
   }
 
   #event({ act, summary, by, via, tenant, outcome = "success", data = {} }: Note): NotedEvent {

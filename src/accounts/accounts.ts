@@ -281,7 +281,6 @@ export const accountProblems = {
   account_unknown: 404,
   account_exists: 409,
   account_invalid: 422,
-  account_contended: 409,
   password_refused: 422,
   token_unknown: 404,
   token_refused: 422,

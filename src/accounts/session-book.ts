@@ -1,6 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { newId } from "../calls/ids.ts";
-import { type Json, sha256 } from "../calls/json.ts";
+import { sha256 } from "../calls/json.ts";
+import { type Collection, untilWon } from "../stores/collection.ts";
 import type { AccountNotes, Note } from "./account-notes.ts";
 import type { Account, LiveSession, SignedIn } from "./accounts.ts";
 
@@ -38,18 +40,12 @@ interface SessionRecord {
   readonly ended?: true;
 }
 
-interface Kept {
-  readonly record: SessionRecord;
-  readonly version: number;
-}
-
 /** Which of its secrets a cookie has. */
 type Which = "secret" | "next" | "last";
 
-interface ByCookie {
+interface Cookie {
   readonly place: string;
-  readonly kept: Kept;
-  readonly which: Which;
+  readonly hash: string;
 }
 
 export interface KnownSession {
@@ -59,7 +55,6 @@ export interface KnownSession {
   readonly cookie?: string;
 }
 
-const kind = "session";
 /** So many at a time for one person; the one that was not used for longest gives way. Documents are never removed, so places are used again. */
 const places = 10;
 const rotateAfterMs = 15 * 60_000;
@@ -74,17 +69,19 @@ const seenEveryMs = 60_000;
  */
 export class SessionBook {
   readonly #notes: AccountNotes;
+  readonly #sessions: Collection<SessionRecord>;
   readonly #limits: SessionLimits;
 
   constructor(notes: AccountNotes, limits: SessionLimits = defaultSessionLimits) {
     this.#notes = notes;
+    this.#sessions = notes.collection("session");
     this.#limits = limits;
   }
 
   async begin(account: Account, epoch: number, note: Note): Promise<Pick<SignedIn, "session" | "cookie" | "csrf">> {
-    return this.#notes.untilWon(async () => {
+    return untilWon(`The sessions of \`${account.name}\` are`, async () => {
       const now = this.#notes.now;
-      const { place, version } = await this.#freePlace(account, epoch);
+      const { place, before } = await this.#freePlace(account, epoch);
       const [secret, csrf] = [fresh(), fresh()];
       const record: SessionRecord = {
         id: newId("ses"),
@@ -97,8 +94,10 @@ export class SessionBook {
         seenAt: now,
       };
       const said: Note = { ...note, data: { ...note.data, session: record.id } };
-      const won = await this.#put(place, { record, version }, said);
-      return won ? { session: this.#live(record), cookie: `${place}.${secret}`, csrf } : undefined;
+      const { changed } = await this.#notes.change(this.#sessions, place, (found) =>
+        isDeepStrictEqual(found, before) ? { item: record, note: said } : undefined,
+      );
+      return changed ? { session: this.#live(record), cookie: `${place}.${secret}`, csrf } : undefined;
     });
   }
 
@@ -107,38 +106,30 @@ export class SessionBook {
    * proof moves nothing: it neither keeps the session alive nor gets the next cookie.
    */
   async find(cookie: string, csrf: string): Promise<KnownSession | undefined> {
-    const found = await this.#byCookie(cookie);
-    if (found === undefined || !isSame(sha256(csrf), found.kept.record.proof ?? "")) return undefined;
-    const { place, kept, which } = found;
-    const { record } = kept;
+    const { place, hash } = cookieFrom(cookie) ?? {};
+    if (place === undefined || hash === undefined) return undefined;
+    const record = await this.#sessions.get(place);
+    const which = record && this.#which(record, hash);
+    if (record === undefined || which === undefined || !isSame(sha256(csrf), record.proof ?? "")) return undefined;
     const moved = this.#moved(record, which);
     const known = { name: record.name, epoch: record.epoch, session: this.#live(record) };
     if (moved === undefined) return known;
-    const won = await this.#put(place, { record: moved.record, version: kept.version }, undefined);
-    return won && moved.secret !== undefined ? { ...known, cookie: `${place}.${moved.secret}` } : known;
+    const { changed } = await this.#sessions.change(place, (found) =>
+      isDeepStrictEqual(found, record) ? { item: moved.record } : undefined,
+    );
+    return changed && moved.secret !== undefined ? { ...known, cookie: `${place}.${moved.secret}` } : known;
   }
 
   /** The session of this cookie, if it was one. Ending it takes no proof. */
   async end(cookie: string, note: (name: string) => Promise<Note>): Promise<string | undefined> {
-    return this.#notes
-      .untilWon(async () => {
-        const found = await this.#byCookie(cookie);
-        if (found === undefined) return { ended: undefined };
-        const { place, kept } = found;
-        const record: SessionRecord = { ...kept.record, ended: true };
-        const said = { ...(await note(record.name)), data: { session: record.id } };
-        return (await this.#put(place, { record, version: kept.version }, said)) ? { ended: record.id } : undefined;
-      })
-      .then(({ ended }) => ended);
-  }
-
-  async #byCookie(cookie: string): Promise<ByCookie | undefined> {
-    const [place = "", secret = "", ...more] = cookie.split(".");
-    if (more.length > 0 || !/^usr_[\w-]{1,64}-\d$/.test(place) || secret.length !== 43) return undefined;
-    const kept = await this.#kept(place);
-    if (kept === undefined || !this.#isAlive(kept.record)) return undefined;
-    const which = this.#which(kept.record, sha256(secret));
-    return which && { place, kept, which };
+    const { place, hash } = cookieFrom(cookie) ?? {};
+    if (place === undefined || hash === undefined) return undefined;
+    const { changed, item } = await this.#notes.change(this.#sessions, place, async (record) => {
+      if (record === undefined || this.#which(record, hash) === undefined) return undefined;
+      const said = { ...(await note(record.name)), data: { session: record.id } };
+      return { item: { ...record, ended: true as const }, note: said };
+    });
+    return changed ? item.id : undefined;
   }
 
   /** What is due: the new secret was seen, a new one is wanted, or it was not written down for a while that it is in use. */
@@ -160,7 +151,9 @@ export class SessionBook {
     return now - record.seenAt >= seenEveryMs ? { record: { ...record, seenAt: now } } : undefined;
   }
 
+  /** Returns undefined if it is none of them, or the session is over. */
   #which(record: SessionRecord, hash: string): Which | undefined {
+    if (!this.#isAlive(record)) return undefined;
     if (isSame(hash, record.secret)) return "secret";
     if (record.next !== undefined && isSame(hash, record.next)) return "next";
     const isRecent = (record.lastUntil ?? 0) > this.#notes.now;
@@ -177,27 +170,27 @@ export class SessionBook {
     return { id, expiresAt: createdAt + this.#limits.absoluteMs };
   }
 
-  async #freePlace({ id }: Account, epoch: number): Promise<{ readonly place: string; readonly version: number }> {
+  async #freePlace(
+    { id }: Account,
+    epoch: number,
+  ): Promise<{ readonly place: string; readonly before: SessionRecord | undefined }> {
     const all = await Promise.all(
       Array.from({ length: places }, async (_, at) => {
         const place = `${id}-${at}`;
-        const kept = await this.#kept(place);
-        const isTaken = kept !== undefined && kept.record.epoch === epoch && this.#isAlive(kept.record);
-        return { place, version: kept?.version ?? 0, seenAt: isTaken ? kept.record.seenAt : 0 };
+        const before = await this.#sessions.get(place);
+        const isTaken = before !== undefined && before.epoch === epoch && this.#isAlive(before);
+        return { place, before, seenAt: isTaken ? before.seenAt : 0 };
       }),
     );
     return all.reduce((best, one) => (one.seenAt < best.seenAt ? one : best));
   }
+}
 
-  async #kept(place: string): Promise<Kept | undefined> {
-    const found = await this.#notes.get(kind, place);
-    // Only this book writes documents of this kind.
-    return found === undefined ? undefined : { record: found.body as unknown as SessionRecord, version: found.version };
-  }
-
-  #put(place: string, { record, version }: Kept, note: Note | undefined): Promise<boolean> {
-    return this.#notes.put({ kind, id: place }, { body: asJson(record), version }, note);
-  }
+/** Returns undefined for a text that no cookie of ours is. */
+function cookieFrom(text: string): Cookie | undefined {
+  const [place = "", secret = "", ...more] = text.split(".");
+  const isOurs = more.length === 0 && /^usr_[\w-]{1,64}-\d$/.test(place) && secret.length === 43;
+  return isOurs ? { place, hash: sha256(secret) } : undefined;
 }
 
 function fresh(): string {
@@ -206,8 +199,4 @@ function fresh(): string {
 
 function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
-}
-
-function asJson(record: SessionRecord): Json {
-  return JSON.parse(JSON.stringify(record)) as Json; // plain data, without what is undefined
 }

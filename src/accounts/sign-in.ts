@@ -50,7 +50,7 @@ export class SigningIn {
       return this.#refusedSignIn({ name, how: "password", why: whyNot(record), from, tenant: record?.tenant });
     this.#house.tries.forgive(`name:${name}`, from.address);
     if (now.password !== undefined && this.#house.passwords.isWeak(now.password))
-      await this.#house.book.strengthen(name, await this.#house.passwords.make(password));
+      await this.#house.book.strengthen(now, await this.#house.passwords.make(password));
     return this.#signedIn(now, "password");
   }
 

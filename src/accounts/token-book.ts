@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Actor } from "../calls/actor.ts";
-import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
+import { type Json, sha256 } from "../calls/json.ts";
 import { isSamePerson } from "../calls/same-person.ts";
+import type { Collection } from "../stores/collection.ts";
 import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
 import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
 
-const kind = "api-token";
-const useKind = "api-token-use";
 const idDigits = 16;
 const dayMs = 86_400_000;
 const longestMs = 366 * dayMs;
@@ -18,14 +17,16 @@ const usedEveryMs = 60_000;
 const neverTokens: ReadonlySet<Permission> = new Set(["tokens:own", "accounts:admin"]);
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
 
-type Kept = { readonly token: ApiToken; readonly version: number };
-
 /** Tokens for programs, under the SHA-256 of their text. The beginning of that hash is their public name. */
 export class TokenBook {
   readonly #notes: AccountNotes;
+  readonly #tokens: Collection<ApiToken>;
+  readonly #uses: Collection<{ readonly at: number }>;
 
   constructor(notes: AccountNotes) {
     this.#notes = notes;
+    this.#tokens = notes.collection("api-token", tokenFrom);
+    this.#uses = notes.collection("api-token-use");
   }
 
   /** @throws RuntimeFault `token_refused` */
@@ -59,8 +60,10 @@ export class TokenBook {
     if (user !== undefined && !isOwn && !namesFreely(may))
       throw refused("`user` is for whom an agent calls; only an admin lets one call for somebody else.");
     const note = noteOf("created", token, actor);
-    const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: 0 }, note);
-    if (!won) throw new Error("Two tokens of 256 random bits are the same."); // the machine's randomness is broken
+    const { changed } = await this.#notes.change(this.#tokens, hash, (other) =>
+      other === undefined ? { item: token, note } : undefined,
+    );
+    if (!changed) throw new Error("Two tokens of 256 random bits are the same."); // the machine's randomness is broken
     return { token, text };
   }
 
@@ -69,69 +72,65 @@ export class TokenBook {
   }
 
   async list(actor: Actor, owner: string | undefined): Promise<readonly ApiToken[]> {
-    const found = await Promise.all((await this.#notes.list(kind)).map((hash) => this.#kept(hash)));
-    const mine = found.flatMap((kept) =>
-      kept !== undefined && mayTouch(actor, kept.token.tenant) && (owner ?? kept.token.owner) === kept.token.owner
-        ? [kept.token]
-        : [],
-    );
+    const found = await Promise.all((await this.#tokens.ids()).map((hash) => this.#tokens.get(hash)));
+    const mine = found
+      .filter((token) => token !== undefined)
+      .filter((token) => mayTouch(actor, token.tenant) && (owner ?? token.owner) === token.owner);
     return Promise.all(mine.map((token) => this.#withUse(token)));
   }
 
   /** From the next request on it is nobody's. @throws RuntimeFault `token_unknown` */
-  revoke(id: string, actor: Actor, owner: string | undefined): Promise<ApiToken> {
-    return this.#notes.untilWon(async () => {
-      const { hash, kept } = await this.#named(id);
-      const isTheirs = kept !== undefined && (owner ?? kept.token.owner) === kept.token.owner;
-      if (!isTheirs || !mayTouch(actor, kept.token.tenant))
-        throw accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
-      if (kept.token.revokedAt !== undefined) return kept.token;
-      const token: ApiToken = { ...kept.token, revokedAt: this.#notes.now };
-      const note = noteOf("revoked", token, actor);
-      const won = await this.#notes.put({ kind, id: hash }, { body: asJson(token), version: kept.version }, note);
-      return won ? token : undefined;
+  async revoke(id: string, actor: Actor, owner: string | undefined): Promise<ApiToken> {
+    const unknown = accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
+    const hash = await this.#hashOf(id);
+    if (hash === undefined) throw unknown;
+    const { item } = await this.#notes.change(this.#tokens, hash, (token) => {
+      const isTheirs = token !== undefined && (owner ?? token.owner) === token.owner;
+      if (!isTheirs || !mayTouch(actor, token.tenant)) throw unknown;
+      if (token.revokedAt !== undefined) return undefined;
+      const revoked: ApiToken = { ...token, revokedAt: this.#notes.now };
+      return { item: revoked, note: noteOf("revoked", revoked, actor) };
     });
+    if (item === undefined) throw unknown;
+    return item;
   }
 
   /** Read anew each time, as `find` does. */
   async isRevoked(via: string): Promise<boolean> {
-    const { kept } = await this.#named(via.replace(/^token:/, ""));
-    return kept?.token.revokedAt !== undefined;
+    const hash = await this.#hashOf(via.replace(/^token:/, ""));
+    return hash !== undefined && (await this.#tokens.get(hash))?.revokedAt !== undefined;
   }
 
   /** Undefined: wrong, expired or revoked. Read anew each time, so that a revoked one is so at once, whoever revoked it. */
   async find(text: string): Promise<ApiToken | undefined> {
-    const token = (await this.#kept(sha256(text)))?.token;
+    const token = await this.#tokens.get(sha256(text));
     return token !== undefined && token.revokedAt === undefined && !this.isOver(token) ? token : undefined;
   }
 
   /** When it was last of use, to the minute; a lost write loses nothing else. */
   async used({ id }: ApiToken): Promise<void> {
     const now = this.#notes.now;
-    const found = await this.#notes.get(useKind, id);
-    const at = isJsonObject(found?.body) ? found.body["at"] : undefined;
-    if (typeof at === "number" && now - at < usedEveryMs) return;
-    await this.#notes.put({ kind: useKind, id }, { body: { at: now }, version: found?.version ?? 0 }, undefined);
+    const last = await this.#uses.get(id);
+    if (last !== undefined && now - last.at < usedEveryMs) return;
+    await this.#uses.change(id, () => ({ item: { at: now } }));
   }
 
   async #withUse(token: ApiToken): Promise<ApiToken> {
-    const found = await this.#notes.get(useKind, token.id);
-    const at = isJsonObject(found?.body) ? found.body["at"] : undefined;
-    return typeof at === "number" ? { ...token, lastUsedAt: at } : token;
+    const last = await this.#uses.get(token.id);
+    return last === undefined ? token : { ...token, lastUsedAt: last.at };
   }
 
-  async #named(id: string): Promise<{ readonly hash: string; readonly kept: Kept | undefined }> {
-    const [hash = "", ...more] = /^tok_[0-9a-f]{16}$/.test(id) ? await this.#notes.list(kind, id.slice(4)) : [];
-    return { hash, kept: more.length === 0 && hash !== "" ? await this.#kept(hash) : undefined };
+  /** Returns undefined if no token, or more than one, has this public name. */
+  async #hashOf(id: string): Promise<string | undefined> {
+    const hashes = /^tok_[0-9a-f]{16}$/.test(id) ? await this.#tokens.ids(id.slice(4)) : [];
+    return hashes.length === 1 ? hashes[0] : undefined;
   }
+}
 
-  async #kept(hash: string): Promise<Kept | undefined> {
-    const found = await this.#notes.get(kind, hash);
-    if (found === undefined) return undefined;
-    // Only this book writes documents of this kind; the first of them did not say by which credential.
-    const token = found.body as unknown as Omit<ApiToken, "via"> & { readonly via?: string };
-    return { token: { ...token, via: token.via ?? "token:unknown" }, version: found.version };
-  }
+/** Only Postern writes this kind; its first version did not keep the credential. */
+function tokenFrom(body: Json): ApiToken {
+  const token = body as unknown as Omit<ApiToken, "via"> & { readonly via?: string };
+  return { ...token, via: token.via ?? "token:unknown" };
 }
 
 function checkedPermissions(
@@ -181,8 +180,4 @@ function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): N
   };
   const said = { act: `token_${became}`, summary: `token ${id} ${became}` };
   return { ...said, by: actor.by, via: actor.via, tenant, data };
-}
-
-function asJson(token: ApiToken): Json {
-  return JSON.parse(JSON.stringify(token)) as Json; // plain data, without what is undefined
 }

@@ -3,9 +3,11 @@ import { checkId } from "../calls/checked-id.ts";
 import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import { messageOf } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
-import { deepFrozen, isJsonObject, type Json } from "../calls/json.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
+import type { Change } from "../stores/collection.ts";
+import { LiveCollection } from "../stores/live-collection.ts";
 import type { Store } from "../stores/store.ts";
 import { pageOf } from "./alarm-order.ts";
 import { alarmFromJson, alarmId, alarmKind, alarmToJson, raisedName } from "./alarm-record.ts";
@@ -23,11 +25,6 @@ export interface AlarmBookOptions {
   readonly urgent?: StoreAlarmOptions["urgent"];
 }
 
-interface Kept {
-  readonly version: number;
-  readonly alarm: Alarm;
-}
-
 type Step = {
   readonly alarm: Alarm;
   readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
@@ -35,8 +32,6 @@ type Step = {
 
 /** How often a cause came again is written so often at most; the alarm itself is written at once. */
 const countEveryMs = 10_000;
-/** Other processes may win a few times in a row. */
-const mostTries = 10;
 /** Keys come from names that tools and servers have; so many are a fault of whoever makes them. */
 const mostAlarms = 5_000;
 /** Of what the cause says, beside its names. */
@@ -51,7 +46,7 @@ export async function openAlarms(options: AlarmBookOptions): Promise<AlarmBook> 
 
 export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   readonly #options: AlarmBookOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #alarms: LiveCollection<Alarm | undefined>;
   /** Causes that came again and are not written yet: how often, and when last. */
   readonly #again = new Map<string, { times: number; at: number }>();
   /** Tenants and keys of those that are open or acked. */
@@ -65,12 +60,22 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   readonly ofStore: StoreAlarm;
 
   constructor(options: AlarmBookOptions) {
+    const { store, log } = options;
     this.#options = options;
+    this.#alarms = new LiveCollection<Alarm | undefined>({
+      ...{ store, kind: alarmKind, write: (alarm) => (alarm === undefined ? null : alarmToJson(alarm)) },
+      read: (body, id) => {
+        const alarm = alarmFromJson(id, body);
+        if (alarm === undefined) log(`The alarm \`${id}\` in the store is not what Postern writes.`);
+        return alarm;
+      },
+      updated: (alarm) => this.#noteRaised(alarm),
+    });
     this.ofStore = new StoreAlarm({ urgent: () => undefined, ...options });
   }
 
   async read(): Promise<void> {
-    for (const id of await this.#options.store.documents.list(alarmKind, "")) await this.#reread(id);
+    await this.#alarms.readAll();
   }
 
   list(where: AlarmFilter = {}): readonly Alarm[] {
@@ -80,7 +85,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   page(where: AlarmFilter = {}): AlarmPage {
     const { tenant, state, limit = 1_000, after } = checkedFilter(where);
     const { alarm: ofStore } = this.ofStore;
-    const kept = [...this.#kept.values()].map(({ alarm }) => this.#counted(alarm));
+    const kept = this.#alarms.items.flatMap((alarm) => (alarm === undefined ? [] : [this.#counted(alarm)]));
     const wanted = [...kept, ...(ofStore === undefined ? [] : [ofStore])].filter(
       (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
     );
@@ -90,7 +95,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   get(id: string): Alarm | undefined {
     checkId(id, "alarm");
     if (id === storeAlarmId) return this.ofStore.alarm;
-    const alarm = this.#kept.get(id)?.alarm;
+    const alarm = this.#alarms.at(id);
     return alarm && this.#counted(alarm);
   }
 
@@ -110,7 +115,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
       this.#cancelCount ??= this.#options.clock.in(countEveryMs, () => this.#writeCounts(), false);
       return;
     }
-    if (this.#kept.size >= mostAlarms && !this.#kept.has(id)) {
+    if (this.#alarms.size >= mostAlarms && !this.#alarms.has(id)) {
       this.#options.log(`There are ${mostAlarms} alarms; this one was not kept: ${cause.summary}`);
       return;
     }
@@ -215,25 +220,20 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   async #change(id: string, next: (before: Alarm | undefined) => Step | undefined): Promise<void> {
-    const { store } = this.#options;
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const before = this.#kept.get(id);
+    await this.#alarms.change(id, (before): Change<Alarm> | undefined => {
       const counted = this.#again.get(id)?.times ?? 0;
-      const step = next(before && this.#counted(before.alarm));
-      if (step === undefined || step.alarm === before?.alarm) return;
-      const { alarm } = step;
-      const expectedVersion = before?.version ?? 0;
-      const event = step.event && this.#eventOf(alarm, step.event);
-      const write = { write: "document", kind: alarmKind, id, body: alarmToJson(alarm), expectedVersion } as const;
-      const committed = await store.commit({ ...write, ...(event !== undefined && { event }) }, "committed");
-      if (committed.won) {
+      const step = next(before && this.#counted(before));
+      if (step === undefined || step.alarm === before) return undefined;
+      const taken = (): void => {
         if (before !== undefined) this.#uncount(id, counted);
-        this.#keep(id, { version: expectedVersion + 1, alarm });
-        return;
-      }
-      await this.#reread(id);
-    }
-    throw new RuntimeFault("alarm_contended", `The alarm \`${id}\` is being changed all the time; try again.`);
+      };
+      return {
+        item: step.alarm,
+        event: step.event && this.#eventOf(step.alarm, step.event),
+        durability: "committed",
+        taken,
+      };
+    });
   }
 
   #eventOf(alarm: Alarm, event: NonNullable<Step["event"]>): NotedEvent {
@@ -253,11 +253,11 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
       : { ...alarm, count: alarm.count + again.times, lastSeen: again.at };
   }
 
-  #keep(id: string, kept: Kept): void {
-    this.#kept.set(id, { ...kept, alarm: deepFrozen(structuredClone(kept.alarm)) }); // lists hand it out
-    const { tenant, key, state } = kept.alarm;
-    if (state === "resolved") this.#raised.delete(raisedName(tenant, key));
-    else this.#raised.add(raisedName(tenant, key));
+  #noteRaised(alarm: Alarm | undefined): void {
+    if (alarm === undefined) return;
+    const name = raisedName(alarm.tenant, alarm.key);
+    if (alarm.state === "resolved") this.#raised.delete(name);
+    else this.#raised.add(name);
   }
 
   /** What came while it was written is counted the next time. */
@@ -270,14 +270,6 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   #writeCounts(): void {
     this.#cancelCount = undefined;
     for (const id of this.#again.keys()) this.#later(id, "its count", (before) => before && { alarm: before });
-  }
-
-  async #reread(id: string): Promise<void> {
-    const document = await this.#options.store.documents.get(alarmKind, id);
-    const alarm = document && alarmFromJson(id, document.body);
-    if (document === undefined) this.#kept.delete(id);
-    else if (alarm === undefined) this.#options.log(`The alarm \`${id}\` in the store is not what Postern writes.`);
-    else this.#keep(id, { version: document.version, alarm });
   }
 }
 

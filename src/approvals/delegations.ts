@@ -2,7 +2,7 @@ import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json } from "../calls/json.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import { shown } from "../calls/shown.ts";
 import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.ts";
@@ -101,7 +101,7 @@ export class Delegations {
       at: now,
       via: actorOf(by).via,
     };
-    await this.#shelf.add(delegation, bodyOf(delegation), {
+    await this.#shelf.add(delegation, {
       type: "approval.delegated",
       summary: `${by.user} delegated decisions to ${to} until ${new Date(until).toISOString()}`,
       tenant,
@@ -191,7 +191,7 @@ export class Delegations {
       via,
       data: { delegation_id: delegation.id, from: delegation.from, to: delegation.to },
     };
-    return { item, body: bodyOf(item), noted };
+    return { item, noted };
   }
 }
 
@@ -199,16 +199,12 @@ function invalid(message: string): Delegated {
   return { delegated: false, code: "delegation_invalid", message };
 }
 
-function bodyOf(delegation: Delegation): JsonObject {
-  return JSON.parse(JSON.stringify(delegation)) as JsonObject; // plain data
-}
-
 function delegationFrom(body: Json): Delegation {
   if (isDelegation(body)) return body;
   throw new RuntimeFault("delegation_unreadable", "A delegation in the store is not what Postern writes.");
 }
 
-/** Written by `bodyOf` alone: its distinguishing fields tell. */
+/** Only Postern writes delegations, so its distinguishing fields are enough. */
 function isDelegation(body: unknown): body is Delegation {
   return (
     isJsonObject(body) &&

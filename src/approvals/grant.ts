@@ -205,7 +205,7 @@ const filterMembers: Readonly<Record<keyof GrantFilter, Kind>> = {
   tool: "a text",
 };
 
-/** Written by `bodyOf` alone: its distinguishing fields tell. */
+/** Only Postern writes grants, so its distinguishing fields are enough. */
 function isGrant(body: unknown): body is Grant {
   return (
     isJsonObject(body) &&
@@ -214,8 +214,4 @@ function isGrant(body: unknown): body is Grant {
     isJsonObject(body["principal"]) &&
     Array.isArray(body["asks"])
   );
-}
-
-export function bodyOf(grant: Grant): JsonObject {
-  return JSON.parse(JSON.stringify(grant)) as JsonObject; // plain data but for fields that are undefined
 }

@@ -11,7 +11,6 @@ import { actorOf, checkRequest, type Decider } from "./decision.ts";
 import type { Eligibility } from "./eligibility.ts";
 import {
   asking,
-  bodyOf,
   checkGrant,
   checkGrantFilter,
   fits,
@@ -131,7 +130,7 @@ export class Grants implements AsyncDisposable {
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
     const grant = grantOf(remember, approval, { by, now, until });
-    const along = this.#shelf.along(grant, bodyOf(grant), {
+    const along = this.#shelf.along(grant, {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
       tenant: grant.principal.tenant,
@@ -169,7 +168,7 @@ export class Grants implements AsyncDisposable {
         ...{ by: user, via },
         data: { grant_id: id, tool: grant.tool, ...(reason !== undefined && { reason }) },
       };
-      return { item, body: bodyOf(item), noted };
+      return { item, noted };
     });
   }
 
@@ -245,10 +244,7 @@ export class Grants implements AsyncDisposable {
     this.#unkept.clear();
     for (const [id, { uses, lastUsedAt }] of unkept)
       await this.#shelf
-        .change(id, (grant) => {
-          const item = { ...grant, uses: grant.uses + uses, lastUsedAt };
-          return { item, body: bodyOf(item) };
-        })
+        .change(id, (grant) => ({ item: { ...grant, uses: grant.uses + uses, lastUsedAt } }))
         .catch((error: unknown) =>
           this.#options.log(`Uses of the grant \`${id}\` could not be kept: ${String(error)}`),
         );

@@ -4,7 +4,6 @@ import type { ToolCall } from "../calls/call.ts";
 import { type DurableEvent, endWords } from "../calls/event.ts";
 import { type Json, sha256 } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import { bodyOf } from "../stores/store.ts";
 import { spellWith } from "./entry.ts";
 import { auditBody } from "./fields.ts";
 import { Timestamps } from "./timestamps.ts";
@@ -18,8 +17,7 @@ const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =
     text,
     ...more,
   }) as ToolOutcome; // what is written is told from any shape
-const spelling = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
-const spell = (event: DurableEvent): string => bodyOf(spelling(event));
+const spell = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
 const read = (event: DurableEvent): Record<string, Json> => JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects
 const ended = (
   as: keyof typeof endWords,

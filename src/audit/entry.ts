@@ -2,7 +2,6 @@ import type { DurableEvent } from "../calls/event.ts";
 import { canonical, type JsonObject } from "../calls/json.ts";
 import type { Spell } from "../stores/store.ts";
 import { auditBody, type Clean } from "./fields.ts";
-import { Forms } from "./forms.ts";
 import { Timestamps } from "./timestamps.ts";
 
 /**
@@ -15,11 +14,9 @@ import { Timestamps } from "./timestamps.ts";
 export function spellWith(redact: (text: string) => string): Spell {
   const clean: Clean = (text) => redact(text).toWellFormed();
   const timestamps = new Timestamps();
-  const forms = new Forms(clean, timestamps);
-  return (event) => forms.spell(event) ?? spellPlainly(event, clean, timestamps);
-}
-
-/** The general way, which `Forms` must agree with. */
-export function spellPlainly(event: DurableEvent, clean: Clean, timestamps: Timestamps): string {
-  return canonical(auditBody(event, clean, timestamps) as JsonObject); // what is undefined is not written
+  return (event: DurableEvent) => {
+    const body = auditBody(event, clean, timestamps);
+    // Only `data` may have members that others named. All other members stand in canonical order already.
+    return body.data === undefined ? JSON.stringify(body) : canonical(body as JsonObject); // both leave undefined out
+  };
 }

@@ -51,7 +51,7 @@ function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): Audi
     policy_version,
     principal,
     reasons,
-    refs: refsOf(call, call.resumes, approvalId, clean),
+    refs: refsOf(call, { key: call.resumes, approvalId }, clean),
     request_hash: call.digest,
     risk_level,
     stage: "gate",
@@ -82,7 +82,7 @@ function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps)
     policy_version: policyVersion,
     principal,
     reason: reason && clean(reason),
-    refs: refsOf(call, call.resumes, approvalId, clean),
+    refs: refsOf(call, { key: call.resumes, approvalId }, clean),
     request_hash: call.digest,
     risk_level: risk,
     stage: "gate",
@@ -108,11 +108,7 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
     policy_version,
     principal,
     reasons,
-    refs: {
-      ...refsOf(call, key, approvalId, clean),
-      ...(weighing.grant !== undefined && { grant: weighing.grant }),
-      ...(call.parentId !== undefined && { parent: call.parentId }),
-    },
+    refs: refsOf(call, { key, approvalId, grant: weighing.grant, parentId: call.parentId }, clean),
     request_hash: call.digest,
     risk_level,
     stage: "execute",
@@ -146,7 +142,7 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
     principal,
     reason: reason && clean(reason),
     reasons: weighed?.reasons,
-    refs: refsOf(call, event.key ?? call.resumes, approvalId, clean),
+    refs: refsOf(call, { key: event.key ?? call.resumes, approvalId }, clean),
     request_hash: wasAttempted ? undefined : call.digest,
     response_hash: responseHash(outcome),
     risk_level: weighed?.risk_level,
@@ -202,7 +198,7 @@ function principalFields({ agent, user, via }: Principal, clean: Clean): NonNull
 }
 
 /** What every event of a call says of it. */
-export function callFields(call: ToolCall, clean: Clean): CallFields {
+function callFields(call: ToolCall, clean: Clean): CallFields {
   const { principal, autonomy, traceId } = call.authority;
   return {
     action: clean(call.action),
@@ -214,17 +210,21 @@ export function callFields(call: ToolCall, clean: Clean): CallFields {
   };
 }
 
+interface Refs {
+  readonly key: string | undefined;
+  readonly approvalId: string | undefined;
+  readonly grant?: string | undefined;
+  readonly parentId?: string | undefined;
+}
+
 /** `key` is told when it is not the call's own id: then this is another arrival of that call. */
-export function refsOf(
-  call: ToolCall,
-  key: string | undefined,
-  approvalId: string | undefined,
-  clean: Clean,
-): Fields["refs"] {
+function refsOf(call: ToolCall, { key, approvalId, grant, parentId }: Refs, clean: Clean): Fields["refs"] {
   const { runId, stepId, taskId } = call.authority;
   return {
     ...(approvalId !== undefined && { approval: approvalId }),
+    ...(grant !== undefined && { grant }),
     ...(key !== undefined && key !== call.id && { key }),
+    ...(parentId !== undefined && { parent: parentId }),
     run: clean(runId),
     ...(stepId !== undefined && { step: clean(stepId) }),
     ...(taskId !== undefined && { task: clean(taskId) }),
@@ -232,7 +232,7 @@ export function refsOf(
   };
 }
 
-export function weighingFields(weighing: Weighing, clean: Clean): WeighingFields {
+function weighingFields(weighing: Weighing, clean: Clean): WeighingFields {
   return {
     ...riskFields(weighing, clean),
     reasons: weighing.reasons.map(({ rule, says, where }) => ({
@@ -253,7 +253,7 @@ function riskFields({ connector, policyVersion, risk }: Weighing, clean: Clean):
 }
 
 /** The name a person knows it by; `default` is the action of a tool that has only one. */
-export function nameOf(call: ToolCall, clean: Clean): string {
+function nameOf(call: ToolCall, clean: Clean): string {
   return call.action === "default" ? clean(call.tool) : `${clean(call.tool)}.${clean(call.action)}`;
 }
 

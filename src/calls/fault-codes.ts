@@ -3,11 +3,9 @@
  * compile. 500 stands for what a request cannot cause: our own bugs, and configuration that is read at start.
  */
 export const faultStatuses = {
-  account_contended: 409,
   account_exists: 409,
   account_invalid: 422,
   account_unknown: 404,
-  alarm_contended: 409,
   alarm_invalid: 422,
   already_running: 500,
   approval_ambiguous: 422,
@@ -28,7 +26,6 @@ export const faultStatuses = {
   cluster_access_invalid: 500,
   config_missing: 500,
   context_invalid: 422,
-  controls_contended: 409,
   controls_invalid: 422,
   controls_unreadable: 500,
   data_folder_missing: 500,
@@ -72,7 +69,6 @@ export const faultStatuses = {
   overloaded: 429,
   password_refused: 422,
   patterns_unusable: 500,
-  pins_contended: 409,
   place_unknown: 500,
   policy_invalid: 422,
   port_taken: 500,
@@ -116,7 +112,6 @@ export const faultStatuses = {
   skill_limit: 409,
   skill_unknown: 404,
   skill_unreadable: 409,
-  skills_contended: 409,
   skills_invalid: 500,
   skills_unreadable: 500,
   sqlite_too_old: 500,

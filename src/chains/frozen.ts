@@ -8,10 +8,10 @@ import { promisify } from "node:util";
 import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
 import type { DurableEvent } from "../calls/event.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../calls/json.ts";
-import type { Write } from "../calls/records.ts";
 import type { ChainSummary } from "../calls/scripts.ts";
 import type { SessionState } from "../calls/session.ts";
-import type { Durability, Store } from "../stores/store.ts";
+import { Collection } from "../stores/collection.ts";
+import type { Store } from "../stores/store.ts";
 import type { Halted } from "./drive.ts";
 import type { ImageKey } from "./image-key.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
@@ -22,7 +22,6 @@ const kind = "frozen-script";
 /** The header once more, without the image: lists read it, and an image may be large. */
 const headerKind = "frozen-header";
 
-type DocumentWrite = Extract<Write, { readonly write: "document" }>;
 const format = 1;
 const [packElsewhere, unpackElsewhere] = [promisify(zstdCompress), promisify(zstdDecompress)];
 /** Most scripts are smaller, and packed in the time that it takes to ask another thread. */
@@ -75,11 +74,13 @@ export type Taken =
   | { readonly gone: true; readonly why?: string };
 
 export class FrozenScripts {
-  readonly #store: Store;
+  readonly #scripts: Collection<Json>;
+  readonly #headers: Collection<Json>;
   readonly #key: ImageKey;
 
   constructor(store: Store, key: ImageKey) {
-    this.#store = store;
+    this.#scripts = new Collection({ store, kind, read: (body) => body });
+    this.#headers = new Collection({ store, kind: headerKind, read: (body) => body });
     this.#key = key;
   }
 
@@ -113,20 +114,19 @@ export class FrozenScripts {
     const sealed = seal(packed, spelled(header), this.#key);
     // Plain data, read back as such.
     const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as JsonObject;
-    await this.#write({ kind: headerKind, id: about.key, body: { header: body["header"] ?? null } }, "committed");
-    await this.#write({ kind, id: about.key, body, event }, "synced");
+    await this.#headers.change(about.key, () => ({ item: { header: body["header"] ?? null } }));
+    await this.#scripts.change(about.key, () => ({ item: body, event }));
     return `${kind}:${sha256(sealed)}`;
   }
 
   async header(key: string): Promise<FrozenHeader | undefined> {
-    const { documents } = this.#store;
-    const alone = headerIn((await documents.get(headerKind, key))?.body);
-    return alone ?? headerIn((await documents.get(kind, key))?.body); // an earlier Postern kept both in one
+    const alone = headerIn(await this.#headers.get(key));
+    return alone ?? headerIn(await this.#scripts.get(key)); // an earlier Postern kept both in one
   }
 
   /** Opens what the row names. A script that was changed is refused and not guessed at. */
   async take(reference: string, key: string): Promise<Taken> {
-    const body = (await this.#store.documents.get(kind, key))?.body;
+    const body = await this.#scripts.get(key);
     const header = headerIn(body);
     const sealed = isJsonObject(body) ? body["sealed"] : undefined;
     if (header === undefined || typeof sealed !== "string") return { gone: true };
@@ -147,28 +147,13 @@ export class FrozenScripts {
 
   /** Of all scripts that something was put away of. */
   keys(): Promise<readonly string[]> {
-    return this.#store.documents.list(kind, "");
+    return this.#scripts.ids();
   }
 
   /** It has ended: the room is given back. */
   async forget(key: string): Promise<void> {
-    for (const one of [kind, headerKind]) {
-      const kept = await this.#store.documents.get(one, key);
-      if (kept === undefined || kept.body === null) continue;
-      await this.#store.commit(
-        { write: "document", kind: one, id: key, body: null, expectedVersion: kept.version },
-        "committed",
-      );
-    }
-  }
-
-  async #write(document: Pick<DocumentWrite, "kind" | "id" | "body" | "event">, durability: Durability): Promise<void> {
-    const { kind: of, id } = document;
-    for (;;) {
-      const expectedVersion = (await this.#store.documents.get(of, id))?.version ?? 0;
-      const { won } = await this.#store.commit({ write: "document", ...document, expectedVersion }, durability);
-      if (won) return;
-    }
+    await this.#scripts.remove(key);
+    await this.#headers.remove(key);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Actor } from "../calls/actor.ts";
 import type { Clock } from "../calls/clock.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
+import { Collection } from "../stores/collection.ts";
 import type { Store } from "../stores/store.ts";
 import { isSignedBy, keyFrom } from "./signature.ts";
 
@@ -63,7 +64,6 @@ const keptMs = 2 * toleranceSeconds * 1000;
 /** Within that time: more decisions than people make. */
 const mostSeen = 2_000;
 const keyKeptMs = 30_000;
-const seenKind = "channel-seen";
 /** What no message can bring: a typed name, a person who signed in. */
 const onlySignedIn: ReadonlySet<DecisionProblem> = new Set(["confirmation_needed", "sign_in_needed"]);
 const idPattern = /^[\x21-\x7e]{1,200}$/;
@@ -72,12 +72,18 @@ const idPattern = /^[\x21-\x7e]{1,200}$/;
 export class DecisionDesk {
   readonly #channels: ReadonlyMap<string, DecisionOptions>;
   readonly #house: DecisionHouse;
+  /** The messages that each channel brought lately. */
+  readonly #seen: Collection<readonly Seen[]>;
   /** Anybody may knock here: that must not fetch a secret each time. */
   readonly #keys = new Map<string, { readonly key: Promise<Buffer | undefined>; readonly until: number }>();
 
   constructor(channels: readonly DecisionOptions[], house: DecisionHouse) {
     this.#channels = new Map(channels.map((channel) => [channel.name, channel]));
     this.#house = house;
+    this.#seen = new Collection({
+      ...{ store: house.store, kind: "channel-seen", read: seenIn },
+      write: (seen) => ({ seen: seen.map((one) => ({ ...one })) }),
+    });
   }
 
   async receive(name: string, incoming: Incoming): Promise<Received> {
@@ -134,23 +140,13 @@ export class DecisionDesk {
 
   /** Written before it is acted upon: a message acts once at most, also over a crash. */
   async #isFirst(name: string, id: string): Promise<boolean> {
-    const { store, clock } = this.#house;
-    for (let tries = 0; tries < 20; tries += 1) {
-      const now = clock.now();
-      const document = await store.documents.get(seenKind, name);
-      const seen = seenIn(document?.body).filter(({ at }) => now - at <= keptMs);
-      if (seen.length >= mostSeen || seen.some((one) => one.id === id)) return false;
-      const committed = await store.commit(
-        {
-          ...{ write: "document", kind: seenKind, id: name },
-          body: { seen: [...seen, { id, at: now }] },
-          expectedVersion: document?.version ?? 0,
-        },
-        "synced",
-      );
-      if (committed.won) return true;
-    }
-    return false;
+    const { changed } = await this.#seen.change(name, (before = []) => {
+      const now = this.#house.clock.now();
+      const seen = before.filter(({ at }) => now - at <= keptMs);
+      if (seen.length >= mostSeen || seen.some((one) => one.id === id)) return undefined;
+      return { item: [...seen, { id, at: now }], durability: "synced" };
+    });
+    return changed;
   }
 
   async #decider({ name, users }: DecisionOptions, theirs: string, tenant: string): Promise<Decider | undefined> {
@@ -207,7 +203,12 @@ function askedBy(body: string): Asked | Extract<Received, { taken: false }> {
   };
 }
 
-function seenIn(body: Json | undefined): readonly { readonly id: string; readonly at: number }[] {
+interface Seen {
+  readonly id: string;
+  readonly at: number;
+}
+
+function seenIn(body: Json): readonly Seen[] {
   const seen = isJsonObject(body) ? body["seen"] : undefined;
   if (!Array.isArray(seen)) return [];
   return seen.flatMap((one: Json) => {

@@ -4,6 +4,7 @@ import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
+import { Collection } from "../stores/collection.ts";
 import type { Entry, Store } from "../stores/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, NoticeType } from "./channel.ts";
 import { Line } from "./line.ts";
@@ -50,10 +51,10 @@ export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;
   readonly #id: string;
   readonly #line: Line;
+  readonly #states: Collection<OutboxState | undefined>;
   readonly #flying = new Set<number>();
   readonly #ending = new AbortController();
   #state: OutboxState = { series: "", after: -1, waiting: [], dead: [], delivered: 0 };
-  #version = 0;
   #following: Disposable | undefined;
   #isReading = false;
   /** The last one; over, or under way. */
@@ -68,15 +69,16 @@ export class Outbox implements AsyncDisposable {
     this.#options = options;
     this.#id = options.channel.name;
     this.#line = new Line(options.channel);
+    this.#states = new Collection<OutboxState | undefined>({
+      ...{ store: options.store, kind: outboxKind },
+      read: (body) => stateFromJson(body) ?? this.#unreadable(),
+      write: (state) => (state === undefined ? null : stateToJson(state)),
+    });
   }
 
   async start(): Promise<void> {
-    const { store, size, log } = this.#options;
-    const document = await store.documents.get(outboxKind, this.#id);
-    const kept = document && stateFromJson(document.body);
-    if (document !== undefined && kept === undefined)
-      log(`What was kept of the channel \`${this.#id}\` is not what Postern writes; it begins anew.`);
-    this.#version = document?.version ?? 0;
+    const { store, size } = this.#options;
+    const kept = await this.#states.get(this.#id);
     this.#told = size() - 1;
     this.#state = kept ?? { ...this.#state, series: randomBytes(8).toString("hex"), after: this.#told };
     this.#failing = this.#state.dead.length > 0;
@@ -276,23 +278,14 @@ export class Outbox implements AsyncDisposable {
   /** Another process on the same store may write it too: then both tell, and the last word stands. */
   #save(): Promise<void> {
     this.#saving = this.#saving
-      .then(() => this.#write())
+      .then(async () => void (await this.#states.change(this.#id, () => ({ item: this.#state }))))
       .catch((error: unknown) => {
         this.#options.log(`The state of the channel \`${this.#id}\` could not be written: ${messageOf(error)}`);
       });
     return this.#saving;
   }
 
-  async #write(): Promise<void> {
-    const { store } = this.#options;
-    for (let tries = 0; tries < 10; tries += 1) {
-      const write = { write: "document", kind: outboxKind, id: this.#id, body: stateToJson(this.#state) } as const;
-      const committed = await store.commit({ ...write, expectedVersion: this.#version }, "committed");
-      if (committed.won) {
-        this.#version += 1;
-        return;
-      }
-      this.#version = committed.version ?? 0;
-    }
+  #unreadable(): undefined {
+    this.#options.log(`The saved state of the channel \`${this.#id}\` is not what Postern writes; it starts again.`);
   }
 }

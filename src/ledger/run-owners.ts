@@ -1,8 +1,10 @@
 import { isOperatorsSide, isRunOfTheDay, runOfTheDay, runOfTheDayIsOf } from "../calls/authority.ts";
 import type { Authority, Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
+import type { NotedEvent } from "../calls/event.ts";
 import { newTraceId } from "../calls/ids.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
+import { Collection } from "../stores/collection.ts";
 import type { Store } from "../stores/store.ts";
 
 export interface RunOwnersOptions {
@@ -12,13 +14,14 @@ export interface RunOwnersOptions {
 }
 
 interface Owner extends Pick<Principal, "agent" | "user"> {
+  /** When the run was opened. */
+  readonly at?: number;
   /** The operator's side opened the run. */
   readonly isOperators: boolean;
 }
 
 /** So many are remembered; older ones are read again. */
 const mostRemembered = 10_000;
-const kind = "run";
 
 /**
  * Whose run it is: within a tenant, the first principal's that used its id, for good. The runs of the day that Postern
@@ -28,11 +31,13 @@ const kind = "run";
  */
 export class RunOwners {
   readonly #options: RunOwnersOptions;
+  readonly #owners: Collection<Owner>;
   readonly #known = new Map<string, Map<string, Owner>>();
   #remembered = 0;
 
   constructor(options: RunOwnersOptions) {
     this.#options = options;
+    this.#owners = new Collection({ store: options.store, kind: "run", read: ownerFrom, write: ownerToJson });
   }
 
   /**
@@ -69,46 +74,37 @@ export class RunOwners {
       this.#remember(principal.tenant, runId, ownerOf(principal));
       return true;
     }
-    const owner = (await this.#kept(principal, runId)) ?? (toOwn ? await this.#own(principal, runId) : undefined);
+    const owner = await (toOwn ? this.#own(principal, runId) : this.#owners.get(`${principal.tenant}/${runId}`));
     if (owner === undefined) return true;
     this.#remember(principal.tenant, runId, owner);
     return isSame(owner, principal);
   }
 
-  async #kept({ tenant }: Principal, runId: string): Promise<Owner | undefined> {
-    const document = await this.#options.store.documents.get(kind, `${tenant}/${runId}`);
-    return document && ownerFrom(document.body);
+  /** Of two that try at once, the second finds the first. */
+  async #own(principal: Principal, runId: string): Promise<Owner | undefined> {
+    const at = this.#options.clock.now();
+    const { item } = await this.#owners.change(`${principal.tenant}/${runId}`, (owner) =>
+      owner === undefined
+        ? { item: { ...ownerOf(principal), at }, event: this.#opened(principal, runId, at), durability: "committed" }
+        : undefined,
+    );
+    return item;
   }
 
-  /** Two may try at once: who comes second finds the first. */
-  async #own(principal: Principal, runId: string): Promise<Owner> {
-    const { store, clock, policyVersion } = this.#options;
-    const { tenant, agent, user } = principal;
-    const { isOperators } = ownerOf(principal);
-    const at = clock.now();
-    const { won } = await store.commit(
-      {
-        write: "document",
-        kind,
-        id: `${tenant}/${runId}`,
-        body: { agent, at, ...(user !== undefined && { user }), ...(isOperators && { operator: true }) },
-        expectedVersion: 0,
-        event: {
-          moment: "noted",
-          at,
-          type: "run.opened",
-          summary: `Run ${runId} belongs to ${agent}.`,
-          traceId: newTraceId(),
-          tenant,
-          principal,
-          policyVersion,
-          outcome: "info",
-          data: { run: runId },
-        },
-      },
-      "committed",
-    );
-    return won ? ownerOf(principal) : ((await this.#kept(principal, runId)) ?? nobody);
+  #opened(principal: Principal, runId: string, at: number): NotedEvent {
+    const { tenant, agent } = principal;
+    return {
+      moment: "noted",
+      at,
+      type: "run.opened",
+      summary: `Run ${runId} belongs to ${agent}.`,
+      traceId: newTraceId(),
+      tenant,
+      principal,
+      policyVersion: this.#options.policyVersion,
+      outcome: "info",
+      data: { run: runId },
+    };
   }
 
   #remember(tenant: string, runId: string, owner: Owner): void {
@@ -135,6 +131,10 @@ function ownerFrom(body: Json): Owner {
   const { agent, user, operator } = body;
   if (typeof agent !== "string") return nobody;
   return { agent, ...(typeof user === "string" && { user }), isOperators: operator === true };
+}
+
+function ownerToJson({ agent, user, isOperators, at = 0 }: Owner): Json {
+  return { agent, at, ...(user !== undefined && { user }), ...(isOperators && { operator: true }) };
 }
 
 function ownerOf(principal: Principal): Owner {

@@ -2,31 +2,30 @@ import type { Autonomy } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import { autonomies } from "../calls/risk.ts";
-import type { Store } from "../stores/store.ts";
 import type { ControlChange, ControlState } from "./controls.ts";
 import { isAutonomy } from "./matrix.ts";
 
 /** The switches as they are kept: the state, and the change that made it. */
 export interface SavedControls {
+  /** Of the document that has them. */
   readonly version: number;
   /** `autonomy` only when an operator set it. */
   readonly state: ControlState;
   readonly change: ControlChange | undefined;
 }
 
-const noSwitches: ControlState = Object.freeze({
-  paused: false,
-  autonomy: undefined,
-  offTools: [],
-  offServers: [],
+export const noControls: SavedControls = Object.freeze({
+  version: 0,
+  state: { paused: false, autonomy: undefined, offTools: [], offServers: [] },
+  change: undefined,
 });
 
-/** Versions in the order of their characters, so that the shelf lists them in the order of time. */
+/** Versions in the order of their characters, so that they are listed in the order of time. */
 export function historyId(version: number): string {
   return String(version).padStart(12, "0");
 }
 
-export function bodyOf(state: ControlState, change: ControlChange): JsonObject {
+export function controlsToJson({ state, change }: SavedControls): JsonObject {
   const { paused, pausedBy, autonomy, offTools, offServers } = state;
   return {
     state: {
@@ -39,10 +38,7 @@ export function bodyOf(state: ControlState, change: ControlChange): JsonObject {
 }
 
 /** @throws RuntimeFault `controls_unreadable` */
-export async function readControls(store: Store): Promise<SavedControls> {
-  const document = await store.documents.get("controls", "state");
-  if (document === undefined) return { version: 0, state: noSwitches, change: undefined };
-  const { version, body } = document;
+export function controlsFrom(body: Json, _id: string, version: number): SavedControls {
   if (!isJsonObject(body) || !isJsonObject(body["state"])) throw unreadable("state");
   const { paused, pausedBy, autonomy, offTools, offServers } = body["state"];
   if (typeof paused !== "boolean" || (autonomy !== null && !isAutonomy(autonomy))) throw unreadable("state");

@@ -200,7 +200,7 @@ describe("the controls", () => {
       });
     };
     shelf.before = lose;
-    await expect(controls.pause(actor("ada"))).rejects.toMatchObject({ code: "controls_contended" });
+    await expect(controls.pause(actor("ada"))).rejects.toMatchObject({ code: "document_contended" });
   });
 
   it("refuse a level, a name or an operator that is none", async () => {

@@ -6,14 +6,17 @@ import type { NotedEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import { deepFrozen } from "../calls/json.ts";
-import { commitAndTake, type Store } from "../stores/store.ts";
+import { Collection } from "../stores/collection.ts";
+import { LiveCollection } from "../stores/live-collection.ts";
+import type { Store } from "../stores/store.ts";
 import type { ControlChange, ControlState, Controls } from "./controls.ts";
 import {
-  bodyOf,
   changeFrom,
   checkedAutonomy,
+  controlsFrom,
+  controlsToJson,
   historyId,
-  readControls,
+  noControls,
   type SavedControls,
 } from "./controls-document.ts";
 
@@ -28,6 +31,8 @@ export interface ControlsOptions {
   readonly log?: (message: string) => void;
 }
 
+const stateId = "state";
+
 /**
  * The switches as one versioned document; the change that made it stands in it, so that state, history and event
  * become true in one write. Before it is overwritten, its change moves to a document of its own.
@@ -37,10 +42,11 @@ export interface ControlsOptions {
 export async function openControls(options: ControlsOptions): Promise<Controls> {
   const { store, autonomy, log } = options;
   if (autonomy !== undefined) checkedAutonomy(autonomy);
-  const saved = await readControls(store);
-  if (saved.state.autonomy !== undefined && autonomy !== undefined && saved.state.autonomy !== autonomy) {
-    log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${saved.state.autonomy}, which holds.`);
-  }
+  const saved = new LiveCollection({ store, kind: "controls", read: controlsFrom, write: controlsToJson });
+  await saved.readAll();
+  const level = saved.at(stateId)?.state.autonomy;
+  if (level !== undefined && autonomy !== undefined && level !== autonomy)
+    log?.(`The configuration asks for autonomy ${autonomy}; an operator set ${level}, which holds.`);
   return new DurableControls(options, saved);
 }
 
@@ -54,30 +60,28 @@ interface Who {
   readonly reason: string | undefined;
 }
 
-/** Undefined: it is so already, and nothing is written. */
-type Next = (state: ControlState) => ControlState | undefined;
-
-/** Other processes may win a few times in a row; more than this means that something else is wrong. */
-const mostTries = 20;
+/** Returns undefined if nothing changes. */
+type NextState = (state: ControlState) => ControlState | undefined;
 
 class DurableControls implements Controls {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #policyVersion: string;
-  readonly #configured: Autonomy | undefined;
-  #state: ControlState;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #options: ControlsOptions;
+  readonly #saved: LiveCollection<SavedControls>;
+  readonly #history: Collection<ControlChange>;
+  /** What holds, with the configured level, for what was saved. */
+  #effective: { readonly saved: ControlState; readonly state: ControlState } | undefined;
 
-  constructor({ store, clock, policyVersion, autonomy }: ControlsOptions, saved: SavedControls) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#policyVersion = policyVersion;
-    this.#configured = autonomy;
-    this.#state = this.#effective(saved.state);
+  constructor(options: ControlsOptions, saved: LiveCollection<SavedControls>) {
+    this.#options = options;
+    this.#saved = saved;
+    this.#history = new Collection({ store: options.store, kind: "control-change", read: changeFrom });
   }
 
   get state(): ControlState {
-    return this.#state;
+    const { state: saved } = this.#saved.at(stateId) ?? noControls;
+    if (this.#effective?.saved === saved) return this.#effective.state;
+    const state = deepFrozen({ ...structuredClone(saved), autonomy: saved.autonomy ?? this.#options.autonomy });
+    this.#effective = { saved, state };
+    return state;
   }
 
   pause(by: Actor, reason?: string): Promise<ControlState> {
@@ -113,14 +117,11 @@ class DurableControls implements Controls {
   }
 
   async history(): Promise<readonly ControlChange[]> {
-    const { version, change } = await readControls(this.#store);
-    const changes: ControlChange[] = change === undefined ? [] : [change];
-    for (const id of (await this.#store.documents.list("control-change", "")).toReversed()) {
-      if (id >= historyId(version)) continue; // that one is the change in the state itself
-      const document = await this.#store.documents.get("control-change", id);
-      if (document !== undefined) changes.push(changeFrom(document.body));
-    }
-    return changes;
+    const { version, change } = (await this.#saved.get(stateId)) ?? noControls;
+    const changes: (ControlChange | undefined)[] = [change];
+    for (const id of (await this.#history.ids()).toReversed())
+      if (id < historyId(version)) changes.push(await this.#history.get(id)); // the newest is in the state itself
+    return changes.filter((one) => one !== undefined);
   }
 
   #switch(
@@ -144,69 +145,29 @@ class DurableControls implements Controls {
     });
   }
 
-  /** One change at a time here; against other processes the document's version decides, and the loser looks again. */
-  #change(who: Who, change: Change, next: Next): Promise<ControlState> {
-    const made = this.#turn.then(() => this.#commit(who, change, next));
-    this.#turn = made.catch(() => {}); // its caller has the rejection; the next change does not depend on it
-    return made;
-  }
-
-  async #commit({ by, reason }: Who, change: Change, next: Next): Promise<ControlState> {
+  async #change({ by, reason }: Who, change: Change, next: NextState): Promise<ControlState> {
     checkWho(by, "controls_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "controls_invalid");
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const saved = await readControls(this.#store);
+    await this.#saved.change(stateId, async (saved = noControls) => {
       const changed = next(saved.state);
-      if (changed === undefined) return this.#adopt(saved.state);
+      if (changed === undefined) return undefined;
       await this.#keepHistory(saved);
-      const at = this.#clock.now();
+      const { clock, policyVersion } = this.#options;
       const entry: ControlChange = {
-        ...{ at, by: by.by, via: by.via, change: change.change },
+        ...{ at: clock.now(), by: by.by, via: by.via, change: change.change },
         ...(change.value !== undefined && { value: change.value }),
         ...(reason !== undefined && { reason }),
       };
-      const state = pausedAs(changed, entry);
-      const body = bodyOf(state, entry);
-      const event: NotedEvent = { ...eventOf(entry, change), policyVersion: this.#policyVersion };
-      const write = {
-        write: "document",
-        kind: "controls",
-        id: "state",
-        body,
-        expectedVersion: saved.version,
-        event,
-      } as const;
-      const committed = await commitAndTake(this.#store, write, "synced", () => void this.#adopt(state));
-      if (committed.won) return this.#state;
-    }
-    throw new RuntimeFault(
-      "controls_contended",
-      "The controls are being changed by somebody else all the time; try again.",
-    );
+      const item = { version: saved.version + 1, state: pausedAs(changed, entry), change: entry };
+      return { item, event: { ...eventOf(entry, change), policyVersion } };
+    });
+    return this.state;
   }
 
-  /** The change may be kept already, by whoever lost the race for the state: then this write loses, and nothing is missing. */
+  /** The change may be kept already, by a writer who lost the race for the state. */
   async #keepHistory({ version, change }: SavedControls): Promise<void> {
     if (change === undefined) return;
-    await this.#store.commit(
-      {
-        write: "document",
-        kind: "control-change",
-        id: historyId(version),
-        body: { ...change },
-        expectedVersion: 0,
-      },
-      "committed",
-    );
-  }
-
-  #adopt(state: ControlState): ControlState {
-    this.#state = this.#effective(state);
-    return this.#state;
-  }
-
-  #effective(state: ControlState): ControlState {
-    return deepFrozen({ ...structuredClone(state), autonomy: state.autonomy ?? this.#configured });
+    await this.#history.change(historyId(version), (kept) => (kept === undefined ? { item: change } : undefined));
   }
 }
 

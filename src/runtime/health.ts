@@ -1,6 +1,8 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
+import type { Json } from "../calls/json.ts";
 import type { Health } from "../face.ts";
+import { Collection } from "../stores/collection.ts";
 import type { Store } from "../stores/store.ts";
 import type { Servers } from "../tools/upstream/servers.ts";
 
@@ -9,12 +11,12 @@ const probeLimitMs = 5_000;
 
 /** Finds out by writing whether the store takes writes: a full disk or a read-only file shows in nothing else. */
 export class WriteProbe {
-  readonly #store: Pick<Store, "commit" | "documents">;
+  readonly #probes: Collection<Json>;
   readonly #clock: Clock;
   #last: { readonly at: number; readonly problem: Promise<string | undefined> } | undefined;
 
   constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
-    this.#store = store;
+    this.#probes = new Collection({ store, kind: "health", read: (body) => body });
     this.#clock = clock;
   }
 
@@ -37,10 +39,8 @@ export class WriteProbe {
   }
 
   async #write(): Promise<void> {
-    const [kind, id] = ["health", "probe"] as const;
-    const expectedVersion = (await this.#store.documents.get(kind, id))?.version ?? 0;
-    const body = { at: this.#clock.now() };
-    await this.#store.commit({ write: "document", kind, id, body, expectedVersion }, "synced");
+    const item = { at: this.#clock.now() };
+    await this.#probes.change("probe", () => ({ item, durability: "synced" }));
   }
 }
 

@@ -6,7 +6,7 @@
  * call is not slower by what was found in another. Next: patterns.ts (what looks like one), suspicions.ts (what is told).
  */
 import type { DurableEvent } from "../calls/event.ts";
-import type { Formed, Spell } from "../stores/store.ts";
+import type { Spell } from "../stores/store.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import { guessingRedactor, loadPatterns, type SecretPatterns } from "./patterns.ts";
 import type { PatternMode, Redactor } from "./secret-store.ts";
@@ -59,7 +59,7 @@ function watched(spellWith: (clean: (text: string) => string) => Spell, { exact,
     kinds.push(...suspects.map(({ kind }) => kind));
     return patterns.mask(known);
   });
-  return (event: DurableEvent): string | Formed => {
+  return (event: DurableEvent): string => {
     if (kinds.length > 0) kinds = [];
     const body = spell(event);
     if (kinds.length > 0) suspicions.inPayload(event, new Set(kinds));

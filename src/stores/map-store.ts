@@ -7,18 +7,17 @@ import { Followers, type Listener } from "./followers.ts";
 import { LiveMatches } from "./live-matches.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
 import { alsoTold, leftUnknownBy, type Rows, rule, type Won } from "./rules.ts";
-import {
-  type ApprovalFilter,
-  bodyOf,
-  type CallFilter,
-  type CallName,
-  type Committed,
-  type Documents,
-  type Durability,
-  type Entry,
-  type Spell,
-  type Store,
-  type WaitingFilter,
+import type {
+  ApprovalFilter,
+  CallFilter,
+  CallName,
+  Committed,
+  Documents,
+  Durability,
+  Entry,
+  Spell,
+  Store,
+  WaitingFilter,
 } from "./store.ts";
 import { callStateAt, nothingWaits, placeIn, stateAt, urgencyOf, type Waiting } from "./urgency.ts";
 
@@ -80,9 +79,9 @@ export class MapStore implements Store {
     if (!ruling.won) return isAwaited ? Promise.resolve(ruling) : ruling;
     try {
       const { event } = write;
-      const body = event && bodyOf(this.#spell(event));
+      const body = event && this.#spell(event);
       const also = alsoTold(write);
-      const alsoBody = also && bodyOf(this.#spell(also));
+      const alsoBody = also && this.#spell(also);
       this.#apply(ruling);
       if (body !== undefined && event !== undefined) this.#untold.push({ seq: this.#nextSeq++, body, event });
       if (alsoBody !== undefined && also !== undefined)

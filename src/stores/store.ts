@@ -40,22 +40,8 @@ export interface Entry {
   readonly event?: DurableEvent;
 }
 
-/**
- * A body in two parts, for stores that keep what many bodies share once: fragment, field, fragment, …, fragment, put
- * together, are the body. The same `fragments` array stands for the same texts for ever; a field holds no line break.
- */
-export interface Formed {
-  readonly body: string;
-  readonly fragments: readonly string[];
-  readonly fields: readonly string[];
-}
-
 /** Spells an event as the body that is kept: canonical JSON, redacted. Given to the store, so that stores know no words. */
-export type Spell = (event: DurableEvent) => string | Formed;
-
-export function bodyOf(spelled: string | Formed): string {
-  return typeof spelled === "string" ? spelled : spelled.body;
-}
+export type Spell = (event: DurableEvent) => string;
 
 export interface EntryFilter {
   readonly after: number;

@@ -1,7 +1,7 @@
 import type { DurableEvent } from "../../calls/event.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { NewDocument, Won } from "../rules.ts";
-import { bodyOf, type Committed, type Entry, type Formed, type Spell } from "../store.ts";
+import type { Committed, Entry, Spell } from "../store.ts";
 
 export interface PendingCall {
   record: CallRecord;
@@ -26,9 +26,9 @@ export class Batch {
   #byKey: Map<string, PendingCall> | undefined;
   readonly events: DurableEvent[] = [];
   /** Of those events that were told of, as they are kept. */
-  readonly spelled: (string | Formed)[] = [];
+  readonly spelled: string[] = [];
   /** Of each event, when it was spelled before it came. */
-  readonly #beforehand: (string | Formed | undefined)[] = [];
+  readonly #beforehand: (string | undefined)[] = [];
   writes = 0;
   /** So many of them were answered before they are written. */
   answered = 0;
@@ -56,7 +56,7 @@ export class Batch {
   }
 
   /** @param spelled the event as it will be kept, when that is known already */
-  add({ before, call, approval, document }: Won, event: DurableEvent | undefined, spelled?: string | Formed): void {
+  add({ before, call, approval, document }: Won, event: DurableEvent | undefined, spelled?: string): void {
     this.writes += 1;
     if (event !== undefined) this.tells(event, spelled);
     if (call !== undefined) {
@@ -75,7 +75,7 @@ export class Batch {
   }
 
   /** One more event, of what was added last. */
-  tells(event: DurableEvent, spelled: string | Formed | undefined): void {
+  tells(event: DurableEvent, spelled: string | undefined): void {
     this.events.push(event);
     this.#beforehand.push(spelled);
   }
@@ -91,7 +91,7 @@ export class Batch {
     const entries: Entry[] = [];
     for (let event = events[spelled.length]; event !== undefined; event = events[spelled.length]) {
       const own = this.#beforehand[spelled.length] ?? spell(event);
-      entries.push({ seq: seq + spelled.length, body: bodyOf(own), event });
+      entries.push({ seq: seq + spelled.length, body: own, event });
       spelled.push(own);
     }
     return entries;

@@ -4,7 +4,7 @@ import type { CallRecord } from "../../calls/records.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "../references.ts";
 import type { CallFilter, Entry, EntryFilter } from "../store.ts";
 import { type CallRow, recordOf, selectCalls, stateNumber } from "./encode.ts";
-import type { EventForms } from "./event-forms.ts";
+import { entrySeparator } from "./tables.ts";
 
 /** Rows looked at before the event loop has its turn again. */
 const rowsATurn = 2048;
@@ -38,11 +38,8 @@ export interface Start {
 export class Queries {
   readonly #database: DatabaseSync;
 
-  readonly #eventForms: EventForms;
-
-  constructor(database: DatabaseSync, eventForms: EventForms) {
+  constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#eventForms = eventForms;
   }
 
   start(now: number): Start {
@@ -165,16 +162,17 @@ export class Queries {
     }
   }
 
-  /** Pages and forms are read from the file again: an open database keeps what it has read. */
+  /** Pages are read from the file again: an open database keeps what it has read. */
   #forget(): void {
     this.#database.exec("pragma shrink_memory");
-    this.#eventForms.forget();
   }
 
   /** A row's entries follow each other. */
   #entriesOf({ seq, body }: Readonly<Record<string, SQLOutputValue>>): Entry[] {
     const first = Number(seq);
-    return this.#eventForms.entriesIn(String(body)).map((body, i) => ({ seq: first + i, body }));
+    return String(body)
+      .split(entrySeparator)
+      .map((body, i) => ({ seq: first + i, body }));
   }
 
   /** Where the row begins that has this entry, if one has it. */

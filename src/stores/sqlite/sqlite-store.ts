@@ -24,7 +24,6 @@ import type {
 import type { Waiting } from "../urgency.ts";
 import type { Batch } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
-import { EventForms } from "./event-forms.ts";
 import { type OpenDatabase, openDatabase } from "./open.ts";
 import { Queries } from "./queries.ts";
 import { Tables } from "./tables.ts";
@@ -68,10 +67,9 @@ export class SqliteStore implements Store {
     this.#database = database;
     this.#spell = spell;
     this.#clock = clock;
-    const eventForms = new EventForms(database.database);
-    this.#queries = new Queries(database.database, eventForms);
+    this.#queries = new Queries(database.database);
     const start = this.#queries.start(clock.now());
-    this.#tables = new Tables(database.database, eventForms, this.#isKept); // after `start` tidied what waits
+    this.#tables = new Tables(database.database, this.#isKept); // after `start` tidied what waits
     this.#followers = new Followers(log);
     this.#lastNumber = start.lastNumber;
     this.#nextSeq = start.lastSeq + 1;

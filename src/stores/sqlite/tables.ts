@@ -7,7 +7,6 @@ import { ApprovalRows } from "./approvals.ts";
 import type { Batch } from "./batch.ts";
 import { CallForms } from "./call-forms.ts";
 import { addInsertValues, type CallRow, outcomeAt, recordOf, selectCalls, updateSql, updateValues } from "./encode.ts";
-import type { EventForms } from "./event-forms.ts";
 import { Inserts } from "./inserts.ts";
 import { type Keys, MapKeys, TableKeys } from "./keys.ts";
 import { Referring } from "./referring.ts";
@@ -21,7 +20,9 @@ export interface Written {
   readonly watermark: number | undefined;
 }
 
-/** So many share a row: reading one entry reads its row. */
+/** Between the entries of one row: JSON text has no bare line ends. */
+export const entrySeparator = "\n";
+/** So many entries of one transaction share a row, because a row costs as much as an entry. Reading one reads its row. */
 const entriesARow = 32;
 
 /** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
@@ -31,7 +32,6 @@ export class Tables {
   readonly #commit: StatementSync;
   readonly #database: DatabaseSync;
   readonly #callForms: CallForms;
-  readonly #eventForms: EventForms;
   readonly #newCalls: Inserts;
   readonly #newEvents: StatementSync;
   readonly #updateCall: StatementSync;
@@ -45,11 +45,10 @@ export class Tables {
   readonly #document: StatementSync;
 
   /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
-  constructor(database: DatabaseSync, eventForms: EventForms, isKept: boolean) {
+  constructor(database: DatabaseSync, isKept: boolean) {
     this.#database = database;
     this.approvals = new ApprovalRows(database);
     this.#callForms = new CallForms(database);
-    this.#eventForms = eventForms;
     this.#begin = database.prepare("begin");
     this.#commit = database.prepare("commit");
     this.#newCalls = new Inserts(database, "call", 13, [16, 4, 1]);
@@ -84,7 +83,6 @@ export class Tables {
 
   #kept(): void {
     this.#callForms.committed();
-    this.#eventForms.committed();
     this.#keys.kept();
     this.#waiting.kept();
   }
@@ -92,7 +90,6 @@ export class Tables {
   #undo(): void {
     if (this.#database.isTransaction) this.#database.exec("rollback");
     this.#callForms.undo();
-    this.#eventForms.undo();
     this.#keys.undo();
     this.#waiting.undo();
   }
@@ -163,7 +160,7 @@ export class Tables {
   #writeEntries({ spelled }: Batch, seq: number): void {
     for (let at = 0; at < spelled.length; at += entriesARow) {
       const together = spelled.length <= entriesARow ? spelled : spelled.slice(at, at + entriesARow);
-      this.#newEvents.get(seq + at, this.#eventForms.row(together));
+      this.#newEvents.get(seq + at, together.join(entrySeparator));
     }
   }
 

@@ -1,34 +1,32 @@
 import type { Clock } from "../../calls/clock.ts";
-import { digestOf, isJsonObject } from "../../calls/json.ts";
+import { digestOf, isJsonObject, type Json } from "../../calls/json.ts";
+import { Collection } from "../../stores/collection.ts";
 import type { Store } from "../../stores/store.ts";
 import type { ServerConfig } from "./server-config.ts";
-
-const kind = "mcp_server";
 
 /**
  * Which servers were connected before, over restarts of Postern: what a server lists at its first connection is trusted as
  * it is first seen, and what it adds later is not.
  */
 export class KnownServers {
-  readonly #store: Pick<Store, "commit" | "documents">;
+  readonly #servers: Collection<Json>;
   readonly #clock: Clock;
 
   constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
-    this.#store = store;
+    this.#servers = new Collection({ store, kind: "mcp_server", read: (body) => body });
     this.#clock = clock;
   }
 
   /** Another program or address under the same name is another server. */
   async knows(server: string, config: ServerConfig): Promise<boolean> {
-    const { body } = (await this.#store.documents.get(kind, server)) ?? {};
+    const body = await this.#servers.get(server);
     return body !== undefined && isJsonObject(body) && body["address"] === addressDigest(config);
   }
 
   /** @throws what the store throws: then its tools are trusted once more at its next connection */
   async keep(server: string, config: ServerConfig): Promise<void> {
-    const { version = 0 } = (await this.#store.documents.get(kind, server)) ?? {};
-    const body = { at: this.#clock.now(), address: addressDigest(config) };
-    await this.#store.commit({ write: "document", kind, id: server, body, expectedVersion: version }, "committed");
+    const item = { at: this.#clock.now(), address: addressDigest(config) };
+    await this.#servers.change(server, () => ({ item }));
   }
 }
 

@@ -121,7 +121,7 @@ describe("a pin", () => {
     expect(full.changes("files__read")).toBeUndefined();
     const lost = somePins(clock, bent(aLogStore(clock), { commit: async () => ({ won: false }) }));
     await expect(lost.sight({ server: "files", tool: "files__read" }, first, false)).rejects.toMatchObject({
-      code: "pins_contended",
+      code: "document_contended",
     });
   });
 

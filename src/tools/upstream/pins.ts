@@ -9,12 +9,12 @@
 import { type Actor, checkWho } from "../../calls/actor.ts";
 import type { Clock } from "../../calls/clock.ts";
 import type { NotedEvent } from "../../calls/event.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
 import { newTraceId } from "../../calls/ids.ts";
-import { deepFrozen, isJsonObject, type JsonObject } from "../../calls/json.ts";
+import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import { cleanJson } from "../../results/clean.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
-import { commitAndTake, type Store } from "../../stores/store.ts";
+import { LiveCollection } from "../../stores/live-collection.ts";
+import type { Store } from "../../stores/store.ts";
 import type { Definition } from "./definition.ts";
 import { changedFields, type Difference, differences } from "./differences.ts";
 import { KnownServers } from "./known-servers.ts";
@@ -64,10 +64,7 @@ export interface ToolPins {
 
 type Follower = (tool: string) => Promise<void>;
 type Event = Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via"> & { readonly data: JsonObject };
-type Change = { readonly pin: Pin; readonly event: Event };
-
-/** Other processes may win a few times in a row; more than this means that something else is wrong. */
-const mostTries = 20;
+type PinChange = { readonly pin: Pin; readonly event: Event };
 
 export async function openPins(options: PinsOptions): Promise<Pins> {
   const pins = new Pins(options);
@@ -78,20 +75,30 @@ export async function openPins(options: PinsOptions): Promise<Pins> {
 export class Pins implements ToolPins {
   readonly servers: KnownServers;
   readonly #options: PinsOptions;
-  readonly #pins = new Map<string, { readonly version: number; readonly pin: Pin | undefined }>();
+  readonly #pins: LiveCollection<Pin | undefined>;
   readonly #followers = new Map<string, Follower>();
 
   constructor(options: PinsOptions) {
+    const { store, clock, log } = options;
     this.#options = options;
-    this.servers = new KnownServers(options.store, options.clock);
+    this.#pins = new LiveCollection<Pin | undefined>({
+      ...{ store, kind: pinKind, write: (pin) => (pin === undefined ? null : pinToJson(pin)) },
+      read: (body, tool) => {
+        const pin = pinFromJson(body);
+        if (pin === undefined)
+          log(`The pin of \`${tool}\` is not what Postern writes; an operator must approve the tool again.`);
+        return pin;
+      },
+    });
+    this.servers = new KnownServers(store, clock);
   }
 
   async read(): Promise<void> {
-    for (const tool of await this.#options.store.documents.list(pinKind, "")) await this.#reread(tool);
+    await this.#pins.readAll();
   }
 
   get(tool: string): Pin | undefined {
-    return this.#pins.get(tool)?.pin;
+    return this.#pins.at(tool);
   }
 
   /** Told after an approval, before `approve` resolves. One for each server. */
@@ -108,9 +115,8 @@ export class Pins implements ToolPins {
   }
 
   list(server?: string): readonly ToolChanges[] {
-    const names = [...this.#pins].filter(([, { pin }]) => server === undefined || pin?.server === server);
-    return names
-      .map(([tool]) => tool)
+    return this.#pins.items
+      .flatMap((pin) => (pin !== undefined && (server === undefined || pin.server === server) ? [pin.tool] : []))
       .sort()
       .flatMap((tool) => this.changes(tool) ?? []);
   }
@@ -157,37 +163,14 @@ export class Pins implements ToolPins {
     return changes === undefined ? unknown(tool) : { approved: true, changes };
   }
 
-  /** Against other processes the document's version decides, and the loser looks again. */
-  async #change(tool: string, next: (pin: Pin | undefined) => Change | undefined): Promise<Pin | undefined> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const { version = 0, pin } = this.#pins.get(tool) ?? {};
-      const change = next(pin);
-      if (change === undefined) return pin;
-      const write = {
-        write: "document",
-        kind: pinKind,
-        id: tool,
-        body: pinToJson(change.pin),
-        expectedVersion: version,
-        event: this.#eventOf(change.event),
-      } as const;
+  async #change(tool: string, next: (pin: Pin | undefined) => PinChange | undefined): Promise<Pin | undefined> {
+    const { item } = await this.#pins.change(tool, (before) => {
+      const change = next(before);
+      if (change === undefined) return undefined;
       const durability = change.event.by === undefined ? "committed" : "synced";
-      const own = deepFrozen(structuredClone(change.pin)); // lists hand it out
-      const take = (): void => void this.#pins.set(tool, { version: version + 1, pin: own });
-      const committed = await commitAndTake(this.#options.store, write, durability, take);
-      if (committed.won) return change.pin;
-      await this.#reread(tool);
-    }
-    throw new RuntimeFault("pins_contended", `The pin of \`${tool}\` is being changed all the time; try again.`);
-  }
-
-  async #reread(tool: string): Promise<void> {
-    const document = await this.#options.store.documents.get(pinKind, tool);
-    if (document === undefined) return void this.#pins.delete(tool);
-    const pin = pinFromJson(document.body);
-    if (pin === undefined)
-      this.#options.log(`The pin of \`${tool}\` is not what Postern writes; an operator must approve the tool anew.`);
-    this.#pins.set(tool, { version: document.version, pin: deepFrozen(pin) });
+      return { item: change.pin, event: this.#eventOf(change.event), durability };
+    });
+    return item;
   }
 
   #clean(body: JsonObject): JsonObject {
@@ -201,21 +184,21 @@ export class Pins implements ToolPins {
   }
 }
 
-function firstSeen(pin: Pin): Change {
+function firstSeen(pin: Pin): PinChange {
   const { server, tool, pinned } = pin;
   const data = { server, tool, definition: pinned?.digest ?? "" };
   const summary = `The definition of \`${tool}\` is pinned as it was first seen.`;
   return { pin, event: { type: "mcp.tool_pinned", summary, outcome: "info", data } };
 }
 
-function unapproved(pin: Pin): Change {
+function unapproved(pin: Pin): PinChange {
   const { server, tool, offered } = pin;
   const data = { server, tool, definition: offered?.digest ?? "" };
   const summary = `\`${tool}\` is new and blocked until an operator approves its definition.`;
   return { pin, event: { type: "mcp.tool_unapproved", summary, outcome: "info", data } };
 }
 
-function changed(pin: Pin): Change {
+function changed(pin: Pin): PinChange {
   const { server, tool, pinned, offered } = pin;
   const fields = changedFields(pinned?.body ?? {}, offered?.body ?? {});
   const data = { server, tool, fields, pinned: pinned?.digest ?? "", definition: offered?.digest ?? "" };
@@ -223,14 +206,14 @@ function changed(pin: Pin): Change {
   return { pin, event: { type: "mcp.tool_changed", summary, outcome: "info", data } };
 }
 
-function restored(pin: Pin): Change {
+function restored(pin: Pin): PinChange {
   const { server, tool, pinned } = pin;
   const data = { server, tool, definition: pinned?.digest ?? "" };
   const summary = `The definition of \`${tool}\` is again what is pinned.`;
   return { pin, event: { type: "mcp.tool_restored", summary, outcome: "info", data } };
 }
 
-function approvedBy(pin: Pin, { by, via, reason }: ToolApproval, before: string | undefined): Change {
+function approvedBy(pin: Pin, { by, via, reason }: ToolApproval, before: string | undefined): PinChange {
   const { server, tool, pinned } = pin;
   const data = {
     server,

@@ -1,27 +1,27 @@
 import type { Clock } from "../../calls/clock.ts";
-import { digestOf, isJsonObject } from "../../calls/json.ts";
+import { digestOf, isJsonObject, type Json } from "../../calls/json.ts";
+import { Collection } from "../../stores/collection.ts";
 import type { Store } from "../../stores/store.ts";
 import type { ServerConfig } from "./server-config.ts";
 
 /** After so long a server is asked again whether it has learned the new protocol. */
 const lifeMs = 86_400_000;
-const kind = "mcp_revision";
 
 /**
  * Which servers over pipes speak only the old protocol, over restarts of Postern. Some of them end or fall silent when
  * they are asked, and have to be started again.
  */
 export class Revisions {
-  readonly #store: Pick<Store, "commit" | "documents">;
+  readonly #revisions: Collection<Json>;
   readonly #clock: Clock;
 
   constructor(store: Pick<Store, "commit" | "documents">, clock: Clock) {
-    this.#store = store;
+    this.#revisions = new Collection({ store, kind: "mcp_revision", read: (body) => body });
     this.#clock = clock;
   }
 
   async isOld(server: string, config: ServerConfig): Promise<boolean> {
-    const { body } = (await this.#store.documents.get(kind, server)) ?? {};
+    const body = await this.#revisions.get(server);
     if (body === undefined || !isJsonObject(body)) return false;
     const { program, old, at } = body;
     const isFresh = typeof at === "number" && at <= this.#clock.now() && this.#clock.now() - at < lifeMs;
@@ -33,9 +33,8 @@ export class Revisions {
     if (config.command === undefined) return;
     try {
       if ((await this.isOld(server, config)) === old) return;
-      const { version = 0 } = (await this.#store.documents.get(kind, server)) ?? {};
-      const body = { at: this.#clock.now(), old, program: programOf(config) };
-      await this.#store.commit({ write: "document", kind, id: server, body, expectedVersion: version }, "committed");
+      const item = { at: this.#clock.now(), old, program: programOf(config) };
+      await this.#revisions.change(server, () => ({ item }));
     } catch {
       // The store is closed or broken, which is told elsewhere; the server is asked again, which costs time and nothing else.
     }

@@ -1,9 +1,5 @@
-/**
- * What many rows share is kept once: who called what (`call_form`), and the fixed parts of events (`event_form`, see
- * event-forms.ts). A plain call's row and two events take a third of the bytes, and copying bytes is what a row costs.
- */
+/** Who called what is kept once for many rows (`call_form`). */
 export const forms: string = `
-create table event_form (number integer primary key, fragments text not null);
 create table call_form (
   number integer primary key, tool text not null, action text not null, definition text not null, fence text,
   authority text not null

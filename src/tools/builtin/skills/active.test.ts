@@ -155,7 +155,7 @@ it("only ever restricts: whatever is active, in whatever order, no tool is allow
   });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(fc.boolean(), skill), { maxLength: 12 }), async (changes) => {
-      const runs = new ActiveRuns(undefined);
+      const runs = await ActiveRuns.open(undefined);
       for (const [adds, one] of changes)
         await (adds ? runs.add(run, one, undefined) : runs.remove(run, one.name, undefined));
       const active = runs.skillsOf(run);

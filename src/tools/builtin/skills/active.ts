@@ -1,13 +1,15 @@
 import type { Actor } from "../../../calls/actor.ts";
 import type { Principal } from "../../../calls/call.ts";
-import type { Clock } from "../../../calls/clock.ts";
+import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import type { NotedEvent } from "../../../calls/event.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import type { ActiveSkills } from "../../../policy/policy.ts";
 import { alwaysOffered } from "../../../policy/policy.ts";
-import { commitAndTake, type Store } from "../../../stores/store.ts";
+import { LiveCollection } from "../../../stores/live-collection.ts";
+import { MapStore } from "../../../stores/map-store.ts";
+import type { Store } from "../../../stores/store.ts";
 import type { SkillRun } from "./skills.ts";
 
 /**
@@ -31,19 +33,19 @@ export interface ActiveSkill {
   readonly digest: string;
 }
 
-interface Entry {
-  readonly version: number;
+interface RunSkills {
+  readonly run: SkillRun;
   readonly skills: readonly ActiveSkill[];
-  /** Undefined: nothing is active. */
+  /** Undefined if nothing is active. */
   readonly facts: ActiveSkills | undefined;
 }
 
-interface Change {
+interface SkillChange {
   readonly run: SkillRun;
   readonly type: "skill.activated" | "skill.deactivated";
   readonly skill: ActiveSkill;
   readonly by: Principal | Actor | undefined;
-  /** Undefined: it is so already, and nothing is written. */
+  /** Returns undefined if nothing changes. */
   readonly next: (skills: readonly ActiveSkill[]) => readonly ActiveSkill[] | undefined;
 }
 
@@ -51,41 +53,31 @@ const kind = "active-skills";
 /** More would be a prompt nobody has read. */
 const mostActive = 32;
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
-/** Other processes may win a few times in a row; more than this means that something else is wrong. */
-const mostTries = 20;
-const nothing: Entry = { version: 0, skills: [], facts: undefined };
 
 /**
- * Which skills are active in which run. Read without waiting, because every call asks; each change is one conditional
- * write of the run's own document, with its event, and holds once that is committed.
+ * Which skills are active in which run, one document a run. Read without waiting, because every call asks.
  */
 export class ActiveRuns {
   readonly #keeping: SkillKeeping | undefined;
-  readonly #byTenant = new Map<string, Map<string, Entry>>();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #runs: LiveCollection<RunSkills>;
 
-  constructor(keeping: SkillKeeping | undefined) {
+  private constructor(keeping: SkillKeeping | undefined, runs: LiveCollection<RunSkills>) {
     this.#keeping = keeping;
+    this.#runs = runs;
   }
 
   /** @throws RuntimeFault `skills_unreadable`: guessing what a run was held to would be worse than not starting */
-  async restore(): Promise<void> {
-    if (this.#keeping === undefined) return;
-    const { documents } = this.#keeping.store;
-    for (const id of await documents.list(kind, "")) {
-      const document = await documents.get(kind, id);
-      if (document === undefined) continue;
-      const { run, skills } = readBody(document.body);
-      this.#set(run, entryOf(document.version, skills));
-    }
+  static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
+    const store = keeping?.store ?? new MapStore({ clock: new SystemClock(), spell: () => "" });
+    return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
   }
 
   factsFor(tenant: string, runId: string): ActiveSkills | undefined {
-    return this.#byTenant.get(tenant)?.get(runId)?.facts;
+    return this.#runs.size === 0 ? undefined : this.#runs.at(idOf({ tenant, runId }))?.facts;
   }
 
   skillsOf(run: SkillRun): readonly ActiveSkill[] {
-    return this.#entry(run).skills;
+    return this.#runs.at(idOf(run))?.skills ?? [];
   }
 
   /** False: it was active already. */
@@ -107,47 +99,18 @@ export class ActiveRuns {
     return this.#change({ run, type: "skill.deactivated", skill, by, next });
   }
 
-  /** One change at a time here; against other processes the document's version decides, and the loser looks again. */
-  #change(change: Change): Promise<boolean> {
-    checkRun(change.run);
-    const made = this.#turn.then(() => this.#commit(change));
-    this.#turn = made.catch(() => {}); // its caller has the rejection; the next change does not depend on it
-    return made;
-  }
-
-  async #commit(change: Change): Promise<boolean> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const saved = this.#entry(change.run);
-      const skills = change.next(saved.skills);
-      if (skills === undefined) return false;
-      if (await this.#written(change, skills, saved.version)) return true;
-      await this.#reread(change.run);
-    }
-    throw new RuntimeFault(
-      "skills_contended",
-      "The run's skills are being changed by somebody else all the time; try again.",
-    );
-  }
-
-  async #written(change: Change, skills: readonly ActiveSkill[], expectedVersion: number): Promise<boolean> {
+  async #change(change: SkillChange): Promise<boolean> {
     const { run } = change;
-    const take = (): void => this.#set(run, entryOf(expectedVersion + 1, skills));
-    if (this.#keeping === undefined) {
-      take();
-      return true;
-    }
-    const event = this.#event(change, this.#keeping);
-    const body = bodyOf(run, skills);
-    const write = { write: "document", kind, id: idOf(run), body, expectedVersion, event } as const;
-    return (await commitAndTake(this.#keeping.store, write, "synced", take)).won;
+    checkRun(run);
+    const { changed } = await this.#runs.change(idOf(run), (before) => {
+      const skills = change.next(before?.skills ?? []);
+      const event = this.#keeping && this.#event(change, this.#keeping);
+      return skills && { item: { run, skills, facts: factsOf(skills) }, event };
+    });
+    return changed;
   }
 
-  async #reread(run: SkillRun): Promise<void> {
-    const document = await this.#keeping?.store.documents.get(kind, idOf(run));
-    this.#set(run, document === undefined ? nothing : entryOf(document.version, readBody(document.body).skills));
-  }
-
-  #event({ run, type, skill, by }: Change, { clock, policyVersion }: SkillKeeping): NotedEvent {
+  #event({ run, type, skill, by }: SkillChange, { clock, policyVersion }: SkillKeeping): NotedEvent {
     const { name, version, digest, allowedTools } = skill;
     return {
       moment: "noted",
@@ -162,22 +125,9 @@ export class ActiveRuns {
       data: { run_id: run.runId, skill: name, version, digest, allowed_tools: allowedTools },
     };
   }
-
-  #entry({ tenant, runId }: SkillRun): Entry {
-    return this.#byTenant.get(tenant)?.get(runId) ?? nothing;
-  }
-
-  #set({ tenant, runId }: SkillRun, entry: Entry): void {
-    const runs = this.#byTenant.get(tenant) ?? new Map<string, Entry>();
-    this.#byTenant.set(tenant, runs.set(runId, entry));
-  }
 }
 
 /** base ∩ union of the lists of those that have one (D3); the tools that find skills and tools stay. */
-function entryOf(version: number, skills: readonly ActiveSkill[]): Entry {
-  return { version, skills, facts: factsOf(skills) };
-}
-
 export function factsOf(skills: readonly Pick<ActiveSkill, "name" | "allowedTools">[]): ActiveSkills | undefined {
   if (skills.length === 0) return undefined;
   const lists = skills.filter(({ allowedTools }) => allowedTools.length > 0);
@@ -206,7 +156,7 @@ function idOf({ tenant, runId }: SkillRun): string {
   return `${tenant}/${runId}`;
 }
 
-function bodyOf({ tenant, runId }: SkillRun, skills: readonly ActiveSkill[]): JsonObject {
+function bodyOf({ run: { tenant, runId }, skills }: RunSkills): JsonObject {
   return {
     tenant,
     run_id: runId,
@@ -214,11 +164,12 @@ function bodyOf({ tenant, runId }: SkillRun, skills: readonly ActiveSkill[]): Js
   };
 }
 
-function readBody(body: Json): { readonly run: SkillRun; readonly skills: readonly ActiveSkill[] } {
+function readBody(body: Json): RunSkills {
   if (!isJsonObject(body)) throw unreadable();
-  const { tenant, run_id: runId, skills } = body;
-  if (typeof tenant !== "string" || typeof runId !== "string" || !Array.isArray(skills)) throw unreadable();
-  return { run: { tenant, runId }, skills: skills.map(readActive) };
+  const { tenant, run_id: runId, skills: list } = body;
+  if (typeof tenant !== "string" || typeof runId !== "string" || !Array.isArray(list)) throw unreadable();
+  const skills = list.map(readActive);
+  return { run: { tenant, runId }, skills, facts: factsOf(skills) };
 }
 
 function readActive(given: Json): ActiveSkill {

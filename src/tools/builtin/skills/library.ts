@@ -50,8 +50,7 @@ export interface SkillsHouse {
 /** @throws RuntimeFault `skills_unreadable` when the store does not say what was active, `skills_invalid` when an agent is to be held to what cannot be loaded */
 export async function openLibrary(options: SkillsOptions, house: SkillsHouse): Promise<Skills> {
   const { folders, skills, agents = {} } = options;
-  const runs = new ActiveRuns(house.keep);
-  await runs.restore();
+  const runs = await ActiveRuns.open(house.keep);
   return new SkillLibrary(discover(folders, skills), runs, { ...house, agents });
 }
 

@@ -10,9 +10,9 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A log of a few ordinary calls of two tools, whose fixed parts are kept once. */
+/** A log of a few ordinary calls of two tools. */
 async function logged(): Promise<{ readonly store: string; readonly file: string; readonly folder: string }> {
-  const folder = mkdtempSync(join(tmpdir(), "postern-forms-"));
+  const folder = mkdtempSync(join(tmpdir(), "postern-rows-"));
   folders.push(folder);
   const file = join(folder, "postern.db");
   const kept = { store: `sqlite:${file}`, file, folder };
@@ -25,47 +25,41 @@ async function logged(): Promise<{ readonly store: string; readonly file: string
   return kept;
 }
 
+/** The second row of events, changed. */
+const changed = (change: (body: string) => string) => (database: DatabaseSync) => {
+  const row = database.prepare("select seq, body from event order by seq limit 1 offset 1").get();
+  const body = change(String(row?.["body"]));
+  database.prepare("update event set body = ? where seq = ?").run(body, row?.["seq"] ?? 0);
+};
 const edits: readonly (readonly [string, (database: DatabaseSync) => unknown])[] = [
-  ["a word in a form", (d) => d.exec("update event_form set fragments = replace(fragments, 'agent', 'ghost')")],
-  ["a form that is no JSON", (d) => d.exec("update event_form set fragments = '['")],
-  ["a form that is nothing", (d) => d.exec("update event_form set fragments = 'null'")],
-  ["a form that is a number", (d) => d.exec("update event_form set fragments = '7'")],
-  ["a form that is an object", (d) => d.exec("update event_form set fragments = '{\"length\":5}'")],
-  ["a form without its last piece", (d) => d.exec("update event_form set fragments = json_remove(fragments, '$[0]')")],
-  ["forms taken away", (d) => d.exec("delete from event_form")],
+  ["a word in a row", changed((body) => body.replace("agent", "ghost"))],
+  ["a row that is no JSON", changed(() => "[")],
+  ["a row that is nothing", changed(() => "null")],
+  ["a row that is empty", changed(() => "")],
+  ["a row that is an object", changed(() => '{"length":5}')],
+  ["a row with a line break more", changed((body) => body.replace(",", ",\n"))],
+  ["a row with an entry more", changed((body) => `${body}\n${body}`)],
+  ["a row without its first entry", changed((body) => body.split("\n").slice(1).join("\n"))],
   [
-    "two forms exchanged",
-    (d) => {
-      const rows = d.prepare("select number, fragments from event_form order by number limit 2").all();
-      const [one, other] = rows;
-      const set = d.prepare("update event_form set fragments = ? where number = ?");
-      set.run(other?.["fragments"] ?? "", one?.["number"] ?? 0);
-      set.run(one?.["fragments"] ?? "", other?.["number"] ?? 0);
-    },
+    "a row taken away",
+    (d) => d.exec("delete from event where seq = (select seq from event order by seq limit 1 offset 1)"),
   ],
   [
-    "a row that names another form",
+    "two rows exchanged",
     (d) => {
-      const [row] = d.prepare("select seq, body from event where body not like '{%' order by seq limit 1").all();
-      const [, ...fields] = String(row?.["body"]).split("\n");
-      d.prepare("update event set body = ? where seq = ?").run([9_999, ...fields].join("\n"), row?.["seq"] ?? 0);
-    },
-  ],
-  [
-    "a field of a row",
-    (d) => {
-      const [row] = d.prepare("select seq, body from event where body not like '{%' order by seq limit 1").all();
-      const body = String(row?.["body"]).replace(/call_/, "call-");
-      d.prepare("update event set body = ? where seq = ?").run(body, row?.["seq"] ?? 0);
+      const [one, other] = d.prepare("select seq, body from event order by seq limit 2 offset 1").all();
+      const set = d.prepare("update event set body = ? where seq = ?");
+      set.run(other?.["body"] ?? "", one?.["seq"] ?? 0);
+      set.run(one?.["body"] ?? "", other?.["seq"] ?? 0);
     },
   ],
 ];
 
-describe("a log whose forms were edited behind its back", () => {
+describe("a log whose rows were edited behind its back", () => {
   it("is intact while they were not", async () => {
     const { store, folder, file } = await logged();
     const database = new DatabaseSync(file);
-    expect(Object.values(database.prepare("select count(*) from event_form").get() ?? {})[0]).toBeGreaterThan(1);
+    expect(Object.values(database.prepare("select count(*) from event").get() ?? {})[0]).toBeGreaterThan(1);
     database.close();
     await using h = await house({ store, folder });
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
