@@ -11,7 +11,7 @@ import { reasonsText } from "../policy/why.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { shortened } from "../tools/plain.ts";
-import { isSmall } from "../tools/plain-slowly.ts";
+import { isSmall } from "../tools/plain.ts";
 import type { Action, JudgedCall } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
 import type { ResolvedArguments } from "./references.ts";
