@@ -1,6 +1,5 @@
 import { isJsonObject } from "../calls/json.ts";
 import type { Store } from "../stores/store.ts";
-import { unhurried } from "./unhurried.ts";
 
 /**
  * A log as lines without their breaks, in the form that export-reader.ts describes.
@@ -17,7 +16,7 @@ export async function* exportLines(
   const earlier = new Set(sizes.filter((signed) => signed < size));
   yield `#postern-audit 1 ${publicKey}`;
   let count = 0;
-  for await (const { body } of unhurried(store.events({ after: -1 }))) {
+  for await (const { body } of store.events({ after: -1 })) {
     if (count === size) break;
     yield body;
     count += 1;

@@ -1,7 +1,6 @@
 import type { Entry, Store } from "../stores/store.ts";
 import type { AuditEvent, AuditFilter } from "./log.ts";
 import { type Span, type Times, timeOf } from "./times.ts";
-import { unhurried } from "./unhurried.ts";
 
 const defaultLimit = 200;
 
@@ -21,7 +20,7 @@ export async function queryEvents(log: Asked, where: AuditFilter): Promise<reado
   const found: AuditEvent[] = [];
   if (limit <= 0) return found;
   const wanted = isWanted(log.keyId, where);
-  for await (const { seq, body } of unhurried(entriesIn(await log.times.spans(log.size, where), after, log.store))) {
+  for await (const { seq, body } of entriesIn(await log.times.spans(log.size, where), after, log.store)) {
     const event = wanted(seq, body);
     if (event === undefined) continue;
     found.push(event);

@@ -13,7 +13,6 @@ import { type ExportedLog, readLines } from "./lines.ts";
 import { type Broken, integrityOf, type Verdict, type Verification } from "./log.ts";
 import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
 import { Recount } from "./recount.ts";
-import { unhurried } from "./unhurried.ts";
 
 export interface VerifyOptions {
   /** Signed notes from outside the database. */
@@ -87,7 +86,7 @@ async function readAll(
   if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
   const until = Math.max(upTo, Number(ids.at(-1) ?? 0), recount.claimed);
   let next = 0;
-  for await (const { seq, body } of unhurried(store.events({ after: -1, fresh: true }))) {
+  for await (const { seq, body } of store.events({ after: -1, fresh: true })) {
     if (recount.size === until) break;
     const wrong = place(recount, seq, body) ?? recount.add(body);
     if (wrong !== undefined) return wrong;

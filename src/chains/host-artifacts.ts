@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import { type ArtifactMeta, referenceKey } from "../results/artifact-store.ts";
-import { foundInTurns } from "../results/in-turns.ts";
+import { findsIn } from "../results/streams.ts";
 import { answered, refused, tooMuchAtOnce } from "./answers.ts";
 import { mostPutBytes } from "./budget.ts";
 import { textIn } from "./members.ts";
@@ -62,7 +62,7 @@ export async function put(asked: AskedCall, run: ScriptRun): Promise<Settled> {
       `A script puts ${mostPutBytes} bytes away in all, and joins no more than it has put; this is more. Use what is there.`,
     );
   const { redactor } = run.parts;
-  if ((await foundInTurns(bytes, redactor)) || (await foundInTurns(bytes, redactor, "latin1")))
+  if ((await findsIn(bytes.toString(), redactor)) || (await findsIn(bytes.toString("latin1"), redactor)))
     return refused(place, "secret_in_arguments", "The bytes hold a secret; nothing was kept.");
   const digest = await kept(bytes, mediaType, run);
   if (given["piece"] !== true) run.journal.file({ artifact: digest, mediaType, put: true });

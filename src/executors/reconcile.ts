@@ -88,7 +88,7 @@ async function answered(
   parts: ReconcileParts,
 ): Promise<ToolOutcome> {
   const { id: callId, tool, authority } = call;
-  const raw = await toRawResult(answer, parts.answerBytes);
+  const raw = toRawResult(answer, parts.answerBytes);
   const guards = raw.unusable === true ? [] : (parts.guardrails?.onResults ?? []);
   const { withheld, marks } = await guardResult(call, raw, guards, parts);
   if (withheld !== undefined) {

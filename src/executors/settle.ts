@@ -125,8 +125,7 @@ function returned(
     };
   }
   const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
-  const made =
-    raw instanceof Promise ? raw.then((late) => guarded(call, late, caller, parts)) : guarded(call, raw, caller, parts);
+  const made = guarded(call, raw, caller, parts);
   if (!isOnRecord(call) || !isCutShort(value)) return made;
   return made instanceof Promise ? made.then((end) => goesOn(call, end)) : goesOn(call, made);
 }

@@ -10,8 +10,7 @@ import type { ActiveSkills, Decision, Facts, Histories, Policy, Suggestion } fro
 import { reasonsText } from "../policy/why.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
-import { shortened } from "../tools/plain.ts";
-import { isSmall } from "../tools/plain-slowly.ts";
+import { isSmall, shortened } from "../tools/plain.ts";
 import type { Action, JudgedCall } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
 import type { ResolvedArguments } from "./references.ts";

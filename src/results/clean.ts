@@ -1,8 +1,9 @@
 import type { Json } from "../calls/json.ts";
-import { type ContentBlock, isPlainText, textOf } from "../calls/outcome.ts";
+import { type ContentBlock, textOf } from "../calls/outcome.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
-import { foundInTurns, isLong, redactedInTurns } from "./in-turns.ts";
+import type { LargeJson } from "./large-json.ts";
 import type { RawResult } from "./raw-result.ts";
+import { findsIn, pieceBytes } from "./streams.ts";
 
 /** A result that is redacted and well-formed. */
 export interface CleanResult {
@@ -21,8 +22,13 @@ export interface CleanJson {
 export function cleanResult(raw: RawResult, redactor: Redactor): CleanResult {
   const content = raw.content.map((block) => cleanBlock(block, redactor));
   const structured = raw.structured === undefined ? undefined : cleanJson(raw.structured, redactor);
+  if (raw.large !== undefined) return { content, text: textOf(content), structured: cleanLarge(raw.large, redactor) };
   const { brief } = raw;
   return { content, text: textOf(content), structured, ...cleanBrief(brief, redactor) };
+}
+
+function cleanLarge(large: LargeJson, redactor: Redactor): CleanJson {
+  return redactor.redact(large.text) === large.text ? large : cleanJson(large.value, redactor);
 }
 
 function cleanBrief(brief: RawResult["brief"], redactor: Redactor): Pick<CleanResult, "brief"> {
@@ -30,34 +36,39 @@ function cleanBrief(brief: RawResult["brief"], redactor: Redactor): Pick<CleanRe
   return { brief: { text: cleanText(brief.text, redactor), structured: cleanJson(brief.structured, redactor) } };
 }
 
-/** As `cleanResult`, with turns for others. Where a long structured value holds a secret, it is made anew at once. */
-export async function cleanInTurns(raw: RawResult, redactor: Redactor): Promise<CleanResult> {
-  const { structured, structuredText: given, brief } = raw;
-  const redacted = given === undefined ? undefined : await redactedInTurns(given, redactor);
-  const isSame = structured !== undefined && given !== undefined && redacted === given && wellFormed(given) === given;
-  const anew = (): CleanJson | undefined => (structured === undefined ? undefined : cleanJson(structured, redactor));
-  const value = isSame ? { value: structured, text: given } : anew();
-  const content: ContentBlock[] = [];
-  for (const block of raw.content) {
-    const isWhole = isSame && isPlainText(block) && block.text === given;
-    content.push(isWhole ? block : await blockInTurns(block, redactor));
-  }
-  return { content, text: textOf(content), structured: value, ...cleanBrief(brief, redactor) };
+/** As `cleanResult`. Looks through long texts piece by piece, so that other calls go on. */
+export async function cleanLongResult(raw: RawResult, redactor: Redactor): Promise<CleanResult> {
+  const clean: string[] = [];
+  for (const text of longTextsIn(raw)) if (await isCleanText(text, redactor)) clean.push(text);
+  return cleanResult(raw, {
+    learn: (value) => redactor.learn(value),
+    redact: (text) => (clean.includes(text) ? text : redactor.redact(text)),
+    finds: (text) => !clean.includes(text) && redactor.finds(text),
+  });
 }
 
-async function blockInTurns(block: ContentBlock, redactor: Redactor): Promise<ContentBlock> {
-  if (block.type === "text" && isLong(block.text)) {
-    return {
-      ...cleanFields({ ...block, text: "" }, redactor),
-      text: sound(await redactedInTurns(block.text, redactor)),
-    };
+/** Whether a result has a text that takes long to look through. */
+export function isLongResult(raw: RawResult): boolean {
+  return !longTextsIn(raw).next().done;
+}
+
+function* longTextsIn({ content, large }: RawResult): Generator<string, void> {
+  if (large !== undefined) yield large.text;
+  for (const block of content) {
+    if ("text" in block && isLong(block.text)) yield block.text;
+    if (!("data" in block) || !isLong(block.data)) continue;
+    yield block.data;
+    yield Buffer.from(block.data, "base64").toString();
   }
-  if (!("data" in block) || !isLong(block.data) || block.data === undefined) return cleanBlock(block, redactor);
-  const { data } = block;
-  const holds =
-    (await foundInTurns(Buffer.from(data, "latin1"), redactor)) ||
-    (await foundInTurns(Buffer.from(data, "base64"), redactor));
-  return holds ? withheld(block.type) : cleanFields(block, redactor);
+}
+
+function isLong(text: string | undefined): text is string {
+  return text !== undefined && text.length > 2 * pieceBytes;
+}
+
+/** A redactor that looks for more than known secrets masks the whole text. */
+async function isCleanText(text: string, redactor: Redactor): Promise<boolean> {
+  return redactor.reach !== undefined && !(await findsIn(text, redactor));
 }
 
 /** Redacted, and text that every store and every wire can carry: no half of a surrogate pair, no NUL. */
@@ -76,10 +87,10 @@ function sound(redacted: string): string {
  */
 export function cleanJson(value: Json, redactor: Redactor): CleanJson {
   const given = JSON.stringify(value);
-  const text = wellFormed(redactor.redact(given));
+  const text = wellFormedJson(redactor.redact(given));
   if (text === given) return { value, text };
   const parsed = parse(text) ?? inParts(value, redactor);
-  const spelled = wellFormed(JSON.stringify(parsed));
+  const spelled = wellFormedJson(JSON.stringify(parsed));
   if (redactor.finds(spelled)) return { value: "[redacted]", text: '"[redacted]"' };
   // Parsed again, because only the text was made well-formed. It is JSON: it was just written.
   return { value: JSON.parse(spelled) as Json, text: spelled };
@@ -130,7 +141,7 @@ function cleanField(name: string, value: Json, redactor: Redactor): Json {
  * A lone surrogate or a NUL in JSON text is an escape: `JSON.stringify` writes it as one. Escaped backslashes are stepped
  * over in pairs.
  */
-function wellFormed(json: string): string {
+export function wellFormedJson(json: string): string {
   if (!json.includes("\\ud") && !json.includes("\\u0000")) return json;
   return json.replace(/\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g, (written, name: string) =>
     name.length > 1 ? "\uFFFD" : written,

@@ -2,6 +2,7 @@ import type { ContentBlock, MediaBlock, ToolOutcome } from "../calls/outcome.ts"
 import type { CleanResult } from "./clean.ts";
 import { headOf } from "./cut.ts";
 import { base64Bytes, describe, describeMedia, line } from "./describe.ts";
+import { LargeJson } from "./large-json.ts";
 
 /** What may be known of a result that is inline. */
 type Inline = Pick<ToolOutcome, "content" | "text" | "structured">;
@@ -30,12 +31,21 @@ export function describeOutcome(outcome: ToolOutcome): string {
 
 /** The same of a whole result, before its head alone is left of it. */
 export function describeWhole({ content, text, structured }: CleanResult): string {
-  return line(describeInline({ content, text, ...(structured !== undefined && { structured: structured.value }) }));
+  const said = structured instanceof LargeJson ? structured.facts.description : undefined;
+  const value = structured === undefined || said !== undefined ? {} : { structured: structured.value };
+  return line(describeInline({ content, text, ...value }, said));
 }
 
-function describeInline({ content, text, structured }: Inline): string {
+/** @param said the description of the structured content, when it is known */
+function describeInline({ content, text, structured }: Inline, said?: string): string {
   const parts = [
-    ...(structured !== undefined ? [describe(structured)] : text === "" ? [] : [describe(text)]),
+    ...(said !== undefined
+      ? [said]
+      : structured !== undefined
+        ? [describe(structured)]
+        : text === ""
+          ? []
+          : [describe(text)]),
     ...content.filter(isMedia).map((block) => mediaPart(block)),
     ...others(content),
   ];

@@ -9,9 +9,8 @@ import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-
 import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
-import { digestInTurns } from "./in-turns.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
-import { collectSoon, pieceBytes } from "./streams.ts";
+import { collectSoon, digestOf, pieceBytes } from "./streams.ts";
 
 export interface FolderArtifactsOptions {
   /** Belongs to one process at a time, as the data folder it lies in does. */
@@ -62,7 +61,7 @@ class FolderArtifacts implements ArtifactShelf {
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
-    const digest = await digestInTurns(bytes);
+    const digest = await digestOf(bytes);
     const write = (path: string): Promise<void> => writeWhole(path, bytes, this.#temporary);
     return this.#keep({ digest, mediaType, bytes: bytes.length }, owner, write);
   }
@@ -133,7 +132,7 @@ class FolderArtifacts implements ArtifactShelf {
     const bytes = await readFile(this.#path(digest)).catch((error: unknown) => {
       throw unavailable(digest, error);
     });
-    if ((await digestInTurns(bytes)) !== digest) {
+    if ((await digestOf(bytes)) !== digest) {
       throw unavailable(digest, damaged());
     }
     return { meta: { digest, mediaType, bytes: bytes.length }, bytes };

@@ -6,7 +6,7 @@ import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
-import { bytesInTurns, spelledInTurns } from "./in-turns.ts";
+import { factsOf, type JsonFacts, LargeJson } from "./large-json.ts";
 import { mediaPath } from "./media.ts";
 import { summaryOf } from "./summary.ts";
 
@@ -82,10 +82,10 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const others = content.filter(isOther);
   const isOneText = others.length === 0 && (result.structured === undefined || isSaidTwice(result));
   const structured = restates(result) ? undefined : result.structured;
-  const body = isOneText ? [text] : await wholeBody(ownText(content), structured, others);
+  const body = isOneText ? text : wholeBody(ownText(content), structured, others);
   const mediaType = isOneText && structured === undefined ? "text/plain" : "application/json";
-  const { digest, bytes } = await put({ bytes: await bytesInTurns(body), mediaType }, order, artifacts);
-  const summary = structured && summaryOf(structured.value, digest, bytes);
+  const { digest, bytes } = await put({ bytes: Buffer.from(body), mediaType }, order, artifacts);
+  const summary = structured && summaryOf(factsIn(structured).outline, digest, bytes);
   const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
   const told = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
   const head =
@@ -121,22 +121,22 @@ function shownOf(head: string, told: string, text: string): number {
 }
 
 function memberOf({ structured }: CleanResult): { readonly member?: string } {
-  const [member] = isJsonObject(structured?.value) ? Object.keys(structured.value) : [];
+  const member = structured && factsIn(structured).firstName;
   return member === undefined ? {} : { member };
 }
 
 /** `{ text?, structured?, content? }`, as `JSON.stringify` writes it; a text that is the structured content's own is not written twice. */
-async function wholeBody(
-  text: string,
-  structured: CleanJson | undefined,
-  others: readonly ContentBlock[],
-): Promise<readonly string[]> {
+function wholeBody(text: string, structured: CleanJson | undefined, others: readonly ContentBlock[]): string {
   const members = [
-    ...(text === "" || text === structured?.text ? [] : [['"text":', ...(await spelledInTurns(text))]]),
-    ...(structured === undefined ? [] : [['"structured":', structured.text]]),
-    ...(others.length === 0 ? [] : [['"content":', JSON.stringify(others)]]),
+    ...(text === "" || text === structured?.text ? [] : [`"text":${JSON.stringify(text)}`]),
+    ...(structured === undefined ? [] : [`"structured":${structured.text}`]),
+    ...(others.length === 0 ? [] : [`"content":${JSON.stringify(others)}`]),
   ];
-  return ["{", ...members.flatMap((member, i) => (i === 0 ? member : [",", ...member])), "}"];
+  return `{${members.join(",")}}`;
+}
+
+function factsIn(structured: CleanJson): JsonFacts {
+  return structured instanceof LargeJson ? structured.facts : factsOf(structured.value);
 }
 
 /** Its own short form, and where all of it is. */
@@ -147,6 +147,7 @@ function inBrief({ brief }: CleanResult, digest: string, bytes: number): Json | 
 
 /** MCP servers send a plain text twice, the second time as `{ content: text }`: the artifact is that text, so that it can be passed on. */
 function restates({ text, structured }: CleanResult): boolean {
+  if (structured instanceof LargeJson) return structured.isRepeated;
   if (!isJsonObject(structured?.value)) return false;
   const values = Object.values(structured.value);
   return values.length === 1 && values[0] === text;
@@ -156,7 +157,9 @@ function restates({ text, structured }: CleanResult): boolean {
 function isSaidTwice(result: CleanResult): boolean {
   const { text, structured } = result;
   if (structured === undefined) return false;
-  if (text === structured.text || text === structured.value || restates(result)) return true;
+  if (text === structured.text || restates(result)) return true;
+  if (structured instanceof LargeJson) return false;
+  if (text === structured.value) return true;
   if (text.length < structured.text.length || !/^\s*[[{]/.test(text)) return false;
   try {
     return JSON.stringify(JSON.parse(text)) === structured.text;

@@ -3,10 +3,9 @@ import type { Clock } from "../calls/clock.ts";
 import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
 import { Holds } from "./holds.ts";
-import { copiedInTurns, digestInTurns } from "./in-turns.ts";
 import { streamOf } from "./own-artifacts.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
-import { collected } from "./streams.ts";
+import { collected, digestOf } from "./streams.ts";
 
 export interface MemoryArtifactsOptions {
   readonly clock: Clock;
@@ -36,8 +35,8 @@ export class MemoryArtifacts implements ArtifactShelf {
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
     checkPut(bytes, mediaType, owner);
-    const own = await copiedInTurns(bytes);
-    const digest = await digestInTurns(own);
+    const own = bytes.slice();
+    const digest = await digestOf(own);
     const kept = this.#all.get(digest) ?? { bytes: own, storedAt: 0, releases: [] };
     kept.storedAt = this.#clock.now();
     kept.releases = releasedTo(kept.releases, owner, mediaType);
@@ -77,7 +76,7 @@ export class MemoryArtifacts implements ArtifactShelf {
     principal: Principal,
   ): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }> {
     const meta = await this.meta(digest, principal);
-    return { meta, bytes: await copiedInTurns(this.#find(digest).bytes) };
+    return { meta, bytes: this.#find(digest).bytes.slice() };
   }
 
   async pin(digest: string): Promise<void> {

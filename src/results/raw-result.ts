@@ -1,12 +1,13 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
+import type { LargeJson } from "./large-json.ts";
 
 /** What a tool answered, in one shape, before it is redacted and cut. */
 export interface RawResult {
   readonly content: readonly ContentBlock[];
   readonly structured?: Json;
-  /** The JSON text of `structured`, where it is long: writing it again would stop everybody else. */
-  readonly structuredText?: string;
+  /** The structured content of a large answer; `structured` is undefined then. */
+  readonly large?: LargeJson;
   /** The one block of content is the JSON text of `structured`, as `JSON.stringify` writes it. */
   readonly spelled?: true;
   readonly isError: boolean;

@@ -3,9 +3,8 @@ import { isPlainText, refusedOutcome, type ToolOutcome } from "../calls/outcome.
 import { type Refusal, refusal } from "../calls/refusals.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
-import { type CleanResult, cleanInTurns, cleanResult, cleanText } from "./clean.ts";
+import { type CleanResult, cleanLongResult, cleanResult, cleanText, isLongResult } from "./clean.ts";
 import { cut, fits } from "./cut.ts";
-import { isLong } from "./in-turns.ts";
 import { isSmall, keep, type Shaped, type ShapeOrder } from "./keep.ts";
 import { noArtifacts } from "./own-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
@@ -34,7 +33,7 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
   const { callId, limitBytes } = order;
   try {
     const [only] = raw.content;
-    if (isLongResult(raw)) return inTurns({ raw, order, parts });
+    if (isLongResult(raw)) return longShaped({ raw, order, parts });
     if (isPlainText(only) && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
       if (artifacts === undefined || fits(text, limitBytes)) return plain(callId, raw, text);
@@ -73,16 +72,9 @@ function storeIn({ artifacts }: ShapeParts): ArtifactStore | undefined {
   return artifacts === noArtifacts ? undefined : artifacts;
 }
 
-function isLongResult({ content, structuredText }: RawResult): boolean {
-  return (
-    structuredText !== undefined ||
-    content.some((block) => ("text" in block && isLong(block.text)) || ("data" in block && isLong(block.data)))
-  );
-}
-
-async function inTurns(shaping: Shaping): Promise<ToolOutcome> {
+async function longShaped(shaping: Shaping): Promise<ToolOutcome> {
   try {
-    return await shaped(shaping, await cleanInTurns(shaping.raw, shaping.parts.redactor));
+    return await shaped(shaping, await cleanLongResult(shaping.raw, shaping.parts.redactor));
   } catch (error) {
     return lost(shaping, error);
   }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Redactor } from "../secrets/secret-store.ts";
 
@@ -14,10 +15,25 @@ export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, v
     yield bytes.subarray(from, from + pieceBytes);
 }
 
+/** SHA-256 as 64 hex digits, made beside the main thread. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  if (bytes.length <= 2 * pieceBytes) return hash("sha256", bytes, "hex");
+  return Buffer.from(await crypto.subtle.digest("SHA-256", new Uint8Array(bytes))).toString("hex");
+}
+
 export async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
   return Buffer.concat(pieces);
+}
+
+/** As `finds`, piece by piece, so that other calls go on; a value over the edge of two pieces is found too. */
+export async function findsIn(text: string, redactor: Redactor): Promise<boolean> {
+  const { reach } = redactor;
+  if (reach === undefined || text.length <= 2 * pieceBytes) return redactor.finds(text);
+  for (let from = 0; from < text.length; from += pieceBytes, await setImmediate())
+    if (redactor.finds(text.slice(from, from + pieceBytes + reach))) return true;
+  return false;
 }
 
 /** More than is taken. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { harmless } from "../calls/harmless-log.ts";
@@ -20,6 +21,9 @@ import type {
   WaitingFilter,
 } from "./store.ts";
 import { callStateAt, nothingWaits, placeIn, stateAt, urgencyOf, type Waiting } from "./urgency.ts";
+
+/** Other calls run after so many entries of a long log. */
+const entriesATurn = 256;
 
 export interface MapStoreOptions {
   readonly clock: Clock;
@@ -176,6 +180,7 @@ export class MapStore implements Store {
       const entry = this.#entries[seq];
       if (entry === undefined) return;
       yield entry;
+      if (seq % entriesATurn === entriesATurn - 1) await setImmediate();
     }
   }
 

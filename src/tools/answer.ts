@@ -2,12 +2,11 @@ import { messageOf } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import { fits } from "../results/cut.ts";
+import { LargeJson } from "../results/large-json.ts";
 import { type AnswerLimit, briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
-import { HeldJson } from "./json-in-slices.ts";
 import { isRecord } from "./kinds.ts";
-import { type Plain, plain } from "./plain.ts";
-import { isSmall, plainInSlices, TooManyBytes, weighed } from "./plain-slowly.ts";
+import { type Plain, plain, TooManyBytes, weighed } from "./plain.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and snake_case. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
@@ -28,9 +27,9 @@ const resultMembers: ReadonlySet<string> = new Set([
 
 /**
  * What a tool answered, in one shape. Text is text; a result is taken as one; any other JSON is structured content and
- * its own text. A promise where there is so much of it that others have to have their turn meanwhile.
+ * its own text.
  *
- * Contract: never throws or rejects. What is no JSON (a cycle, a bigint, a function) and what has more than `limitBytes`,
+ * Contract: never throws. What is no JSON (a cycle, a bigint, a function) and what has more than `limitBytes`,
  * as JSON text, is an error that says so; it is found early, however much there is.
  *
  * @param textBytes of text and media, which cost no more than themselves
@@ -39,7 +38,7 @@ export function toRawResult(
   answer: unknown,
   limitBytes: number = mostAnswerBytes,
   textBytes: number = limitBytes,
-): RawResult | Promise<RawResult> {
+): RawResult {
   try {
     if (typeof answer === "string")
       return { content: contentOf(within(answer, textBytes, limitBytes)), isError: false };
@@ -49,10 +48,9 @@ export function toRawResult(
       if (answer.byteLength > (limitBytes / 4) * 3) throw new TooManyBytes(limitBytes);
       return { content: [blockOf(answer)], isError: false };
     }
-    const made = isResult(answer, limitBytes)
+    return isResult(answer, limitBytes)
       ? fromResult(answer, limitBytes, textBytes)
-      : fromJson(answer, limitBytes);
-    return made instanceof Promise ? made.catch(unusable) : made;
+      : jsonResult(jsonOf(answer, limitBytes, limitBytes));
   } catch (error) {
     return unusable(error);
   }
@@ -84,21 +82,20 @@ function isResult(answer: unknown, limitBytes: number): answer is Record<string,
   return Object.keys(answer).every((name) => resultMembers.has(name));
 }
 
-function fromResult(
-  answer: Record<string, unknown>,
-  limitBytes: number,
-  textBytes: number,
-): RawResult | Promise<RawResult> {
+function fromResult(answer: Record<string, unknown>, limitBytes: number, textBytes: number): RawResult {
   const { content, text } = answer;
   const given = structuredOf(answer);
   const blocks = content ?? text;
   const left = blocks === undefined ? textBytes : weighed(blocks, textBytes, blockLevels);
   if (left < 0) throw new TooManyBytes(textBytes, settingOf(textBytes, limitBytes));
   const room = Number.isNaN(left) ? limitBytes : Math.min(left, limitBytes);
-  const structured = given === undefined ? undefined : jsonOf(given, limitBytes, room);
-  return structured instanceof Promise
-    ? structured.then((late) => resultOf(answer, late))
-    : resultOf(answer, structured);
+  if (given instanceof LargeJson) {
+    if (!fits(given.text, room)) throw new TooManyBytes(limitBytes);
+    const own = contentOf(blocks);
+    const content = own.length === 0 ? [{ type: "text" as const, text: given.text }] : own;
+    return { content, large: given, isError: isErrorOf(answer) === true };
+  }
+  return resultOf(answer, given === undefined ? undefined : jsonOf(given, limitBytes, room));
 }
 
 function resultOf(answer: Record<string, unknown>, structured: Plain | undefined): RawResult {
@@ -110,15 +107,13 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
     return {
       content: contentOf(structured.text),
       structured: structured.value,
-      ...longText(structured),
       spelled: true,
       isError,
     };
   }
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
-    ...(structured?.value !== undefined &&
-      !isEmptyRecord(structured.value) && { structured: structured.value, ...longText(structured) }),
+    ...(structured?.value !== undefined && !isEmptyRecord(structured.value) && { structured: structured.value }),
     isError,
     ...(isError && typeof retryable === "boolean" && { retryable }),
     ...(brief !== undefined && { brief }),
@@ -126,16 +121,10 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
 }
 
 /** @param left what its blocks have left of the limit */
-function jsonOf(given: unknown, limitBytes: number, left: number): Plain | Promise<Plain> {
-  if (given instanceof HeldJson) return given.parsed().then((value) => jsonOf(value, limitBytes, left));
-  if (isSmall(given)) {
-    const made = plain(given);
-    if (!fits(made.text, left)) throw new TooManyBytes(limitBytes);
-    return made;
-  }
-  return plainInSlices(given, left).catch((error: unknown) => {
-    throw error instanceof TooManyBytes ? new TooManyBytes(limitBytes) : error;
-  });
+function jsonOf(given: unknown, limitBytes: number, left: number): Plain {
+  const made = plain(given, left);
+  if (!fits(made.text, left)) throw new TooManyBytes(limitBytes);
+  return made;
 }
 
 function isSpelled(structured: Plain | undefined): structured is Required<Plain> {
@@ -147,23 +136,13 @@ function contentOf(content: unknown): readonly ContentBlock[] {
   return Array.isArray(content) ? content.map(blockOf) : [];
 }
 
-function fromJson(answer: unknown, limitBytes: number): RawResult | Promise<RawResult> {
-  const made = jsonOf(answer, limitBytes, limitBytes);
-  return made instanceof Promise ? made.then(jsonResult) : jsonResult(made);
-}
-
-function jsonResult(made: Plain): RawResult {
-  const { text, value } = made;
+function jsonResult({ text, value }: Plain): RawResult {
   const isText = typeof value === "string";
   const content = contentOf(isText ? value : text);
   if (value === undefined) return { content, isError: false };
   return isText
     ? { content, structured: value, isError: false }
-    : { content, structured: value, ...longText(made), spelled: true, isError: false };
-}
-
-function longText({ text, isLong }: Plain): { readonly structuredText?: string } {
-  return isLong === true ? { structuredText: text } : {};
+    : { content, structured: value, spelled: true, isError: false };
 }
 
 /** Results in snake_case always have `structured_content`, empty when there is none. */

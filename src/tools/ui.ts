@@ -17,7 +17,7 @@ export interface UiPage {
 }
 
 /** The type by which a client knows a page that it can show. */
-const pageType = "text/html;profile=mcp-app";
+export const pageType: string = "text/html;profile=mcp-app";
 const permissions = ["camera", "microphone", "geolocation", "clipboardWrite"];
 
 const readers = new WeakMap<object, () => Promise<UiPage>>();

@@ -91,6 +91,12 @@ describe("a server's tool", () => {
     }
   });
 
+  it("has its page listed by a server that asks whether its client shows pages", async () => {
+    const { agent } = await offering({ servers: { s: charts().config({ risk: "safe" }) } });
+    const ui = expect.objectContaining({ resource_uri: "ui://chart/view" });
+    expect(await agent.tools()).toContainEqual(expect.objectContaining({ ui }));
+  });
+
   it("has its page blocked when it changed, until an operator approves it", async () => {
     const server = charts();
     const { connect, runtime, operator } = await offering({ servers: { s: server.config({ risk: "safe" }) } });

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
+import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
 import type { AnyTool, LocalTool } from "../kinds.ts";
@@ -70,7 +71,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
       const { content, structured, isError } = answer;
       return {
         content: [...contentOf(content), ...notesOn(answer, tool)],
-        ...(structured !== undefined && { structured }),
+        ...(structured !== undefined && { structured: structured as Json }), // `toRawResult` takes a `LargeJson` too
         isError,
       };
     },
@@ -82,7 +83,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
 
 /** What a reader must know of an answer and cannot see in it. */
 function notesOn(answer: UpstreamAnswer, tool: UpstreamTool): TextBlock[] {
-  const { content, structured, isError, isLong = false, asText = [] } = answer;
+  const { content, structured, isError, asText = [] } = answer;
   const notes: string[] = [];
   if (tool.outputSchema !== undefined && structured === undefined && !isError)
     notes.push("The tool declares structured output, and its server answered without it.");
@@ -96,7 +97,9 @@ function notesOn(answer: UpstreamAnswer, tool: UpstreamTool): TextBlock[] {
   const text = notes.map((note) => `Note from Postern: ${note}`).join("\n");
   // Where the structured content is all there is, its text comes first.
   const before =
-    content.length === 0 && structured !== undefined && !isLong ? [textBlock(JSON.stringify(structured))] : [];
+    content.length === 0 && structured !== undefined && !(structured instanceof LargeJson)
+      ? [textBlock(JSON.stringify(structured))]
+      : [];
   return [...before, textBlock(text)];
 }
 

@@ -1,6 +1,4 @@
 import { tooManyBytes } from "../../results/raw-result.ts";
-import type { HeldJson } from "../json-in-slices.ts";
-import { AnswerScan, longBytes } from "./answer-scan.ts";
 import { AnswerTooLarge, tooLargeError } from "./too-large.ts";
 
 export interface BodyBound {
@@ -10,10 +8,8 @@ export interface BodyBound {
   /** Whose request it answers, when it is a request's: asked only when its answer is too large. */
   readonly request: () => number | string | undefined;
   readonly onTooLarge: () => void;
-  /** Told of structured content that was left out of a message, before the message is passed on. */
-  readonly onHeld?: (held: HeldJson) => void;
   /** Whole messages as they are passed on: all of a body that is no stream, or events. */
-  readonly read?: (messages: Buffer) => Buffer;
+  readonly read?: (messages: Buffer) => Promise<Buffer>;
   /** Waits before more is read, when the server sent too much that nobody asked for. */
   readonly pause?: () => Promise<void> | undefined;
 }
@@ -36,7 +32,7 @@ export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound):
         const { value, done } = await reader.read();
         const ready = done ? held.rest() : held.take(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
         if (ready === "too large") return giveUp(controller, reader, bound);
-        const passed = ready === undefined ? undefined : (bound.read?.(ready) ?? ready);
+        const passed = ready === undefined ? undefined : ((await bound.read?.(ready)) ?? ready);
         if (passed !== undefined && passed.length > 0) controller.enqueue(passed);
         if (done) controller.close();
         if (done || (passed !== undefined && passed.length > 0)) return;
@@ -89,7 +85,6 @@ class Held {
   readonly #bound: BodyBound;
   #parts: Buffer[] = [];
   #bytes = 0;
-  #scan: AnswerScan | undefined;
   #last: Buffer = Buffer.alloc(0);
 
   constructor(bound: BodyBound) {
@@ -115,19 +110,12 @@ class Held {
   #keep(part: Buffer): void {
     this.#parts.push(part);
     this.#bytes += part.length;
-    if (this.#scan !== undefined) this.#scan.take(part);
-    else if (this.#bound.onHeld !== undefined && this.#bytes > longBytes) {
-      this.#scan = new AnswerScan(this.#bound.isStream);
-      for (const before of this.#parts) this.#scan.take(before);
-    }
   }
 
   #message(): Buffer {
-    const { message, held } = this.#scan?.divide(this.#parts) ?? { message: Buffer.concat(this.#parts) };
-    if (held !== undefined) this.#bound.onHeld?.(held);
+    const message = Buffer.concat(this.#parts);
     this.#parts = [];
     this.#bytes = 0;
-    this.#scan = undefined;
     return message;
   }
 

@@ -2,43 +2,27 @@ const newline = 0x0a;
 /** Of a line that is skipped so much is kept of its begin and of its end: what it was can still be told from them. */
 const edgeBytes = 1024;
 
-/** Looks at a long line while it comes. */
-export interface LineScan {
-  take(part: Buffer): void;
-}
-
-export interface LongLines<Scan extends LineScan> {
-  /** More than this is a long one. */
-  readonly bytes: number;
-  readonly open: () => Scan;
-}
-
 /** A line that is over, without its end; of one beyond the limit its two edges alone. */
-export type Line<Scan extends LineScan = never> =
-  | { readonly parts: readonly Buffer[]; readonly scan: Scan | undefined }
-  | { readonly begin: Buffer; readonly end: Buffer };
+export type Line = { readonly parts: readonly Buffer[] } | { readonly begin: Buffer; readonly end: Buffer };
 
 /**
  * What comes through a pipe as lines, a message a line, no more of each than `limitBytes`. What arrives is looked at once
  * and copied by nobody, however many pieces a line comes in; a line beyond the limit is skipped, and the next one is read.
  */
-export class BoundedLines<Scan extends LineScan = never> {
+export class BoundedLines {
   readonly #limitBytes: number;
-  readonly #long: LongLines<Scan> | undefined;
-  #scan: Scan | undefined;
   #parts: Buffer[] = [];
   #bytes = 0;
   #begin: Buffer | undefined;
   #end: Buffer = Buffer.alloc(0);
 
-  constructor(limitBytes: number, long?: LongLines<Scan>) {
+  constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
-    this.#long = long;
   }
 
   /** The lines that end in this piece. */
-  take(chunk: Buffer): readonly Line<Scan>[] {
-    const lines: Line<Scan>[] = [];
+  take(chunk: Buffer): readonly Line[] {
+    const lines: Line[] = [];
     let from = 0;
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
       this.#keep(chunk.subarray(from, at));
@@ -56,7 +40,6 @@ export class BoundedLines<Scan extends LineScan = never> {
     this.#bytes = 0;
     this.#begin = undefined;
     this.#end = Buffer.alloc(0);
-    this.#scan = undefined;
   }
 
   #keep(part: Buffer): void {
@@ -66,21 +49,12 @@ export class BoundedLines<Scan extends LineScan = never> {
       this.#parts = [];
     }
     if (this.#begin !== undefined) this.#end = lastBytes(this.#end, part);
-    else if (part.length > 0) this.#add(part);
+    else if (part.length > 0) this.#parts.push(part);
   }
 
-  #add(part: Buffer): void {
-    this.#parts.push(part);
-    if (this.#scan !== undefined) this.#scan.take(part);
-    else if (this.#long !== undefined && this.#bytes > this.#long.bytes) {
-      this.#scan = this.#long.open();
-      for (const before of this.#parts) this.#scan.take(before);
-    }
-  }
-
-  #line(): Line<Scan> {
+  #line(): Line {
     const begin = this.#begin;
-    return begin === undefined ? { parts: this.#parts, scan: this.#scan } : { begin, end: this.#end };
+    return begin === undefined ? { parts: this.#parts } : { begin, end: this.#end };
   }
 }
 

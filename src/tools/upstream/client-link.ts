@@ -1,5 +1,6 @@
 import type { Client, PriorDiscovery, StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../../calls/clock.ts";
+import { pageType } from "../ui.ts";
 import { priorOf, type Revision, versionsOf } from "./negotiation.ts";
 import type { ProcessTransport } from "./process-transport.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
@@ -7,6 +8,8 @@ import type { ServerAddress } from "./server-config.ts";
 import { ServerWire } from "./server-wire.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** MCP Apps: a server may list the pages of its tools only to a client that declares this extension. */
+const uiExtension = "io.modelcontextprotocol/ui";
 const probeTimeoutMs = 10_000;
 /** A list with more pages than this never ends. */
 const mostPages = 10_000;
@@ -192,6 +195,7 @@ export class ClientLink {
     return new sdk.Client(
       { name: "postern", version: "1" },
       {
+        capabilities: { extensions: { [uiExtension]: { mimeTypes: [pageType] } } },
         versionNegotiation: { mode: "auto", probe: { timeoutMs } },
         ...(versions !== undefined && { supportedProtocolVersions: versions }),
         listMaxPages: mostPages,

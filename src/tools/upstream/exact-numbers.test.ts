@@ -55,7 +55,7 @@ it.each(ways)("a number in the data of an error over %s is exact", async (way) =
   expect(outcome.text).toContain("numbers given as text: `error.data.row`");
 });
 
-it.each(ways)("numbers in an answer over %s that is too long to be parsed in one turn are exact", async (way) => {
+it.each(ways)("numbers in an answer over %s that is read on the worker thread are exact", async (way) => {
   const rows = Array.from({ length: 40_000 }, (_, at) => `{"id":${big},"name":"somebody number ${at}"}`);
   const outcome = await answered(`"result":{"content":[],"structuredContent":{"rows":[${rows.join(",")}]}}`, way);
   expect(outcome.status).toBe("ok");

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../calls/clock.ts";
-import type { HeldJson } from "../json-in-slices.ts";
+import type { LargeJson } from "../../results/large-json.ts";
 import type { RpcError } from "../rpc-error.ts";
 import { tellingEnd } from "./bounded-body.ts";
 
@@ -17,8 +17,8 @@ export class Exchange {
   sent = false;
   /** Its answer came, and was not read. */
   tooLarge = false;
-  /** Structured content that was left out of its answer, to be read later. */
-  held: HeldJson | undefined;
+  /** The structured content of its answer, when that was read on the worker thread. */
+  large: LargeJson | undefined;
   /** What is wrong with its answer, which cannot be read. */
   unreadable: string | undefined;
   /** A JSON-RPC error that came over the wire: the server's own refusal. */
@@ -50,10 +50,6 @@ export class Exchange {
     this.#open += 1;
     this.#cancelWait?.();
     return tellingEnd(body, () => this.#ended());
-  }
-
-  hold(held: HeldJson): void {
-    this.held = held;
   }
 
   /** An event of its stream had an id: the stream can be resumed. */

@@ -8,8 +8,8 @@ export interface Hearing {
 }
 
 /** The body of a JSON answer, as the SDK can read it. */
-export function heardJson(body: Buffer, { wire, asked }: Hearing): Buffer {
-  const { messages, asSent } = wire.hear(body, asked);
+export async function heardJson(body: Buffer, { wire, asked }: Hearing): Promise<Buffer> {
+  const { messages, asSent } = await wire.hearLarge(body, asked);
   const [first] = messages;
   const id = asked.only();
   if (messages.length === 1 && Number(first?.["id"]) !== Number(id) && typeof id === "number") {
@@ -26,14 +26,14 @@ export function heardJson(body: Buffer, { wire, asked }: Hearing): Buffer {
 const division = /(\r\n\r\n|\n\n|\r\r)/;
 
 /** Whole server-sent events, without those that nobody needs. */
-export function heardEvents(events: Buffer, hearing: Hearing): Buffer {
+export async function heardEvents(events: Buffer, hearing: Hearing): Promise<Buffer> {
   const pieces = events.toString("utf8").split(division);
   let isSame = true;
   let text = "";
   for (let at = 0; at < pieces.length; at += 2) {
     const event = pieces[at] ?? "";
     const end = pieces[at + 1] ?? "";
-    const heard = heardEvent(event, hearing);
+    const heard = await heardEvent(event, hearing);
     isSame &&= heard === event;
     if (heard !== "") text += heard + end;
   }
@@ -42,7 +42,7 @@ export function heardEvents(events: Buffer, hearing: Hearing): Buffer {
 
 const field = /^(id|retry|event|data)(?::[ ]?(.*))?$/;
 
-function heardEvent(event: string, { wire, asked, exchange }: Hearing): string {
+async function heardEvent(event: string, { wire, asked, exchange }: Hearing): Promise<string> {
   const others: string[] = [];
   const data: string[] = [];
   let type = "message";
@@ -55,7 +55,7 @@ function heardEvent(event: string, { wire, asked, exchange }: Hearing): string {
     if (name === "retry" && /^\d+$/.test(value)) exchange?.retryAfter(Number(value));
   }
   if (data.join("") === "" || type !== "message") return event;
-  const { messages, asSent } = wire.hear(Buffer.from(data.join("\n")), asked);
+  const { messages, asSent } = await wire.hearLarge(Buffer.from(data.join("\n")), asked);
   if (asSent) return event;
   const kept = others.filter((line) => line !== "").join("\n");
   const head = kept === "" ? "" : `${kept}\n`;

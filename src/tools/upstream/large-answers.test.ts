@@ -81,7 +81,7 @@ it.each(["stream", "json"])("an answer of 100 MB over HTTP ends its own call alo
   expect(runtime.health().servers).toMatchObject([{ status: "connected" }]);
 });
 
-describe("a structured answer that is too long to be parsed in one turn", () => {
+describe("a structured answer that is read on the worker thread", () => {
   const rows = 100_000;
   const parsed = {
     rows: Array.from({ length: rows }, (_, at) => JSON.parse(`{"at":${at},"name":"somebody","__proto__":[${at}]}`)),
@@ -108,8 +108,9 @@ describe("a structured answer that is too long to be parsed in one turn", () => 
   it.each(ways)("ends its own call alone where it is no JSON: %s", async (how, more) => {
     const runtime = await opened(how);
     const outcome = await runtime.invoke({ tool: "one__large", arguments: { rows, broken: true, ...more } });
-    expect(outcome).toMatchObject({ status: "error", refusal: { code: "result_unavailable" } });
-    expect(await terminalEvents(runtime, outcome.callId)).toEqual(["tool_call.succeeded"]);
+    expect(outcome).toMatchObject({ status: "error", refusal: { code: "outcome_unknown" } });
+    expect(outcome.text).toContain("is no JSON");
+    expect(await terminalEvents(runtime, outcome.callId)).toEqual(["tool_call.unknown"]);
     expect(await runtime.invoke(large(10))).toMatchObject({ status: "ok" });
   });
 

@@ -4,9 +4,9 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../calls/clock.ts";
 import type { JsonObject } from "../../calls/json.ts";
-import { AnswerScan, longBytes } from "./answer-scan.ts";
 import { answeredIn } from "./answered-in.ts";
 import { BoundedLines, type Line } from "./bounded-lines.ts";
+import { largeBytes } from "./large-message.ts";
 import { PendingRequests } from "./pending-requests.ts";
 import { ProcessGroup } from "./process-group.ts";
 import type { ServerAddress } from "./server-config.ts";
@@ -36,7 +36,7 @@ export class ProcessTransport implements Transport {
   readonly stderr = null;
   readonly #address: Extract<ServerAddress, { readonly kind: "stdio" }>;
   readonly #parts: ProcessTransportParts;
-  readonly #lines: BoundedLines<AnswerScan>;
+  readonly #lines: BoundedLines;
   readonly #pending = new PendingRequests();
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
@@ -45,7 +45,7 @@ export class ProcessTransport implements Transport {
   constructor(address: Extract<ServerAddress, { readonly kind: "stdio" }>, parts: ProcessTransportParts) {
     this.#address = address;
     this.#parts = parts;
-    this.#lines = new BoundedLines(parts.limitBytes, { bytes: longBytes, open: () => new AnswerScan(false) });
+    this.#lines = new BoundedLines(parts.limitBytes);
   }
 
   get pid(): number | undefined {
@@ -130,7 +130,7 @@ export class ProcessTransport implements Transport {
     for (const line of this.#lines.take(chunk)) for (const message of this.#heard(line)) this.#deliver(message);
   }
 
-  #heard(line: Line<AnswerScan>): readonly JsonObject[] {
+  #heard(line: Line): readonly JsonObject[] {
     if (!("parts" in line)) {
       const id = answeredIn(line.begin.toString("latin1"), line.end.toString("latin1"));
       if (id === undefined) return [];
@@ -140,13 +140,13 @@ export class ProcessTransport implements Transport {
     }
     const [only] = line.parts;
     if (only === undefined) return [];
-    const { message, held } = line.scan?.divide(line.parts) ?? {
-      message: line.parts.length === 1 ? only : Buffer.concat(line.parts),
-    };
-    const { messages } = this.#parts.wire.hear(message, this.#pending);
-    const [first] = messages;
-    if (held !== undefined && first !== undefined) this.#pending.exchange(first["id"] as number | string)?.hold(held);
-    return messages;
+    const bytes = line.parts.length === 1 ? only : Buffer.concat(line.parts);
+    const { wire } = this.#parts;
+    if (bytes.length <= largeBytes) return wire.hear(bytes, this.#pending).messages;
+    void wire.hearLarge(bytes, this.#pending).then(({ messages }) => {
+      for (const message of messages) this.#deliver(message);
+    });
+    return [];
   }
 
   #deliver(message: JsonObject): void {

@@ -115,7 +115,7 @@ export class SdkUpstream implements Upstream {
     const options = { signal: call.signal, timeout: neverMs, onprogress };
     try {
       const answer = within(exchange, () => client.callTool(params, options));
-      return await answerOf(await Promise.race([answer, broken]), exchange);
+      return answerOf(await Promise.race([answer, broken]), exchange);
     } catch (error) {
       if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
       throw this.#fault(name, error, exchange);
@@ -184,19 +184,10 @@ export class SdkUpstream implements Upstream {
   }
 }
 
-async function answerOf(result: CallToolResult, exchange: Exchange): Promise<UpstreamAnswer | LostAnswer> {
+function answerOf(result: CallToolResult, { large, asText }: Exchange): UpstreamAnswer {
   const { content = [], structuredContent, isError = false } = result;
-  if (exchange.held === undefined) {
-    const structured = structuredContent as Json | undefined; // it was read from JSON
-    return { content, isError, ...(structured !== undefined && { structured }), asText: exchange.asText };
-  }
-  try {
-    const { value, asText } = await exchange.held.parsedExactly();
-    const places = asText.map((place) => `structuredContent${place.startsWith("[") ? "" : "."}${place}`);
-    return { content, isError, structured: value, isLong: true, asText: [...exchange.asText, ...places] };
-  } catch (error) {
-    return new LostAnswer(reasonOf(error));
-  }
+  const structured = large ?? (structuredContent as Json | undefined); // it was read from JSON
+  return { content, isError, ...(structured !== undefined && { structured }), asText };
 }
 
 /** The code of a JSON-RPC error; undefined where nothing was answered. */

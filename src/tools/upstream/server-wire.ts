@@ -1,8 +1,11 @@
 import type { Clock } from "../../calls/clock.ts";
+import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { RpcError } from "../rpc-error.ts";
+import { answeredIn } from "./answered-in.ts";
 import type { Exchange } from "./exchange.ts";
 import { Inflow } from "./inflow.ts";
+import { type LargeMessage, largeBytes, readLargeMessage } from "./large-message.ts";
 import { readServerMessage, type ServerMessage } from "./server-message.ts";
 
 /** Who waits for answers on a connection. */
@@ -23,6 +26,12 @@ export interface Heard {
   readonly asSent: boolean;
 }
 
+interface Hearing {
+  readonly bytes: Buffer;
+  readonly method: string | undefined;
+  readonly asked: Asked;
+}
+
 const nothing: Heard = { messages: [], asSent: false };
 
 const probeId = /^server-discover-probe-/;
@@ -30,6 +39,7 @@ const toolsChanged = "notifications/tools/list_changed";
 /** Of all notifications only these mean something to the SDK's client as it is used here. */
 const used = new Set(["notifications/progress", "notifications/cancelled", "notifications/subscriptions/acknowledged"]);
 const previewBytes = 512;
+const edgeBytes = 4_096;
 const scalar = String.raw`"[^"\\]*"\s*:\s*(?:"[^"\\]*"|-?[\d.eE+-]+|true|false|null)`;
 const methodFirst = new RegExp(String.raw`^\s*\{(?:\s*${scalar}\s*,)*?\s*"method"\s*:\s*"([^"\\]*)"`);
 
@@ -52,10 +62,25 @@ export class ServerWire {
 
   /** @param bytes one JSON text, or noise */
   hear(bytes: Buffer, asked: Asked): Heard {
-    const begin = bytes.toString("latin1", 0, previewBytes);
-    const method = /^\s*[[{]|^\xEF\xBB\xBF/.test(begin) ? methodFirst.exec(begin)?.[1] : noise;
+    const method = methodIn(bytes);
     if (method !== undefined && !this.#isHeard(method, bytes.length)) return nothing;
-    const read = readServerMessage(bytes.toString("utf8"));
+    return this.#heard(readServerMessage(bytes.toString("utf8")), { bytes, method, asked });
+  }
+
+  /** As `hear`; a message of more than `largeBytes` is read on a worker thread. Never rejects. */
+  async hearLarge(bytes: Buffer, asked: Asked): Promise<Heard> {
+    if (bytes.length <= largeBytes) return this.hear(bytes, asked);
+    const method = methodIn(bytes);
+    if (method !== undefined && !this.#isHeard(method, bytes.length)) return nothing;
+    const read = await readLargeMessage(bytes).catch((error: unknown): readonly ServerMessage[] => {
+      const edges = [bytes.subarray(0, edgeBytes), bytes.subarray(-edgeBytes)].map((edge) => edge.toString("latin1"));
+      const why = `cannot be read: ${messageOf(error)}`;
+      return [{ kind: "unreadable", id: answeredIn(edges[0] ?? "", edges[1] ?? ""), why }];
+    });
+    return { ...this.#heard(read, { bytes, method, asked }), asSent: false };
+  }
+
+  #heard(read: readonly LargeMessage[], { bytes, method, asked }: Hearing): Heard {
     if (read.length === 0) this.inflow.count(bytes.length);
     const messages = read
       .map((one) => this.#message(one, asked, method === undefined))
@@ -74,7 +99,7 @@ export class ServerWire {
     return this.inflow.hears();
   }
 
-  #message(read: ServerMessage, asked: Asked, isUncounted: boolean): JsonObject | undefined {
+  #message(read: LargeMessage, asked: Asked, isUncounted: boolean): JsonObject | undefined {
     if (read.kind === "unreadable") return this.unreadable(read.id ?? asked.only(), read.why, asked);
     const { asText } = read;
     const { method, id = asked.only() } = read.message;
@@ -83,6 +108,7 @@ export class ServerWire {
     const message = read.message["id"] === undefined ? { ...read.message, id } : read.message;
     const exchange = asked.exchange(id);
     if (exchange !== undefined) {
+      exchange.large = read.large;
       exchange.asText = asText.map((place) => place.replace(/^result\./, ""));
       if (isJsonObject(message["error"])) exchange.refused = message["error"] as unknown as RpcError; // read as one
     } else if (typeof id === "string" && probeId.test(id) && isJsonObject(message["result"]))
@@ -114,3 +140,9 @@ export class ServerWire {
 }
 
 const noise = "\n";
+
+/** Of a message that begins with it, or of noise; undefined for an answer. */
+function methodIn(bytes: Buffer): string | undefined {
+  const begin = bytes.toString("latin1", 0, previewBytes);
+  return /^\s*[[{]|^\xEF\xBB\xBF/.test(begin) ? methodFirst.exec(begin)?.[1] : noise;
+}

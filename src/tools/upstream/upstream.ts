@@ -8,6 +8,7 @@
  * ours), terms.ts (risk, effects, scopes), names.ts, blocks.ts, servers.ts (all of them).
  */
 import type { Json, JsonObject } from "../../calls/json.ts";
+import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
 import { type RpcError, withRpcError } from "../rpc-error.ts";
 import type { ToolAnnotations } from "../tool.ts";
@@ -38,12 +39,10 @@ export type Refused = {
 /** What the server answered; `content` is as it came, unread. */
 export interface UpstreamAnswer {
   readonly content: readonly unknown[];
-  readonly structured?: Json;
+  readonly structured?: Json | LargeJson;
   readonly isError: boolean;
   /** Members where a text stands for a number that a double cannot hold. */
   readonly asText?: readonly string[];
-  /** The structured content is too long to be written as text in one turn. */
-  readonly isLong?: boolean;
 }
 
 export interface UpstreamCall {

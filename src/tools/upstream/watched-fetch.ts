@@ -1,5 +1,4 @@
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
-import type { HeldJson } from "../json-in-slices.ts";
 import { boundedBody } from "./bounded-body.ts";
 import { currentExchange } from "./exchange.ts";
 import { httpFetch } from "./http-client.ts";
@@ -49,18 +48,17 @@ function heard(response: Response, hearing: Hearing, parts: WatchedFetchParts): 
     onTooLarge: () => {
       if (exchange !== undefined && ok) exchange.tooLarge = true;
     },
-    ...(exchange !== undefined && ok && { onHeld: (held: HeldJson) => exchange.hold(held) }),
     ...(ok && { read: readerOf(headers, hearing) }),
   });
   const followed = exchange === undefined || !isStream ? bounded : exchange.follow(bounded);
   return new Response(followed, { headers, status, statusText });
 }
 
-function readerOf(headers: Headers, hearing: Hearing): (messages: Buffer) => Buffer {
+function readerOf(headers: Headers, hearing: Hearing): (messages: Buffer) => Promise<Buffer> {
   const type = headers.get("content-type") ?? "";
   if (type.startsWith("text/event-stream")) return (events) => heardEvents(events, hearing);
   const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);
-  return (body) => (isJson && hearing.asked.only() !== undefined ? heardJson(body, hearing) : body);
+  return async (body) => (isJson && hearing.asked.only() !== undefined ? heardJson(body, hearing) : body);
 }
 
 /** How long nothing more is read of a server that sent too much. */

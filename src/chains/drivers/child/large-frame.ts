@@ -6,7 +6,6 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { HeldJson } from "../../../tools/json-in-slices.ts";
 import { textEnd } from "../../../tools/json-text-end.ts";
 import { mostNamesOf, usualArgumentBytes, usualArgumentValues } from "../../large-arguments.ts";
 import type { SandboxLimits } from "../../sandbox.ts";
@@ -140,10 +139,12 @@ export class LargeFrame {
     if (this.#measured !== undefined) throw new ProtocolBroken("A frame is not JSON.");
     const bytes = Buffer.concat(this.#kept.splice(0));
     if (!isUtf8(bytes)) throw new ProtocolBroken("A frame is not JSON.");
-    const held = new HeldJson([bytes]);
-    const parsed = await held.parsed().catch((cause: unknown) => {
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(bytes.toString());
+    } catch (cause) {
       throw new ProtocolBroken("A frame is not JSON.", { cause });
-    });
+    }
     if (!isJsonObject(parsed)) throw new ProtocolBroken("A frame is not a JSON object.");
     return parsed;
   }

@@ -1,0 +1,38 @@
+import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { describe } from "./describe.ts";
+import { outlineOf } from "./summary.ts";
+
+/** What a reader learns of a JSON value whose text is kept as an artifact. */
+export interface JsonFacts {
+  /** The value's outermost shape. */
+  readonly outline: JsonObject;
+  /** One line. */
+  readonly description: string;
+  /** Name of the first member, when the value is an object that has one. */
+  readonly firstName?: string;
+}
+
+export function factsOf(value: Json): JsonFacts {
+  const [firstName] = isJsonObject(value) ? Object.keys(value) : [];
+  return { outline: outlineOf(value), description: describe(value), ...(firstName !== undefined && { firstName }) };
+}
+
+/** A JSON value that a worker thread has parsed, as text. Only code that needs all of it reads `value`. */
+export class LargeJson {
+  /** As `JSON.stringify` writes it, without lone surrogates and NUL. */
+  readonly text: string;
+  readonly facts: JsonFacts;
+  /** The text beside it says the same, so that it is kept once. */
+  readonly isRepeated: boolean;
+
+  constructor({ text, facts, isRepeated }: Pick<LargeJson, "text" | "facts" | "isRepeated">) {
+    this.text = text;
+    this.facts = facts;
+    this.isRepeated = isRepeated;
+  }
+
+  /** Parses the whole text on the calling thread. */
+  get value(): Json {
+    return JSON.parse(this.text) as Json; // `JSON.stringify` wrote it
+  }
+}
