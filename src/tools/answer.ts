@@ -159,6 +159,7 @@ function structuredOf(answer: Record<string, unknown>): unknown {
 }
 
 function unusable(error: unknown): RawResult {
+  if (error instanceof RangeError) return failed("it is nested too deeply to be written as JSON."); // the stack ended
   return failed(messageOf(error).slice(0, 500));
 }
 

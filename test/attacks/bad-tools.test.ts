@@ -121,7 +121,7 @@ describe("a tool that misbehaves", () => {
         ),
       "error",
     ],
-    ["answers 100,000 levels", () => ({ structured: nested(100_000) }), "ok"],
+    ["answers 100,000 levels", () => ({ structured: nested(100_000) }), "error"],
     ["answers half a surrogate pair", () => "\ud800", "ok"],
     ["answers nothing", () => undefined, "ok"],
     ["answers content that is none", () => ({ content: "text" }), "ok"],

@@ -1,0 +1,42 @@
+/** Lines of source a folder may have. Lower a number whenever you can; raise one only together with a decision in docs/decisions. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const budgets: Readonly<Record<string, number>> = {
+  accounts: 2_500,
+  agents: 5_300,
+  alarms: 1_000,
+  approvals: 2_900,
+  audit: 3_100,
+  calls: 3_000,
+  chains: 12_200,
+  channels: 1_600,
+  config: 2_200,
+  doors: 18_300,
+  executors: 900,
+  gates: 1_500,
+  ledger: 900,
+  policy: 6_100,
+  results: 2_800,
+  runtime: 2_200,
+  secrets: 2_200,
+  stores: 3_400,
+  system: 800,
+  tools: 17_700,
+  watchers: 4_400,
+};
+
+const source = join(import.meta.dirname, "../src");
+
+function linesIn(folder: string): number {
+  return readdirSync(join(source, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.(?:ts|js|py)$/.test(path) && !path.endsWith(".test.ts"))
+    .reduce((sum, path) => sum + readFileSync(join(source, folder, path), "utf8").split("\n").length - 1, 0);
+}
+
+const folders = readdirSync(source, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+it.each(folders.map(({ name }) => name))("src/%s stays within its budget of lines", (name) => {
+  expect(linesIn(name)).toBeLessThanOrEqual(budgets[name] ?? 0);
+});
