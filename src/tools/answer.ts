@@ -159,7 +159,7 @@ function structuredOf(answer: Record<string, unknown>): unknown {
 }
 
 function unusable(error: unknown): RawResult {
-  if (error instanceof RangeError) return failed("it is nested too deeply to be written as JSON."); // the stack ended
+  if (/call stack/.test(messageOf(error))) return failed("it is nested too deeply to be written as JSON.");
   return failed(messageOf(error).slice(0, 500));
 }
 
