@@ -1,7 +1,7 @@
 import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
-import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
+import { counted } from "../calls/shown.ts";
 import type { Store } from "../stores/store.ts";
 import { AnchorFile } from "./anchor-file.ts";
 import { checkedFilter } from "./checked-filter.ts";

@@ -1,5 +1,5 @@
-import { counted } from "../calls/counted.ts";
 import { isJsonObject } from "../calls/json.ts";
+import { counted } from "../calls/shown.ts";
 import type { Store } from "../stores/store.ts";
 import { openCheckpoint } from "./note.ts";
 import type { Signer } from "./signer.ts";

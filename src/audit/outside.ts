@@ -1,5 +1,5 @@
-import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
+import { counted } from "../calls/shown.ts";
 import type { Store } from "../stores/store.ts";
 import type { AnchorFile } from "./anchor-file.ts";
 import { heldBy, sizeOf, type Witness } from "./witness.ts";

@@ -4,8 +4,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
+import { counted } from "../calls/shown.ts";
 import { isDamage } from "../system/error-code.ts";
 import type { Broken, Verification } from "./log.ts";
 import type { Checkpoint } from "./note.ts";

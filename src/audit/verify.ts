@@ -4,9 +4,9 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import { counted } from "../calls/counted.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject } from "../calls/json.ts";
+import { counted } from "../calls/shown.ts";
 import type { Store } from "../stores/store.ts";
 import { ExportReader } from "./export-reader.ts";
 import { type ExportedLog, readLines } from "./lines.ts";

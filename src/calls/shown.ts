@@ -16,3 +16,8 @@ function spelled(value: unknown): string {
     return Object.prototype.toString.call(value); // a cycle or a throwing getter: its kind is all that can be said
   }
 }
+
+/** `1 call`, `2 calls`. @param several for what does not end in `s` then */
+export function counted(number: number, one: string, several = `${one}s`): string {
+  return `${number} ${number === 1 ? one : several}`;
+}

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../calls/clock.ts";
-import { counted } from "../calls/counted.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
+import { counted } from "../calls/shown.ts";
 import { Collection } from "../stores/collection.ts";
 import type { Entry, Store } from "../stores/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, NoticeType } from "./channel.ts";

@@ -1,7 +1,7 @@
 import type { ToolCall } from "../calls/call.ts";
-import { counted } from "../calls/counted.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
 import type { Caller } from "../calls/session.ts";
+import { counted } from "../calls/shown.ts";
 import type { CountedCall } from "./stages.ts";
 
 /**

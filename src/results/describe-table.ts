@@ -1,5 +1,5 @@
-import { counted } from "../calls/counted.ts";
 import type { JsonObject } from "../calls/json.ts";
+import { counted } from "../calls/shown.ts";
 import { cut, headOf } from "./cut.ts";
 import { columnsOf, listed, type TableRows } from "./describe-json.ts";
 

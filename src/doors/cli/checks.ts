@@ -1,8 +1,8 @@
 import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { directLimits, limitsWarning } from "../../calls/session.ts";
+import { counted } from "../../calls/shown.ts";
 import { checkFree } from "../http/port.ts";
 import type { HealthWire } from "../wire-tools.ts";
 import { connect } from "./connect.ts";

@@ -1,5 +1,5 @@
-import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
+import { counted } from "../../calls/shown.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { NamedText } from "../policy-reader.ts";
 import type { ExpectationResultWire, PolicyTestWire, PolicyWire } from "../wire-policy.ts";

@@ -1,8 +1,8 @@
 import type { ApprovalSettings } from "../../approvals/approvals-config.ts";
 import { type ApprovalRoute, isAmong, isOpen } from "../../approvals/routes.ts";
-import { counted } from "../../calls/counted.ts";
 import type { Addressees } from "../../calls/records.ts";
 import { isSamePerson } from "../../calls/same-person.ts";
+import { counted } from "../../calls/shown.ts";
 import type { AccountWire } from "../wire-accounts.ts";
 import type { Finding } from "./checks.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
+import { counted } from "../../calls/shown.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { CheckedWire } from "../wire-audit.ts";
 import type { ChainsWire } from "../wire-chains.ts";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { counted } from "../../calls/counted.ts";
 import { isJsonObject } from "../../calls/json.ts";
+import { counted } from "../../calls/shown.ts";
 import type { Runtime } from "../../face.ts";
 import { checkpointAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";

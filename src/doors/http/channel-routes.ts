@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { counted } from "../../calls/counted.ts";
+import { counted } from "../../calls/shown.ts";
 import type { ChannelState } from "../../channels/channel.ts";
 import type { Received } from "../../channels/decisions.ts";
 import { iso, isoOrNothing } from "../wire.ts";

@@ -1,7 +1,7 @@
 import { fdatasync } from "node:fs";
 import type { Clock } from "../../calls/clock.ts";
-import { counted } from "../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
+import { counted } from "../../calls/shown.ts";
 import type { Committed, Durability } from "../store.ts";
 import { Batch, won } from "./batch.ts";
 

@@ -1,6 +1,6 @@
-import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
+import { counted } from "../../calls/shown.ts";
 import { referenceKey } from "../../results/artifact-store.ts";
 import { cut } from "../../results/cut.ts";
 import { withBrief } from "../../results/raw-result.ts";

@@ -1,4 +1,4 @@
-import { counted } from "../../calls/counted.ts";
+import { counted } from "../../calls/shown.ts";
 import type { Governance, GovernanceReason } from "./runs.ts";
 import type { Tally } from "./tally.ts";
 

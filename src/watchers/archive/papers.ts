@@ -2,9 +2,9 @@
 
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
-import { counted } from "../../calls/counted.ts";
 import type { Json } from "../../calls/json.ts";
 import { sha256 } from "../../calls/json.ts";
+import { counted } from "../../calls/shown.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import { noLink } from "../../system/plain-file.ts";
 import type { Redact } from "./bounded.ts";

@@ -1,9 +1,9 @@
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEvent, AuditLog } from "../../audit/log.ts";
-import { counted } from "../../calls/counted.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json, sha256 } from "../../calls/json.ts";
+import { counted } from "../../calls/shown.ts";
 import { noLink } from "../../system/plain-file.ts";
 import { compareCalls, compareEvents, type Numbered } from "./compare.ts";
 import { auditEvents } from "./from-audit.ts";

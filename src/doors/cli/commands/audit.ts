@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEvent, Verdict } from "../../../audit/log.ts";
-import { counted } from "../../../calls/counted.ts";
+import { counted } from "../../../calls/shown.ts";
 import type { PosternClient } from "../../http/client.ts";
 import {
   type ExportVerificationWire,

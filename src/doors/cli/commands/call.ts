@@ -1,9 +1,9 @@
 import { text as textOf } from "node:stream/consumers";
-import { counted } from "../../../calls/counted.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import type { Preview } from "../../../calls/outcome.ts";
 import { autonomies } from "../../../calls/risk.ts";
+import { counted } from "../../../calls/shown.ts";
 import { chainToolName } from "../../../chains/names.ts";
 import { ClientProblem } from "../../http/client.ts";
 import type { CallFields } from "../../http/fields.ts";

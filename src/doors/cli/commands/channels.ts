@@ -1,4 +1,4 @@
-import { counted } from "../../../calls/counted.ts";
+import { counted } from "../../../calls/shown.ts";
 import type { ChannelWire } from "../../http/channel-routes.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";

@@ -1,6 +1,7 @@
 /** How policy is told to a person: every rule with its line, in a hundred columns. */
-import { counted } from "../../../calls/counted.ts";
+
 import type { Reason } from "../../../calls/event.ts";
+import { counted } from "../../../calls/shown.ts";
 import type { PolicyWarning } from "../../../policy/warnings.ts";
 import { actionText } from "../../said.ts";
 import type {

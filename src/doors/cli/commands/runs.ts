@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { counted } from "../../../calls/counted.ts";
+import { counted } from "../../../calls/shown.ts";
 import type { Governance, RunEvent, RunSummary, RunVerification } from "../../../watchers/archive/runs.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { counted } from "../../../calls/counted.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { nearest } from "../../../calls/nearest.ts";
+import { counted } from "../../../calls/shown.ts";
 import type { SkillProblem, Skills } from "../../../tools/builtin/skills/skills.ts";
 import { type SkillsWire, type SkillWire, skillsToWire } from "../../wire-skills.ts";
 import { quoted } from "../command-name.ts";

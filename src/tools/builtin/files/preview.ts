@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { counted } from "../../../calls/counted.ts";
 import type { JsonObject } from "../../../calls/json.ts";
+import { counted } from "../../../calls/shown.ts";
 import { unifiedDiff } from "./diff.ts";
 import { wholeText } from "./text.ts";
 

@@ -1,6 +1,6 @@
-import { counted } from "../../../calls/counted.ts";
 import { newTraceId } from "../../../calls/ids.ts";
 import { digestOf, isJsonObject, type Json } from "../../../calls/json.ts";
+import { counted } from "../../../calls/shown.ts";
 import type { SkillKeeping } from "./active.ts";
 import type { SkillProblem, Skills } from "./skills.ts";
 

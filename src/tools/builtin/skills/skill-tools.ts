@@ -1,6 +1,6 @@
-import { counted } from "../../../calls/counted.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
+import { counted } from "../../../calls/shown.ts";
 import { defineTool } from "../../define.ts";
 import type { LocalTool } from "../../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { counted } from "./counted.ts";
+import { counted } from "./shown.ts";
 
 it("one is one, and everything else is several", () => {
   expect([0, 1, 2].map((number) => counted(number, "call"))).toEqual(["0 calls", "1 call", "2 calls"]);
