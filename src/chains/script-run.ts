@@ -10,6 +10,7 @@ import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
 import type { Budget } from "./budget.ts";
 import type { Earlier, Standing } from "./earlier.ts";
+import { inOrder } from "./in-order.ts";
 import type { Journal } from "./journal.ts";
 import { tooLarge } from "./large-arguments.ts";
 import { Numbering } from "./numbering.ts";
@@ -101,7 +102,7 @@ export class ScriptRun {
       const others = this.pace.next();
       if (others !== undefined) await others;
       if (this.watch.stopped !== undefined) return undefined;
-      const call = this.#made(asked);
+      const call = await this.#made(asked);
       this.#read.set(asked.place, call);
       if (!this.numbering.isOther(asked, call)) continue;
       const outcome = await this.#answered(call, refuse("idempotency_conflict"));
@@ -124,7 +125,7 @@ export class ScriptRun {
   /** Through every gate. Never throws: a call that was cut short is an outcome too. */
   async call(asked: AskedCall): Promise<ToolOutcome> {
     const { parts } = this;
-    const made = this.#read.get(asked.place) ?? this.#made(asked);
+    const made = this.#read.get(asked.place) ?? (await this.#made(asked));
     this.#read.delete(asked.place); // it may be large, and a person may be waited for
     const startedAt = parts.clock.monotonic();
     const standing = this.numbering.of(asked);
@@ -140,12 +141,12 @@ export class ScriptRun {
   }
 
   /** What is larger than it may be is refused where all arguments are, and nothing of it is kept. */
-  #made(asked: AskedCall): ToolCall {
+  async #made(asked: AskedCall): Promise<ToolCall> {
     const { house, offer, parent } = this.facts;
     const { number } = this.numbering.of(asked);
     const target = offer.targetOf(asked);
     const make = (given: JsonObject): ToolCall => house.makeChild(parent, number, { ...target, arguments: given });
-    const made = make(asked.arguments);
+    const made = make((await inOrder(asked.arguments, this.pace)) as JsonObject); // it was one
     this.#askedCharacters += made.text.length;
     const problem = tooLarge(asked, house.terms, made.text);
     return problem === undefined ? made : new Arrival({ ...make({}), problem });
