@@ -2,7 +2,7 @@
  * Calls of tools that an agent program runs itself: Postern decides, the host runs, Postern records how it ended.
  *
  * Invariant: the claim is on disk before the host is told to run, and every claimed call ends: with what the host says, as
- * not run when the host did not run it, or as `unknown` when nobody says.
+ * not run when the host did not run it, or as `unknown` when the host does not say.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { messageOf } from "../calls/fault.ts";

@@ -42,7 +42,7 @@ export interface DecisionContext {
   readonly delegations: readonly Delegation[];
 }
 
-/** For whom somebody decides and by which delegation. Empty: for themselves. */
+/** The person a decision is made for, and the delegation. Empty when people decide for themselves. */
 type OnBehalf = Pick<Giver, "onBehalfOf" | "delegation">;
 
 export interface Admitted extends OnBehalf {

@@ -2,7 +2,7 @@
  * What models ask of a computer: one table (table.ts) from each provider's actions to ours. The rest of the folder knows only ours.
  *
  * Invariant: an action that is read here is complete: its points lie in the viewport, its keys exist. What cannot be read
- * is refused with the name and the value, before anybody is asked.
+ * is refused with the name and the value, before a person is asked.
  * Next: table.ts, tab.ts (our actions → Playwright), judge.ts (their risk), ../browser.ts (the tools).
  */
 import { z } from "zod";

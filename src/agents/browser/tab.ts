@@ -183,7 +183,7 @@ export class Tab implements AsyncDisposable {
     }
   }
 
-  /** Until the page stands still or its time is over; then what is known of it is read anew. */
+  /** Waits until the page has loaded or its time is over, then reads its state again. */
   async #settle(): Promise<void> {
     const { actionTimeoutMs: timeout } = this.#options;
     const isLoaded = await this.#page.waitForLoadState("load", { timeout: Math.min(timeout, 3_000) }).then(
@@ -246,7 +246,7 @@ export class Tab implements AsyncDisposable {
       return await Promise.race([work, late]);
     } finally {
       clearTimeout(timer);
-      work.catch(() => undefined); // its end is nobody's affair any more
+      work.catch(() => undefined); // the result is no longer needed
     }
   }
 
@@ -259,7 +259,7 @@ export class Tab implements AsyncDisposable {
       : actionTimeoutMs;
   }
 
-  /** The old page is closed behind our back: one that hangs would hold everybody up. */
+  /** Closes the old page without waiting, because a page that hangs would delay the next call. */
   async #replace(): Promise<void> {
     const old = this.#page;
     this.#old.add(old);

@@ -44,7 +44,7 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
       ) : (
         <Notice tone="medium">
           {state === "new"
-            ? "Nobody has approved this yet. It cannot be used."
+            ? "This is not approved yet. It cannot be used."
             : "The server describes this otherwise than when it was trusted. It cannot be used until somebody has read what is other."}
         </Notice>
       )}
