@@ -31,7 +31,7 @@ export interface ChildSpec {
 /** Other processes of this host have priority. */
 const sandboxNiceness = 10;
 const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
-/** Kills a process that keeps its user together with the host. The others end when their input is closed. */
+/** Kills a process together with the host, unless it changes its user. Such a process looks itself whether its host lives. */
 const endsWithHost = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL"];
 const mostStderrBytes = 8_192;
 /** Ends a process that runs an endless loop after its host died. */

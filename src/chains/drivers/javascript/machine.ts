@@ -22,6 +22,8 @@ interface Mailbox {
 }
 
 const jobsBetweenLooks = 64;
+/** The process that started this one. Another number later means that the host has died. */
+const hostPid = process.ppid;
 
 type Rejection = readonly [promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean];
 
@@ -168,7 +170,10 @@ function optionsOf({ wasm, extensions }: EngineModules, watch: Deadlines, clock:
     wasm,
     extensions,
     maxStackSize: MAX_STACK_SIZE,
-    interruptHandler: () => watch.over !== undefined,
+    interruptHandler: () => {
+      if (process.ppid !== hostPid) process.exit(0); // the host is gone, and this loop may have no end
+      return watch.over !== undefined;
+    },
     timezoneOffset: 0,
     wasi: scriptTime(clock),
   };
