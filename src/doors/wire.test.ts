@@ -3,8 +3,8 @@ import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts
 import { refusal } from "../calls/refusals.ts";
 import { offerOf } from "../tools/offer.ts";
 import type { Action } from "../tools/tool.ts";
+import { shownApproval } from "./http/given-approval.ts";
 import { callToWire, contextFromWire, outcomeToWire } from "./wire.ts";
-import { approvalToWire } from "./wire-approvals.ts";
 import { controlChangeToWire, controlsToWire, explanationToWire, toolToWire } from "./wire-tools.ts";
 
 const at = Date.UTC(2026, 10, 20);
@@ -99,7 +99,7 @@ it.each([
   ["a call", callToWire({ ...aRecord(), startedAt: at, endedAt: at, outcome, approvalId: "apr_1" })],
   [
     "an approval",
-    approvalToWire({
+    shownApproval({
       ...anApproval(),
       previewDigest: "p",
       summary: "s",
@@ -154,9 +154,9 @@ it("says how to approve while that can be done, and not afterwards", () => {
 });
 
 it("shows what was asked beside what runs, after an edit only", () => {
-  expect(approvalToWire(anApproval()).asked).toBeUndefined();
+  expect(shownApproval(anApproval()).asked).toBeUndefined();
   const edited = { ...anApproval(), arguments: { to: "b" } };
-  expect(approvalToWire(edited)).toMatchObject({
+  expect(shownApproval(edited)).toMatchObject({
     asked: { to: "a" },
     what: { arguments: { to: "b" } },
   });

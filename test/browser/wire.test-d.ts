@@ -2,10 +2,7 @@
  * What the console believes the server sends, held to what the server says it sends. Only types: `tsc` is the test. A
  * field that is renamed, dropped or becomes optional on the server does not compile here.
  */
-import type { Alarm } from "../../console/src/api/alarms.ts";
-import type { Approval, Preview, Vote } from "../../console/src/api/approvals.ts";
-import type { Delegation } from "../../console/src/api/delegations.ts";
-import type { Grant } from "../../console/src/api/grants.ts";
+import type { Preview } from "../../console/src/api/approvals.ts";
 import type { Session } from "../../console/src/api/who.ts";
 import type {
   CallWire as CallShown,
@@ -23,10 +20,7 @@ import type {
 import type { Json } from "../../src/calls/json.ts";
 import type { CallWire, OutcomeWire, PreviewWire } from "../../src/doors/wire.ts";
 import type { SessionWire } from "../../src/doors/wire-accounts.ts";
-import type { AlarmWire } from "../../src/doors/wire-alarms.ts";
-import type { ApprovalWire, VoteWire } from "../../src/doors/wire-approvals.ts";
 import type { ChainWire } from "../../src/doors/wire-chains.ts";
-import type { DelegationWire, GrantWire } from "../../src/doors/wire-grants.ts";
 import type { PolicyWire, SimulationWire } from "../../src/doors/wire-policy.ts";
 import type { TimelineWire } from "../../src/doors/wire-timeline.ts";
 import type { ControlsWire, DecisionWire, ExplanationWire, ToolWire } from "../../src/doors/wire-tools.ts";
@@ -46,12 +40,7 @@ type Sent<Wire> = [Json] extends [Wire]
 type Holds<Shown, Wire> = Sent<Wire> extends Shown ? true : { readonly notAs: Shown };
 
 export const held: readonly [
-  Holds<Alarm, AlarmWire>,
-  Holds<Approval, ApprovalWire>,
   Holds<Preview, PreviewWire>,
-  Holds<Vote, VoteWire>,
-  Holds<Delegation, DelegationWire>,
-  Holds<Grant, GrantWire>,
   Holds<Session, SessionWire>,
   Holds<CallShown, CallWire>,
   Holds<DecisionShown, DecisionWire>,
@@ -63,4 +52,4 @@ export const held: readonly [
   Holds<ControlsShown, ControlsWire>,
   Holds<OutcomeShown, OutcomeWire>,
   Holds<ToolShown, ToolWire>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true, true];

@@ -4,7 +4,7 @@ import { doubtsOf, doubtText } from "../../console/src/api/checked.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
 import { digestOf } from "../../src/calls/json.ts";
 import type { Preview } from "../../src/calls/outcome.ts";
-import { approvalToWire } from "../../src/doors/wire-approvals.ts";
+import { shownApproval } from "../../src/doors/http/given-approval.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const previews: readonly Preview[] = [
@@ -21,7 +21,7 @@ function sent(preview: Preview | undefined): Approval {
   const call = { tool, action, digest: digestOf(given), authority: { principal }, key, found: { definition } };
   const kept = { ...record, binding: bind(call, expiresAt) };
   const shown = preview && { preview, previewDigest: previewDigest(preview) };
-  return JSON.parse(JSON.stringify(approvalToWire({ ...kept, ...shown }))) as Approval; // wire.test-d.ts holds that it is one
+  return JSON.parse(JSON.stringify(shownApproval({ ...kept, ...shown }))) as Approval; // wire.test-d.ts holds that it is one
 }
 
 it.each([undefined, ...previews])(

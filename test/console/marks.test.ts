@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { type Approval, isAlike } from "../../console/src/api/approvals.ts";
 import { markOf } from "../../console/src/screens/approvals/use-acknowledged.ts";
-import { approvalToWire } from "../../src/doors/wire-approvals.ts";
+import { shownApproval } from "../../src/doors/http/given-approval.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
-const sent = JSON.parse(JSON.stringify(approvalToWire(anApproval()))) as Approval; // wire.test-d.ts holds that it is one
+const sent = shownApproval(anApproval());
 const { routed, why } = sent;
 
 it("what a yes is a yes to is another after an edit, and after more is demanded of who gives it; not after a vote", () => {
@@ -19,7 +19,7 @@ it("only requests of one run, tool, definition, risk and the same reasons are de
   expect(isAlike(sent, { ...sent, approval_id: "apr_2", what: { ...sent.what, arguments: { to: "other" } } })).toBe(
     true,
   );
-  for (const other of [
+  const others: readonly Partial<Approval>[] = [
     { refs: { ...sent.refs, run: "other" } },
     { what: { ...sent.what, tool: "other" } },
     { what: { ...sent.what, action: "other" } },
@@ -28,8 +28,8 @@ it("only requests of one run, tool, definition, risk and the same reasons are de
     { why: [...why, { rule: "rule confirm #2", says: "CONFIRM" }] },
     { routed: { ...routed, typed_confirmation: true } },
     { risk_level: "critical" },
-  ])
-    expect(isAlike(sent, { ...sent, ...other })).toBe(false);
-  const critical = { ...sent, risk_level: "critical" };
+  ];
+  for (const other of others) expect(isAlike(sent, { ...sent, ...other })).toBe(false);
+  const critical: Approval = { ...sent, risk_level: "critical" };
   expect(isAlike(critical, critical)).toBe(false);
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { byUrgency } from "../../console/src/screens/approvals/urgency.ts";
+import type { Risk } from "../../src/calls/call.ts";
 import { risks } from "../../src/calls/risk.ts";
 import { endOfUrgency, urgencyOf } from "../../src/stores/urgency.ts";
 
@@ -9,7 +10,7 @@ const request = fc.record({
   expiresAt: fc.integer({ min: day, max: day + 300_000 }),
   risk: fc.constantFrom(...risks),
 });
-const shown = ({ expiresAt, risk }: { readonly expiresAt: number; readonly risk: string }, id: string) => ({
+const shown = ({ expiresAt, risk }: { readonly expiresAt: number; readonly risk: Risk }, id: string) => ({
   approval_id: id,
   expires_at: new Date(expiresAt).toISOString(),
   risk_level: risk,

@@ -24,6 +24,10 @@ export interface HttpHouse extends AsyncDisposable {
   ask(path: string, ask?: Ask): Promise<Response>;
 }
 
+function onWrongAnswer(route: string, why: string): never {
+  throw new Error(`The answer of ${route} does not fit its schema. ${why}`);
+}
+
 /** The HTTP door over a runtime, with fresh tokens in a folder of its own; no socket. */
 export async function httpHouse(
   runtime: Runtime,
@@ -32,7 +36,7 @@ export async function httpHouse(
   const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
-  const door = createHttpDoor({ runtime, credentials, hosts: [host], ...options });
+  const door = createHttpDoor({ runtime, credentials, hosts: [host], onWrongAnswer, ...options });
   const tokens = {
     agent: (await readToken(folder, "agent")) ?? "",
     operator: (await readToken(folder, "operator")) ?? "",

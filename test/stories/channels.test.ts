@@ -82,11 +82,11 @@ describe("channels of a Postern that runs", () => {
     const id = alarms[0]?.alarm_id ?? "";
     expect((await postern.run("alarms", "ack", id, "--reason", "seen", "--data", "data")).code).toBe(0);
     const operator = await as("operator");
-    expect(await operator.changeAlarm(id, "resolve")).toMatchObject({
+    expect(await operator.api.alarms.resolve({ id })).toMatchObject({
       ...{ state: "resolved", resolved: { by: "operator", via: "token:operator" } },
       acked: { by: "operator", via: "token:operator", reason: "seen" },
     });
-    await expect(operator.changeAlarm(id, "resolve")).rejects.toMatchObject({ code: "alarm_resolved" });
+    await expect(operator.api.alarms.resolve({ id })).rejects.toMatchObject({ code: "alarm_resolved" });
     expect((await postern.run("secrets", "remove", "hooks", "key", "--data", "data")).code).toBe(0);
     const { events } = await operator.audit({ limit: 1_000 });
     const types = events.map(({ type }) => type);

@@ -1,32 +1,16 @@
-/** Who decides in whose place. Names are the wire's. */
+/** Who decides in whose place. */
+import type { Delegation, delegations } from "../../../src/doors/contract/grants.ts";
+import type { Sent } from "../../../src/doors/contract/route.ts";
 import { get, post } from "./client.ts";
 
-export interface Delegation {
-  readonly delegation_id: string;
-  readonly status: "live" | "over" | "revoked";
-  readonly from: string;
-  readonly to: string;
-  readonly until: string;
-  readonly reason?: string;
-  readonly at: string;
-  readonly revoked?: { readonly by: string; readonly at: string };
-  /** Whether who asked may end it. */
-  readonly ends?: true;
-}
+export type { Delegation };
 
 export function listDelegations(signal?: AbortSignal): Promise<{ readonly delegations: readonly Delegation[] }> {
   return get("/v1/delegations", { signal });
 }
 
-export interface Delegating {
-  readonly to: string;
-  /** ISO 8601. */
-  readonly until: string;
-  readonly reason: string | undefined;
-}
-
-export function delegate(said: Delegating): Promise<Delegation> {
-  return post("/v1/delegations", said);
+export function delegate(sent: Sent<typeof delegations.create>): Promise<Delegation> {
+  return post("/v1/delegations", sent);
 }
 
 export function endDelegation(id: string): Promise<Delegation> {

@@ -2,6 +2,7 @@
  * What stands in a form of arguments. Invariant: what a field shows is what is handed up for it, or the form has a
  * problem and hands up nothing; that holds also where what the form was opened over becomes another meanwhile.
  */
+import type { JsonObject } from "../../../src/calls/json.ts";
 import { canonical } from "./canonical.ts";
 import { type Read, readJson, readNumber, readObject } from "./json-text.ts";
 
@@ -28,10 +29,10 @@ export function enteredOf(values: Fields): Entered {
   return { values, written: nothing };
 }
 
-export function readEntered({ values, written, json }: Entered): Read<Fields> {
+export function readEntered({ values, written, json }: Entered): Read<JsonObject> {
   if (json !== undefined) return readObject(json);
   for (const [name, { problem }] of written) if (problem !== undefined) return { problem: `${name}: ${problem}` };
-  return { value: values };
+  return { value: values as JsonObject }; // read from JSON, or from the controls of a form
 }
 
 /** Letters into a field. What they do not say yet, the field had before; nobody is handed it up. */

@@ -1,4 +1,6 @@
 /** Text that is to be JSON, read strictly: what cannot be kept as it is written is a problem, not a near value. */
+import type { JsonObject } from "../../../src/calls/json.ts";
+
 export type Read<Value> = { readonly value: Value } | { readonly problem: string };
 
 /** Undefined: nothing is written. */
@@ -17,13 +19,13 @@ export function readJson(text: string): Read<unknown> {
 }
 
 /** An object, as the arguments of a call are one. */
-export function readObject(text: string): Read<Readonly<Record<string, unknown>>> {
+export function readObject(text: string): Read<JsonObject> {
   const read = readJson(text);
   if ("problem" in read) return read;
   const { value } = read;
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { problem: "The arguments are an object: { … }." };
-  return { value: value as Readonly<Record<string, unknown>> }; // an object's names are strings
+  return { value: value as JsonObject }; // JSON.parse makes nothing but JSON
 }
 
 /** Undefined: nothing is written. */

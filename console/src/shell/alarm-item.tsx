@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { type Alarm, type AlarmWord, settleAlarm } from "../api/alarms.ts";
+import { type Alarm, type AlarmChange, settleAlarm } from "../api/alarms.ts";
 import { useMay } from "../api/session.ts";
 import { typed } from "../api/typed.ts";
 import { actorText } from "../kit/actor.ts";
@@ -142,7 +142,7 @@ function About({ alarm }: { readonly alarm: Alarm }): ReactNode {
   );
 }
 
-function Word({ word: { by, via, at, reason } }: { readonly word: AlarmWord }): ReactNode {
+function Word({ word: { by, via, at, reason } }: { readonly word: AlarmChange }): ReactNode {
   return (
     <span>
       <Time at={at} />{" "}

@@ -1,5 +1,4 @@
 import { RuntimeFault } from "../../calls/fault.ts";
-import type { ApprovalsAsked } from "../http/approval-client.ts";
 import type { Work } from "./session.ts";
 import { visible } from "./text.ts";
 
@@ -28,12 +27,12 @@ export async function wholeApprovalId({ operator }: Pick<Work, "operator">, type
 async function begunBy(
   operator: Work["operator"],
   typed: string,
-  where: Pick<ApprovalsAsked, "state">,
+  where: { readonly state?: "pending" },
 ): Promise<readonly string[]> {
   const found: string[] = [];
   let after: string | undefined;
   do {
-    const page = await operator.inbox.page({ ...where, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await operator.api.approvals.list({ ...where, limit: 1000, ...(after !== undefined && { after }) });
     for (const { approval_id: id } of page.approvals) if (id.startsWith(typed)) found.push(id);
     after = page.next_after;
   } while (after !== undefined && found.length < 2);

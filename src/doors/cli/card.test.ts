@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import { anApproval } from "../../../test/fakes/stub-runtime.ts";
-import { type ApprovalWire, approvalToWire } from "../wire-approvals.ts";
+import type { Approval } from "../contract/approvals.ts";
+import { shownApproval } from "../http/given-approval.ts";
 import { approvalCard } from "./card.ts";
 import { widthOf } from "./text.ts";
 
-const onScreen = (columns: number, more: Partial<ApprovalWire>): string =>
-  approvalCard({ ...approvalToWire(anApproval()), ...more }, 0, { paint: (_, text) => text, terminal: { columns } });
-const card = (more: Partial<ApprovalWire>): string => onScreen(Number.POSITIVE_INFINITY, more);
+const onScreen = (columns: number, more: Partial<Approval>): string =>
+  approvalCard({ ...shownApproval(anApproval()), ...more }, 0, { paint: (_, text) => text, terminal: { columns } });
+const card = (more: Partial<Approval>): string => onScreen(Number.POSITIVE_INFINITY, more);
 
 it("the card says what its reader may say to it, where that is not everything", () => {
   const message = "`ann` asked for this call and cannot decide it; another person must.";
@@ -19,7 +20,7 @@ it("the card says what its reader may say to it, where that is not everything", 
 });
 
 it("the card shows votes, and what was asked for before an edit", () => {
-  const { routed } = approvalToWire(anApproval());
+  const { routed } = shownApproval(anApproval());
   const votes = [{ as: "approved", by: "ann", via: "session:ann", at: "2026-01-01T00:00:00.000Z" }];
   const shown = card({ routed: { ...routed, quorum: 2 }, votes, asked: { to: "before" } });
   expect(shown).toContain("ann (session:ann): approved");
@@ -80,7 +81,7 @@ it.each(["漢字", "👩‍👩‍👧‍👦", "e\u0301", "x"])("a card of %s i
 });
 
 it("the card says to whom it escalates and when, and since when they are asked", () => {
-  const { routed } = approvalToWire(anApproval());
+  const { routed } = shownApproval(anApproval());
   const late = { ...routed, escalate_to: { roles: ["admin"] }, escalate_at: new Date(20 * 60_000).toISOString() };
   const line = /^│ decided by +role admin as well, when nobody has answered in 20 min$/m;
   expect(card({ routed: late })).toMatch(line);

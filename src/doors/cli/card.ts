@@ -1,8 +1,8 @@
 import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
+import type { Approval, Artifact, Viewer } from "../contract/approvals.ts";
 import { actionText } from "../said.ts";
-import type { ApprovalWire, ArtifactWire, ViewerWire } from "../wire-approvals.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
@@ -23,12 +23,12 @@ const leastColumns = 20;
  * One approval as a person reads it before deciding, whole: what would run, why they are asked, what it would do, how
  * long they have and what silence means.
  */
-export function approvalCard(request: ApprovalWire, now: number, sheet: Sheet): string {
+export function approvalCard(request: Approval, now: number, sheet: Sheet): string {
   return `${cardLines(request, now, sheet).join("\n")}\n`;
 }
 
 /** A line each of the screen's. Nothing is left out, and no text of a stranger begins a line. */
-export function cardLines(request: ApprovalWire, now: number, { paint, terminal }: Sheet): readonly string[] {
+export function cardLines(request: Approval, now: number, { paint, terminal }: Sheet): readonly string[] {
   const columns = Math.max(leastColumns, terminal.columns - margin.length - labelColumns);
   const lines = titleLines(request, columns + labelColumns, paint);
   const block = (label: string, said: readonly Said[]): void => {
@@ -63,23 +63,23 @@ export function cardLines(request: ApprovalWire, now: number, { paint, terminal 
   return lines.map((line) => margin + line);
 }
 
-function titleLines({ what, risk_level: risk }: ApprovalWire, columns: number, paint: Paint): string[] {
+function titleLines({ what, risk_level: risk }: Approval, columns: number, paint: Paint): string[] {
   const told = `   risk ${paintRisk(paint, risk)}`;
   const lines = wrap(visible(actionText(what)), columns - `   risk ${risk}`.length).map((line) => paint("bold", line));
   return lines.map((line, i) => (i === 0 ? line + told : line));
 }
 
-function askedBy({ requested_by: { agent, user }, refs }: ApprovalWire): string {
+function askedBy({ requested_by: { agent, user }, refs }: Approval): string {
   return visible(`${whose({ agent, user })}, run ${refs.run}`);
 }
 
 /** Only of who may not simply say yes. */
-function youMay({ may, message = "" }: ViewerWire): string {
+function youMay({ may, message = "" }: Viewer): string {
   return visible(may.length === 0 ? message : `may ${may.join(", ")} only: ${message}`);
 }
 
 /** Who is asked and what their yes must bring, when that is anything special; and who has said a word. */
-function decidersOf(request: ApprovalWire, now: number): readonly string[] {
+function decidersOf(request: Approval, now: number): readonly string[] {
   const { routed, votes, quorum_left: left, status } = request;
   const names = namesIn(routed.to);
   const lines = names === "" ? [] : [`${names} (${routed.rule})`];
@@ -95,7 +95,7 @@ function decidersOf(request: ApprovalWire, now: number): readonly string[] {
 }
 
 /** Who else is asked when nobody answers, and whether they are. */
-function escalation({ routed, escalated_at: at, status }: ApprovalWire, now: number): string | undefined {
+function escalation({ routed, escalated_at: at, status }: Approval, now: number): string | undefined {
   const others = namesIn(routed.escalate_to ?? {}) || "whoever decides";
   if (at !== undefined)
     return `${others} as well: nobody had answered, and they were asked ${relative(Date.parse(at), now)}`;
@@ -103,7 +103,7 @@ function escalation({ routed, escalated_at: at, status }: ApprovalWire, now: num
   return `${others} as well, when nobody has answered in ${duration(Math.max(0, Date.parse(routed.escalate_at) - now))}`;
 }
 
-function namesIn({ users = [], roles = [], groups = [] }: ApprovalWire["routed"]["to"]): string {
+function namesIn({ users = [], roles = [], groups = [] }: Approval["routed"]["to"]): string {
   return [...users, ...roles.map((role) => `role ${role}`), ...groups.map((group) => `group ${group}`)].join(", ");
 }
 
@@ -125,7 +125,7 @@ function argumentLines(given: JsonObject): readonly Said[] {
 }
 
 /** What stands behind a reference in the arguments. */
-function artifactLines({ path, bytes, text }: ArtifactWire): readonly Said[] {
+function artifactLines({ path, bytes, text }: Artifact): readonly Said[] {
   if (text === undefined) return [plain(`${visible(path)}: ${bytes} bytes, too large to look at`)];
   return [`${visible(path)}:`, ...visibleLines(text).map((line) => `  ${line}`)].map(plain);
 }
@@ -176,7 +176,7 @@ function messageLines({ to = [], subject, body }: NonNullable<Preview["message"]
   return [...head.map(visible), ...visibleLines(body).map((line) => `  ${line}`)];
 }
 
-function timeLeft({ status, decision, expires_at }: ApprovalWire, now: number): string {
+function timeLeft({ status, decision, expires_at }: Approval, now: number): string {
   if (status !== "pending") {
     const by =
       decision === undefined

@@ -1,5 +1,5 @@
+import type { Approval } from "../contract/approvals.ts";
 import { actionText } from "../said.ts";
-import type { ApprovalWire } from "../wire-approvals.ts";
 import { cardLines } from "./card.ts";
 import { type Inbox, isArmed, readingOf, type Sight, selectedOf } from "./inbox.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
@@ -67,7 +67,7 @@ function placeOf(first: number, height: number, lines: number): string {
 }
 
 function lineOf(
-  request: ApprovalWire,
+  request: Approval,
   { isSelected, now }: { readonly isSelected: boolean; readonly now: number },
   { paint, terminal }: Screen,
 ): string {
@@ -80,7 +80,7 @@ function lineOf(
 
 function footOf(
   inbox: Inbox,
-  shown: ApprovalWire | undefined,
+  shown: Approval | undefined,
   { now, paint }: { readonly now: number; readonly paint: Paint },
 ): string {
   const { typing, message } = inbox;

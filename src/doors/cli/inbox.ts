@@ -6,11 +6,11 @@
  * or was decided; what has just appeared takes no key; what was not read to its end is not approved; what is critical, or
  * asks for it, is approved by typing the tool's name; nothing is decided by a paste.
  */
-import type { ApprovalWire } from "../wire-approvals.ts";
+import type { Approval } from "../contract/approvals.ts";
 import type { keyOf } from "./keys.ts";
 
 export interface Inbox {
-  readonly requests: readonly ApprovalWire[];
+  readonly requests: readonly Approval[];
   /** The one that is looked at. */
   readonly selected: string | undefined;
   /** Since when that is so and nobody pressed too early: wall clock, milliseconds. */
@@ -48,8 +48,8 @@ const quietMs = 1_000;
 
 /** What a key asks for, beside a change of what is shown. */
 export type Wish =
-  | { readonly wish: "approve"; readonly request: ApprovalWire; readonly confirmation?: string }
-  | { readonly wish: "deny"; readonly request: ApprovalWire; readonly reason: string }
+  | { readonly wish: "approve"; readonly request: Approval; readonly confirmation?: string }
+  | { readonly wish: "deny"; readonly request: Approval; readonly reason: string }
   | { readonly wish: "leave" };
 
 export interface Pressed {
@@ -89,11 +89,11 @@ export function withRequests(
 }
 
 /** What a yes is a yes to; not who has voted since, nor how long it still waits. */
-function markOf({ shown_digest, routed }: ApprovalWire): string {
+function markOf({ shown_digest, routed }: Approval): string {
   return JSON.stringify([shown_digest, routed]);
 }
 
-export function selectedOf({ requests, selected }: Pick<Inbox, "requests" | "selected">): ApprovalWire | undefined {
+export function selectedOf({ requests, selected }: Pick<Inbox, "requests" | "selected">): Approval | undefined {
   return requests.find(({ approval_id: id }) => id === selected);
 }
 
@@ -162,7 +162,7 @@ function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: Key): Pr
   }
 }
 
-function entered(inbox: Inbox, { for: what, text }: NonNullable<Inbox["typing"]>, request: ApprovalWire): Pressed {
+function entered(inbox: Inbox, { for: what, text }: NonNullable<Inbox["typing"]>, request: Approval): Pressed {
   if (what === "deny") {
     const wish: Wish = { wish: "deny", request, reason: text.trim() };
     return { inbox: decided(inbox, "Denying …"), wish };
@@ -192,6 +192,6 @@ function scrolled(inbox: Inbox, by: number): Inbox {
   return { ...inbox, reading: { ...reading, from }, message: "" };
 }
 
-export function needsTyping({ risk_level: risk, routed }: ApprovalWire): boolean {
+export function needsTyping({ risk_level: risk, routed }: Approval): boolean {
   return risk === "critical" || routed.typed_confirmation;
 }

@@ -112,7 +112,7 @@ async function lookedUp(
 
 /** The request that a person may still answer, also when an earlier call had made it. */
 async function openRequest({ operator }: Work, sent: Sent): Promise<string | undefined> {
-  const { approvals } = await operator.inbox.page({ state: "pending", limit: 1000 });
+  const { approvals } = await operator.api.approvals.list({ state: "pending", limit: 1000 });
   const wanted = canonical(sent.arguments);
   return approvals.find(({ what }) => what.tool === sent.tool && canonical(what.arguments) === wanted)?.approval_id;
 }

@@ -62,7 +62,7 @@ export const getPython =
   "Scripts in Python cannot run here. Get an engine: `apt install bubblewrap python3` on Linux, or `npm install pyodide deno`.";
 
 async function channels(operator: PosternClient): Promise<readonly Finding[]> {
-  const found = await operator.channels();
+  const { channels: found } = await operator.api.channels.list();
   if (found.length === 0)
     return [
       { level: "ok", check: "channels", message: "none: people hear of requests in the console and at a terminal" },
@@ -116,7 +116,7 @@ export function auditFinding(found: { readonly size: number; readonly checked?: 
 
 /** Without its log Postern is not what it says it is; the other alarms are about what it works with. */
 async function alarms(operator: PosternClient): Promise<readonly Finding[]> {
-  const { alarms: open } = await operator.alarms({ state: "open" });
+  const { alarms: open } = await operator.api.alarms.list({ state: "open" });
   return open.map(({ alarm_id, kind, summary }) => ({
     level: kind === "audit_not_intact" ? "fail" : "warn",
     check: `alarm ${kind}`,

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { Answer, Approver } from "../../approvals/approver.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
-import { approvalToWire } from "../wire-approvals.ts";
+import { shownApproval } from "../http/given-approval.ts";
 import { cardLines } from "./card.ts";
 import { type Paint, paintFor } from "./terminal.ts";
 import { visible } from "./text.ts";
@@ -70,7 +70,7 @@ function askOne(
 ): Promise<Answer> {
   if (signal.aborted) return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
   const terminal = { columns: sizeOf(output, "columns") };
-  const card = cardLines(approvalToWire(request), request.requestedAt, { paint, terminal });
+  const card = cardLines(shownApproval(request), request.requestedAt, { paint, terminal });
   const isLong = card.length > sizeOf(output, "rows") - linesOfQuestion;
   output.write(`\n${card.join("\n")}\n`);
   const lines = createInterface({ input, output, terminal: false });

@@ -20,7 +20,7 @@ import {
 } from "./account-schemas.ts";
 import { answer } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 import { withAccounts } from "./session-routes.ts";
 
 type None = Record<string, never>;

@@ -5,7 +5,7 @@ import type { Who } from "../credentials.ts";
 import { text } from "./answer-fields.ts";
 import { answer, problem } from "./answers.ts";
 import { limit, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { unknownRun } from "./run-routes.ts";
 
 export interface AgentRunWire {

@@ -1,66 +1,84 @@
-/** Approvals as they are answered to somebody: each with what that one may say to it. */
+/** Approvals as a caller sees them: each with what this caller may decide. */
 import { rolesWith } from "../../accounts/roles.ts";
+import type { DecisionRequest, Eligible } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import type { Decided, Runtime } from "../../face.ts";
+import type { DecisionVerb, GivenViewer } from "../contract/approvals.ts";
 import type { Who } from "../credentials.ts";
-import { type ApprovalWire, approvalToWire, type ViewerWire, viewerToWire } from "../wire-approvals.ts";
-import { grantToWire } from "../wire-grants.ts";
-import { answer, problem } from "./answers.ts";
+import { problem } from "./answers.ts";
 import { deciderOf } from "./decider.ts";
+import { type ApprovalAnswer, givenApproval } from "./given-approval.ts";
+import { shownGrant } from "./grant-routes.ts";
 
 export async function approvalsFor(
   { approvals }: Runtime,
   by: Who,
   records: readonly ApprovalRecord[],
-): Promise<readonly ApprovalWire[]> {
+): Promise<readonly ApprovalAnswer[]> {
   const eligible = await approvals.eligibility(records, deciderOf(by));
   return records.map((record, i) => {
     const { demand, ...may } = eligible[i] ?? { may: [], demand: undefined };
-    const viewer = mayDecide(by) ? viewerToWire(may) : onlyLooks;
-    return approvalToWire(record, { demand, viewer: { ...viewer, ...withdrawing(by, record) } });
+    const viewer = mayDecide(by) ? shownViewer(may) : onlyReads;
+    return givenApproval(record, { demand, viewer: { ...viewer, ...withdrawing(by, record) } });
   });
 }
 
-/** With what a form is made from: the schema of the tool as it is offered now. */
-export async function wholeApproval(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalWire> {
-  const [wire = approvalToWire(record)] = await approvalsFor(runtime, by, [record]);
-  return { ...wire, input_schema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
+/** With the schema of the tool as it is now, from which a form is made. */
+export async function wholeApproval(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalAnswer> {
+  const [shown = givenApproval(record)] = await approvalsFor(runtime, by, [record]);
+  return { ...shown, input_schema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
 }
 
-export async function answerDecided(runtime: Runtime, by: Who, decided: Decided): Promise<Response> {
-  const approval = decided.approval && (await wholeApproval(runtime, by, decided.approval));
+export async function answerDecided(runtime: Runtime, by: Who, decided: Decided): Promise<Response | ApprovalAnswer> {
   if (decided.decided) {
+    const shown = await wholeApproval(runtime, by, decided.approval);
     const { grant } = decided;
-    return answer({
-      ...approval,
-      ...(grant !== undefined && { grant: grantToWire(grant, runtime.approvals.grants.stateOf(grant)) }),
-    });
+    return grant === undefined
+      ? shown
+      : { ...shown, grant: shownGrant(grant, runtime.approvals.grants.stateOf(grant)) };
   }
+  const shown = decided.approval && (await wholeApproval(runtime, by, decided.approval));
   return problem(decided.code, decided.message, {
     ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
-    ...(approval && { beside: { approval } }),
+    ...(shown && { beside: { approval: shown } }),
   });
 }
 
-/** Who may stop a call of anybody's may stop this one; who decides, what an agent of theirs asked, whoever is sent it. */
-export function mayWithdraw({ kind, permissions, decider }: Who, approval: ApprovalRecord): boolean {
+/** A caller that may make calls may withdraw any; a person who decides, only what an agent of theirs asked. */
+export function mayWithdraw({ kind, permissions, decider }: Who, record: ApprovalRecord): boolean {
   if (permissions.has("calls:make")) return true;
-  return kind === "person" && permissions.has("approvals:decide") && isAsker(approval, decider.user);
+  return kind === "person" && permissions.has("approvals:decide") && isAsker(record, decider.user);
 }
 
-/** Told of their own alone: to stop what others ask is a word of its own, and not the first one to offer. */
-function withdrawing(by: Who, approval: ApprovalRecord): Pick<ViewerWire, "withdraws"> {
-  const isTheirs = by.kind === "agent" || isAsker(approval, by.decider.user);
-  return approval.state === "pending" && isTheirs && mayWithdraw(by, approval) ? { withdraws: true } : {};
+/** Offered only for the caller's own requests. */
+function withdrawing(by: Who, record: ApprovalRecord): Pick<GivenViewer, "withdraws"> {
+  const isTheirs = by.kind === "agent" || isAsker(record, by.decider.user);
+  return record.state === "pending" && isTheirs && mayWithdraw(by, record) ? { withdraws: true } : {};
 }
 
 function mayDecide({ permissions }: Who): boolean {
   return permissions.has("approvals:decide");
 }
 
-const onlyLooks: ViewerWire = {
+const onlyReads: GivenViewer = {
   may: [],
   why_not: "role",
   message: `You may look at requests, not decide them: that takes the role ${rolesWith("approvals:decide").join(" or ")}.`,
 };
+
+const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
+  approved: "approve",
+  denied: "deny",
+  skipped: "skip",
+  modified: "modify",
+};
+
+function shownViewer({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): GivenViewer {
+  return {
+    may: may.map((decision) => verbs[decision]),
+    why_not: whyNot?.why,
+    message: whyNot?.message,
+    on_behalf_of: onBehalfOf,
+  };
+}

@@ -5,7 +5,7 @@ import type { Runtime } from "../../face.ts";
 import { checkpointAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 
 const type = "operator.action.audit_head_kept";
 

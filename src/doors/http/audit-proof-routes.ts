@@ -4,7 +4,7 @@ import { checkedToWire } from "../wire-audit.ts";
 import { answer, problem } from "./answers.ts";
 import { type EventFields, eventFields, eventFilter } from "./audit-fields.ts";
 import { name, position, runId } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 import { latestAnswer, proofAnswer } from "./screen-schemas.ts";
 import { seesEntry, tenantSeen } from "./visible.ts";
 

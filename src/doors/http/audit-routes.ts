@@ -5,7 +5,7 @@ import { auditAnswer, checkpointAnswer, verificationAnswer } from "./answer-sche
 import { answer } from "./answers.ts";
 import { type EventFields, eventFields, eventFilter } from "./audit-fields.ts";
 import { position } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 import { tenantSeen } from "./visible.ts";
 
 interface AuditQuery extends EventFields {

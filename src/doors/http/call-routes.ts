@@ -13,7 +13,7 @@ import { callAnswer, callsAnswer, explanationAnswer, outcomeAnswer } from "./ans
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { type CallFields, callFields, callState, limit, name, position, reason, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { visibleCall, visibleCalls } from "./visible.ts";
 
 interface CallQuery {

@@ -9,7 +9,7 @@ import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { limit, position, runId } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 import { askerOf, visibleCall } from "./visible.ts";
 
 interface ChainQuery {

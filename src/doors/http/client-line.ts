@@ -28,6 +28,11 @@ export class ClientProblem extends Error {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
+interface Asking {
+  readonly body: object | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Requests and answers; knows nothing of what they mean. */
 export class Line {
   readonly #url: string;
@@ -38,6 +43,15 @@ export class Line {
     this.#url = url.replace(/\/$/, "");
     this.#token = token;
     this.#carry = carry;
+  }
+
+  /** @throws ClientProblem */
+  ask(method: string, path: string, { body, signal }: Asking): Promise<Json> {
+    return this.#ask(path, {
+      method,
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      ...(signal !== undefined && { signal }),
+    });
   }
 
   get<Answer>(path: string, query: Query = {}): Promise<Answer> {

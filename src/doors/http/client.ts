@@ -4,8 +4,9 @@ import type { Json } from "../../calls/json.ts";
 import type { CallState } from "../../calls/records.ts";
 import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
+import { type Client, clientOf } from "../contract/client.ts";
+import { type Contract, contract } from "../contract/contract.ts";
 import type { CallWire, OutcomeWire } from "../wire.ts";
-import type { AlarmWire } from "../wire-alarms.ts";
 import type { CheckedWire, VerificationWire } from "../wire-audit.ts";
 import type { CandidateWire } from "../wire-memory.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
@@ -13,9 +14,7 @@ import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
 import { AccountsClient } from "./accounts-client.ts";
 import type { AgentRunWire } from "./agent-run-routes.ts";
-import { ApprovalClient } from "./approval-client.ts";
 import { ChainClient } from "./chain-client.ts";
-import type { ChannelWire } from "./channel-routes.ts";
 import { Line } from "./client-line.ts";
 import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
 import type { CallFields } from "./fields.ts";
@@ -58,12 +57,11 @@ export class PosternClient {
   readonly chains: ChainClient;
   readonly policy: PolicyClient;
   readonly #line: Line;
-  /** Everything about approvals: votes, grants, delegations, batches. */
-  readonly inbox: ApprovalClient;
+  readonly api: Client<Contract>;
 
   constructor(line: Line) {
     this.#line = line;
-    this.inbox = new ApprovalClient(line);
+    this.api = clientOf(contract, line);
     this.people = new AccountsClient(line);
     this.chains = new ChainClient(line);
     this.policy = new PolicyClient(line);
@@ -224,26 +222,6 @@ export class PosternClient {
   }
   rejectMemory(id: string, more: { run_id?: string | undefined; reason?: string | undefined }): Promise<CandidateWire> {
     return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/reject`, more);
-  }
-
-  alarms(
-    where: { state?: AlarmWire["state"]; after?: string; limit?: number } = {},
-  ): Promise<{ alarms: readonly AlarmWire[]; next_after?: string }> {
-    return this.#line.get("/v1/alarms", where);
-  }
-  changeAlarm(id: string, verb: "ack" | "resolve", reason?: string): Promise<AlarmWire> {
-    return this.#line.post(`/v1/alarms/${encodeURIComponent(id)}/${verb}`, { reason });
-  }
-
-  async channels(): Promise<readonly ChannelWire[]> {
-    const { channels } = await this.#line.get<{ readonly channels: readonly ChannelWire[] }>("/v1/channels");
-    return channels;
-  }
-  testChannel(name: string): Promise<{ delivered: boolean; problem?: string }> {
-    return this.#line.post(`/v1/channels/${encodeURIComponent(name)}/test`, {});
-  }
-  retryChannel(name: string): Promise<{ retried: number }> {
-    return this.#line.post(`/v1/channels/${encodeURIComponent(name)}/retry`, {});
   }
 
   /** What happens, from now on, until `signal` says so. */

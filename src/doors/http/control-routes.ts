@@ -8,7 +8,7 @@ import { controlHistoryAnswer, controlsAnswer } from "./answer-schemas.ts";
 import { answer } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { autonomy, type ReasonFields, reason, reasonFields } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { isOfTheHouse } from "./visible.ts";
 
 interface AutonomyFields extends ReasonFields {

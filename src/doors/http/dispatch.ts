@@ -4,7 +4,7 @@ import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { name } from "./fields.ts";
 import { readJson, readText } from "./request-body.ts";
-import type { House, Route } from "./route.ts";
+import type { Route, ServerContext } from "./route.ts";
 
 /** What is known of a request when it comes to its route. */
 export interface Env {
@@ -12,7 +12,7 @@ export interface Env {
 }
 
 export interface DispatchOptions {
-  readonly house: House;
+  readonly context: ServerContext;
   readonly maxBodyBytes: number;
   /** Of decisions that were refused, whatever for: by credential, or by address where there is none. */
   readonly guesses: Tries;
@@ -22,7 +22,7 @@ export interface DispatchOptions {
 export async function dispatch(
   route: Route,
   { req, env: { by, origin, address } }: Context<Env>,
-  { house, maxBodyBytes, guesses }: DispatchOptions,
+  { context, maxBodyBytes, guesses }: DispatchOptions,
 ): Promise<Response> {
   const named = new Map(Object.entries<string>(req.param()));
   const odd = [...named].find(([, part]) => !name.safeParse(part).success);
@@ -42,7 +42,7 @@ export async function dispatch(
   };
   const { signal, leave } = untilEnded(req.raw, by);
   const answered = await route.handle({
-    ...house,
+    ...context,
     by,
     origin,
     address,

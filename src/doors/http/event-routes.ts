@@ -5,7 +5,7 @@ import type { Who } from "../credentials.ts";
 import { feedEventToWire } from "../wire-feed.ts";
 import { problem } from "./answers.ts";
 import { name, runId, traceId } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 import { askerOf } from "./visible.ts";
 
 interface EventQuery {

@@ -33,7 +33,7 @@ import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./c
 import { dispatch, type Env, whileGood } from "./dispatch.ts";
 import { failed, healthz, pageHeaders, refuseNobody, secured } from "./door-answers.ts";
 import { eventRoutes } from "./event-routes.ts";
-import { grantRoutes } from "./grant-routes.ts";
+import { delegationRoutes, grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
@@ -42,7 +42,7 @@ import { originOf, refusePage } from "./page-guard.ts";
 import { pinRoutes } from "./pin-routes.ts";
 import { policyEditRoutes } from "./policy-edit-routes.ts";
 import { policyRoutes } from "./policy-routes.ts";
-import { type House, type Route, refusePermission } from "./route.ts";
+import { type Route, refusePermission, type ServerContext } from "./route.ts";
 import { runChangeRoutes } from "./run-change-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { secretRoutes } from "./secret-routes.ts";
@@ -62,7 +62,7 @@ export interface HttpDoorOptions {
   readonly mcp?: McpHandler;
   /** Where people decide on what agents proposed to remember. */
   readonly memory?: CandidateDesk | undefined;
-  readonly rejected?: House["rejected"];
+  readonly rejected?: ServerContext["rejected"];
   /** Reads policies that are not in force, for `simulate` and `test`. */
   readonly policies?: PolicyReader | undefined;
   /** People, their sessions and tokens; without them the two tokens of the data folder are all there is. */
@@ -70,10 +70,12 @@ export interface HttpDoorOptions {
   readonly openId?: OpenIdSignIn | undefined;
   /** How people reach it through a proxy; links are written with it. */
   readonly publicUrl?: string | undefined;
-  readonly learnSecret?: House["learnSecret"];
-  readonly command?: House["command"];
+  readonly learnSecret?: ServerContext["learnSecret"];
+  readonly command?: ServerContext["command"];
   /** The console's files, which are the same for everybody; undefined for a path that is none of its own. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
+  /** Receives what is wrong with an answer that does not fit its schema. Default: the log. */
+  readonly onWrongAnswer?: ServerContext["onWrongAnswer"];
   readonly clock?: Clock;
   /** Told of what went wrong inside; never of secrets, tokens or arguments. */
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
@@ -95,6 +97,7 @@ export const routes: readonly Route[] = [
   ...pinRoutes,
   ...approvalRoutes,
   ...grantRoutes,
+  ...delegationRoutes,
   ...auditRoutes,
   ...auditProofRoutes,
   ...auditHeadRoutes,
@@ -131,7 +134,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   const { runtime, hosts, log, page, clock = new SystemClock() } = options;
   const names = typeof hosts === "function" ? hosts : () => hosts;
   const windows = new Windows(runtime, clock);
-  const app = routed(options, houseOf(options, windows, clock), clock);
+  const app = routed(options, contextOf(options, windows, clock), clock);
   const admit = admission(options, { app, names, clock });
   /** What is the same for everybody, whoever they are and wherever the link to it stood. */
   const shown = async (request: Request): Promise<Response | undefined> =>
@@ -153,10 +156,12 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   };
 }
 
-function houseOf(options: HttpDoorOptions, windows: Windows, clock: Clock): House {
-  const { runtime, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command } = options;
+function contextOf(options: HttpDoorOptions, windows: Windows, clock: Clock): ServerContext {
+  const { runtime, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command, log } = options;
+  const { onWrongAnswer = (route, why) => log?.("An answer does not fit its schema.", { route, why }) } = options;
   const now = (): number => clock.now();
-  return { runtime, windows, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command, now };
+  const found = { memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command };
+  return { runtime, windows, ...found, onWrongAnswer, now };
 }
 
 interface Inside {
@@ -222,10 +227,10 @@ function withCookie(answered: Response, value: string, options: CookieOptions): 
 
 function routed(
   { mcp, maxBodyBytes = usualMaxBodyBytes }: HttpDoorOptions,
-  house: House,
+  context: ServerContext,
   clock: Clock,
 ): OpenAPIHono<Env> {
-  const toRoute = { house, maxBodyBytes, guesses: new Tries(clock) };
+  const toRoute = { context, maxBodyBytes, guesses: new Tries(clock) };
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
     throw error; // one place answers what went wrong: the door's `fetch`

@@ -13,7 +13,7 @@ import { candidateAnswer, candidatesAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { limit, type ReasonFields, reason, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 
 interface CandidateQuery {
   readonly run_id?: string | undefined;

@@ -1,7 +1,8 @@
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import type { Env } from "hono";
+import { noFields, partsOf } from "../contract/route.ts";
 import { problemAnswer } from "./answer-schemas.ts";
-import { nothing, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 /** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */
 export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: readonly Route[]): object {
@@ -34,17 +35,16 @@ export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: reado
 
 function configOf(route: Route): RouteConfig {
   const good =
-    typeof route.answers === "string"
-      ? { [route.answers]: { schema: { type: "string" as const } } }
-      : { "application/json": { schema: route.answers } };
-  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+    typeof route.answer === "string"
+      ? { [route.answer]: { schema: { type: "string" as const } } }
+      : { "application/json": { schema: route.answer } };
   return {
     method: route.method,
     path: route.path,
     summary: route.summary,
     description: route.needs === "nothing" ? "Open: no credential is looked at." : `Needs \`${route.needs}\`.`,
     security: route.needs === "nothing" ? [] : [{ token: [] }, { session: [], proof: [] }],
-    parameters: names.map((name) => ({
+    parameters: partsOf(route.path).map((name) => ({
       name,
       in: "path",
       required: true,
@@ -52,9 +52,10 @@ function configOf(route: Route): RouteConfig {
     })),
     request: {
       ...(route.query instanceof z.ZodObject && { query: route.query }),
-      ...(route.body !== nothing && {
-        body: { content: { "application/json": { schema: route.body } } },
-      }),
+      ...(route.body !== undefined &&
+        route.body !== noFields && {
+          body: { content: { "application/json": { schema: route.body } } },
+        }),
     },
     responses: {
       200: { description: "Done.", content: good },

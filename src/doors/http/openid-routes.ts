@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { answered, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, openIdCookie, readCookie, sessionCookie } from "./cookies.ts";
-import { type Asked, nothing, openRoute, type Route } from "./route.ts";
+import { type Asked, nothing, openRoute, type Route } from "./old-route.ts";
 import { tooMany, withAccounts } from "./session-routes.ts";
 
 interface ToQuery {

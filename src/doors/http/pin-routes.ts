@@ -5,7 +5,7 @@ import { toolChangesAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { reason } from "./fields.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 
 interface ApproveFields {
   readonly definition: string;

@@ -3,8 +3,8 @@ import type { PolicyFile } from "../policy-file.ts";
 import { answer, answered, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { reason } from "./fields.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { refusedPolicy } from "./policy-routes.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
 import { policyDocumentAnswer, policySavedAnswer } from "./screen-schemas.ts";
 import { isOfTheHouse } from "./visible.ts";
 

@@ -10,8 +10,8 @@ import { explanationAnswer } from "./answer-schemas.ts";
 import { answer, answered, problem } from "./answers.ts";
 import { unknownCall } from "./call-routes.ts";
 import { autonomy, jsonObject, name, runId } from "./fields.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { policyAnswer, simulationAnswer, testAnswer } from "./policy-schemas.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
 import { visibleCall } from "./visible.ts";
 
 interface Whose {

@@ -5,22 +5,31 @@ import { type Permission, rolesWith } from "../../accounts/roles.ts";
 import { isJsonObject, type Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
+import {
+  type Body,
+  fromSearch,
+  type Given,
+  noFields,
+  type Query,
+  type RouteDefinition,
+  type RouteGroup,
+} from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import type { Windows } from "../windows.ts";
-import { problem } from "./answers.ts";
+import { answer, problem } from "./answers.ts";
 import { endedMeanwhile } from "./ended.ts";
-import type { Body } from "./request-body.ts";
+import type { Body as ReadBody } from "./request-body.ts";
 
-/** What a route gets: who asks, and only what its schemas let through. */
-export interface Asked<Fields, Query, By extends Who | undefined = Who> extends Room {
-  readonly by: By;
-  readonly body: Fields;
-  readonly query: Query;
+/** What a handler gets: the caller, and only what the schemas of its route let through. */
+export interface RouteRequest<R extends RouteDefinition = RouteDefinition> extends RequestContext {
+  readonly by: R["needs"] extends "nothing" ? undefined : Who;
+  readonly body: Body<R>;
+  readonly query: Query<R>;
 }
 
-/** What every route finds around it: what the door was made with. */
-export interface House {
+/** What the server was made with. */
+export interface ServerContext {
   readonly runtime: Runtime;
   /** The budgets that calls come out of. */
   readonly windows: Windows;
@@ -34,18 +43,19 @@ export interface House {
   readonly accounts?: Accounts | undefined;
   /** Signing in at a provider, when one is configured. */
   readonly openId?: OpenIdSignIn | undefined;
+  /** Receives what is wrong with an answer that does not fit its schema. The answer is sent as it is. */
+  readonly onWrongAnswer: (route: string, why: string) => void;
   /** How people reach it through a proxy. */
   readonly publicUrl?: string | undefined;
-  /** Reads a secret that was set just now, so that it is masked before anybody borrows it. Never throws. */
+  /** Reads a secret that was set just now, so that it is masked before it is used. Never throws. */
   readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
-  /** How commands are typed where it was started: for people of the house; others learn no paths. */
+  /** How commands are typed where it was started: with paths for people of the installation's own tenant. */
   readonly command?: { readonly ofTheHouse: string; readonly ofAnybody: string } | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
 }
 
-/** And what this request brings. */
-interface Room extends House {
+interface RequestContext extends ServerContext {
   /** A part of the path, decoded. */
   readonly part: (name: string) => string;
   readonly headers: Headers;
@@ -57,65 +67,67 @@ interface Room extends House {
   readonly signal: AbortSignal;
   /** Counts one of several decisions that was refused, as a request is that was. */
   readonly refused: () => void;
+  /** The body as it was sent, for a route with `rawBody`. */
+  readonly readText: (maxBytes: number) => Promise<ReadBody<string>>;
 }
 
-interface Spec<Fields, Query, By extends Who | undefined> {
-  readonly method: Method;
-  /** With its parts in braces: `/v1/calls/{id}`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly body: ZodType<Fields>;
-  readonly query: ZodType<Query>;
-  /** What a good answer looks like, for the OpenAPI document; or its media type, when it is no JSON. */
-  readonly answers: ZodType | string;
-  readonly run: (asked: Asked<Fields, Query, By>) => Promise<Response> | Response;
-}
-
-export type Method = "get" | "post" | "put" | "patch" | "delete";
-
-/** A raw request after the page guard and the credential. `by`: nobody, at an open route. */
-export interface Arrived extends Room {
+/** A request after the page guard and the credential check. `by` is undefined at an open route. */
+export interface ArrivedRequest extends RequestContext {
   readonly by: Who | undefined;
-  /** Reads the body: at the first call only, and not at all for who may not be here. */
-  readonly read: () => Promise<Body<Json>>;
-  /** Instead of `read`: the body as it was sent, for what is signed over its bytes. */
-  readonly readText: (maxBytes: number) => Promise<Body<string>>;
+  /** Reads the body: at the first call only, and not at all for a caller without the permission. */
+  readonly read: () => Promise<ReadBody<Json>>;
   readonly search: URLSearchParams;
 }
 
-/** One row of the route table: the door, the OpenAPI document and the role matrix are made from it. */
-export interface Route {
-  readonly method: Method;
-  readonly path: string;
-  readonly summary: string;
-  /** `nothing`: anybody may ask, signed in or not. */
-  readonly needs: Permission | "nothing";
-  readonly body: ZodType;
-  readonly query: ZodType;
-  readonly answers: ZodType | string;
-  /** An open route where somebody may try what is not theirs: refusals are counted, by address. */
-  readonly countsRefusals?: true;
-  readonly handle: (arrived: Arrived) => Promise<Response> | Response;
+/** A definition together with what serves it. */
+export interface Route extends RouteDefinition {
+  readonly handle: (arrived: ArrivedRequest) => Promise<Response> | Response;
 }
 
-/** No fields at all: any is refused by its name. */
-export const nothing: ZodType<Record<string, never>> = z.strictObject({});
+/** A handler gives the answer of its route, or a response where it refuses or has a status of its own. */
+type Handler<R extends RouteDefinition> = (request: RouteRequest<R>) => Handled<R> | Promise<Handled<R>>;
+type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Given<R["answer"]>);
 
-/** A route for whoever has the permission it needs; others are refused before the body is looked at, whatever the id. */
-export function route<Fields, Query>(spec: Spec<Fields, Query, Who> & { readonly needs: Permission }): Route {
-  return {
-    ...spec,
-    handle: (arrived) => {
-      const { by } = arrived;
-      if (by === undefined || !by.permissions.has(spec.needs)) return refusePermission(spec.needs, by);
-      return checked(spec, arrived, by);
-    },
-  };
+/** Binds each route of a group to its handler. */
+export function serve<G extends RouteGroup>(
+  group: G,
+  handlers: { readonly [Name in keyof G]: Handler<G[Name]> },
+): readonly Route[] {
+  return Object.entries(group).map(([name, definition]) => {
+    // The same key of both: the types of `handlers` say that they belong together.
+    const handler = handlers[name] as unknown as Handler<RouteDefinition>;
+    return { ...definition, handle: (arrived) => handle(definition, handler, arrived) };
+  });
 }
 
-/** For who is nobody yet: signing in. Whatever credential comes along is not looked at. */
-export function openRoute<Fields, Query>(spec: Spec<Fields, Query, undefined>): Route {
-  return { ...spec, needs: "nothing", handle: (arrived) => checked(spec, arrived, undefined) };
+/** A caller without the permission is refused before the body is looked at, whatever the id. */
+async function handle(
+  definition: RouteDefinition,
+  handler: Handler<RouteDefinition>,
+  arrived: ArrivedRequest,
+): Promise<Response> {
+  const { needs } = definition;
+  const by = needs === "nothing" ? undefined : arrived.by;
+  if (needs !== "nothing" && by?.permissions.has(needs) !== true) return refusePermission(needs, by);
+  const read = await readRequest(definition, arrived, by);
+  if (read instanceof Response) return read;
+  const { read: _read, search: _search, by: _by, ...context } = arrived;
+  const given = await handler({ ...context, ...read, by } as RouteRequest); // `by` is there unless the route is open
+  if (given instanceof Response) return given;
+  return answer(shaped(definition, given as object, arrived.onWrongAnswer)); // all answers are objects
+}
+
+/** The answer as its schema has it: without surplus fields, and with times as text. */
+function shaped(
+  { method, path, answer: schema }: RouteDefinition,
+  given: object,
+  onWrong: ServerContext["onWrongAnswer"],
+): object {
+  if (typeof schema === "string") return given;
+  const read = schema.safeParse(given);
+  if (read.success) return read.data as object; // all answers are objects
+  onWrong(`${method.toUpperCase()} ${path}`, z.prettifyError(read.error));
+  return given;
 }
 
 export function refusePermission(needed: Permission, by: Who | undefined): Response {
@@ -126,28 +138,28 @@ export function refusePermission(needed: Permission, by: Who | undefined): Respo
   return problem("permission_missing", `This needs \`${needed}\`: ${whose}; ${roles}.`);
 }
 
-async function checked<Fields, Query, By extends Who | undefined>(
-  spec: Spec<Fields, Query, By>,
-  arrived: Arrived,
-  by: By,
-): Promise<Response> {
-  const twice = [...arrived.search.keys()].find((name) => arrived.search.getAll(name).length > 1);
+export async function readRequest(
+  { query: querySchema = noFields, body: bodySchema = noFields, rawBody }: RouteDefinition,
+  { search, read }: ArrivedRequest,
+  by: Who | undefined,
+): Promise<Response | { readonly query: object; readonly body: object }> {
+  const twice = [...search.keys()].find((name) => search.getAll(name).length > 1);
   if (twice !== undefined) return problem("request_invalid", `The query names \`${twice}\` more than once.`);
-  const query = spec.query.safeParse(Object.fromEntries(arrived.search));
+  const query = querySchema.safeParse(fromSearch(querySchema, search));
   if (!query.success) return invalid("query", query.error);
+  if (rawBody === true) return { query: query.data, body: {} };
   const ended = endedMeanwhile(by);
-  const given = await arrived.read();
+  const given = await read();
   const refused = ended();
   if (refused !== undefined) return refused;
   if ("refused" in given) return given.refused;
-  const body = readBody(spec.body, given.value);
+  const body = readBody(bodySchema, given.value);
   if (!body.success) return invalid("body", body.error);
-  const { read: _read, readText: _text, search: _search, by: _by, ...room } = arrived;
-  return spec.run({ ...room, by, body: body.data, query: query.data });
+  return { query: query.data, body: body.data as object }; // all bodies are objects
 }
 
 /** Null stands for an optional member that is not given, where the member itself cannot be null. */
-function readBody<Fields>(schema: ZodType<Fields>, value: Json): z.ZodSafeParseResult<Fields> {
+function readBody(schema: ZodType, value: Json): z.ZodSafeParseResult<unknown> {
   const read = schema.safeParse(value);
   if (read.success || !isJsonObject(value)) return read;
   const nulls = new Set(

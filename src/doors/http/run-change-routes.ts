@@ -7,7 +7,7 @@ import type { Who } from "../credentials.ts";
 import { answer, answered } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { jsonObject, name, reason, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { runsOff, unknownRun } from "./run-routes.ts";
 import { runAnswer } from "./run-schemas.ts";
 import { sees } from "./visible.ts";

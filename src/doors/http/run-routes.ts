@@ -3,7 +3,7 @@ import type { RunSummary, Runs } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answer, problem } from "./answers.ts";
 import { cursor, limit, name, position, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
 import { askerOf, visibleRun } from "./visible.ts";
 

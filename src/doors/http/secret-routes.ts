@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { namePattern } from "../../secrets/secret-name.ts";
 import { answer } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 
 interface SecretChange {
   readonly connector: string;

@@ -172,8 +172,10 @@ it("gives the client outcomes, records and lines as they were sent", async () =>
     call_id: "call_1",
     text: "done",
   });
-  expect(await operator.inbox.page({ state: "pending" })).toMatchObject({ approvals: [{ approval_id: "apr_1" }] });
-  expect(await operator.inbox.decide("apr_1", "approve", { reason: "fine" })).toMatchObject({ status: "approved" });
+  expect(await operator.api.approvals.list({ state: "pending" })).toMatchObject({
+    approvals: [{ approval_id: "apr_1" }],
+  });
+  expect(await operator.api.approvals.approve({ id: "apr_1", reason: "fine" })).toMatchObject({ status: "approved" });
   expect(await operator.controls()).toEqual({
     paused: false,
     autonomy: "A2",
@@ -188,7 +190,7 @@ it("gives the client outcomes, records and lines as they were sent", async () =>
 });
 
 it("throws a problem with its code for what the server does not take, and gives a refused call as an outcome", async () => {
-  const refused = await agent.inbox.decide("apr_1", "approve").catch((error: unknown) => error);
+  const refused = await agent.api.approvals.approve({ id: "apr_1" }).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ClientProblem);
   expect(refused).toMatchObject({ status: 403, code: "permission_missing" });
   await stop();

@@ -15,7 +15,7 @@ import {
 } from "./account-schemas.ts";
 import { answer, answered, type ProblemCode, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, readCookie, sessionCookie } from "./cookies.ts";
-import { type Asked, nothing, openRoute, type Route, route } from "./route.ts";
+import { type Asked, nothing, openRoute, type Route, route } from "./old-route.ts";
 import { isOfTheHouse } from "./visible.ts";
 
 /** Signing in to the console, and out. A session is a cookie that no script can read. */

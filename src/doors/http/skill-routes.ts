@@ -5,7 +5,7 @@ import { text } from "./answer-fields.ts";
 import { answer, answered, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 
 const problemOfSkill = z.object({ path: text, problem: text, fix: text }).openapi("SkillProblem");
 const skillsAnswer = z

@@ -7,7 +7,7 @@ import type { Who } from "../credentials.ts";
 import { linesIn, refusedToTimeline, type TimelineWire, timelineToWire } from "../wire-timeline.ts";
 import { answer } from "./answers.ts";
 import { limit, position, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { unknownRun } from "./run-routes.ts";
 import { timelineAnswer } from "./screen-schemas.ts";
 import { askerOf, visibleCall, visibleCalls, visibleRun } from "./visible.ts";

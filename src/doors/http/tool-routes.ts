@@ -8,7 +8,7 @@ import { healthToWire, type ToolWire, toolToWire } from "../wire-tools.ts";
 import { healthAnswer, toolAnswer, toolsAnswer } from "./answer-schemas.ts";
 import { answer, problem } from "./answers.ts";
 import { name, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./route.ts";
+import { type Asked, nothing, type Route, route } from "./old-route.ts";
 
 interface ArtifactQuery {
   readonly agent?: string | undefined;

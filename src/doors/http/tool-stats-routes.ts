@@ -1,7 +1,7 @@
 import type { ActionStatistics, Minute } from "../../tools/statistics.ts";
 import { iso, isoOrNothing } from "../wire.ts";
 import { answer } from "./answers.ts";
-import { nothing, type Route, route } from "./route.ts";
+import { nothing, type Route, route } from "./old-route.ts";
 import { statisticsAnswer } from "./screen-schemas.ts";
 
 /** How tools do: counted since the start, and gone with it. */

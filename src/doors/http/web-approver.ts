@@ -3,7 +3,8 @@ import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { parseStrict } from "../../calls/strict-json.ts";
 import { cardLines } from "../cli/card.ts";
-import { type ApprovalWire, approvalToWire } from "../wire-approvals.ts";
+import type { Approval } from "../contract/approvals.ts";
+import { shownApproval } from "./given-approval.ts";
 
 /**
  * How a web approver is mounted.
@@ -33,7 +34,7 @@ export interface WebApprover extends Approver {
 }
 
 interface Open {
-  readonly wire: ApprovalWire;
+  readonly wire: Approval;
   readonly answer: (answer: Answer) => void;
 }
 
@@ -81,7 +82,7 @@ function asked(request: ApprovalRecord, signal: AbortSignal, open: Map<string, O
     };
     const withdrawn = (): void => answer(nobodyWaits);
     signal.addEventListener("abort", withdrawn, { once: true });
-    open.set(request.id, { wire: approvalToWire(request), answer });
+    open.set(request.id, { wire: shownApproval(request), answer });
   });
 }
 
@@ -159,7 +160,7 @@ function page(open: readonly Open[], base: string, now: number): Response {
 }
 
 /** The card of the command line: each character that hides something is shown by its code. */
-function card(wire: ApprovalWire, base: string, now: number): string {
+function card(wire: Approval, base: string, now: number): string {
   const lines = cardLines(wire, now, { paint: (_, text) => text, terminal: { columns } });
   const button = (decision: string, label: string): string =>
     `<button name="decision" value="${decision}">${label}</button>`;

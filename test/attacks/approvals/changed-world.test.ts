@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { approvalToWire } from "../../../src/doors/wire-approvals.ts";
+import { shownApproval } from "../../../src/doors/http/given-approval.ts";
 import { createPolicy, defineTool, type LocalTool, type Policy } from "../../../src/index.ts";
 import { actor } from "../../fakes/actors.ts";
 import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
@@ -204,7 +204,7 @@ describe("a preview", () => {
     await using h = await house({}, [previewing(() => `sells at ${rate}`, { previewBinds: false })]);
     const id = await approved(h, { tool: "pay", arguments: {} });
     const record = await h.runtime.approvals.get(id);
-    expect(record && approvalToWire(record)).toMatchObject({ preview_binds: false });
+    expect(record && shownApproval(record)).toMatchObject({ preview_binds: false });
     rate = 1.08;
     expect((await h.runtime.resume(id))?.status).toBe("ok");
   });

@@ -55,7 +55,7 @@ async function recordOf(work: Work, id: string): Promise<RunRecord> {
 }
 
 async function waits({ agent }: Work, runId: string): Promise<boolean> {
-  return (await agent.inbox.page({ state: "pending", run_id: runId, limit: 1 })).approvals.length > 0;
+  return (await agent.api.approvals.list({ state: "pending", run_id: runId, limit: 1 })).approvals.length > 0;
 }
 
 function shown(record: RunRecord, isWaiting: boolean): Shown {

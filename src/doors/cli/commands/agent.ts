@@ -178,7 +178,7 @@ async function isDecided({ clock, terminal }: Host, work: Work, waiting: Waiting
     : `Then go on with \`${command} agent resume ${runId}\`: it runs once, exactly as shown.`;
   if (!work.json) for (const id of approvalIds) await showPending(work, id, again);
   while (isWaited && !signal.aborted && now() < until) {
-    const requests = await Promise.all(approvalIds.map((id) => agent.inbox.show(id)));
+    const requests = await Promise.all(approvalIds.map((id) => agent.api.approvals.show({ id })));
     if (requests.some(({ status }) => status !== "pending")) return true;
     await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
   }

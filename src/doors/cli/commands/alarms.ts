@@ -1,4 +1,4 @@
-import type { AlarmWire } from "../../wire-alarms.ts";
+import type { Alarm } from "../../contract/alarms.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -21,7 +21,11 @@ export async function listAlarms(host: Host, flags: AlarmListFlags): Promise<Exi
   const where = state === undefined || state === "all" ? {} : { state };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { rows, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.alarms({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+      const page = await work.operator.api.alarms.list({
+        ...where,
+        limit: most,
+        ...(from !== undefined && { after: from }),
+      });
       return { rows: page.alarms, next: page.next_after };
     });
     const alarms = state === undefined ? rows.filter((alarm) => alarm.state !== "resolved") : rows;
@@ -39,14 +43,14 @@ export async function changeAlarm(
   flags: GlobalFlags & { readonly reason?: string },
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const alarm = await work.operator.changeAlarm(id, verb, flags.reason);
+    const alarm = await work.operator.api.alarms[verb]({ id, reason: flags.reason });
     if (work.json) printJson(work, alarm);
     else work.terminal.out(`${alarmTable(work, [alarm])}`);
     return exitCodes.ok;
   });
 }
 
-function alarmTable({ paint, terminal, now, command }: Work, alarms: readonly AlarmWire[]): string {
+function alarmTable({ paint, terminal, now, command }: Work, alarms: readonly Alarm[]): string {
   const rows = alarms.map(({ alarm_id, state, severity, count, last_seen, summary }) => [
     alarm_id,
     state,

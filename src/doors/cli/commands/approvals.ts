@@ -1,8 +1,8 @@
 import type { ApprovalState } from "../../../calls/records.ts";
 import { risks } from "../../../calls/risk.ts";
 import { approvalStates } from "../../../calls/states.ts";
+import type { Approval } from "../../contract/approvals.ts";
 import { actionText } from "../../said.ts";
-import type { ApprovalWire } from "../../wire-approvals.ts";
 import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import { quoted } from "../command-name.ts";
@@ -34,11 +34,11 @@ export async function listApprovals(host: Host, flags: ListFlags): Promise<ExitC
     ...(flags.risk !== undefined && { risk: oneOf(flags.risk, risks, "--risk") }),
     ...(tool !== undefined && { tool }),
     ...(run !== undefined && { run_id: run }),
-    ...(mine === true && { mine: "true" as const }),
+    ...(mine === true && { mine: true }),
   };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { rows: approvals, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.inbox.page({
+      const page = await work.operator.api.approvals.list({
         ...where,
         limit: most,
         ...(from !== undefined && { after: from }),
@@ -54,7 +54,7 @@ export async function listApprovals(host: Host, flags: ListFlags): Promise<ExitC
   });
 }
 
-function approvalTable({ paint, terminal, now }: Work, approvals: readonly ApprovalWire[]): string {
+function approvalTable({ paint, terminal, now }: Work, approvals: readonly Approval[]): string {
   const rows = approvals.map((one) => {
     const { approval_id, risk_level: risk, what, requested_by, created_at } = one;
     return [
@@ -70,7 +70,7 @@ function approvalTable({ paint, terminal, now }: Work, approvals: readonly Appro
   return table(["APPROVAL", "RISK", "TOOL", "ASKED BY", "ASKED", "STATE", "ARGUMENTS"], rows, { terminal, paint });
 }
 
-function stateText(one: ApprovalWire, now: number): string {
+function stateText(one: Approval, now: number): string {
   const { status, expires_at, quorum_left: left, routed, escalated_at: escalated } = one;
   if (status !== "pending") return status;
   const votes = routed.quorum > 1 ? `, ${routed.quorum - left} of ${routed.quorum} yes` : "";
@@ -83,7 +83,7 @@ function leftText(ms: number): string {
 
 export async function showApproval(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const approval = await work.operator.inbox.show(await wholeApprovalId(work, id));
+    const approval = await work.operator.api.approvals.show({ id: await wholeApprovalId(work, id) });
     if (work.json) printJson(work, approval);
     else work.terminal.out(`${approvalCard(approval, work.now(), work)}${onlyThis(approval, work.command)}`);
     return exitCodes.ok;
@@ -91,7 +91,7 @@ export async function showApproval(host: Host, id: string, flags: GlobalFlags): 
 }
 
 /** How to say yes to exactly what was just read, and to nothing it may become. */
-function onlyThis({ approval_id, status, shown_digest }: ApprovalWire, command: string): string {
+function onlyThis({ approval_id, status, shown_digest }: Approval, command: string): string {
   if (status !== "pending") return "";
   return `Nothing but what is shown here: ${command} approvals approve ${quoted(visible(approval_id))} --digest ${shown_digest}\n`;
 }

@@ -186,7 +186,7 @@ export async function showPending(
   approvalId: string,
   again: string,
 ): Promise<void> {
-  const { viewer: _, ...request } = await agent.inbox.show(approvalId); // what the agent may say is not for who decides
+  const { viewer: _, ...request } = await agent.api.approvals.show({ id: approvalId }); // what the agent may say is not for who decides
   const lines = cardLines(request, now(), { paint, terminal });
   const rest = lines.length - mostCardLines;
   terminal.aside(`\n${lines.slice(0, mostCardLines).join("\n")}\n`);

@@ -1,5 +1,5 @@
 import { counted } from "../../../calls/shown.ts";
-import type { ChannelWire } from "../../http/channel-routes.ts";
+import type { Channel } from "../../contract/channels.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -12,7 +12,7 @@ const mostShown = 5;
 
 export async function listChannels(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs }, async (work) => {
-    const channels = await work.operator.channels();
+    const { channels } = await work.operator.api.channels.list();
     if (work.json) printJson(work, { channels });
     else if (channels.length === 0)
       work.terminal.out("None is configured. `channels.webhooks` in the configuration names them.\n");
@@ -28,7 +28,7 @@ export async function listChannels(host: Host, flags: GlobalFlags): Promise<Exit
 
 export async function testChannel(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs }, async (work) => {
-    const sent = await work.operator.testChannel(name);
+    const sent = await work.operator.api.channels.test({ name });
     if (work.json) printJson(work, sent);
     else if (sent.delivered) work.terminal.out(`${visible(name)} took it.\n`);
     else work.terminal.aside(`${visible(name)} did not take it. ${visible(sent.problem ?? "")}\n`);
@@ -38,14 +38,14 @@ export async function testChannel(host: Host, name: string, flags: GlobalFlags):
 
 export async function retryChannel(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs }, async (work) => {
-    const { retried } = await work.operator.retryChannel(name);
+    const { retried } = await work.operator.api.channels.retry({ name });
     if (work.json) printJson(work, { retried });
     else work.terminal.out(retried === 0 ? "Nothing was given up.\n" : `Tried anew: ${counted(retried, "notice")}.\n`);
     return exitCodes.ok;
   });
 }
 
-function channelTable({ paint, terminal, now }: Work, channels: readonly ChannelWire[]): string {
+function channelTable({ paint, terminal, now }: Work, channels: readonly Channel[]): string {
   const rows = channels.map(({ name, kind, target, waiting, delivered, dead, last_delivered_at }) => [
     name,
     kind,
@@ -60,11 +60,11 @@ function channelTable({ paint, terminal, now }: Work, channels: readonly Channel
 }
 
 /** In whole: it is why one looks. */
-function problemText({ command, paint }: Work, { name, problem }: ChannelWire): string {
+function problemText({ command, paint }: Work, { name, problem }: Channel): string {
   return problem === undefined ? "" : `${paint("red", visible(name))}: ${asTypedHere(visible(problem), command)}\n`;
 }
 
-function deadText({ command, paint, now }: Work, { name, dead }: ChannelWire): string {
+function deadText({ command, paint, now }: Work, { name, dead }: Channel): string {
   if (dead.length === 0) return "";
   const lines = dead
     .slice(-mostShown)

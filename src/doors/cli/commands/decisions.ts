@@ -1,6 +1,7 @@
-import type { BatchAnswerWire, DecisionBody, RememberBody } from "../../http/approval-client.ts";
+import type { JsonObject } from "../../../calls/json.ts";
+import type { Approval, BatchAnswer, approvals as contract, DecisionVerb } from "../../contract/approvals.ts";
+import type { Sent } from "../../contract/route.ts";
 import { decidedWords, saidOf, saidOfMany } from "../../said.ts";
-import type { DecisionVerb } from "../../wire-approvals.ts";
 import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
@@ -32,8 +33,9 @@ export async function decide(
   flags: DecideFlags,
 ): Promise<ExitCode> {
   const [id = "", ...others] = ids;
-  const body = bodyOf(verb, flags, host.clock.now());
-  if (others.length === 0) return decideOne(host, flags, { verb, id, body });
+  const body = bodyOf(flags, host.clock.now());
+  const instead = verb === "modify" ? objectOf(flags.arguments ?? "", "--arguments") : {};
+  if (others.length === 0) return decideOne(host, flags, { verb, id, body, instead });
   if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
   if (flags.digest !== undefined || flags.remember !== undefined || flags.confirm !== undefined)
     throw new UsageProblem(
@@ -42,13 +44,17 @@ export async function decide(
   return decideMany(host, { verb, ids }, flags);
 }
 
-async function decideOne(
-  host: Host,
-  flags: DecideFlags,
-  { verb, id, body }: { readonly verb: DecisionVerb; readonly id: string; readonly body: DecisionBody },
-): Promise<ExitCode> {
+interface Deciding {
+  readonly verb: DecisionVerb;
+  readonly id: string;
+  readonly body: Decision;
+  /** The arguments of `modify`. */
+  readonly instead: JsonObject;
+}
+
+async function decideOne(host: Host, flags: DecideFlags, { verb, id, body, instead }: Deciding): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const approval = await work.operator.inbox.decide(await wholeApprovalId(work, id), verb, body);
+    const approval = await decided(work, { ...body, id: await wholeApprovalId(work, id) }, { verb, instead });
     if (work.json) printJson(work, approval);
     else {
       const { grant } = approval;
@@ -72,7 +78,7 @@ async function decideMany(
     const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
     const expected = digests.length === 0 ? undefined : Object.fromEntries(digests);
     const body = { ids: meant.map(({ id }) => id), decision: decidedWords[verb], reason, expected_digests: expected };
-    const { answers } = await work.operator.inbox.decideMany(body);
+    const { answers } = await work.operator.api.approvals.batch(body);
     if (work.json) printJson(work, { answers });
     else work.terminal.out(`${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`);
     return answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed;
@@ -85,7 +91,7 @@ async function seenAs(work: Work, typed: string): Promise<{ readonly id: string;
   return { id: await wholeApprovalId(work, begin), ...(digest !== undefined && { digest }) };
 }
 
-function answerLine({ paint, command }: Work, { approval_id: id, decided, approval, error }: BatchAnswerWire): string {
+function answerLine({ paint, command }: Work, { approval_id: id, decided, approval, error }: BatchAnswer): string {
   const said = decided
     ? approval?.status === "pending"
       ? "counted"
@@ -100,7 +106,10 @@ export async function takeBack(
   flags: DecideFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const approval = await work.operator.inbox.takeBack(await wholeApprovalId(work, id), verb, flags.reason);
+    const approval = await work.operator.api.approvals[verb]({
+      id: await wholeApprovalId(work, id),
+      reason: flags.reason,
+    });
     if (work.json) printJson(work, approval);
     else {
       work.terminal.out(`${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`);
@@ -109,18 +118,33 @@ export async function takeBack(
   });
 }
 
-function bodyOf(verb: DecisionVerb, flags: DecideFlags, now: number): DecisionBody {
+type Decision = Omit<Sent<typeof contract.approve>, "id">;
+
+function bodyOf(flags: DecideFlags, now: number): Decision {
   const { reason, confirm: confirmation, digest: expected_digest } = flags;
-  const remember = rememberOf(flags, now);
-  return {
-    reason,
-    expected_digest,
-    ...((verb === "approve" || verb === "modify") && { confirmation, remember }),
-    ...(verb === "modify" && { arguments: objectOf(flags.arguments ?? "", "--arguments") }),
-  };
+  return { reason, expected_digest, confirmation, remember: rememberOf(flags, now) };
 }
 
-function rememberOf({ remember, where, reason }: DecideFlags, now: number): RememberBody | undefined {
+function decided(
+  { operator }: Work,
+  sent: Sent<typeof contract.approve>,
+  { verb, instead }: Pick<Deciding, "verb" | "instead">,
+): Promise<Approval> {
+  const { approvals } = operator.api;
+  const { confirmation: _confirmation, remember: _remember, ...no } = sent;
+  switch (verb) {
+    case "approve":
+      return approvals.approve(sent);
+    case "modify":
+      return approvals.modify({ ...sent, arguments: instead });
+    case "deny":
+      return approvals.deny(no);
+    case "skip":
+      return approvals.skip(no);
+  }
+}
+
+function rememberOf({ remember, where, reason }: DecideFlags, now: number): Decision["remember"] {
   if (remember === undefined && where !== undefined)
     throw new UsageProblem("`--where` says which calls are remembered; give `--remember` as well.");
   if (remember === undefined) return undefined;

@@ -1,5 +1,5 @@
+import type { Delegation, Grant } from "../../contract/grants.ts";
 import { actionText } from "../../said.ts";
-import type { DelegationWire, GrantWire } from "../../wire-grants.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -21,7 +21,7 @@ export interface DelegateFlags extends GlobalFlags {
 export async function listGrants(host: Host, flags: GrantFlags): Promise<ExitCode> {
   const state = oneOf(flags.state ?? "live", ["live", "over", "revoked", "void", "all"] as const, "--state");
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const { grants } = await work.operator.inbox.grants(state === "all" ? {} : { state });
+    const { grants } = await work.operator.api.grants.list(state === "all" ? {} : { state });
     if (work.json) printJson(work, { grants });
     else if (grants.length === 0) work.terminal.out(state === "all" ? "No grants yet.\n" : `No grants are ${state}.\n`);
     else work.terminal.out(grantTable(work, grants));
@@ -29,7 +29,7 @@ export async function listGrants(host: Host, flags: GrantFlags): Promise<ExitCod
   });
 }
 
-function grantTable({ paint, terminal, now }: Work, grants: readonly GrantWire[]): string {
+function grantTable({ paint, terminal, now }: Work, grants: readonly Grant[]): string {
   const rows = grants.map(
     ({ grant_id, scope, risk_level: risk, granted_to, until, uses, status, silent, by, via, reason }) => [
       grant_id,
@@ -49,7 +49,7 @@ function grantTable({ paint, terminal, now }: Work, grants: readonly GrantWire[]
 
 export async function revokeGrant(host: Host, id: string, flags: GrantFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const grant = await work.operator.inbox.revokeGrant(id, flags.reason);
+    const grant = await work.operator.api.grants.revoke({ id, reason: flags.reason });
     if (work.json) printJson(work, grant);
     else work.terminal.out(`Revoked ${grant.grant_id}. People are asked about such calls again.\n`);
     return exitCodes.ok;
@@ -61,7 +61,7 @@ export async function delegate(host: Host, to: string, flags: DelegateFlags): Pr
     throw new UsageProblem("Say who decides in your place, and until when: `approvals delegate USER --until 7d`.");
   const until = later(flags.until, "--until", host.clock.now());
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const made = await work.operator.inbox.delegate(to, until, flags.reason);
+    const made = await work.operator.api.delegations.create({ to, until, reason: flags.reason });
     if (work.json) printJson(work, made);
     else
       work.terminal.out(
@@ -73,7 +73,7 @@ export async function delegate(host: Host, to: string, flags: DelegateFlags): Pr
 
 export async function listDelegations(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { delegations } = await work.operator.inbox.delegations();
+    const { delegations } = await work.operator.api.delegations.list();
     if (work.json) printJson(work, { delegations });
     else if (delegations.length === 0) work.terminal.out("Nobody decides in anybody's place.\n");
     else work.terminal.out(delegationTable(work, delegations));
@@ -81,7 +81,7 @@ export async function listDelegations(host: Host, flags: GlobalFlags): Promise<E
   });
 }
 
-function delegationTable({ paint, terminal }: Work, delegations: readonly DelegationWire[]): string {
+function delegationTable({ paint, terminal }: Work, delegations: readonly Delegation[]): string {
   const rows = delegations.map(({ delegation_id, from, to, until, status, reason = "" }) => [
     delegation_id,
     from,
@@ -94,7 +94,7 @@ function delegationTable({ paint, terminal }: Work, delegations: readonly Delega
 
 export async function endDelegation(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const ended = await work.operator.inbox.endDelegation(id);
+    const ended = await work.operator.api.delegations.revoke({ id });
     if (work.json) printJson(work, ended);
     else work.terminal.out(`${ended.to} does not decide in the place of ${ended.from} any more.\n`);
     return exitCodes.ok;

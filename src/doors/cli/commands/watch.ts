@@ -99,7 +99,8 @@ async function tellLines(
   for await (const heard of work.operator.events(where, { signal, wait: waitOn(host) })) {
     if (heard.heard === "live" && !isOpen && "type" in where) {
       isOpen = true;
-      for (const request of (await work.operator.inbox.page({ state: "pending", limit: mostRequests })).approvals)
+      for (const request of (await work.operator.api.approvals.list({ state: "pending", limit: mostRequests }))
+        .approvals)
         terminal.out(
           json
             ? `${JSON.stringify({ type: "pending", approval: request })}\n`
@@ -181,7 +182,7 @@ class InboxSession {
     while (this.#isStale && !this.#ending.signal.aborted) {
       this.#isStale = false;
       try {
-        const page = await this.#work.operator.inbox.page({ state: "pending", limit: mostRequests });
+        const page = await this.#work.operator.api.approvals.list({ state: "pending", limit: mostRequests });
         const { approvals: requests, waiting } = page;
         const count = Object.values<number>(waiting ?? {}).reduce((sum, one) => sum + one, 0);
         this.#show(withRequests(this.#inbox, { requests, waiting: count }, this.#work.now()));
@@ -195,14 +196,12 @@ class InboxSession {
     if (wish.wish === "leave") return this.#ending.abort();
     const { approval_id: id, shown_digest: expected_digest } = wish.request;
     try {
-      const body = { expected_digest };
+      const body = { id, expected_digest };
+      const { approvals } = this.#work.operator.api;
       const decided =
         wish.wish === "approve"
-          ? await this.#work.operator.inbox.decide(id, "approve", { ...body, confirmation: wish.confirmation })
-          : await this.#work.operator.inbox.decide(id, "deny", {
-              ...body,
-              ...(wish.reason !== "" && { reason: wish.reason }),
-            });
+          ? await approvals.approve({ ...body, confirmation: wish.confirmation })
+          : await approvals.deny({ ...body, ...(wish.reason !== "" && { reason: wish.reason }) });
       this.#show({ ...this.#inbox, message: visible(saidOf(wish.wish, decided)) });
     } catch (error) {
       const said = asTypedHere(messageOf(error), this.#work.command);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { DecisionVerb } from "../../wire-approvals.ts";
+import type { DecisionVerb } from "../../contract/approvals.ts";
 import type { Act } from "../act.ts";
 import type { Host } from "../host.ts";
 

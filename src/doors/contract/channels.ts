@@ -1,0 +1,50 @@
+import { z } from "@hono/zod-openapi";
+import { text, when, whole } from "./fields.ts";
+import { route, type Shape } from "./route.ts";
+
+export const channel = z
+  .object({
+    name: text,
+    kind: text,
+    target: text,
+    waiting: whole,
+    problem: text.optional(),
+    delivered: whole,
+    last_delivered_at: when.optional(),
+    dead: z.array(z.object({ entry: whole, type: text, at: when, attempts: whole, problem: text })),
+  })
+  .openapi("Channel");
+export type Channel = Shape<typeof channel>;
+
+export const channels = {
+  list: route({
+    method: "get",
+    path: "/v1/channels",
+    needs: "channels:read",
+    summary: "Where people are notified: what waits, and what was given up and why.",
+    answer: z.object({ channels: z.array(channel) }),
+  }),
+  test: route({
+    method: "post",
+    path: "/v1/channels/{name}/test",
+    needs: "channels:write",
+    summary: "Send one notice that says it is only a test.",
+    answer: z.object({ delivered: z.boolean(), problem: text.optional() }),
+  }),
+  retry: route({
+    method: "post",
+    path: "/v1/channels/{name}/retry",
+    needs: "channels:write",
+    summary: "Try again what was given up.",
+    answer: z.object({ retried: whole }),
+  }),
+  decide: route({
+    method: "post",
+    path: "/v1/channels/{name}/decisions",
+    needs: "nothing",
+    countsRefusals: true,
+    summary: "A decision from a channel, signed with the channel's secret (Standard Webhooks).",
+    rawBody: true,
+    answer: z.object({ approval_id: text, status: text, decided_as: text.optional() }),
+  }),
+};
