@@ -8,9 +8,9 @@ const budgets: Readonly<Record<string, number>> = {
   agents: 5_300,
   alarms: 1_000,
   approvals: 2_900,
-  audit: 3_100,
+  audit: 3_110,
   calls: 3_000,
-  chains: 12_200,
+  chains: 12_220,
   channels: 1_600,
   config: 2_200,
   doors: 18_300,
@@ -23,7 +23,7 @@ const budgets: Readonly<Record<string, number>> = {
   secrets: 2_200,
   stores: 3_400,
   system: 800,
-  tools: 17_700,
+  tools: 17_740,
   watchers: 4_400,
 };
 

@@ -65,7 +65,7 @@ async function importEntry(): Promise<Import> {
   return JSON.parse(stdout) as Import; // what the script above printed
 }
 
-/** Modules of no matter, as many as the entry has: how fast this machine imports, just now. */
+/** Modules without content of their own. They show how fast this machine imports now. */
 async function writeYardstick(folder: string): Promise<void> {
   await mkdir(folder);
   const lines = Array.from(

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { copySandboxSources } from "../scripts/bundle-children.ts";
+import { entries } from "./fakes/entries.ts";
 
 const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly files: readonly string[] }; // our own
@@ -19,6 +20,22 @@ it("every link of the README leads to a file that the package holds too", () => 
   expect(own.filter((link) => !shipped.some((path) => link === path || link.startsWith(`${path}/`)))).toEqual([]);
 });
 
+it("exports at most 60 names from the root entry", () => {
+  const source = readFileSync(join(root, "src/index.ts"), "utf8");
+  const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = ""]) => list);
+  const names = lists.flatMap((list) => list.split(",")).filter((name) => name.trim() !== "");
+  expect(names.length).toBeGreaterThan(40);
+  expect(names.length).toBeLessThanOrEqual(60);
+  expect(source.match(/^export /gm)).toHaveLength(lists.length);
+});
+
+it("has one entry file for each subpath", () => {
+  const sources = entries.map(({ source }) => source);
+  expect(sources.filter((source) => !existsSync(source))).toEqual([]);
+  const files = globSync("src/**/index.ts", { cwd: root }).map((path) => join(root, path));
+  expect(files.filter((path) => !sources.includes(path))).toEqual([]);
+});
+
 const entryModules = `
   import { registerHooks } from "node:module";
   const seen = new Set();
@@ -32,13 +49,13 @@ const entryModules = `
 `;
 
 /** Milliseconds differ from machine to machine (import-time.test.ts); how much is read does not. */
-it("the entry loads at most 140 files of ours: what only calls need is loaded by the first one", () => {
+it("the entry loads at most 30 files of ours: what only calls need is loaded by the first one", () => {
   const options = ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval"];
   const out = execFileSync(process.execPath, [...options, entryModules], { encoding: "utf8" });
   const loaded = JSON.parse(out) as readonly string[]; // what the script above printed
   const ours = loaded.filter((url) => url.includes("/src/"));
-  expect(ours.length).toBeGreaterThan(100);
-  expect(ours.length).toBeLessThanOrEqual(140);
+  expect(ours.length).toBeGreaterThan(10);
+  expect(ours.length).toBeLessThanOrEqual(30);
   for (const late of [
     "files/changes.ts",
     "files/reads.ts",

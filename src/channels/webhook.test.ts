@@ -5,7 +5,7 @@ import { settled } from "../../test/fakes/clock.ts";
 import { asker, boss, type House, house } from "../../test/fakes/house.ts";
 import { type Receiver, receiver } from "../../test/fakes/receiver.ts";
 import { channelOf } from "../../test/fakes/told.ts";
-import type { ApprovalRoute } from "../index.ts";
+import type { ApprovalRoute } from "../approvals/index.ts";
 import type { WebhookSettings } from "./open-channels.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import type { Account } from "../../src/accounts/index.ts";
 import { RuntimeFault } from "../../src/calls/fault.ts";
-import type { Account, Runtime } from "../../src/index.ts";
+import type { Runtime } from "../../src/index.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 
 const ann = { user: "ann", via: "session:ann" };

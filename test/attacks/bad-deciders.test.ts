@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { Decider, Runtime } from "../../src/index.ts";
+import type { Decider } from "../../src/approvals/index.ts";
+import type { Runtime } from "../../src/index.ts";
 import { asker, boss, eventTypes, house } from "../fakes/house.ts";
 import { approved } from "./approvals/approved.ts";
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createRuntime, type Policy, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
+import type { Policy } from "../../src/policy/index.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, personalData } from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { personalData } from "../../src/policy/index.ts";
 
 const ran: string[] = [];
 const input = z.object({ text: z.string() });

@@ -2,14 +2,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  type CallEvent,
-  createRuntime,
-  defineTool,
-  type Guardrail,
-  type Runtime,
-  type ToolOutcome,
-} from "../../src/index.ts";
+import { type CallEvent, createRuntime, defineTool, type Runtime, type ToolOutcome } from "../../src/index.ts";
+import type { Guardrail } from "../../src/policy/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { ask as askMail, remember, status } from "../fakes/granting.ts";
 import { house } from "../fakes/house.ts";

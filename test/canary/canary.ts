@@ -1,15 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type AgentProgress,
-  type CallEvent,
-  createRuntime,
-  type JsonObject,
-  type Redactor,
-  type Runtime,
-} from "../../src/index.ts";
+import { type CallEvent, createRuntime, type JsonObject, type Runtime } from "../../src/index.ts";
+import type { Redactor } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
+import type { AgentProgress } from "../../src/watchers/index.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 import { canaries, encodings } from "./canaries.ts";
 import { leakyTools, ways } from "./leaky-tools.ts";

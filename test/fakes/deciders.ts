@@ -1,11 +1,5 @@
-import {
-  type ApprovalRoute,
-  type CallRequest,
-  type Decided,
-  type Decider,
-  type RuntimeOptions,
-  shownDigest,
-} from "../../src/index.ts";
+import { type ApprovalRoute, type Decided, type Decider, shownDigest } from "../../src/approvals/index.ts";
+import type { CallRequest, RuntimeOptions } from "../../src/index.ts";
 import { asker, type House } from "./house.ts";
 
 export const ann: Decider = {

@@ -1,5 +1,7 @@
 /** Ann, who remembers her yes to a mail. */
-import type { CallRequest, Decider, Remember } from "../../src/index.ts";
+
+import type { Decider, Remember } from "../../src/approvals/index.ts";
+import type { CallRequest } from "../../src/index.ts";
 import { asker, type House } from "./house.ts";
 
 export const ann: Decider = { user: "ann", via: "session:1", tenant: "default", signedIn: true };

@@ -2,12 +2,12 @@ import { z } from "zod";
 import {
   createRuntime,
   defineTool,
-  type Guardrail,
   type LocalTool,
   type Runtime,
   type RuntimeOptions,
   type ToolOutcome,
 } from "../../src/index.ts";
+import type { Guardrail } from "../../src/policy/index.ts";
 import { FakeClock } from "./clock.ts";
 
 export const said: string[] = [];

@@ -1,7 +1,7 @@
 /** Rule sets and questions that meet often: few names, few values, and the ugly ones among them. */
 import fc from "fast-check";
 import { autonomies, risks } from "../../src/calls/risk.ts";
-import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule, ToolFacts } from "../../src/index.ts";
+import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule, ToolFacts } from "../../src/policy/index.ts";
 import type { PastCall } from "../../src/policy/policy.ts";
 
 /** How many runs a property gets: its share of `FC_RUNS`, 2,000 in all when nothing is said. */

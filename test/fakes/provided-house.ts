@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { autoApprover } from "../../src/approvals/index.ts";
 import {
   type AnyTool,
-  autoApprover,
   createRuntime,
-  type FileToolOptions,
   type JsonObject,
-  openRunFolders,
   type Runtime,
   type RuntimeOptions,
   type ToolOutcome,
 } from "../../src/index.ts";
+import type { FileToolOptions } from "../../src/tools/builtin/index.ts";
+import { openRunFolders } from "../../src/watchers/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
 export interface ProvidedHouse extends AsyncDisposable {

@@ -1,5 +1,7 @@
 /** People who are asked by a route, and words they lend each other. */
-import type { ApprovalRoute, Decider, Delegation, RuntimeOptions } from "../../src/index.ts";
+
+import type { ApprovalRoute, Decider, Delegation } from "../../src/approvals/index.ts";
+import type { RuntimeOptions } from "../../src/index.ts";
 import { type House, house } from "./house.ts";
 import { cheap, holder } from "./people.ts";
 

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
+import type { ChainScript } from "../../src/chains/index.ts";
 import type { SandboxDriver } from "../../src/chains/sandbox.ts";
-import type { ChainScript, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
+import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { asker, boss, type House, house } from "./house.ts";
 import { resultOf } from "./script-house.ts";

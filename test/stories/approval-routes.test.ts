@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute, Decider, RuntimeOptions } from "../../src/index.ts";
+import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
+import type { RuntimeOptions } from "../../src/index.ts";
 import { ann, ask, bob, cal, clerk, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
 import { asker, eventTypes, type House, house } from "../fakes/house.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute } from "../../src/index.ts";
+import type { ApprovalRoute } from "../../src/approvals/index.ts";
 import { ann, ask, bob, mail, routed, yes } from "../fakes/deciders.ts";
 import { eventTypes, type House, house } from "../fakes/house.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";

@@ -1,8 +1,9 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { verifyExport, type Witness } from "../../src/audit/index.ts";
 import { listen, loopbackHosts } from "../../src/doors/http/serve.ts";
-import { createRuntime, type Runtime, verifyExport, type Witness } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../src/index.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

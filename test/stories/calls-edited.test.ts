@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type PolicyOptions, suspend, type ToolContext } from "../../src/index.ts";
+import { suspend, type ToolContext } from "../../src/index.ts";
+import type { PolicyOptions } from "../../src/policy/index.ts";
 import { ann, ask, mail, seen } from "../fakes/deciders.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";

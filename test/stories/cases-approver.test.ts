@@ -4,9 +4,9 @@ import {
   type Approver,
   autoApprover,
   callbackApprover,
-  createRuntime,
   policyApprover,
-} from "../../src/index.ts";
+} from "../../src/approvals/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkedLimits } from "../../src/calls/session.ts";
-import { chainLimits, createRuntime, directLimits, legacyTool, type ToolOutcome } from "../../src/index.ts";
+import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
+import { legacyTool } from "../../src/tools/index.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPolicy, type Policy } from "../../src/index.ts";
+import { createPolicy, type Policy } from "../../src/policy/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, ask, mail, yes } from "../fakes/deciders.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Decider } from "../../src/approvals/index.ts";
+import type { AuditEvent } from "../../src/audit/index.ts";
 import { verifyExport } from "../../src/audit/verify.ts";
-import type { AuditEvent, Decider } from "../../src/index.ts";
 import { ann, ask, bob, clerk, mail, no, routed, yes } from "../fakes/deciders.ts";
 import { type House, house } from "../fakes/house.ts";
 import { bodyOf, httpHouse, inSession } from "../fakes/http-house.ts";

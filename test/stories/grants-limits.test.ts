@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createRuntime, defineTool, type Remember } from "../../src/index.ts";
+import type { Remember } from "../../src/approvals/index.ts";
+import { createRuntime, defineTool } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, ask, forRun, remember, status } from "../fakes/granting.ts";

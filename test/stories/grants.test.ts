@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createRuntime, defineTool, type Remember, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import type { Remember } from "../../src/approvals/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, ask, forRun, mail, remember, status } from "../fakes/granting.ts";
 import { asker, eventTypes, type House, house } from "../fakes/house.ts";

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { defineTool } from "../../src/index.ts";
 import {
-  defineTool,
   type Guardrail,
   type PolicyOptions,
   patternGuardrail,
   personalData,
   promptInjection,
-} from "../../src/index.ts";
+} from "../../src/policy/index.ts";
 import { room, said, say, speak, terminals } from "../fakes/guardrail-room.ts";
 
 const secret: Guardrail = patternGuardrail({

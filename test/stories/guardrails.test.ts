@@ -1,12 +1,6 @@
 import { expect, it } from "vitest";
-import {
-  createRuntime,
-  defineTool,
-  type Guardrail,
-  patternGuardrail,
-  personalData,
-  promptInjection,
-} from "../../src/index.ts";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { type Guardrail, patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
 import { finds, room, said, say, speak, terminals } from "../fakes/guardrail-room.ts";
 import { expectWork } from "../fakes/in-time.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { environmentSecrets } from "../../src/index.ts";
+import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createRuntime, type OpenStore, type Store, type StoreHouse } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import type { OpenStore, Store, StoreHouse } from "../../src/stores/index.ts";
 import { MapStore } from "../../src/stores/map-store.ts";
 import { asker, house } from "../fakes/house.ts";
 

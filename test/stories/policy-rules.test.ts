@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policyWarnings } from "../../src/index.ts";
+import { policyWarnings } from "../../src/policy/index.ts";
 import { asker, boss, house } from "../fakes/house.ts";
 
 describe("rules on arguments, through the runtime", () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { listed } from "../../src/doors/mcp/offer.ts";
-import { createRuntime, legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
+import { legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/tools/index.ts";
 import { asker } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";
 

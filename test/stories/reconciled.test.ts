@@ -1,6 +1,7 @@
 /** A tool that finds out later what became of its call, and what it answered. */
 import { describe, expect, it } from "vitest";
-import { type CallContext, environmentSecrets, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
+import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
+import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";

@@ -1,7 +1,9 @@
 /** A refusal names the condition that failed, and the value that it met. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, environmentSecrets, type Guardrail, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import type { Guardrail } from "../../src/policy/index.ts";
+import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
 

@@ -3,7 +3,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import type { JsonObject } from "../../src/calls/json.ts";
-import { createRuntime, defineTool, type LocalTool, legacyTool, type Runtime } from "../../src/index.ts";
+import { createRuntime, defineTool, type LocalTool, type Runtime } from "../../src/index.ts";
+import { legacyTool } from "../../src/tools/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const picture = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0x00, 0x01]);

@@ -1,13 +1,8 @@
 /** Where large results are kept: nowhere, or in a store of the embedder's own. */
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import {
-  createRuntime,
-  defineTool,
-  type OwnArtifactStore,
-  type Runtime,
-  type RuntimeOptions,
-} from "../../src/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import type { OwnArtifactStore } from "../../src/results/index.ts";
 import { hashing, mebibytes } from "../fakes/streaming.ts";
 
 const plain = { description: "A tool.", risk: "safe", effects: "read", idempotent: false } as const;

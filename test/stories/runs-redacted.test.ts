@@ -1,7 +1,8 @@
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { environmentSecrets, type ToolContext } from "../../src/index.ts";
+import type { ToolContext } from "../../src/index.ts";
+import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { boss } from "../fakes/house.ts";
 import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";

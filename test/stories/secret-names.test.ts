@@ -3,7 +3,7 @@ import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { callTool } from "../../src/doors/mcp/call.ts";
 import { Windows } from "../../src/doors/windows.ts";
-import { environmentSecrets } from "../../src/index.ts";
+import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 import { bodyOf, httpHouse } from "../fakes/http-house.ts";

@@ -1,15 +1,9 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import {
-  type CallEvent,
-  createPolicy,
-  createRuntime,
-  defineSkill,
-  defineTool,
-  openSkills,
-  type RuntimeOptions,
-} from "../../src/index.ts";
+import { type CallEvent, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { createPolicy } from "../../src/policy/index.ts";
+import { defineSkill, openSkills } from "../../src/tools/builtin/index.ts";
 import { skilled } from "../../src/tools/sets/skilled.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";
 import { CommandLine } from "../fakes/command-line.ts";

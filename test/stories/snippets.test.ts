@@ -7,11 +7,11 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { entries } from "../fakes/entries.ts";
 
 const root = join(import.meta.dirname, "../..");
 const home = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), "postern-snippets-"));
-const index = pathToFileURL(join(root, "src/index.ts")).href;
 
 afterAll(() => {
   process.chdir(home);
@@ -88,11 +88,7 @@ const configuration = {
     ...{ target: "es2024", lib: ["es2024"], module: "nodenext", strict: true, noEmit: true, skipLibCheck: true },
     ...{ allowImportingTsExtensions: true, types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
     paths: {
-      postern: [join(root, "src/index.ts")],
-      "postern/agents": [join(root, "src/agents/index.ts")],
-      "postern/mcp": [join(root, "src/tools/upstream/connect-mcp.ts")],
-      "postern/provider-tools": [join(root, "src/tools/builtin/provided/provider-tools.ts")],
-      "postern/agents/*": [join(root, "src/agents/*.ts")],
+      ...Object.fromEntries(entries.map(({ name, source }) => [name, [source]])),
       zod: [join(root, "node_modules/zod/index.d.ts")],
       standardwebhooks: [join(root, "node_modules/standardwebhooks/dist/index.d.ts")],
     },
@@ -103,7 +99,11 @@ const configuration = {
 /** A page's block where Node finds what it imports. */
 function placed(block: string): string {
   const zod = pathToFileURL(createRequire(import.meta.url).resolve("zod")).href;
-  return block.replaceAll('from "postern"', `from "${index}"`).replaceAll('from "zod"', `from "${zod}"`);
+  const sources = new Map(entries.map(({ name, source }) => [name, pathToFileURL(source).href]));
+  return block.replaceAll(/from "(postern[^"]*|zod)"/g, (all, name: string) => {
+    const source = name === "zod" ? zod : sources.get(name);
+    return source === undefined ? all : `from "${source}"`;
+  });
 }
 
 beforeAll(() => {

@@ -2,20 +2,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import {
-  type AgentProgress,
-  combined,
-  createRuntime,
-  defineTool,
-  filtered,
-  type LocalTool,
-  prefixed,
-  progressWatcher,
-  type RuntimeSession,
-  scanCatalogue,
-  Toolbox,
-  type ToolOutcome,
-} from "../../src/index.ts";
+import { createRuntime, defineTool, type LocalTool, type RuntimeSession, type ToolOutcome } from "../../src/index.ts";
+import { combined, filtered, prefixed, scanCatalogue, Toolbox } from "../../src/tools/index.ts";
+import { type AgentProgress, progressWatcher } from "../../src/watchers/index.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
@@ -281,10 +270,12 @@ describe("tools in folders", () => {
 
   it("a set that a configuration in code names, or a module exports, is offered as it is", async () => {
     cli.dataFolder("found");
-    const face = JSON.stringify(join(import.meta.dirname, "../../src/index.ts"));
+    const entry = (path: string): string => JSON.stringify(join(import.meta.dirname, "../../src", path));
     const set = (prefix: string): string =>
       `prefixed(new Toolbox([defineTool({ name: "read", description: "d", risk: "safe", idempotent: true, execute: () => "${prefix}" })]), "${prefix}")`;
-    const head = `import { defineConfig, defineTool, prefixed, Toolbox } from ${face};\n`;
+    const head = `import { defineTool } from ${entry("index.ts")};
+import { defineConfig } from ${entry("config/index.ts")};
+import { prefixed, Toolbox } from ${entry("tools/index.ts")};\n`;
     const code = join(cli.folder, "sets.config.ts");
     writeFileSync(code, `${head}export default defineConfig({ listen: { port: 0 }, tools: [${set("coded")}] });\n`);
     expect((await cli.run("call", "coded__read", "--config", code, "--data", data)).out).toBe("coded\n");

@@ -7,9 +7,14 @@ const cli = new PosternProcess();
 afterAll(() => cli[Symbol.dispose]());
 const told = join(cli.folder, "told");
 
+const entry = (path: string): string => JSON.stringify(join(import.meta.dirname, "../..", path));
+
 /** What only code can say: a guardrail that is a function, a channel of one's own, a tool. */
 const config = `import { appendFileSync } from "node:fs";
-import { defineConfig, defineTool, type Channel, type Guardrail } from ${JSON.stringify(join(import.meta.dirname, "../../index.ts"))};
+import { defineTool } from ${entry("index.ts")};
+import { defineConfig } from ${entry("config/index.ts")};
+import type { Channel } from ${entry("watchers/index.ts")};
+import type { Guardrail } from ${entry("policy/index.ts")};
 const rivals: Guardrail = { name: "rivals", on: "arguments",
   check: ({ text }) => (text.includes("rival") ? [{ says: "DENY", why: "it names a rival" }] : []) };
 const pager: Channel = { name: "pager", kind: "pager", target: "the pager on the desk", wants: () => true,

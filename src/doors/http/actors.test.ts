@@ -5,7 +5,9 @@ import { host, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { cheap, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { matrix } from "../../../test/fakes/role-matrix.ts";
-import { createRuntime, type Decider, defineSkill, defineTool, type Runtime } from "../../index.ts";
+import type { Decider } from "../../approvals/index.ts";
+import { createRuntime, defineTool, type Runtime } from "../../index.ts";
+import { defineSkill } from "../../tools/builtin/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,8 @@ import { type House, house } from "../../../test/fakes/house.ts";
 import { bodyOf, httpHouse } from "../../../test/fakes/http-house.ts";
 import { cheap } from "../../../test/fakes/people.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import { type ApprovalRoute, defineTool } from "../../index.ts";
+import type { ApprovalRoute } from "../../approvals/index.ts";
+import { defineTool } from "../../index.ts";
 
 const files = sqliteFiles();
 const accounts = { passwordCost: cheap };

@@ -4,7 +4,8 @@ import { house } from "../../../test/fakes/house.ts";
 import { bodyOf, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import type { Role } from "../../accounts/roles.ts";
-import type { ApprovalRoute, Runtime } from "../../index.ts";
+import type { ApprovalRoute } from "../../approvals/index.ts";
+import type { Runtime } from "../../index.ts";
 
 interface Scene extends AsyncDisposable {
   readonly runtime: Runtime;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settled } from "../../../test/fakes/clock.ts";
 import { asker, house } from "../../../test/fakes/house.ts";
-import { createWebApprover } from "../../index.ts";
+import { createWebApprover } from "../../approvals/index.ts";
 
 const at = "http://app.example/decide";
 const mail = { tool: "mail", arguments: { to: "<b>bob</b>" } } as const;

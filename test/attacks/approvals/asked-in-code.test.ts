@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Approver } from "../../../src/index.ts";
+import type { Approver } from "../../../src/approvals/index.ts";
 import { FakeClock, settled } from "../../fakes/clock.ts";
 import { asker, eventTypes, type House, house } from "../../fakes/house.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";

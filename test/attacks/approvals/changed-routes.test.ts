@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute, Decider } from "../../../src/index.ts";
+import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
 import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
 import { cal, lend, openRouted } from "../../fakes/route-house.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Decided, Decider } from "../../../src/approvals/index.ts";
 import type { JsonObject } from "../../../src/calls/json.ts";
-import type { Decided, Decider, RuntimeOptions } from "../../../src/index.ts";
+import type { RuntimeOptions } from "../../../src/index.ts";
 import { ann, bob, seen } from "../../fakes/deciders.ts";
 import { asker, type House, house } from "../../fakes/house.ts";
 

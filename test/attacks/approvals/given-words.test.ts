@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute, Decider } from "../../../src/index.ts";
+import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
 import { ann, ask, bob, yes } from "../../fakes/deciders.ts";
 import { asker, type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";

@@ -1,7 +1,9 @@
 /** Everything that can be done to a request, by an agent, people in two tabs and the clock, in any order: what holds at the end. */
 import { expect, it } from "vitest";
+import { type Decider, shownDigest } from "../../../src/approvals/index.ts";
+import type { AuditEvent } from "../../../src/audit/index.ts";
 import { canonical, sha256 } from "../../../src/calls/json.ts";
-import { type AuditEvent, type Decider, type JsonObject, shownDigest } from "../../../src/index.ts";
+import type { JsonObject } from "../../../src/index.ts";
 import { type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute } from "../../../src/index.ts";
+import type { ApprovalRoute } from "../../../src/approvals/index.ts";
 import { ann, ask, bob, clerk, mail, no, yes } from "../../fakes/deciders.ts";
 import { type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";

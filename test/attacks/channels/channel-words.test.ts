@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRoute } from "../../../src/index.ts";
+import type { ApprovalRoute } from "../../../src/approvals/index.ts";
 import { say, withChannel } from "../../fakes/channel-scene.ts";
 import { ann, ask, yes } from "../../fakes/deciders.ts";
 import { house } from "../../fakes/house.ts";

@@ -2,17 +2,16 @@ import { mkdirSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSy
 import { dirname, join } from "node:path";
 import {
   createRuntime,
-  type FileToolOptions,
-  fileTools,
   type JsonObject,
   type LocalTool,
-  openRunFolders,
   type Runtime,
   type RuntimeOptions,
   type RuntimeSession,
   type ToolContext,
   type ToolOutcome,
 } from "../../../src/index.ts";
+import { type FileToolOptions, fileTools } from "../../../src/tools/builtin/index.ts";
+import { openRunFolders } from "../../../src/watchers/index.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 
 export interface Emitted {

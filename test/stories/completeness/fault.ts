@@ -1,6 +1,7 @@
 import type { Write } from "../../../src/calls/records.ts";
 import type { ClaimedCall } from "../../../src/gates/stages.ts";
-import type { CallContext, CallRequest, Decision, Limits, Policy, RuntimeOptions } from "../../../src/index.ts";
+import type { CallContext, CallRequest, Limits, RuntimeOptions } from "../../../src/index.ts";
+import type { Decision, Policy } from "../../../src/policy/index.ts";
 import type { FakeClock } from "../../fakes/clock.ts";
 import type { Failing } from "../../fakes/faulty-store.ts";
 import { asker, boss, type House, type house } from "../../fakes/house.ts";

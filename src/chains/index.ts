@@ -1,0 +1,21 @@
+/**
+ * `postern/engines`: the engines that run scripts, and the limits of a script.
+ *
+ * @packageDocumentation
+ */
+export type { ChainEngine, ChainScript, ChainSummary } from "../calls/scripts.ts";
+export type { ChainOptions } from "./chain-options.ts";
+export type { AccessOptions, FirecrackerOptions, KubernetesOptions } from "./hardened.ts";
+export { firecrackerDriver, kubernetesDriver } from "./hardened.ts";
+export type { EngineSettings } from "./known-engines.ts";
+export type {
+  AskedCall,
+  Printed,
+  Program,
+  SandboxDriver,
+  SandboxLimits,
+  SandboxSession,
+  Settled as SettledCall,
+  Step as SandboxStep,
+  ToolSketch,
+} from "./sandbox.ts";

@@ -1,0 +1,27 @@
+/**
+ * `postern/tools`: toolboxes and toolsets, the specs that a model gets, catalogues, and the pins of server tools.
+ *
+ * @packageDocumentation
+ */
+
+export type { CatalogueOptions, FoundTool } from "./catalogue.ts";
+export { scanCatalogue } from "./catalogue.ts";
+export { legacyTool } from "./define.ts";
+export type { ToolCallRequest, ToolExecutionResult } from "./exchange.ts";
+export { toolCallRequest, toolExecutionResult } from "./exchange.ts";
+export type { HostedTool, ProviderDefinedTool } from "./kinds.ts";
+export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./kinds.ts";
+export type { FunctionSpec, ProviderSpec, ToolSpec } from "./offers.ts";
+export { specOf } from "./offers.ts";
+export type { Registry } from "./registry.ts";
+export { combined } from "./sets/combined.ts";
+export { filtered } from "./sets/filtered.ts";
+export { prefixed } from "./sets/prefixed.ts";
+export { skilled } from "./sets/skilled.ts";
+export type { GivenTools } from "./sets/toolset.ts";
+export type { ActionStatistics, Minute, ToolStatistics } from "./statistics.ts";
+export type { Offer, ToolArtifacts, ToolHealth } from "./tool.ts";
+export { Toolbox } from "./toolbox.ts";
+export type { Difference } from "./upstream/differences.ts";
+export type { KeptDefinition } from "./upstream/pin.ts";
+export type { ToolApproval, ToolApproved, ToolChanges, ToolPins } from "./upstream/pins.ts";
