@@ -19,7 +19,7 @@ import type { WeighedCall } from "./gates/stages.ts";
 import { assess, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 
-export type Arrive = () => Pick<ToolCall, "id" | "number" | "arrivedAt">;
+export type Arrive = () => Pick<ToolCall, "id" | "arrivedAt">;
 
 /** Runs the approved call once; every further resume replays its outcome. Undefined: there is none, or it is not the asker's. */
 export async function resume(

@@ -10,7 +10,6 @@ import { parseStrict } from "./strict-json.ts";
  */
 export class Arrival implements ToolCall {
   readonly id: string;
-  readonly number: number;
   readonly tool: string;
   readonly action: string;
   readonly arguments: JsonObject;
@@ -51,7 +50,6 @@ export class Arrival implements ToolCall {
     this.isOurs = isOurs;
     this.tries = tries;
     this.id = call.id;
-    this.number = call.number;
     this.tool = call.tool;
     this.action = call.action;
     this.arguments = call.arguments;
@@ -74,7 +72,6 @@ export class Arrival implements ToolCall {
 export function dataOf(call: ToolCall): ToolCall {
   return {
     id: call.id,
-    number: call.number,
     tool: call.tool,
     action: call.action,
     arguments: call.arguments,

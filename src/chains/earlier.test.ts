@@ -13,7 +13,7 @@ const standing = { number: 0, batchEnd: 1 };
 it("a call whose row has another key under its number is a conflict: sent on, it would run once more", async () => {
   const clock = new FakeClock();
   await using store = new MapStore({ clock, spell: () => "{}" });
-  const plain = callOf(store, clock, { idempotencyKey: childKey("script", 0) });
+  const plain = callOf(clock, { idempotencyKey: childKey("script", 0) });
   const call = { ...plain, authority: { ...plain.authority, fromChain: true } as const };
   const rowOf = (key = ""): Earlier => new Earlier(new Map(), new Map([[0, recordOf(call, { key })]]));
   expect(await rowOf(keyOf(call)).enter(call, standing, noParts)).toBe(call);

@@ -249,7 +249,7 @@ export class HistoryBook {
     const after = this.#clock.now() - scope.windowMs;
     const earliest = id.startsWith("day\0") ? this.#clock.now() - dayMs : after - longestHeldMs;
     const read: Entry[] = [];
-    for (let before: number | undefined; read.length <= mostCalls; ) {
+    for (let before: string | undefined; read.length <= mostCalls; ) {
       const rows = await this.#store.calls(before === undefined ? where : { ...where, before });
       for (const row of rows) {
         if (row.startedAt === undefined || row.startedAt <= after || !begun.has(row.state)) continue;
@@ -258,7 +258,7 @@ export class HistoryBook {
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageRows || last.call.arrivedAt < earliest) break;
-      before = last.call.number;
+      before = last.call.id;
     }
     const own = new Set(scope.calls.map(({ key }) => key)); // what was claimed meanwhile is known better here
     scope.calls = [...read.reverse().filter(({ key }) => !own.has(key)), ...scope.calls];

@@ -174,10 +174,10 @@ function saidYes(body: YesFields): Omit<DecisionRequest, "by" | "decision"> {
 
 async function listApprovals(runtime: Runtime, by: Who, query: ApprovalQuery): Promise<Response> {
   const { state, risk, tool, run_id: runId, after, limit, mine } = query;
-  const { tenant, agent } = by.principal;
+  const { tenant } = by.principal;
   const where: ApprovalFilter = {
     tenant,
-    ...(by.kind === "agent" && { agent, isFor: ({ principal }) => sees(by, principal) }),
+    ...(by.kind === "agent" && { principal: by.principal }),
     ...(state !== undefined && { state }),
     ...(risk !== undefined && { risk }),
     ...(tool !== undefined && { tool }),
