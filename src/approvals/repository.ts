@@ -7,7 +7,7 @@
  * binding.ts (what an approval is bound to), expiry.ts (reminder, escalation, expiry), grants.ts (remembered approvals),
  * delegations.ts, wait.ts (callers that wait), approver.ts (a port: an approver in code).
  */
-import { Arrival } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
@@ -149,7 +149,7 @@ export class ApprovalRepository implements Disposable {
     const record = await this.#rowOf(approval);
     const { id, arrivedAt, batch, toolCallId } = arrival;
     const text = canonical(approval.arguments);
-    return new Arrival({
+    return arrivalOf({
       ...record.call,
       id,
       arrivedAt,

@@ -1,5 +1,5 @@
 /** Code mode as the public face has it: what runs, what waits, and going on with it. */
-import { Arrival } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import { isForeign } from "../calls/authority.ts";
 import type { Principal, ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
@@ -140,7 +140,7 @@ export class OpenChains implements Chains {
     if (record?.call.tool !== chainToolName || !isOpen(record)) return undefined;
     if (isForeign(record.call.authority.principal, context.principal)) return undefined;
     return this.#running.entering(context, (arrival, caller) =>
-      invoke(new Arrival({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
+      invoke(arrivalOf({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
     );
   }
 

@@ -110,7 +110,7 @@ export class HistoryBook {
   }
 
   /** The scopes `reads` names; one that cannot be seen is left out, and rules over it count as broken. */
-  of(authority: Authority, reads: Reads): Past | Promise<Past> {
+  async of(authority: Authority, reads: Reads): Promise<Past> {
     const wanted: Wanted[] = [];
     const loading: Promise<boolean>[] = [];
     for (const name of scopeNames) {
@@ -119,8 +119,8 @@ export class HistoryBook {
       wanted.push({ name, id: this.#nameOf(name, authority), scope });
       if (scope.loading !== undefined) loading.push(scope.loading);
     }
-    if (loading.length === 0) return this.#pastOf(wanted);
-    return Promise.all(loading).then(() => this.#pastOf(wanted));
+    if (loading.length > 0) await Promise.all(loading);
+    return this.#pastOf(wanted);
   }
 
   /** Enters a call that is about to be claimed. Undefined: another was, since this one was weighed. */

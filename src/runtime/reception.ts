@@ -1,4 +1,4 @@
-import { Arrival, nameOf, read } from "../calls/arrival.ts";
+import { nameOf, read } from "../calls/arrival.ts";
 import {
   authorityOf,
   type CallClaims,
@@ -117,10 +117,9 @@ export class Reception {
     const { id, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = read(given);
     const known = this.#named(tool, action);
-    const call: ToolCall = {
+    return Object.freeze({
       id,
-      tool: known.tool, // spelled out: spreading costs more than all else here
-      action: known.action,
+      ...known,
       arguments: own,
       text,
       digest,
@@ -132,8 +131,7 @@ export class Reception {
       toolCallId,
       providerItem: item && keptItem(item, (text) => this.#options.redactor.redact(text)),
       batch,
-    };
-    return new Arrival(call, true);
+    });
   }
 
   caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress, reason }: PerCall): Caller {
