@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { Authority, ToolCall } from "../src/calls/call.ts";
 import { SystemClock } from "../src/calls/clock.ts";
 import type { DurableEvent } from "../src/calls/event.ts";
-import { CallIds } from "../src/calls/ids.ts";
+import { newCallId } from "../src/calls/ids.ts";
 import { sha256 } from "../src/calls/json.ts";
 import type { CallRecord } from "../src/calls/records.ts";
 import { MapStore } from "../src/stores/map-store.ts";
@@ -16,7 +16,6 @@ import type { Store } from "../src/stores/store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-bench-"));
 const clock = new SystemClock();
-const ids = new CallIds();
 const body = `{"outcome":"info","summary":"${"x".repeat(380)}"}`;
 const options = { clock, spell: () => body };
 const authority: Authority = {
@@ -30,12 +29,10 @@ const text = JSON.stringify(args);
 const digest = sha256(text);
 
 function newRecord(store: Store, key?: string): CallRecord {
-  const number = store.nextNumber();
-  const id = ids.make(clock.now(), number);
+  const id = newCallId(clock.now());
   const arrivedAt = clock.now();
   const call: ToolCall = {
     id,
-    number,
     tool: "echo",
     action: "default",
     arguments: args,

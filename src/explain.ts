@@ -1,7 +1,7 @@
 /** Why: what would be decided about a call, and what was about one that is on record. Counts, writes and runs nothing. */
 import { grantReason, silentReason } from "./approvals/grants.ts";
 import type { AuditLog } from "./audit/log.ts";
-import { Arrival, read } from "./calls/arrival.ts";
+import { arrivalOf, read } from "./calls/arrival.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { isEnding } from "./calls/ending.ts";
 import { type Reason, words } from "./calls/event.ts";
@@ -80,7 +80,7 @@ export async function explain(call: ToolCall, parts: Parts, sessionId?: string):
       ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     };
   }
-  const decision = call instanceof Arrival ? (call.weighing as Decision | undefined) : undefined; // the verdict gate left it there before it refused
+  const decision = weighed.weighing as Decision | undefined; // only the verdict gate refuses with one
   const refused = weighed.ending === "refused" ? weighed.refusal : refusal("internal");
   return { reached: "refused", refusal: refused, ...(decision !== undefined && { decision }) };
 }
@@ -95,7 +95,7 @@ export async function explainRecorded(
   const approval = approvalId === undefined ? undefined : await parts.approvals.get(approvalId);
   // As itself: a call is not its own past.
   const given = approval && approvedFor(record, approval);
-  const itself = new Arrival({ ...call, ...(given !== undefined && read(given)), resumes: key });
+  const itself = arrivalOf({ ...call, ...(given !== undefined && read(given)), resumes: key });
   const { startedAt } = record;
   const weighed = startedAt === undefined ? approval && weighedFor(approval) : await begun(record, startedAt, audit);
   const grant = weighed?.grant === undefined ? undefined : parts.grants.get(weighed.grant);

@@ -177,8 +177,8 @@ export interface Chains {
     readonly runId?: string;
     /** Only this one's own. */
     readonly principal?: Principal;
-    /** Only those called before this one: the `number` of a page's last is where the next page begins. */
-    readonly before?: number;
+    /** The id of a call: only older ones. The id of a page's last call is where the next page begins. */
+    readonly before?: string;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
   /** Lets a script go on that waits or was cut short; while its person has not decided it is pending still. Undefined: none of this id does. */

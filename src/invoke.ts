@@ -20,19 +20,11 @@ import { approve } from "./gates/approval.ts";
 import { checkArguments } from "./gates/arguments.ts";
 import { spend } from "./gates/budget.ts";
 import { claim } from "./gates/claim.ts";
-import { weighGuarded } from "./gates/guardrails.ts";
+import { guarded } from "./gates/guardrails.ts";
 import { lookup } from "./gates/lookup.ts";
 import { once } from "./gates/once.ts";
 import { ownRun } from "./gates/run.ts";
-import {
-  type Again,
-  type ApprovedCall,
-  type ClaimedCall,
-  type CountedCall,
-  isAgain,
-  type ValidCall,
-  type WeighedCall,
-} from "./gates/stages.ts";
+import { type Again, type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
 import { weigh } from "./gates/verdict.ts";
 import type { Parts } from "./parts.ts";
 
@@ -59,54 +51,51 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
   return outcome;
 }
 
-/** The gates, in their order. After a person was waited for, or the past moved, the call enters again: the world may have changed. */
-async function pass(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Ending> {
+/** A call enters again when a person was waited for, or when another call was claimed meanwhile: so often at most. */
+const mostTries = 1000;
+
+/** The gates, in their order. After a wait the call enters again, because the policy may have changed. */
+async function pass(call: ToolCall, caller: Caller, parts: Parts, tries = 0): Promise<ToolOutcome | Ending> {
   const counted = spend(call, caller);
   if (isEnding(counted)) return counted;
-  const owned = ownRun(counted, parts);
-  const foreign = owned instanceof Promise ? await owned : owned;
+  const foreign = await ownRun(counted, parts);
   if (foreign !== undefined) return foreign;
-  const assessed = assess(counted, parts);
-  const weighed = assessed instanceof Promise ? await assessed : assessed; // the hot path has as few awaits as it has waits
+  const weighed = await assess(counted, parts);
   if (isEnding(weighed)) return weighed;
-  const found = once(weighed, parts);
-  const fresh = found instanceof Promise ? await found : found;
+  const end = await goOn(weighed, caller, parts);
+  if (isEnding(end)) return { weighing: weighed.weighing, ...end };
+  if (!isAgain(end)) return end;
+  return tries < mostTries ? pass(end.again, caller, parts, tries + 1) : refuse("overloaded");
+}
+
+async function goOn(weighed: WeighedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Again | Ending> {
+  const fresh = await once(weighed, parts);
   if (isEnding(fresh)) return fresh;
-  const answered = approve(fresh, caller, parts);
-  const approved = answered instanceof Promise ? await answered : answered;
-  if (isEnding(approved)) return approved;
-  if (isAgain(approved)) return pass(approved.again, caller, parts);
-  const end = await parts.executor.carryOut(approved, caller); // a promise handed on unawaited costs two turns more
-  return isAgain(end) ? pass(end.again, caller, parts) : end;
+  const approved = await approve(fresh, caller, parts);
+  if (isEnding(approved) || isAgain(approved)) return approved;
+  return parts.executor.carryOut(approved, caller);
 }
 
 /** May it run, and must somebody be asked? Writes nothing: `explain`, `simulate` and edits ask it too. */
-export function assess(call: CountedCall, parts: Parts): WeighedCall | Ending | Promise<WeighedCall | Ending> {
+export async function assess(call: CountedCall, parts: Parts): Promise<WeighedCall | Ending> {
   const found = lookup(call, parts);
   if (isEnding(found)) return found;
-  const valid = checkArguments(found, parts);
-  if (valid instanceof Promise) return valid.then((late) => (isEnding(late) ? late : guardAndWeigh(late, parts)));
-  return isEnding(valid) ? valid : guardAndWeigh(valid, parts);
-}
-
-function guardAndWeigh(call: ValidCall, parts: Parts): WeighedCall | Ending | Promise<WeighedCall | Ending> {
-  const guards = parts.guardrails?.onArguments;
-  return guards === undefined || guards.length === 0 ? weigh(call, parts) : weighGuarded(call, guards, parts);
+  const valid = await checkArguments(found, parts);
+  if (isEnding(valid)) return valid;
+  const guards = parts.guardrails?.onArguments ?? [];
+  return weigh(guards.length === 0 ? valid : await guarded(valid, guards, parts), parts);
 }
 
 /** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
-export function carryOut(call: ApprovedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Again | Ending> {
-  const made = claim(call, caller, parts);
-  return made instanceof Promise ? made.then((late) => run(late, caller, parts)) : run(made, caller, parts);
-}
-
-function run(
-  claimed: ClaimedCall | Again | Ending,
+export async function carryOut(
+  call: ApprovedCall,
   caller: Caller,
   parts: Parts,
 ): Promise<ToolOutcome | Again | Ending> {
-  if (isEnding(claimed) || isAgain(claimed)) return Promise.resolve(claimed);
-  return settle(claimed, execute(claimed, caller, parts), caller, parts);
+  const claimed = await claim(call, caller, parts);
+  if (isAgain(claimed)) return claimed;
+  if (isEnding(claimed)) return { ...claimed, weighing: call.weighing };
+  return settle(claimed, await execute(claimed, caller, parts), caller, parts);
 }
 
 /** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */

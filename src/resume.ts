@@ -5,7 +5,7 @@ import { type Admitted, admit, isApproving, overProblem } from "./approvals/elig
 import { rememberProblem } from "./approvals/grant.ts";
 import { alreadyVoted, type Decision, type Edit } from "./approvals/quorum.ts";
 import type { DecisionResult } from "./approvals/repository.ts";
-import { Arrival, read } from "./calls/arrival.ts";
+import { arrivalOf, read } from "./calls/arrival.ts";
 import { isForeign } from "./calls/authority.ts";
 import type { ToolCall } from "./calls/call.ts";
 import { type Ending, isEnding } from "./calls/ending.ts";
@@ -19,7 +19,7 @@ import type { WeighedCall } from "./gates/stages.ts";
 import { assess, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 
-export type Arrive = () => Pick<ToolCall, "id" | "number" | "arrivedAt">;
+export type Arrive = () => Pick<ToolCall, "id" | "arrivedAt">;
 
 /** Runs the approved call once; every further resume replays its outcome. Undefined: there is none, or it is not the asker's. */
 export async function resume(
@@ -42,7 +42,7 @@ async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, par
   if (call.parentId === undefined || call.authority.fromChain !== true) return call;
   const parent = await parts.ledger.find({ key: call.parentId });
   const goesOnItself = parent !== undefined && parts.tools.find(parent.call.tool, parent.call.action)?.suspends;
-  return goesOnItself === true ? new Arrival({ ...parent.call, ...arrival, resumes: parent.key }) : call;
+  return goesOnItself === true ? arrivalOf({ ...parent.call, ...arrival, resumes: parent.key }) : call;
 }
 
 /** One decision of one person on one request. */
@@ -146,7 +146,7 @@ async function weighEdit(
   parts: Parts,
 ): Promise<WeighedCall | Ending> {
   const recorded = await parts.approvals.recorded(approval, arrival);
-  return assess(ask(new Arrival({ ...recorded, ...read(request.arguments) })), parts);
+  return assess(ask(arrivalOf({ ...recorded, ...read(request.arguments) })), parts);
 }
 
 function editRefused(end: Ending, approval: ApprovalRecord): Decided {
@@ -167,7 +167,7 @@ async function editOf(
   { demand }: Admitted,
   parts: Parts,
 ): Promise<Edit> {
-  const call: Previewed = Object.assign(weighed, { key });
+  const call: Previewed = { ...weighed, key };
   const { suggestion, risk, weighing, resolved } = call;
   const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;
   return {

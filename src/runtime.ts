@@ -145,11 +145,11 @@ function policyDeskOf(options: RuntimeOptions, opened: Opened): PolicyDesk {
   });
 }
 
-function receptionOf({ store, parts, controls }: Opened, patience: Patience): Reception {
+function receptionOf({ parts, controls }: Opened, patience: Patience): Reception {
   const { clock, redactor, tools } = parts;
   const knows = (tool: string, action: string): boolean => tools.find(tool, action) !== undefined;
   const toolOfCallType = (type: string): string | undefined => tools.toolOfCallType?.(type);
-  return new Reception({ store, clock, controls, patience, redactor, knows, toolOfCallType });
+  return new Reception({ clock, controls, patience, redactor, knows, toolOfCallType });
 }
 
 function alarmHouse(opened: Opened, later: Later): AlarmHouse {

@@ -7,7 +7,7 @@
  * binding.ts (what an approval is bound to), expiry.ts (reminder, escalation, expiry), grants.ts (remembered approvals),
  * delegations.ts, wait.ts (callers that wait), approver.ts (a port: an approver in code).
  */
-import { Arrival } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
 import { checkMembers, type Kind } from "../calls/checked-members.ts";
@@ -21,7 +21,8 @@ import { isRepeatable } from "../calls/repeatable.ts";
 import { risks } from "../calls/risk.ts";
 import type { Caller } from "../calls/session.ts";
 import { approvalStates } from "../calls/states.ts";
-import { type ApprovalFilter, commitAndTake, type Store } from "../stores/store.ts";
+import { commitAndTake } from "../stores/commit-and-take.ts";
+import type { ApprovalFilter, Store } from "../stores/store.ts";
 import { stateAt, type Waiting } from "../stores/urgency.ts";
 import { shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
@@ -143,15 +144,14 @@ export class ApprovalRepository implements Disposable {
   /** The recorded call with the approved arguments, as a new arrival of the same call. */
   async recorded(
     approval: ApprovalRecord,
-    arrival: Pick<ToolCall, "id" | "number" | "arrivedAt" | "batch" | "toolCallId">,
+    arrival: Pick<ToolCall, "id" | "arrivedAt" | "batch" | "toolCallId">,
   ): Promise<ToolCall> {
     const record = await this.#rowOf(approval);
-    const { id, number, arrivedAt, batch, toolCallId } = arrival;
+    const { id, arrivedAt, batch, toolCallId } = arrival;
     const text = canonical(approval.arguments);
-    return new Arrival({
+    return arrivalOf({
       ...record.call,
       id,
-      number,
       arrivedAt,
       arguments: approval.arguments,
       text,
@@ -260,7 +260,7 @@ const filterMembers: Readonly<Record<keyof ApprovalFilter, Kind>> = {
   tool: "a text",
   runId: "a text",
   agent: "a text",
-  isFor: "a function",
+  principal: "an object",
   after: "a text",
   limit: "a whole number from 0",
 };

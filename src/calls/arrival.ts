@@ -1,80 +1,19 @@
-import type { Authority, ToolCall } from "./call.ts";
+import type { ToolCall } from "./call.ts";
 import { messageOf } from "./fault.ts";
 import { canonical, deepFrozen, isJsonObject, type Json, type JsonObject, sha256 } from "./json.ts";
 import { refuseLoss } from "./loss.ts";
 import { parseStrict } from "./strict-json.ts";
 
-/**
- * A call in flight. It has every field from the start, also those the gates fill in, so that the engine sees one shape
- * all along the path; to readers it is a ToolCall, and gates/stages.ts says which fields are there at which stage.
- */
-export class Arrival implements ToolCall {
-  readonly id: string;
-  readonly number: number;
-  readonly tool: string;
-  readonly action: string;
-  readonly arguments: JsonObject;
-  readonly text: string;
-  readonly digest: string;
-  readonly authority: Authority;
-  readonly arrivedAt: number;
-  readonly problem: string | undefined;
-  readonly parentId: string | undefined;
-  readonly idempotencyKey: string | undefined;
-  readonly toolCallId: string | undefined;
-  readonly providerItem: JsonObject | undefined;
-  readonly resumes: string | undefined;
-  readonly resumesBy: string | undefined;
-  readonly batch: Set<string> | undefined;
-  /** Its id and digest were made here, and so need no look before they are spelled in an event. */
-  readonly isOurs: boolean;
-  /** How often it entered again because another call was claimed first. */
-  readonly tries: number;
-  found: unknown = undefined;
-  input: unknown = undefined;
-  references: unknown = undefined;
-  resolved: unknown = undefined;
-  findings: unknown = undefined;
-  verdict: unknown = undefined;
-  risk: unknown = undefined;
-  weighing: unknown = undefined;
-  suggestion: unknown = undefined;
-  past: unknown = undefined;
-  key: unknown = undefined;
-  match: unknown = undefined;
-  record: unknown = undefined;
-  approvalId: unknown = undefined;
-  claimed: unknown = undefined;
-  claimedAt: unknown = undefined;
-
-  constructor(call: ToolCall, isOurs = false, tries = 0) {
-    this.isOurs = isOurs;
-    this.tries = tries;
-    this.id = call.id;
-    this.number = call.number;
-    this.tool = call.tool;
-    this.action = call.action;
-    this.arguments = call.arguments;
-    this.text = call.text;
-    this.digest = call.digest;
-    this.authority = call.authority;
-    this.arrivedAt = call.arrivedAt;
-    this.problem = call.problem;
-    this.parentId = call.parentId;
-    this.idempotencyKey = call.idempotencyKey;
-    this.toolCallId = call.toolCallId;
-    this.providerItem = call.providerItem;
-    this.resumes = call.resumes;
-    this.resumesBy = call.resumesBy;
-    this.batch = call.batch;
-  }
+/** A new arrival of a call: plain and frozen, without what the gates added to the one it is made from. */
+export function arrivalOf(call: ToolCall): ToolCall {
+  const { problem, resumes, resumesBy, batch } = call;
+  return Object.freeze({ ...dataOf(call), problem, resumes, resumesBy, batch });
 }
 
-/** The call alone: in flight it carries what the gates learned of it, the tool itself included, which is nobody else's. */
+/** What is kept of a call. */
 export function dataOf(call: ToolCall): ToolCall {
   return {
     id: call.id,
-    number: call.number,
     tool: call.tool,
     action: call.action,
     arguments: call.arguments,
@@ -89,15 +28,6 @@ export function dataOf(call: ToolCall): ToolCall {
     resumes: call.resumes,
   };
 }
-
-/** The same arrival once more, as the call that `key` names: nobody counts it again. Undefined: it has tried often enough. */
-export function anew(call: ToolCall, key: string): Arrival | undefined {
-  const { isOurs = false, tries = 0 } = call instanceof Arrival ? call : {};
-  return tries < mostTries ? new Arrival({ ...call, resumes: key }, isOurs, tries + 1) : undefined;
-}
-
-/** Each try fails because another call was claimed, so this is how many may pass by. */
-const mostTries = 1000;
 
 /** The arguments as this call owns them: text, digest and value are of one reading, whatever the giver does to his object later. */
 export interface Reading {

@@ -45,9 +45,8 @@ export interface Authority {
 }
 
 export interface ToolCall {
-  /** One arrival: `call_` + UUIDv7 that ends in `number`. The call itself is its key: several arrivals may be the same call. */
+  /** One arrival: `call_` + UUIDv7. The call itself is its key: several arrivals may be the same call. */
   readonly id: string;
-  readonly number: number;
   readonly tool: string;
   readonly action: string;
   readonly arguments: JsonObject;

@@ -1,9 +1,15 @@
+import type { Weighing } from "./event.ts";
 import { deepFrozen, type Json } from "./json.ts";
 import { type Preview, refusedOutcome, type ToolOutcome } from "./outcome.ts";
 import { type Refusal, type RefusalCode, refusal, refusals } from "./refusals.ts";
 
 /** How a call leaves the line before its tool has run. Not every ending is a refusal. */
-export type Ending =
+export type Ending = OneEnding & {
+  /** How the call was weighed, if it came that far. */
+  readonly weighing?: Weighing | undefined;
+};
+
+type OneEnding =
   | { readonly ending: "refused"; readonly refusal: Refusal }
   /** `key`: of the recorded call that answers. */
   | { readonly ending: "replayed"; readonly outcome: ToolOutcome; readonly key: string }

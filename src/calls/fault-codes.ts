@@ -121,6 +121,7 @@ export const faultStatuses = {
   store_foreign: 500,
   store_locked: 503,
   store_newer: 500,
+  store_older: 500,
   store_unknown: 500,
   store_unopenable: 500,
   store_unreadable: 503,

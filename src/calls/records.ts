@@ -189,7 +189,10 @@ export interface Along {
   readonly event: DurableEvent;
 }
 
-export type Write =
+/** `writeId` comes back with the entry of the event in the change feed. */
+export type Write = OneWrite & { readonly writeId?: string };
+
+type OneWrite =
   | {
       readonly write: "hold";
       readonly record: CallRecord;

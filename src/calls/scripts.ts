@@ -20,10 +20,8 @@ export interface ChainScript {
  * @public
  */
 export interface ChainSummary {
-  /** Of its first arrival: what `resume` takes. */
+  /** Of its first arrival: what `resume` and `before` take. */
   readonly callId: string;
-  /** Its place in the order of all calls: what `before` takes. */
-  readonly number: number;
   readonly state: "running" | "waiting" | "interrupted";
   /** What to do that it goes on; none while it runs. */
   readonly advice?: string;

@@ -1,5 +1,5 @@
 /** Code mode as the public face has it: what runs, what waits, and going on with it. */
-import { Arrival } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import { isForeign } from "../calls/authority.ts";
 import type { Principal, ToolCall } from "../calls/call.ts";
 import { checkId } from "../calls/checked-id.ts";
@@ -54,7 +54,7 @@ export interface OpenedChains {
   readonly tools: readonly ReturnType<typeof chainTool>[];
 }
 
-type Arrived = Pick<ToolCall, "id" | "number" | "arrivedAt">;
+type Arrived = Pick<ToolCall, "id" | "arrivedAt">;
 
 /** @throws RuntimeFault for options that cannot work */
 export async function openChains(options: ChainOptions, around: ChainParts): Promise<OpenedChains> {
@@ -80,7 +80,7 @@ const ofScripts: Readonly<Record<keyof ScriptFilter, Kind>> = {
   tenant: "a text",
   runId: "a text",
   principal: "an object",
-  before: "a whole number from 0",
+  before: "a text",
   limit: "a whole number from 0",
 };
 
@@ -119,21 +119,16 @@ export class OpenChains implements Chains {
       filledPage((page) => this.#store.calls(page), { ...given(where), tool: chainToolName, limit, state }, isAsked);
     const found = await Promise.all([rows("suspended"), rows("unknown"), this.#live(asked)]);
     const scripts = new Map(found.flat().map((record) => [record.key, record])); // one may have gone on meanwhile
-    const newToOld = [...scripts.values()].sort((one, other) => other.call.number - one.call.number);
+    const newToOld = [...scripts.values()].sort((one, other) => (one.call.id < other.call.id ? 1 : -1));
     return Promise.all(newToOld.slice(0, limit).map((record) => this.#summary(record)));
   }
 
   /** Those of this process: what else is attempted nobody runs any more. */
-  async #live({
-    tenant,
-    runId,
-    principal,
-    before = Number.POSITIVE_INFINITY,
-  }: ScriptFilter): Promise<readonly CallRecord[]> {
+  async #live({ tenant, runId, principal, before }: ScriptFilter): Promise<readonly CallRecord[]> {
     const found = await Promise.all(this.#house.live.all.map(({ callId }) => this.#store.call({ key: callId })));
     return found
       .filter((record) => record !== undefined)
-      .filter(({ state, call }) => state === "attempted" && call.number < before)
+      .filter(({ state, call }) => state === "attempted" && (before === undefined || call.id < before))
       .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
       .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
       .filter(({ call: { authority } }) => !isForeign(authority.principal, principal));
@@ -145,7 +140,7 @@ export class OpenChains implements Chains {
     if (record?.call.tool !== chainToolName || !isOpen(record)) return undefined;
     if (isForeign(record.call.authority.principal, context.principal)) return undefined;
     return this.#running.entering(context, (arrival, caller) =>
-      invoke(new Arrival({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
+      invoke(arrivalOf({ ...record.call, ...arrival, resumes: record.key }), caller, this.#house.parts),
     );
   }
 
@@ -162,7 +157,6 @@ export class OpenChains implements Chains {
     const said = header?.language ?? (typeof language === "string" ? language : undefined);
     return {
       callId: call.id,
-      number: call.number,
       state,
       ...(state !== "running" && { advice: advices[state] }),
       principal: call.authority.principal,

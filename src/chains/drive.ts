@@ -60,7 +60,7 @@ const mostAtOnce = 1000;
 export async function drive(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   const end = await driven(engine, run, batch);
   if (end.end === "cancelled") return end;
-  run.parts.ledger.flush(); // what it read is on record before anybody hears of it
+  await run.parts.ledger.flush(); // what it read is on record before anybody hears of it
   if (run.isUnrecorded) return failed("unrecorded", unrecorded);
   const isCutOff = (end.end === "done" || end.end === "failed") && run.numbering.tellEarlier();
   return isCutOff ? cutOff(end) : end;

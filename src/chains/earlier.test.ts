@@ -4,7 +4,6 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { childKey } from "../calls/child-key.ts";
 import { keyOf } from "../gates/once.ts";
 import type { Parts } from "../parts.ts";
-import { MapStore } from "../stores/map-store.ts";
 import { Earlier } from "./earlier.ts";
 
 const noParts = {} as Parts; // neither of the two asks for any
@@ -12,8 +11,7 @@ const standing = { number: 0, batchEnd: 1 };
 
 it("a call whose row has another key under its number is a conflict: sent on, it would run once more", async () => {
   const clock = new FakeClock();
-  await using store = new MapStore({ clock, spell: () => "{}" });
-  const plain = callOf(store, clock, { idempotencyKey: childKey("script", 0) });
+  const plain = callOf(clock, { idempotencyKey: childKey("script", 0) });
   const call = { ...plain, authority: { ...plain.authority, fromChain: true } as const };
   const rowOf = (key = ""): Earlier => new Earlier(new Map(), new Map([[0, recordOf(call, { key })]]));
   expect(await rowOf(keyOf(call)).enter(call, standing, noParts)).toBe(call);

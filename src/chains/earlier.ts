@@ -5,7 +5,7 @@
  * script was refused and went on from stays refused, and what did not run then does not run once something after it has:
  * the script may have made up for it.
  */
-import { Arrival } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { childNumber } from "../calls/child-key.ts";
 import { type Ending, isEnding, refuse } from "../calls/ending.ts";
@@ -78,7 +78,7 @@ export class Earlier {
     const row = this.#rows.get(number);
     if (row !== undefined && row.key !== keyOf(call)) return refuse("idempotency_conflict"); // by another rule: it would run again
     // A request that ended without a yes is told as it ended: sent as a new one, the call would ask again.
-    if (row !== undefined && (await hasLapsed(row, parts))) return new Arrival({ ...call, resumes: row.key });
+    if (row !== undefined && (await hasLapsed(row, parts))) return arrivalOf({ ...call, resumes: row.key });
     if (this.#last < batchEnd) return call;
     if (row === undefined) return notRun(call, parts);
     const { state, retryable, outcome, key } = row;

@@ -1,4 +1,4 @@
-import { Arrival } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import { type Ending, isEnding, outcomeOf, refuse } from "../calls/ending.ts";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
@@ -149,7 +149,7 @@ export class ScriptRun {
     const made = make((await inOrder(asked.arguments, this.pace)) as JsonObject); // it was one
     this.#askedCharacters += made.text.length;
     const problem = tooLarge(asked, house.terms, made.text);
-    return problem === undefined ? made : new Arrival({ ...make({}), problem });
+    return problem === undefined ? made : arrivalOf({ ...make({}), problem });
   }
 
   async #entered(call: ToolCall, standing: Standing): Promise<ToolOutcome> {

@@ -33,7 +33,7 @@ export interface ChainsWire {
   /** New to old, as they were called. */
   readonly chains: readonly ChainWire[];
   /** Where the next page begins (`before`); none where this is the last. */
-  readonly next_before?: number | undefined;
+  readonly next_before?: string | undefined;
   readonly engines: readonly ChainEngineWire[];
 }
 

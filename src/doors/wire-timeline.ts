@@ -8,7 +8,6 @@ import { iso, isoOrNothing } from "./wire.ts";
 
 export interface TimelineWire {
   readonly call_id: string;
-  readonly number: number;
   /** What calls of a script name as their parent. */
   readonly key?: string | undefined;
   /** `refused`: it was turned away before anything was recorded of it but that. */
@@ -58,7 +57,6 @@ export function timelineToWire(
   const { call, outcome } = record;
   return {
     call_id: call.id,
-    number: call.number,
     key: record.key,
     state: record.state,
     tool: call.tool,
@@ -99,7 +97,7 @@ export function linesIn(
     const told = traceOf(script);
     if (told.length === 0) continue;
     const children = records.filter(({ call }) => call.parentId === script.key || call.parentId === script.call.id);
-    for (const { call } of children.toSorted((one, other) => one.call.number - other.call.number)) {
+    for (const { call } of children.toSorted((one, other) => (one.call.id < other.call.id ? -1 : 1))) {
       const at = told.findIndex(({ tool, digest }) => tool === call.tool && call.digest.startsWith(digest));
       const [line] = at === -1 ? [] : told.splice(at, 1);
       if (line?.line !== undefined) found.set(call.id, line.line);
@@ -138,10 +136,9 @@ function approvalToTimeline({ id, state, requestedAt, expiresAt, decision }: App
   };
 }
 
-export function refusedToTimeline(line: ToolRecord, number: number): TimelineWire {
+export function refusedToTimeline(line: ToolRecord): TimelineWire {
   return {
     call_id: line.call_id,
-    number,
     state: "refused",
     tool: line.tool_name,
     action: line.action,

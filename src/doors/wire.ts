@@ -103,7 +103,6 @@ export interface PrincipalWire {
 
 export interface CallWire {
   readonly call_id: string;
-  readonly number: number;
   readonly key: string;
   readonly state: CallState;
   readonly tool: string;
@@ -133,7 +132,6 @@ export function callToWire(record: CallRecord): CallWire {
   const { authority } = call;
   return {
     call_id: call.id,
-    number: call.number,
     key: record.key,
     state: record.state,
     tool: call.tool,

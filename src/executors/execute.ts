@@ -29,20 +29,15 @@ export interface ExecuteParts {
  * Runs the tool, bounded by its own timeout or the session's, by what is left of the session and by the caller's
  * deadline (D16). Never throws. Nothing that was lent works after it; an answer after it changes nothing, and is logged.
  */
-export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Ran<unknown> | Promise<Ran<unknown>> {
+export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Promise<Ran<unknown>> {
   const { found } = call;
   const { session, signal, deadline } = caller;
   const remainingMs = session.remainingMs(call.claimedAt);
   const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
-  const body = (run: LazySignal): unknown => {
+  const body = async (run: LazySignal): Promise<unknown> => {
     const context = new CallContext(call, caller, run, parts);
-    const answer =
-      call.references.length === 0
-        ? found.execute(call.input, context)
-        : inputOf(call, parts.artifacts).then((input) => found.execute(input, context));
-    return answer instanceof Promise
-      ? answer.then((late) => keptStreams(late, { call, caller, run }, parts))
-      : keptStreams(answer, { call, caller, run }, parts);
+    const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
+    return keptStreams(await found.execute(input, context), { call, caller, run }, parts);
   };
   const onLate = (late: Ran<unknown>): void => tellLate(call, late, parts);
   return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });

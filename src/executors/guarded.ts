@@ -1,7 +1,7 @@
 import { messageOf } from "../calls/fault.ts";
 import { copyOf } from "../calls/json.ts";
 import type { Mark, ToolOutcome } from "../calls/outcome.ts";
-import { ask, type GuardrailParts, guardedCall, isSettled, type Look, tellFailure } from "../gates/guardrails.ts";
+import { ask, type GuardrailParts, guardedCall, type Look, tellFailure } from "../gates/guardrails.ts";
 import type { FoundCall } from "../gates/stages.ts";
 import { type ResultGuardrail, textIn } from "../policy/guardrails.ts";
 import { type CleanResult, cleanResult } from "../results/clean.ts";
@@ -13,13 +13,13 @@ export interface Guarded {
   readonly marks: readonly Mark[];
 }
 
-/** Never throws. Synchronous where the guardrails are. */
-export function guardResult(
+/** Never throws. */
+export async function guardResult(
   call: FoundCall,
   raw: RawResult,
   guards: readonly ResultGuardrail[],
   parts: GuardrailParts,
-): Guarded | Promise<Guarded> {
+): Promise<Guarded> {
   const clean = cleaned(raw, parts);
   if (clean === undefined) return { withheld: "guardrails: its text cannot be read", marks: [] };
   const { content, structured } = clean;
@@ -33,8 +33,7 @@ export function guardResult(
     const subject = { ...guardedCall(call), isError: raw.isError, ...own, text };
     return ask(guard, (lazy) => guard.check(subject, lazy), parts);
   });
-  const told = (looks: readonly Look[]): Guarded => together(looks, call, parts);
-  return isSettled(asked) ? told(asked) : Promise.all(asked).then(told);
+  return together(await Promise.all(asked), call, parts);
 }
 
 function cleaned(raw: RawResult, { redactor, log }: GuardrailParts): CleanResult | undefined {

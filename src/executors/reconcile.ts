@@ -1,4 +1,3 @@
-import { Arrival } from "../calls/arrival.ts";
 import type { Clock } from "../calls/clock.ts";
 import { isEnding } from "../calls/ending.ts";
 import { RuntimeFault } from "../calls/fault.ts";
@@ -49,7 +48,7 @@ const reconcileTimeoutMs = 60_000;
  * @param session learns what of the answer is kept as an artifact, and how much may stand inline
  */
 export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<Found> {
-  const found = lookup(ask(new Arrival(record.call)), parts);
+  const found = lookup(ask(record.call), parts);
   if (isEnding(found)) return unknown(`\`${record.call.tool}\` cannot be asked now`);
   const hook = found.found.reconcile;
   if (hook === undefined) return unknown(`\`${record.call.tool}\` has no reconcile hook; settle the call by hand`);

@@ -22,7 +22,7 @@ import { isCutShort, isSuspended } from "../tools/define.ts";
 import { failureOf } from "../tools/failure.ts";
 import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
-import { type Guarded, guardResult, withheldText, withMarks } from "./guarded.ts";
+import { guardResult, withheldText, withMarks } from "./guarded.ts";
 
 export interface SettleParts extends GuardrailParts {
   readonly ledger: Ledger;
@@ -42,13 +42,11 @@ export interface SettleParts extends GuardrailParts {
  */
 export async function settle(
   call: ClaimedCall,
-  running: Ran<unknown> | Promise<Ran<unknown>>,
+  ran: Ran<unknown>,
   caller: Caller,
   parts: SettleParts,
 ): Promise<ToolOutcome | Ending> {
-  const ran = running instanceof Promise ? await running : running;
-  const made = concluded(call, ran, caller, parts);
-  const end = made instanceof Promise ? await made : made;
+  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => unclear(call, fault, parts));
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   const { session } = caller;
   if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // it ended while the tool ran
@@ -67,27 +65,7 @@ export async function settle(
   );
 }
 
-/** Synchronous unless something is kept. */
-function concluded(
-  call: ClaimedCall,
-  ran: Ran<unknown>,
-  caller: Caller,
-  parts: SettleParts,
-): Settlement | Promise<Settlement> {
-  try {
-    const end = conclude(call, ran, caller, parts);
-    return end instanceof Promise ? end.catch((fault: unknown) => unclear(call, fault, parts)) : end;
-  } catch (fault) {
-    return unclear(call, fault, parts);
-  }
-}
-
-function conclude(
-  call: ClaimedCall,
-  ran: Ran<unknown>,
-  caller: Caller,
-  parts: SettleParts,
-): Settlement | Promise<Settlement> {
+async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<Settlement> {
   switch (ran.ran) {
     case "returned":
       return returned(call, ran.value, caller, parts);
@@ -103,12 +81,7 @@ function conclude(
   }
 }
 
-function returned(
-  call: ClaimedCall,
-  value: unknown,
-  caller: Caller,
-  parts: SettleParts,
-): Settlement | Promise<Settlement> {
+async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Promise<Settlement> {
   if (isSuspended(value)) {
     const { suspended: image, approvalId, waitsFor, files = [] } = value;
     const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
@@ -125,9 +98,8 @@ function returned(
     };
   }
   const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
-  const made = guarded(call, raw, caller, parts);
-  if (!isOnRecord(call) || !isCutShort(value)) return made;
-  return made instanceof Promise ? made.then((end) => goesOn(call, end)) : goesOn(call, made);
+  const end = await guarded(call, raw, caller, parts);
+  return isOnRecord(call) && isCutShort(value) ? goesOn(call, end) : end;
 }
 
 /** Text goes into the store as it is; without one it stays in the outcome. */
@@ -142,33 +114,12 @@ function goesOn(call: ClaimedCall, end: Settlement): Settlement {
   return { ...end, state: "unknown", as: "unknown", retryable: true };
 }
 
-function guarded(
-  call: ClaimedCall,
-  raw: RawResult,
-  caller: Caller,
-  parts: SettleParts,
-): Settlement | Promise<Settlement> {
+/** A result that is withheld is not kept either. A failure stays a failure, without its words. */
+async function guarded(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
   if (guards.length === 0 || raw.unusable === true) return shaped(call, raw, caller, parts);
-  const looked = guardResult(call, raw, guards, parts);
-  return looked instanceof Promise
-    ? looked.then((late) => judged(call, raw, late, caller, parts))
-    : judged(call, raw, looked, caller, parts);
-}
-
-/** A result that is withheld is not kept either; a failure keeps being one, without its words. */
-// biome-ignore lint/complexity/useMaxParams: it lies on the path of every guarded call, and a record would be made for each
-function judged(
-  call: ClaimedCall,
-  raw: RawResult,
-  { withheld, marks }: Guarded,
-  caller: Caller,
-  parts: SettleParts,
-): Settlement | Promise<Settlement> {
-  if (withheld === undefined) {
-    const made = shaped(call, raw, caller, parts);
-    return made instanceof Promise ? made.then((end) => marked(end, marks)) : marked(made, marks);
-  }
+  const { withheld, marks } = await guardResult(call, raw, guards, parts);
+  if (withheld === undefined) return marked(await shaped(call, raw, caller, parts), marks);
   if (raw.isError) return threw(call, { message: withheldText(withheld), retryable: raw.retryable === true }, parts);
   parts.tools.report(call.found, wentWell);
   const outcome = refused(call, "result_withheld", `\`${call.tool}\` ran, but ${withheldText(withheld)}`);
@@ -179,12 +130,7 @@ function marked(end: Settlement, marks: readonly Mark[]): Settlement {
   return marks.length === 0 ? end : { ...end, outcome: withMarks(end.outcome, marks) };
 }
 
-function shaped(
-  call: ClaimedCall,
-  raw: RawResult,
-  caller: Caller,
-  parts: SettleParts,
-): Settlement | Promise<Settlement> {
+async function shaped(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
   const { session } = caller;
   const order = {
     callId: call.id,
@@ -193,10 +139,7 @@ function shaped(
     session,
     tool: call.tool,
   };
-  const made = shape(raw, order, parts);
-  return made instanceof Promise
-    ? made.then((outcome) => answered(call, raw, outcome, parts))
-    : answered(call, raw, made, parts);
+  return answered(call, raw, await shape(raw, order, parts), parts);
 }
 
 function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
@@ -221,17 +164,14 @@ function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts
 const wentWell = { well: true } as const;
 
 /** What a tool says when it fails is a stranger's word too. */
-function thrown(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement | Promise<Settlement> {
+async function thrown(call: ClaimedCall, error: unknown, parts: SettleParts): Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
   if (guards.length === 0) return threw(call, error, parts);
   const failure = failureOf(error);
   const raw: RawResult = { content: [{ type: "text", text: failure.message }], isError: true };
-  const judge = ({ withheld, marks }: Guarded): Settlement =>
-    withheld === undefined
-      ? marked(threw(call, error, parts), marks)
-      : threw(call, { ...failure, message: withheldText(withheld) }, parts);
-  const guarded = guardResult(call, raw, guards, parts);
-  return guarded instanceof Promise ? guarded.then(judge) : judge(guarded);
+  const { withheld, marks } = await guardResult(call, raw, guards, parts);
+  if (withheld !== undefined) return threw(call, { ...failure, message: withheldText(withheld) }, parts);
+  return marked(threw(call, error, parts), marks);
 }
 
 function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {

@@ -16,8 +16,7 @@ import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { hasLeft, unwritten } from "./claim.ts";
 import { replay, underWay } from "./once.ts";
-import { forgetResolved } from "./references.ts";
-import type { Again, ApprovedCall, FreshCall, Open, WeighedCall } from "./stages.ts";
+import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 
 export interface ApprovalParts {
   readonly approvals: ApprovalRepository;
@@ -44,7 +43,7 @@ type Approved = ApprovedCall | Again | Ending;
  * An approval counts only when it is found decided on a pass in which nobody waited: after any wait, any edit and any
  * re-send the recorded call enters the line again, because what was allowed then may be blocked now (DESIGN 3).
  */
-export function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Approved | Promise<Approved> {
+export async function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const { record, verdict } = call;
   if (record?.state === "suspended") return wakened(call, record, parts);
   if (verdict === "ALLOW" && record?.approvalId === undefined) return approved(call, undefined);
@@ -53,16 +52,11 @@ export function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): 
 }
 
 /** A call that waits inside its tool goes on as it was begun: with what was approved, whoever sends what was asked again. */
-function wakened(
-  call: FreshCall,
-  { approvalId }: CallRecord,
-  { approvals }: ApprovalParts,
-): Approved | Promise<Approved> {
+async function wakened(call: FreshCall, { approvalId }: CallRecord, { approvals }: ApprovalParts): Promise<Approved> {
   if (approvalId === undefined || call.resumesBy !== undefined) return approved(call, undefined);
-  return approvals.get(approvalId).then(async (approval) => {
-    if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return approved(call, undefined);
-    return { again: await approvals.recorded(approval, call) };
-  });
+  const approval = await approvals.get(approvalId);
+  if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return approved(call, undefined);
+  return { again: await approvals.recorded(approval, call) };
 }
 
 async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
@@ -169,7 +163,6 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   const left = hasNoTime(call, caller, parts.clock);
   if (left !== undefined) return left;
   const made = await parts.approvals.ask(call, preview, caller).catch(unwritten);
-  forgetResolved(call);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
     return wait(call, { approval: made.asked, asked: true }, caller, parts);
@@ -208,7 +201,7 @@ export async function grantFor(
 function granted(call: FreshCall, grant: Grant): ApprovedCall {
   const reasons = [...call.weighing.reasons, grantReason(grant)];
   const weighing = Object.freeze({ ...call.weighing, reasons: Object.freeze(reasons), grant: grant.id });
-  return approved(Object.assign(call, { weighing }), undefined);
+  return approved({ ...call, weighing }, undefined);
 }
 
 async function wait(
@@ -260,7 +253,5 @@ async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts):
 }
 
 function approved(call: FreshCall, approvalId: string | undefined): ApprovedCall {
-  const passed = call as Open<ApprovedCall>; // what is missing of it is written here
-  passed.approvalId = approvalId;
-  return passed;
+  return { ...call, approvalId } as ApprovedCall;
 }

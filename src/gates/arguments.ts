@@ -9,7 +9,7 @@ import { runForeign } from "../tools/run-foreign.ts";
 import type { Issue, Parsed } from "../tools/tool.ts";
 import { filledInput, sureBytes, wantedIn } from "./filled-input.ts";
 import { pathText, type Reference, referencesIn, resolvedArguments } from "./references.ts";
-import type { FoundCall, Open, ValidCall } from "./stages.ts";
+import type { FoundCall, ValidCall } from "./stages.ts";
 
 export interface ArgumentParts {
   readonly artifacts: ArtifactStore;
@@ -22,17 +22,11 @@ export interface ArgumentParts {
  * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where
  * the tool runs. Who judges arguments is shown them before.
  */
-export function checkArguments(
-  call: FoundCall,
-  parts: ArgumentParts,
-): ValidCall | Ending | Promise<ValidCall | Ending> {
+export async function checkArguments(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
   if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments", secretText(call.arguments, parts.redactor));
   if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
-  const parsed = call.found.parse(copyOf(call.arguments));
-  return parsed instanceof Promise
-    ? inTime(parsed, parts.clock).then((late) => judge(call, late, []))
-    : judge(call, parsed, []);
+  return judge(call, await parsed(call, parts.clock), []);
 }
 
 async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
@@ -45,8 +39,7 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
       );
     }
   }
-  const parsed = call.found.parse(copyOf(call.arguments));
-  const valid = judge(call, parsed instanceof Promise ? await inTime(parsed, parts.clock) : parsed, references);
+  const valid = judge(call, await parsed(call, parts.clock), references);
   if (isEnding(valid) || references.length === 0) return valid;
   const misfit = await bytesFault(valid, parts);
   if (misfit !== undefined) return misfit;
@@ -55,8 +48,7 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
     const masked = artifacts.map((one) =>
       one.text === undefined ? one : { ...one, text: parts.redactor.redact(one.text) },
     );
-    (valid as Open<ValidCall>).resolved = { arguments: given, artifacts: masked }; // what people see is masked
-    return valid;
+    return { ...valid, resolved: { arguments: given, artifacts: masked } }; // what people see is masked
   } catch (error) {
     return refuse("artifact_unavailable", `${parts.redactor.redact(messageOf(error))} The tool was not run.`);
   }
@@ -103,9 +95,10 @@ async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentPart
 /** A schema that looks for ever must not hold a call for ever (G9). */
 const checkingTimeoutMs = 10_000;
 
-async function inTime(parsing: Promise<Parsed>, clock: Clock): Promise<Parsed> {
-  const ran = await runForeign(() => parsing, { clock, limitMs: checkingTimeoutMs });
-  if (ran.ran === "returned") return ran.value; // a parser never rejects: else it is its time that ran out
+async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
+  const ran = await runForeign(() => found.parse(copyOf(given)), { clock, limitMs: checkingTimeoutMs });
+  if (ran.ran === "returned") return ran.value;
+  if (ran.ran === "threw") throw ran.error;
   return { issues: [{ path: [], message: `could not be checked within ${checkingTimeoutMs} ms` }] };
 }
 
@@ -122,13 +115,8 @@ function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]
       issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })),
     );
   const input = "input" in parsed ? parsed.input : undefined;
-  const passed = call as Open<ValidCall>; // what is missing of it is written here
-  passed.input = input;
-  passed.references = references.length === 0 ? none : references.map(({ digest }) => digest);
-  return passed;
+  return { ...call, input, references: references.map(({ digest }) => digest) } as unknown as ValidCall; // of this gate's own brand
 }
-
-const none: readonly string[] = [];
 
 function isWithin(issue: Issue, reference: Reference): boolean {
   return reference.path.every((step, i) => String(issue.path[i]) === String(step));

@@ -1,4 +1,4 @@
-import { anew } from "../calls/arrival.ts";
+import { arrivalOf } from "../calls/arrival.ts";
 import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { type Ending, refuse } from "../calls/ending.ts";
@@ -7,8 +7,7 @@ import type { Caller } from "../calls/session.ts";
 import type { Claim, Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { replay, underWay } from "./once.ts";
-import { forgetResolved } from "./references.ts";
-import type { Again, ApprovedCall, ClaimedCall, Open } from "./stages.ts";
+import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
 export interface ClaimParts {
   readonly ledger: Ledger;
@@ -20,17 +19,18 @@ export interface ClaimParts {
  * The last look at the signal, then ONE conditional write: attempted, approval used, event. No claim, no effect. A call
  * that was weighed over a past that is not the past any more enters again.
  */
-export function claim(
+export async function claim(
   call: ApprovedCall,
   caller: Caller,
   parts: ClaimParts,
-): ClaimedCall | Again | Ending | Promise<ClaimedCall | Again | Ending> {
+): Promise<ClaimedCall | Again | Ending> {
   const left = hasLeft(call, caller, parts.clock);
   if (left !== undefined) return left;
-  const made = parts.ledger.claim(call);
-  forgetResolved(call);
-  if (made instanceof Promise) return made.then((late) => judge(call, late, parts), unwritten);
-  return judge(call, made, parts);
+  try {
+    return await judge(call, await parts.ledger.claim(call), parts);
+  } catch (error) {
+    return unwritten(error);
+  }
 }
 
 /** Nobody waits for the call any more. */
@@ -46,20 +46,14 @@ export function hasLeft(
   return refuse("cancelled", message);
 }
 
-function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): ClaimedCall | Again | Ending | Promise<Ending> {
+async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promise<ClaimedCall | Again | Ending> {
   const { claimed } = made;
-  if (claimed !== undefined) {
-    const passed = call as Open<ClaimedCall>; // what is missing of it is written here
-    passed.claimed = claimed;
-    passed.claimedAt = parts.clock.monotonic();
-    return passed;
-  }
-  if (made.moved === true) {
-    const again = anew(call, call.key);
-    return again === undefined ? refuse("overloaded") : { again };
-  }
+  if (claimed !== undefined)
+    // What was read of artifacts may be large, and the tool reads them itself.
+    return { ...call, resolved: undefined, claimed, claimedAt: parts.clock.monotonic() } as unknown as ClaimedCall;
+  if (made.moved === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
   const { call: prior, approval } = made;
-  const answer = replay(prior, parts);
+  const answer = await replay(prior, parts);
   if (answer !== undefined) return answer;
   if (approval !== undefined && approval.state !== "used")
     return refuse(

@@ -1,6 +1,5 @@
 import type { ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import type { Ending } from "../calls/ending.ts";
 import { messageOf } from "../calls/fault.ts";
 import { copyOf } from "../calls/json.ts";
 import {
@@ -11,11 +10,10 @@ import {
   type Guardrails,
   textIn,
 } from "../policy/guardrails.ts";
-import type { Facts, Finding, OpenFailure } from "../policy/policy.ts";
+import type { Finding, OpenFailure } from "../policy/policy.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
-import type { FoundCall, ValidCall, WeighedCall } from "./stages.ts";
-import { type VerdictParts, weigh } from "./verdict.ts";
+import type { FoundCall, ValidCall } from "./stages.ts";
 
 export interface GuardrailParts {
   /** None: the path is as if there were no such thing. */
@@ -25,23 +23,20 @@ export interface GuardrailParts {
   readonly log: (problem: string, call?: ToolCall) => void;
 }
 
-/** Asks the guardrails on arguments, then the policy, which is told what they found (D30). */
-export function weighGuarded(
+/** The call with what the guardrails found in its arguments: the policy is told (D30). */
+export async function guarded(
   call: ValidCall,
   guards: readonly ArgumentGuardrail[],
-  parts: GuardrailParts & VerdictParts,
-): WeighedCall | Ending | Promise<WeighedCall | Ending> {
+  parts: GuardrailParts,
+): Promise<ValidCall> {
   const given = call.resolved?.arguments ?? call.arguments;
   const text = textIn(given);
   const asked = guards.map((guard) => {
     const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each has its own: it may change it
     return ask(guard, (lazy) => guard.check(subject, lazy), parts);
   });
-  const told = (looks: readonly Look[]): WeighedCall | Ending | Promise<WeighedCall | Ending> => {
-    const findings: Facts["findings"] = looks.flatMap((look) => findingsOf(look, call, parts));
-    return weigh(Object.assign(call, { findings }), parts);
-  };
-  return isSettled(asked) ? told(asked) : Promise.all(asked).then(told);
+  const findings = (await Promise.all(asked)).flatMap((look) => findingsOf(look, call, parts));
+  return { ...call, findings };
 }
 
 function findingsOf(look: Look, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
@@ -71,17 +66,15 @@ const words: Readonly<Record<Guardrail["on"], readonly unknown[]>> = {
   result: ["WITHHOLD", "MARK"],
 };
 
-/** Never throws: a guardrail that does is one that failed. Synchronous where the guardrail is. */
-export function ask(
+/** Never throws: a guardrail that does is one that failed. */
+export async function ask(
   guard: Guardrail,
   check: (lazy: LazySignal) => unknown,
   parts: GuardrailParts,
-): Look | Promise<Look> {
+): Promise<Look> {
   const { clock } = parts;
   const limitMs = guard.timeoutMs ?? timeoutMs;
-  const ran = runForeign<unknown>(check, { clock, limitMs });
-  const look = (late: Ran<unknown>): Look => read(guard, late, parts);
-  return ran instanceof Promise ? ran.then(look) : look(ran);
+  return read(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
 }
 
 function read(
@@ -130,8 +123,4 @@ export function guardedCall({ authority, found }: FoundCall): GuardedCall {
     principal: { ...authority.principal }, // a copy: what a guardrail does to it stays with it
     runId: authority.runId,
   };
-}
-
-export function isSettled<T extends object>(all: readonly (T | Promise<T>)[]): all is readonly T[] {
-  return !all.some((one) => one instanceof Promise);
 }

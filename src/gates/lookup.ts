@@ -3,7 +3,7 @@ import { type Ending, refuse } from "../calls/ending.ts";
 import { nearest } from "../calls/nearest.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { Offer, Tools } from "../tools/tool.ts";
-import type { CountedCall, FoundCall, Open } from "./stages.ts";
+import type { CountedCall, FoundCall } from "./stages.ts";
 
 export interface LookupParts {
   readonly tools: Tools;
@@ -24,9 +24,7 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
     return refuse("tool_not_callable", found.notFromChain);
   const problem = parts.tools.unavailable(found);
   if (problem !== undefined) return refuse("tool_unavailable", problem);
-  const passed = call as Open<FoundCall>; // what is missing of it is written here
-  passed.found = found;
-  return passed;
+  return { ...call, found } as FoundCall;
 }
 
 /** In the operator's own words, where there are any; who it was is nothing for an agent. */

@@ -8,7 +8,7 @@ import type { CallRecord } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
-import type { FreshCall, Open, WeighedCall } from "./stages.ts";
+import type { FreshCall, WeighedCall } from "./stages.ts";
 
 export interface OnceParts {
   readonly ledger: Ledger;
@@ -20,9 +20,9 @@ export interface OnceParts {
  * Which call is this, and has it ended? The key is the caller's; without one it is that of a live call with the same
  * principal, tool and arguments; else it is the call's own id (D23). Finished work never asks a person again (D2).
  * A call with a key is never found by its arguments, except that one which has begun and may have had its effect
- * refuses the same call without a key (live-matches.ts `liveUntil`).
+ * refuses the same call without a key (`liveUntil` of stores/rules.ts).
  */
-export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | Promise<FreshCall | Ending> {
+export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCall | Ending> {
   const { idempotencyKey, resumes, found } = call;
   if (
     found.requireIdempotencyKey &&
@@ -37,9 +37,7 @@ export function once(call: WeighedCall, parts: OnceParts): FreshCall | Ending | 
   }
   const key = keyOf(call) ?? toolCallKey(call) ?? call.id;
   const match = matchOf(call);
-  const record = find(call, { key, match }, parts.ledger);
-  if (record instanceof Promise) return record.then((late) => judge(call, late, { key, match }, parts));
-  return judge(call, record, { key, match }, parts);
+  return judge(call, await find(call, { key, match }, parts.ledger), { key, match }, parts);
 }
 
 /** By what names the call: its key, or, as an arrival that enters again, its own id; else by its arguments. */
@@ -66,18 +64,18 @@ async function findOfModel(
   return isOther ? undefined : alike;
 }
 
-function judge(
+async function judge(
   call: WeighedCall,
   prior: CallRecord | undefined,
   own: { readonly key: string; readonly match: string | undefined },
   parts: OnceParts,
-): FreshCall | Ending | Promise<Ending> {
+): Promise<FreshCall | Ending> {
   call.batch?.add(prior?.key ?? own.key);
   if (prior === undefined) return fresh(call, own.key, own.match, undefined);
   if (call.resumes === undefined && !isSame(prior.call, call)) return conflict(call, prior.call);
   if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId) return over(call.resumesBy, prior);
   const { key, match = own.match } = prior;
-  return replay(prior, parts) ?? fresh(call, key, match, prior);
+  return (await replay(prior, parts)) ?? fresh(call, key, match, prior);
 }
 
 function conflict({ idempotencyKey, tool }: ToolCall, prior: ToolCall): Ending {
@@ -91,11 +89,7 @@ function conflict({ idempotencyKey, tool }: ToolCall, prior: ToolCall): Ending {
 }
 
 function fresh(call: WeighedCall, key: string, match: string | undefined, record: CallRecord | undefined): FreshCall {
-  const passed = call as Open<FreshCall>; // what is missing of it is written here
-  passed.key = key;
-  passed.match = match;
-  passed.record = record;
-  return passed;
+  return { ...call, key, match, record } as FreshCall;
 }
 
 /** A script's call is found by its number alone, so that another tool under that number is a conflict and not a new call. */
@@ -139,7 +133,7 @@ function whoAndWhat({ tenant, agent, user = "" }: Principal, tool: string, actio
 type ReplayParts = Pick<OnceParts, "clock" | "artifacts">;
 
 /** What a record answers to whoever comes later; undefined: the call may go on. The claim asks the same, for racers. */
-export function replay(record: CallRecord | undefined, parts: ReplayParts): Ending | Promise<Ending> | undefined {
+export async function replay(record: CallRecord | undefined, parts: ReplayParts): Promise<Ending | undefined> {
   switch (record?.state) {
     case "ok":
       return replayed(record, parts);
@@ -185,7 +179,7 @@ function unsettled({ call }: CallRecord): Ending {
   return refuse("outcome_unknown", said, { call_id: call.id });
 }
 
-function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Ending | Promise<Ending> {
+async function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
   const gone = refuse(
     "result_unavailable",
     `The call \`${call.id}\` has ended before and is not run again; its result is not kept any more.`,
@@ -195,7 +189,7 @@ function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Endin
   const end: Ending = { ending: "replayed", outcome, key };
   if (outcome.artifact === undefined && outcome.files === undefined) return end;
   const { principal } = call.authority;
-  return isWhole(outcome, principal, parts.artifacts).then((whole) => (whole ? end : gone));
+  return (await isWhole(outcome, principal, parts.artifacts)) ? end : gone;
 }
 
 /** An answer that names what is gone would look like a result. */

@@ -85,11 +85,6 @@ export async function resolvedArguments(
   };
 }
 
-/** What was read may be large: it goes when a person is waited for, and when the tool begins. */
-export function forgetResolved(call: { resolved?: unknown }): void {
-  call.resolved = undefined;
-}
-
 /** Arguments on record, read the same way; a reference stays one when its artifact is gone. */
 export async function resolvedRecord(
   call: Pick<ToolCall, "arguments" | "authority">,

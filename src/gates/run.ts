@@ -9,14 +9,14 @@ export interface RunParts {
 
 /**
  * A part of the budget gate: a run is its first principal's, so nobody spends, reads or writes in another one's (DESIGN 4).
- * Undefined: it is the caller's own. Synchronous but for the first call of a run.
+ * Undefined: it is the caller's own.
  */
-export function ownRun(call: CountedCall, { runs }: RunParts): Ending | undefined | Promise<Ending | undefined> {
-  const claims = runs.claims(call.authority);
-  if (claims instanceof Promise) {
-    return claims.then((late) => (late ? undefined : foreign(call)), unwritten);
+export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {
+  try {
+    return (await runs.claims(call.authority)) ? undefined : foreign(call);
+  } catch (error) {
+    return unwritten(error);
   }
-  return claims ? undefined : foreign(call);
 }
 
 /** For a question, which opens no run. */

@@ -1,5 +1,5 @@
 /**
- * What a call has passed. It grows by what each gate learned, on one object: a stage is a type over it, not a copy.
+ * What a call has passed. Each gate returns a new object: the call and what the gate learned of it.
  *
  * Invariant: the brands add up, so a later stage is also every earlier one and nothing skips a gate. Only the gate that
  * is named may write `as XCall` (test/layers.test.ts reads every file for it).
@@ -47,9 +47,6 @@ export type FreshCall = WeighedCall &
 export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalId: string | undefined };
 export type ClaimedCall = ApprovedCall &
   Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };
-
-/** What the gate that makes a stage writes its findings on; everybody else reads. (To assign them from an object would make it first.) */
-export type Open<Stage> = { -readonly [Name in keyof Stage]: Stage[Name] };
 
 /** A person was waited for, or changed the arguments: what the gates saw is old, so the call enters again. */
 export interface Again {

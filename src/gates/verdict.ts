@@ -14,7 +14,7 @@ import { isSmall, shortened } from "../tools/plain.ts";
 import type { Action, JudgedCall } from "../tools/tool.ts";
 import { keyOf } from "./once.ts";
 import type { ResolvedArguments } from "./references.ts";
-import type { Open, ValidCall, WeighedCall } from "./stages.ts";
+import type { ValidCall, WeighedCall } from "./stages.ts";
 
 export interface VerdictParts {
   readonly policy: Policy;
@@ -35,15 +35,14 @@ const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 const noHistory: Histories = {};
 
 /**
- * Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. Synchronous
- * unless a past has to be read first.
+ * Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. After the
+ * past was read, nothing waits: what was weighed is what was seen.
  */
-export function weigh(call: ValidCall, parts: VerdictParts): WeighedCall | Ending | Promise<WeighedCall | Ending> {
+export async function weigh(call: ValidCall, parts: VerdictParts): Promise<WeighedCall | Ending> {
   const { policy, ledger } = parts;
   const reads = policy.readsFor === undefined ? policy.reads : policy.readsFor(call.found.facts);
-  if (reads === undefined || ledger.history === undefined) return judge(call, undefined, parts);
-  const past = ledger.history.of(call.authority, reads);
-  return past instanceof Promise ? past.then((read) => judge(call, read, parts)) : judge(call, past, parts);
+  const { history } = ledger;
+  return judge(call, reads === undefined ? undefined : await history?.of(call.authority, reads), parts);
 }
 
 function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
@@ -70,14 +69,10 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
   // D24: a level that was set later lifts nothing that was held while there was none.
   if (call.resumes !== undefined && authority.autonomy === undefined && level !== undefined)
     weighing = stricterOf(weighing, parts.policy.decide({ ...facts, autonomy: undefined }));
-  const weighed = call as Open<WeighedCall>; // what is missing of it is written here
+  const refused = refusalOf(call, weighing, facts, parts);
+  if (refused !== undefined) return { ...refused, weighing };
   const { verdict, risk } = weighing;
-  if (verdict !== "BLOCK" && verdict !== "DENY") weighed.verdict = verdict;
-  weighed.risk = risk;
-  weighed.weighing = weighing;
-  weighed.suggestion = suggestion;
-  weighed.past = past;
-  return refusalOf(call, weighing, facts, parts) ?? weighed;
+  return { ...call, verdict, risk, weighing, suggestion, past } as WeighedCall;
 }
 
 /** The artifacts that were too large to look at, and whether a guardrail or the tool itself would have looked. */

@@ -24,7 +24,7 @@ it("forgets, of more than ten thousand pasts, the longest unused: one that each 
   const book = new HistoryBook({
     reads,
     clock,
-    runs: { countedIn: ({ runId }) => `run\0default\0${runId}`, mayUse: () => true },
+    runs: { countedIn: ({ runId }) => `run\0default\0${runId}`, mayUse: async () => true },
     store: bent(store, { calls }),
     known: () => undefined,
     argumentsOf: async ({ call }) => call.arguments,

@@ -110,7 +110,7 @@ export class HistoryBook {
   }
 
   /** The scopes `reads` names; one that cannot be seen is left out, and rules over it count as broken. */
-  of(authority: Authority, reads: Reads): Past | Promise<Past> {
+  async of(authority: Authority, reads: Reads): Promise<Past> {
     const wanted: Wanted[] = [];
     const loading: Promise<boolean>[] = [];
     for (const name of scopeNames) {
@@ -119,8 +119,8 @@ export class HistoryBook {
       wanted.push({ name, id: this.#nameOf(name, authority), scope });
       if (scope.loading !== undefined) loading.push(scope.loading);
     }
-    if (loading.length === 0) return this.#pastOf(wanted);
-    return Promise.all(loading).then(() => this.#pastOf(wanted));
+    if (loading.length > 0) await Promise.all(loading);
+    return this.#pastOf(wanted);
   }
 
   /** Enters a call that is about to be claimed. Undefined: another was, since this one was weighed. */
@@ -249,7 +249,7 @@ export class HistoryBook {
     const after = this.#clock.now() - scope.windowMs;
     const earliest = id.startsWith("day\0") ? this.#clock.now() - dayMs : after - longestHeldMs;
     const read: Entry[] = [];
-    for (let before: number | undefined; read.length <= mostCalls; ) {
+    for (let before: string | undefined; read.length <= mostCalls; ) {
       const rows = await this.#store.calls(before === undefined ? where : { ...where, before });
       for (const row of rows) {
         if (row.startedAt === undefined || row.startedAt <= after || !begun.has(row.state)) continue;
@@ -258,7 +258,7 @@ export class HistoryBook {
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageRows || last.call.arrivedAt < earliest) break;
-      before = last.call.number;
+      before = last.call.id;
     }
     const own = new Set(scope.calls.map(({ key }) => key)); // what was claimed meanwhile is known better here
     scope.calls = [...read.reverse().filter(({ key }) => !own.has(key)), ...scope.calls];

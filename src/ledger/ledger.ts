@@ -102,11 +102,11 @@ export class Ledger {
   }
 
   /** Writes now what is answered and not written yet. */
-  flush(): void {
-    this.#store.flush();
+  flush(): Promise<void> {
+    return this.#store.flush();
   }
 
-  find(by: CallName): CallRecord | undefined | Promise<CallRecord | undefined> {
+  find(by: CallName): Promise<CallRecord | undefined> {
     return this.#store.call(by);
   }
 
@@ -122,25 +122,23 @@ export class Ledger {
    * @returns `moved` when another call was claimed since this one was weighed, and a rule looks at both
    * @throws what the store throws when nothing can be written: then nothing was claimed.
    */
-  claim(call: Claimable): Claim | Promise<Claim> {
+  async claim(call: Claimable): Promise<Claim> {
     const { history } = this;
     if (history === undefined) return this.#claim(call);
     const entered = history.enter(beginningOf(call));
     if (entered === undefined) return { claimed: undefined, moved: true };
-    const decided = (claim: Claim): Claim => {
-      if (claim.claimed === undefined) history.leave(entered);
-      else history.began(entered);
-      return claim;
-    };
-    const made = this.#claim(call);
-    if (!(made instanceof Promise)) return decided(made);
-    return made.then(decided, (error: unknown) => {
-      history.leave(entered);
-      throw error;
-    });
+    let hasBegun = false;
+    try {
+      const made = await this.#claim(call);
+      hasBegun = made.claimed !== undefined;
+      return made;
+    } finally {
+      if (hasBegun) history.began(entered);
+      else history.leave(entered);
+    }
   }
 
-  #claim(call: Claimable): Claim | Promise<Claim> {
+  async #claim(call: Claimable): Promise<Claim> {
     const { key, match, risk, found, approvalId, weighing } = call;
     const at = this.#clock.now();
     const durability = claimedAs(call);
@@ -162,19 +160,12 @@ export class Ledger {
       retryable: false,
       image: call.record?.image, // a script that is killed after its thaw goes on from there once more
     };
-    const event =
-      approvalId === undefined
-        ? ({ moment: "attempted", at, call, key, weighing } as const)
-        : ({ moment: "attempted", at, call, key, weighing, approvalId } as const);
+    const [named, use] = approvalId === undefined ? [] : [{ approvalId }, { use: approvalId }];
+    const event = { moment: "attempted", at, call, key, weighing, ...named } as const;
     const fresh = key === call.id && call.record === undefined;
-    const write =
-      approvalId === undefined
-        ? ({ write: "claim", record: claimed, fresh, event } as const)
-        : ({ write: "claim", record: claimed, fresh, use: approvalId, event } as const);
-    const committed = this.#store.commit(write, durability);
-    return committed instanceof Promise
-      ? committed.then((late) => claimOf(late, claimed))
-      : claimOf(committed, claimed);
+    const write = { write: "claim", record: claimed, fresh, ...use, event } as const;
+    const committed = await this.#store.commit(write, durability);
+    return committed.won ? { claimed } : { claimed: undefined, call: committed.call, approval: committed.approval };
   }
 
   /**
@@ -189,13 +180,18 @@ export class Ledger {
     this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;
     const { weighing, approvalId } = call;
-    const event: DurableEvent =
-      outcome.refusal === undefined && approvalId === undefined
-        ? { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing }
-        : { moment: "ended", at, call, as: end.as, outcome, latencyMs, weighing, ...rare(call, end) };
-    const row = { state, outcome, retryable, image, endedAt: at };
-    const changed = aliveUntil === undefined ? row : { ...row, aliveUntil };
-    const write = { write: "settle", key, fence, end: changed, event } as const;
+    const event: DurableEvent = {
+      moment: "ended",
+      at,
+      call,
+      as: end.as,
+      outcome,
+      latencyMs,
+      weighing,
+      ...rare(call, end),
+    };
+    const row = { state, outcome, retryable, image, endedAt: at, ...(aliveUntil !== undefined && { aliveUntil }) };
+    const write = { write: "settle", key, fence, end: row, event } as const;
     const unspent = notExecuted === true && approvalId !== undefined;
     return this.#write(unspent ? { ...write, unspend: approvalId } : write, this.#settledAs(call));
   }
@@ -226,14 +222,9 @@ export class Ledger {
   }
 
   /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */
-  async note(
-    call: ToolCall & Partial<Pick<Claimable, "weighing">>,
-    end: Ending,
-    outcome: ToolOutcome,
-    latencyMs: number,
-  ): Promise<boolean> {
+  async note(call: ToolCall, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<boolean> {
     const { code } = outcome.refusal ?? {};
-    const { weighing } = call;
+    const { weighing } = end;
     const approvalId = end.ending === "pending" ? end.approvalId : outcome.approvalId;
     const event = {
       moment: "ended",
@@ -304,8 +295,4 @@ function settledOf(committed: Committed): Settled {
 function refusedAs(code: string): EndName {
   if (code === "blocked" || code === "antiflap_blocked" || code === "storm_blocked") return code;
   return code === "cancelled" ? "cancelled" : "refused";
-}
-
-function claimOf(committed: Committed, claimed: CallRecord): Claim {
-  return committed.won ? { claimed } : { claimed: undefined, call: committed.call, approval: committed.approval };
 }

@@ -41,18 +41,17 @@ export class RunOwners {
   }
 
   /**
-   * Whether this principal may use the run; of a run that is nobody's yet it becomes the owner. Synchronous but for the
-   * first time a run is met.
+   * Whether this principal may use the run; of a run that is nobody's yet it becomes the owner.
    *
    * @throws what the store throws: then the run is nobody's still
    */
-  claims({ principal, runId }: Pick<Authority, "principal" | "runId">): boolean | Promise<boolean> {
+  async claims({ principal, runId }: Pick<Authority, "principal" | "runId">): Promise<boolean> {
     const owner = this.#known.get(principal.tenant)?.get(runId);
     return owner === undefined ? this.#meet(principal, runId, true) : isSame(owner, principal);
   }
 
   /** The same question, which makes nobody an owner. */
-  mayUse({ principal, runId }: Authority): boolean | Promise<boolean> {
+  async mayUse({ principal, runId }: Authority): Promise<boolean> {
     const owner = this.#known.get(principal.tenant)?.get(runId);
     return owner === undefined ? this.#meet(principal, runId, false) : isSame(owner, principal);
   }

@@ -26,9 +26,8 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import type { Approvals } from "../face.ts";
 import type { Parts } from "../parts.ts";
 import { type Arrive, decide } from "../resume.ts";
-import type { Audience } from "../stores/audience.ts";
-import type { ApprovalFilter, Store } from "../stores/store.ts";
-import { cursorOf } from "../stores/urgency.ts";
+import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../stores/store.ts";
+import { cursorOf, type Waiting } from "../stores/urgency.ts";
 
 export interface DecidingOptions {
   readonly parts: Parts;
@@ -64,24 +63,18 @@ export class Deciding implements Approvals {
   async page(where: ApprovalFilter = {}, mine?: Decider): Promise<ApprovalPage> {
     checkApprovalFilter(where);
     if (mine !== undefined) checkDecider(mine);
-    const { limit = 100, state = mine && "pending", isFor } = where;
-    if (mine !== undefined && state !== "pending") return { approvals: [] }; // nobody decides what is decided
-    const isTheirs = mine && (await this.#theirs(mine));
-    const isBoth = isTheirs && ((one: Audience): boolean => isFor?.(one) !== false && isTheirs(one));
-    const asked = { ...where, limit, ...(state !== undefined && { state }), ...(isBoth && { isFor: isBoth }) };
-    return this.#counted(asked);
-  }
-
-  /** The first page of what is pending tells how many there are. */
-  async #counted(asked: ApprovalFilter & { readonly limit: number }): Promise<ApprovalPage> {
-    const page = await this.#page(asked);
-    if (asked.state !== "pending" || asked.after !== undefined) return page;
-    const { risk: _, ...ofAnyRisk } = asked;
-    return { ...page, waiting: await this.#options.store.waiting(ofAnyRisk) };
+    const { limit = 100, state = mine && "pending", after } = where;
+    if (mine !== undefined && state !== "pending") return { approvals: [] }; // a decision is never changed
+    const asked = { ...where, limit, ...(state !== undefined && { state }) };
+    if (state !== "pending" || (mine === undefined && after !== undefined)) return this.#page(asked);
+    const found = await this.#options.store.audiences(asked);
+    const theirs = mine === undefined ? found : await this.#decidedBy(mine, found);
+    const page = await this.#page(mine === undefined ? asked : { ...asked, audiences: theirs.map(({ key }) => key) });
+    return after === undefined ? { ...page, waiting: byRisk(theirs) } : page;
   }
 
   /** Each as it stands now: what is pending in the store and over by the clock is left out of what is pending. */
-  async #page(asked: ApprovalFilter & { readonly limit: number }): Promise<ApprovalPage> {
+  async #page(asked: AudienceFilter & { readonly limit: number }): Promise<ApprovalPage> {
     const { limit, state } = asked;
     const { approvals } = this.#options.parts;
     if (limit < 1) return { approvals: [] };
@@ -106,10 +99,10 @@ export class Deciding implements Approvals {
     return approvals.map((approval) => eligibilityOf(approval, by, contextOf(approval)));
   }
 
-  /** Whether this person may say yes to a request. */
-  async #theirs(by: Decider): Promise<(audience: Audience) => boolean> {
+  /** The audiences whose requests this person may approve. */
+  async #decidedBy(by: Decider, audiences: readonly WaitingAudience[]): Promise<readonly WaitingAudience[]> {
     const contextOf = await this.#options.parts.eligibility.of(by);
-    return (audience) => !("code" in checkEligible(audience, { by }, contextOf(audience)));
+    return audiences.filter(({ audience }) => !("code" in checkEligible(audience, { by }, contextOf(audience))));
   }
 
   get(id: string): Promise<ApprovalRecord | undefined> {
@@ -259,4 +252,10 @@ function notApproved(approval: ApprovalRecord): Decided {
     message: `The approval \`${approval.id}\` is ${approval.state}; only one that is approved and not used yet is revoked.`,
     approval,
   };
+}
+
+function byRisk(audiences: readonly WaitingAudience[]): Waiting {
+  const waiting = { safe: 0, medium: 0, high: 0, critical: 0 };
+  for (const { audience, waiting: count } of audiences) waiting[audience.risk] += count;
+  return waiting;
 }

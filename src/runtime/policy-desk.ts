@@ -181,7 +181,7 @@ export class PolicyDesk implements PolicyFace {
     const where = { limit: pageRows, ...(tenant !== undefined && { tenant }) };
     let chosen = 0;
     let oldest = Number.POSITIVE_INFINITY;
-    for (let before: number | undefined; ; ) {
+    for (let before: string | undefined; ; ) {
       const page = await this.#options.store.calls(before === undefined ? where : { ...where, before });
       for (const row of page) {
         if (chosen === limit && row.call.arrivedAt < oldest - (windowMs ?? 0) - longestHeldMs)
@@ -193,7 +193,7 @@ export class PolicyDesk implements PolicyFace {
         if (isChosen) [chosen, oldest] = [chosen + 1, Math.min(oldest, beganAt(row))];
         if (isChosen || windowMs !== undefined) rows.push({ row, isPast: !isChosen });
       }
-      before = page.at(-1)?.call.number;
+      before = page.at(-1)?.call.id;
       if (page.length < pageRows || (chosen === limit && windowMs === undefined)) return { rows, pastIsCut: false };
       if (rows.length >= chosen + mostPast) return { rows, pastIsCut: true };
     }

@@ -1,4 +1,4 @@
-import { Arrival, nameOf, read } from "../calls/arrival.ts";
+import { nameOf, read } from "../calls/arrival.ts";
 import {
   authorityOf,
   type CallClaims,
@@ -11,21 +11,19 @@ import {
 import type { Authority, Principal, ToolCall } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import { CallIds } from "../calls/ids.ts";
+import { newCallId } from "../calls/ids.ts";
 import { keptItem } from "../calls/provider-item.ts";
 import type { Caller, Limits, Patience, Session } from "../calls/session.ts";
 import { shown } from "../calls/shown.ts";
 import type { CallContext, CallRequest } from "../face.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
-import type { Store } from "../stores/store.ts";
 
 /** What names a call beside its own id, the call that makes it, and the batch it is in. */
 export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "providerItem" | "parentId" | "batch">;
 type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey" | "toolCallId">;
 
 export interface ReceptionOptions {
-  readonly store: Pick<Store, "nextNumber">;
   readonly clock: Clock;
   readonly controls: Pick<Controls, "state">;
   /** What every caller is granted at most. */
@@ -43,16 +41,14 @@ const longestReason = 2000;
 /** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
 export class Reception {
   readonly #options: ReceptionOptions;
-  readonly #ids = new CallIds();
 
   constructor(options: ReceptionOptions) {
     this.#options = options;
   }
 
-  arrive(): Pick<ToolCall, "id" | "number" | "arrivedAt"> {
+  arrive(): Pick<ToolCall, "id" | "arrivedAt"> {
     const arrivedAt = this.#options.clock.now();
-    const number = this.#options.store.nextNumber();
-    return { id: this.#ids.make(arrivedAt, number), number, arrivedAt };
+    return { id: newCallId(arrivedAt), arrivedAt };
   }
 
   /** Who asks that a recorded call goes on. @throws RuntimeFault `context_invalid` */
@@ -118,14 +114,12 @@ export class Reception {
       );
     }
     const { tool, action = "default", arguments: given } = request;
-    const { id, number, arrivedAt } = this.arrive();
+    const { id, arrivedAt } = this.arrive();
     const { arguments: own, text, digest, problem } = read(given);
     const known = this.#named(tool, action);
-    const call: ToolCall = {
+    return Object.freeze({
       id,
-      number,
-      tool: known.tool, // spelled out: spreading costs more than all else here
-      action: known.action,
+      ...known,
       arguments: own,
       text,
       digest,
@@ -137,8 +131,7 @@ export class Reception {
       toolCallId,
       providerItem: item && keptItem(item, (text) => this.#options.redactor.redact(text)),
       batch,
-    };
-    return new Arrival(call, true);
+    });
   }
 
   caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress, reason }: PerCall): Caller {

@@ -102,7 +102,7 @@ const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {
   tenant: "a text",
   runId: "a text",
   parentId: "a text",
-  before: "a number",
+  before: "a text",
   limit: "a whole number from 0",
 };
 

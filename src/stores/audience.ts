@@ -1,10 +1,8 @@
 import type { Principal, Risk } from "../calls/call.ts";
+import { sha256 } from "../calls/json.ts";
 import type { Routed, Vote } from "../calls/records.ts";
 
-/**
- * What of a request for approval says who may decide it, without what only this one has: thousands of requests share one,
- * and whoever looks for theirs weighs each once. Every `ApprovalRecord` is one.
- */
+/** The part of an approval request that says who may decide it. Many requests share one. Every `ApprovalRecord` is one. */
 export interface Audience {
   readonly tool: string;
   readonly server?: string;
@@ -12,18 +10,14 @@ export interface Audience {
   readonly principal: Principal;
   readonly routed?: Routed;
   readonly votes?: readonly Pick<Vote, "by" | "via" | "onBehalfOf">[];
-  /** Whether it was, not when. */
+  /** Whether it was escalated, not when. */
   readonly escalatedAt?: number;
 }
 
-/** The same text for the same audience. */
-export function audienceText({ tool, server, risk, principal, routed, votes, escalatedAt }: Audience): string {
+/** The same for all requests of one audience. */
+export function audienceKey({ tool, server, risk, principal, routed, votes, escalatedAt }: Audience): string {
   const { remindAt: _reminded, escalateAt: _escalated, ...demands } = routed ?? {};
-  const audience = {
-    ...{ tool, server, risk, principal },
-    routed: routed && demands,
-    votes: votes?.map(({ by, via, onBehalfOf }) => ({ by, via, onBehalfOf })),
-    escalatedAt: escalatedAt === undefined ? undefined : 0,
-  };
-  return JSON.stringify(audience);
+  const voters = votes?.map(({ by, via, onBehalfOf }) => [by, via, onBehalfOf]);
+  const parts = [tool, server, risk, principal, routed && demands, voters, escalatedAt !== undefined];
+  return sha256(JSON.stringify(parts)).slice(0, 32);
 }

@@ -8,7 +8,8 @@
 import type { DurableEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
-import type { Durability, Store } from "./store.ts";
+import type { Write } from "../calls/records.ts";
+import type { Committed, Durability, Store } from "./store.ts";
 
 export interface CollectionOptions<Item> {
   readonly store: Pick<Store, "commit" | "documents">;
@@ -104,12 +105,17 @@ export class Collection<Item> {
 
   /** Resolves to whether it won. */
   protected async put(id: string, expectedVersion: number, change: Change<Item>): Promise<boolean> {
-    const { store, kind, write = plainJson } = this.options;
-    const { item, event, durability = event === undefined ? "committed" : "synced", taken } = change;
+    const { kind, write = plainJson } = this.options;
+    const { item, event, durability = event === undefined ? "committed" : "synced", taken = ignore } = change;
     const document = { write: "document", kind, id, body: write(item), expectedVersion } as const;
-    const { won } = await store.commit(event ? { ...document, event } : document, durability);
-    if (won) taken?.();
+    const { won } = await this.commit(event ? { ...document, event } : document, durability, taken);
     return won;
+  }
+
+  protected async commit(write: Write, durability: Durability, taken: () => void): Promise<Committed> {
+    const committed = await this.options.store.commit(write, durability);
+    if (committed.won) taken();
+    return committed;
   }
 
   async #attempt(id: string, next: Next<Item>): Promise<Changed<Item> | undefined> {

@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import { eventOf, spellPlainly } from "../../test/contracts/records.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { bent } from "../../test/fakes/log-store.ts";
+import { commitAndTake } from "./commit-and-take.ts";
 import { MapStore } from "./map-store.ts";
-import { commitAndTake, type Entry } from "./store.ts";
+import type { Entry } from "./store.ts";
 
 const aStore = () => new MapStore({ clock: new FakeClock(), spell: spellPlainly });
 const bare = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;

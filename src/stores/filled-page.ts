@@ -14,7 +14,7 @@ export async function filledPage(
   for (let { before } = where; ; ) {
     const page = await read({ ...where, limit, ...(before !== undefined && { before }) });
     found.push(...page.filter(isWanted));
-    before = page.at(-1)?.call.number;
+    before = page.at(-1)?.call.id;
     if (found.length >= where.limit || page.length < limit) return found.slice(0, where.limit);
   }
 }

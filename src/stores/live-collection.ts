@@ -1,7 +1,8 @@
-import type { DurableEvent } from "../calls/event.ts";
+import { newId } from "../calls/ids.ts";
 import { deepFrozen } from "../calls/json.ts";
+import type { Write } from "../calls/records.ts";
 import { type Change, Collection, type CollectionOptions, type Document, type Versioned } from "./collection.ts";
-import type { Store } from "./store.ts";
+import type { Committed, Durability, Store } from "./store.ts";
 
 export interface LiveOptions<Item> extends CollectionOptions<Item> {
   readonly store: Pick<Store, "commit" | "documents" | "follow">;
@@ -18,15 +19,15 @@ export interface LiveOptions<Item> extends CollectionOptions<Item> {
 export class LiveCollection<Item> extends Collection<Item> {
   readonly #copies = new Map<string, Versioned<Item>>();
   readonly #updated: LiveOptions<Item>["updated"];
-  /** Changes that are being written, by their events. */
-  readonly #underWay = new Map<DurableEvent, () => void>();
+  /** What takes a change that is being written, by the id of the write. */
+  readonly #underWay = new Map<string, () => void>();
 
   constructor(options: LiveOptions<Item>) {
     super(options);
     this.#updated = options.updated;
     options.store.follow((entries) => {
       if (this.#underWay.size === 0) return;
-      for (const { event } of entries) if (event !== undefined) this.#underWay.get(event)?.();
+      for (const { writeId } of entries) if (writeId !== undefined) this.#take(writeId);
     });
   }
 
@@ -71,20 +72,28 @@ export class LiveCollection<Item> extends Collection<Item> {
     return this.#copies.get(id) ?? found;
   }
 
-  protected override async put(id: string, expectedVersion: number, change: Change<Item>): Promise<boolean> {
-    const { item, event } = change;
-    let isTaken = false;
+  protected override put(id: string, expectedVersion: number, change: Change<Item>): Promise<boolean> {
     const taken = (): void => {
-      if (isTaken) return;
-      isTaken = true;
-      this.took(id, expectedVersion + 1, item);
+      this.took(id, expectedVersion + 1, change.item);
       change.taken?.();
     };
-    if (event !== undefined) this.#underWay.set(event, taken);
+    return super.put(id, expectedVersion, { ...change, taken });
+  }
+
+  protected override async commit(write: Write, durability: Durability, taken: () => void): Promise<Committed> {
+    const writeId = newId("wrt");
+    this.#underWay.set(writeId, taken);
     try {
-      return await super.put(id, expectedVersion, { ...change, taken });
+      return await super.commit({ ...write, writeId }, durability, () => this.#take(writeId));
     } finally {
-      if (event !== undefined) this.#underWay.delete(event);
+      this.#underWay.delete(writeId);
     }
+  }
+
+  /** Once: when the change feed tells its event, or when the store has answered. */
+  #take(writeId: string): void {
+    const taken = this.#underWay.get(writeId);
+    this.#underWay.delete(writeId);
+    taken?.();
   }
 }

@@ -1,15 +1,17 @@
 import { setImmediate } from "node:timers/promises";
+import { isForeign } from "../calls/authority.ts";
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { harmless } from "../calls/harmless-log.ts";
 import { newId } from "../calls/ids.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../calls/records.ts";
+import { audienceKey } from "./audience.ts";
 import { Followers, type Listener } from "./followers.ts";
-import { LiveMatches } from "./live-matches.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
-import { alsoTold, leftUnknownBy, type Rows, rule, type Won } from "./rules.ts";
+import { alsoTold, earliestLive, leftUnknownBy, type Rows, rule, type Won } from "./rules.ts";
 import type {
   ApprovalFilter,
+  AudienceFilter,
   CallFilter,
   CallName,
   Committed,
@@ -18,9 +20,10 @@ import type {
   Entry,
   Spell,
   Store,
+  WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
-import { callStateAt, nothingWaits, placeIn, stateAt, urgencyOf, type Waiting } from "./urgency.ts";
+import { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
 
 /** Other calls run after so many entries of a long log. */
 const entriesATurn = 256;
@@ -40,14 +43,14 @@ export class MapStore implements Store {
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
   readonly #shelf = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
-  readonly #live = new LiveMatches();
+  /** Keys of the rows with one `match`. */
+  readonly #matches = new Map<string, Set<string>>();
   readonly #entries: Entry[] = [];
   readonly #followers: Followers;
   readonly #rows: Rows;
   #untold: Entry[] = [];
   #told: PromiseWithResolvers<Committed> | undefined;
   #nextSeq = 0;
-  #lastNumber = 0;
   #broken: Error | undefined;
 
   constructor({ clock, spell, log = () => {} }: MapStoreOptions) {
@@ -57,7 +60,10 @@ export class MapStore implements Store {
       incarnation: this.incarnation,
       now: () => clock.now(),
       call: (key) => this.#calls.get(key),
-      live: (match, except) => this.#calls.get(this.#live.find(match, this.#rows.now, except) ?? ""),
+      live: (match, except) => {
+        const rows = [...(this.#matches.get(match) ?? [])].flatMap((key) => this.#calls.get(key) ?? []);
+        return earliestLive(rows, clock.now(), except);
+      },
       approval: (id) => this.#approvals.get(id),
       version: (kind, id) => this.#shelf.get(kind)?.get(id)?.version ?? 0,
     };
@@ -69,39 +75,33 @@ export class MapStore implements Store {
 
   /** What is taken is kept as well as it ever is. */
   readonly lost = 0;
-  flush(): void {}
+  async flush(): Promise<void> {}
 
-  nextNumber(): number {
-    this.#lastNumber += 1;
-    return this.#lastNumber;
-  }
-
-  commit(write: Write, durability: Durability): Committed | Promise<Committed> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+  async commit(write: Write, durability: Durability): Promise<Committed> {
+    if (this.#broken !== undefined) throw this.#broken;
     const ruling = rule(write, this.#rows);
-    const isAwaited = durability === "committed" || durability === "synced";
-    if (!ruling.won) return isAwaited ? Promise.resolve(ruling) : ruling;
+    if (!ruling.won) return ruling;
     try {
       const { event } = write;
       const body = event && this.#spell(event);
       const also = alsoTold(write);
       const alsoBody = also && this.#spell(also);
       this.#apply(ruling);
-      if (body !== undefined && event !== undefined) this.#untold.push({ seq: this.#nextSeq++, body, event });
+      const named = write.writeId === undefined ? {} : { writeId: write.writeId };
+      if (body !== undefined && event !== undefined) this.#untold.push({ seq: this.#nextSeq++, body, event, ...named });
       if (alsoBody !== undefined && also !== undefined)
         this.#untold.push({ seq: this.#nextSeq++, body: alsoBody, event: also });
     } catch (error) {
-      return Promise.reject(
-        new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
-          cause: error,
-        }),
-      );
+      throw new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
     this.#told ??= this.#tellSoon();
+    const isAwaited = durability === "committed" || durability === "synced";
     return isAwaited ? this.#told.promise : { won: true };
   }
 
-  call(by: CallName): CallRecord | undefined {
+  async call(by: CallName): Promise<CallRecord | undefined> {
     if ("match" in by) return this.#rows.live(by.match, by.except);
     const { key } = by;
     const other = this.#calls.get(this.#keys.get(key) ?? "");
@@ -109,7 +109,7 @@ export class MapStore implements Store {
     return this.#calls.get(key) ?? (isNamed ? other : undefined);
   }
 
-  approval(id: string): ApprovalRecord | undefined {
+  async approval(id: string): Promise<ApprovalRecord | undefined> {
     return this.#approvals.get(id);
   }
 
@@ -119,22 +119,22 @@ export class MapStore implements Store {
     tenant,
     runId,
     parentId,
-    before = Infinity,
+    before,
     limit = Infinity,
   }: CallFilter): Promise<readonly CallRecord[]> {
     const now = this.#rows.now();
     return [...this.#calls.values()]
       .filter((row) => state === undefined || callStateAt(row, now) === state)
-      .filter(({ call }) => call.number < before && (tool === undefined || call.tool === tool))
+      .filter(({ call }) => (before === undefined || call.id < before) && (tool === undefined || call.tool === tool))
       .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
       .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
       .filter(({ call }) => parentId === undefined || call.parentId === parentId)
-      .sort((a, b) => b.call.number - a.call.number)
+      .sort((a, b) => (a.call.id < b.call.id ? 1 : -1))
       .slice(0, limit);
   }
 
-  async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
-    const { state, risk, after, limit = Infinity } = where;
+  async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
+    const { state, risk, after, audiences, limit = Infinity } = where;
     const isUrgent = state === "pending";
     const now = this.#rows.now();
     const all = [...this.#approvals.values()];
@@ -145,15 +145,20 @@ export class MapStore implements Store {
       .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
       .filter((approval) => risk === undefined || approval.risk === risk)
       .filter(fitting(where))
+      .filter((approval) => audiences === undefined || audiences.includes(audienceKey(approval)))
       .slice(0, limit);
   }
 
-  async waiting(where: WaitingFilter): Promise<Waiting> {
+  async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
     const now = this.#rows.now();
-    const waiting = { ...nothingWaits };
-    for (const approval of [...this.#approvals.values()].filter(fitting(where)))
-      if (approval.state === "pending" && approval.expiresAt > now) waiting[approval.risk] += 1;
-    return waiting;
+    const pending = [...this.#approvals.values()].filter(({ state }) => state === "pending").filter(fitting(where));
+    const found = new Map<string, WaitingAudience>();
+    for (const audience of pending) {
+      const key = audienceKey(audience);
+      const others = found.get(key)?.waiting ?? 0;
+      found.set(key, { key, audience, waiting: others + (audience.expiresAt > now ? 1 : 0) });
+    }
+    return [...found.values()];
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
@@ -206,13 +211,14 @@ export class MapStore implements Store {
     await this.#told?.promise;
   }
 
-  #apply({ before, call, approval, document }: Won): void {
+  #apply({ call, approval, document }: Won): void {
     if (call !== undefined) {
       this.#calls.set(call.key, call);
       if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
       const left = leftUnknownBy(call);
       if (left !== undefined) this.#keys.set(left, call.key);
-      this.#live.moved(before, call, this.#rows.now);
+      if (call.match !== undefined)
+        this.#matches.set(call.match, (this.#matches.get(call.match) ?? new Set()).add(call.key));
     }
     if (approval !== undefined) this.#approvals.set(approval.id, approval);
     if (document !== undefined) {
@@ -237,13 +243,13 @@ export class MapStore implements Store {
 }
 
 function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
-  const { tenant, tool, runId, agent, isFor = () => true } = where;
+  const { tenant, tool, runId, agent, principal } = where;
   return (approval) =>
     (tenant === undefined || approval.principal.tenant === tenant) &&
     (agent === undefined || approval.principal.agent === agent) &&
     (tool === undefined || approval.tool === tool) &&
     (runId === undefined || approval.runId === runId) &&
-    isFor(approval);
+    !isForeign(approval.principal, principal);
 }
 
 function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {

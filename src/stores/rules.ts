@@ -10,7 +10,6 @@ import { dataOf } from "../calls/arrival.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import { deepFrozen, type Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, Write } from "../calls/records.ts";
-import { mayHaveBegun } from "./live-matches.ts";
 
 /** The rows as they are now. */
 export interface Rows {
@@ -74,6 +73,39 @@ function ruled(write: Write, rows: Rows): Won | Lost {
     default:
       return write satisfies never;
   }
+}
+
+/**
+ * Until when (wall clock, exclusive) a re-send without a key finds the row. `-Infinity` if it does not. A row of a call
+ * with a key is found only while it has begun and its end is not known, because a second run could double its effect.
+ */
+export function liveUntil(record: CallRecord): number {
+  const { match, state, aliveUntil, call } = record;
+  if (match === undefined) return -Infinity;
+  if (mayHaveBegun(record)) return Infinity;
+  if (call.idempotencyKey !== undefined) return -Infinity;
+  // The model has read this result. With a new id it means a new call.
+  if (call.toolCallId !== undefined && (state === "ok" || state === "failed")) return -Infinity;
+  return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
+}
+
+/** Of the rows with one `match`, the earliest that a re-send finds. */
+export function earliestLive(
+  rows: readonly CallRecord[],
+  now: number,
+  except?: ReadonlySet<string>,
+): CallRecord | undefined {
+  let earliest: CallRecord | undefined;
+  for (const row of rows) {
+    if (liveUntil(row) <= now || except?.has(row.key) === true) continue;
+    if (earliest === undefined || row.call.id < earliest.call.id) earliest = row;
+  }
+  return earliest;
+}
+
+/** It may have had an effect, and its end is not known. */
+function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
+  return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
 }
 
 /** The arrival that left it unknown, where that was not its first: the one its caller was told. */
@@ -214,45 +246,11 @@ function started(record: CallRecord, before: CallRecord | undefined, fence: stri
   if (before !== undefined)
     // The model's call that reads the result; none if `resume` runs it for somebody else.
     return { ...kept(record, before), call: { ...before.call, toolCallId: record.call.toolCallId }, fence };
-  return {
-    key: record.key,
-    match: record.match,
-    call: dataOf(record.call),
-    state: record.state,
-    risk: record.risk,
-    definition: record.definition,
-    idempotent: record.idempotent,
-    fence,
-    approvalId: record.approvalId,
-    aliveUntil: record.aliveUntil,
-    startedAt: record.startedAt,
-    endedAt: record.endedAt,
-    outcome: record.outcome,
-    retryable: record.retryable,
-    image: record.image,
-  };
+  return { ...record, call: dataOf(record.call), fence };
 }
 
-/** Spelled out, here and in `started`: a spread would cost more than the rest of the rule. */
 function ended(before: CallRecord, end: RowEnd): CallRecord {
-  const { state, outcome, retryable, endedAt, image, aliveUntil = before.aliveUntil } = end;
-  return {
-    key: before.key,
-    match: before.match,
-    call: before.call,
-    state,
-    risk: before.risk,
-    definition: before.definition,
-    idempotent: before.idempotent,
-    fence: undefined,
-    approvalId: before.approvalId,
-    aliveUntil,
-    startedAt: before.startedAt,
-    endedAt,
-    outcome,
-    retryable,
-    image,
-  };
+  return { ...before, ...end, aliveUntil: end.aliveUntil ?? before.aliveUntil, fence: undefined };
 }
 
 /** What the first arrival said stays true of the call. */

@@ -7,17 +7,16 @@
  * sync stops for good: every later commit rejects.
  * Next: rules.ts (the conditions, shared by all embedded stores), map-store.ts (the reference), sqlite/ (the real one).
  */
-import type { Risk } from "../calls/call.ts";
+import type { Principal, Risk } from "../calls/call.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
 import type { Audience } from "./audience.ts";
-import type { Waiting } from "./urgency.ts";
 
 /**
- * What the returned promise waits for. `buffered` and `queued`: nothing; the condition was decided now. A `queued` write is in
- * the transaction of this turn of the event loop, a `buffered` one in the next that somebody needs, or in one some
- * milliseconds later. `committed`: the transaction. `synced`: until it is on the disk, and with it all that was taken before.
+ * What the answer waits for. `buffered` and `queued`: only for the condition. A `queued` write is in the transaction of this
+ * turn of the event loop. A `buffered` one waits some milliseconds for others, unless one of them is needed earlier.
+ * `committed`: for the transaction. `synced`: for the disk, which then has all earlier writes too.
  */
 export type Durability = "buffered" | "queued" | "committed" | "synced";
 
@@ -30,14 +29,14 @@ export type Committed =
       readonly version?: number;
     };
 
-/**
- * One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted; `event` only in the process that
- * wrote it: the object that was committed.
- */
+/** One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted. */
 export interface Entry {
   readonly seq: number;
   readonly body: string;
+  /** Only in the process that wrote it. */
   readonly event?: DurableEvent;
+  /** Of a write that has one. Only in the process that wrote it. */
+  readonly writeId?: string;
 }
 
 /** Spells an event as the body that is kept: canonical JSON, redacted. Given to the store, so that stores know no words. */
@@ -62,8 +61,8 @@ export interface CallFilter {
   readonly runId?: string;
   /** The id of the call that made them. */
   readonly parentId?: string;
-  /** Row numbers below this: pages go from new to old. */
-  readonly before?: number;
+  /** The id of a call: only older ones. Pages go from new to old. */
+  readonly before?: string;
   readonly limit?: number;
 }
 
@@ -74,39 +73,46 @@ export interface ApprovalFilter {
   readonly risk?: Risk;
   readonly tool?: string;
   readonly runId?: string;
-  /** Whose call it is. */
   readonly agent?: string;
-  /** Whether it is for whoever looks: asked once for each audience, not of each request. */
-  readonly isFor?: (audience: Audience) => boolean;
+  /** Who called: the same tenant, agent and user. */
+  readonly principal?: Principal;
   /** A page's `nextAfter`, or the id of an approval, whatever became of it: only those that come after it in the list. */
   readonly after?: string;
   readonly limit?: number;
 }
 
-export type WaitingFilter = Pick<ApprovalFilter, "tenant" | "tool" | "runId" | "agent" | "isFor">;
+/** A filter that names the audiences, by the keys that `Store.audiences` gave them. */
+export interface AudienceFilter extends ApprovalFilter {
+  readonly audiences?: readonly string[] | undefined;
+}
+
+export type WaitingFilter = Pick<ApprovalFilter, "tenant" | "tool" | "runId" | "agent" | "principal">;
+
+/** Pending requests that the same people may decide. */
+export interface WaitingAudience {
+  readonly key: string;
+  readonly audience: Audience;
+  /** How many of them have time left. */
+  readonly waiting: number;
+}
 
 export interface Store extends AsyncDisposable {
   /** This opening of the store: the fence of what is attempted through it. */
   readonly incarnation: string;
-  /** The next call's row number: grows over restarts, gaps are fine. */
-  nextNumber(): number;
 
-  /**
-   * Rejects only when it could not be written (full disk, stopped store): then nothing of it is true. `buffered` and
-   * `queued` answer at once.
-   */
-  commit(write: Write, durability: Durability): Committed | Promise<Committed>;
-  /** Writes now what is taken, and would be lost with the process. */
-  flush(): void;
+  /** Rejects only if it could not be written (full disk, stopped store). Then nothing of it is true. */
+  commit(write: Write, durability: Durability): Promise<Committed>;
+  /** Writes now what was answered and is not written yet. */
+  flush(): Promise<void>;
   /** How many writes were answered and could not be written then. */
   readonly lost: number;
 
   /**
-   * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and while it is
-   * unknown of the one that left it so. By `match`: only a live row (live-matches.ts `liveUntil`).
+   * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and, while the call is
+   * unknown, by the id of the arrival that left it so. By `match`: only a live row (`liveUntil` of rules.ts).
    */
-  call(by: CallName): CallRecord | undefined | Promise<CallRecord | undefined>;
-  approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
+  call(by: CallName): Promise<CallRecord | undefined>;
+  approval(id: string): Promise<ApprovalRecord | undefined>;
   /** New to old. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;
   /**
@@ -115,9 +121,9 @@ export interface Store extends AsyncDisposable {
    * What is over and was never used is `expired`, and not `approved`, as it is to the claim that would use it: the rows
    * are as they were written.
    */
-  approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
-  /** How many are pending and not over yet. */
-  waiting(where: WaitingFilter): Promise<Waiting>;
+  approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]>;
+  /** The audiences of what is pending. Who may decide depends on the configuration, so the caller judges each audience. */
+  audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]>;
   /** Attempted rows of other incarnations: what recovery settles as `unknown` before any door opens. */
   stranded(): Promise<readonly CallRecord[]>;
   /** Artifacts, these among them, that a call or an approval still needs (references.ts); of others nothing is said. */
@@ -139,29 +145,4 @@ export interface Documents {
   get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined>;
   /** Ids that begin with `prefix`, in order of their characters; none of those whose body is null, which is how one is taken away. */
   list(kind: string, prefix: string): Promise<readonly string[]>;
-}
-
-/**
- * For who keeps a copy of what it writes: `take` runs when the followers are told that it is true, which may be long
- * before a slow disk has it. Whoever is told asks at once, and is not to find what was before. Not taken when it is lost.
- */
-export async function commitAndTake(
-  store: Pick<Store, "commit" | "follow">,
-  write: Write,
-  durability: Durability,
-  take: () => void,
-): Promise<Committed> {
-  const { event } = write;
-  let isTaken = false;
-  const taken = (): void => {
-    if (isTaken) return;
-    take();
-    isTaken = true;
-  };
-  using _ = store.follow((entries) => {
-    if (event !== undefined && entries.some((entry) => entry.event === event)) taken();
-  });
-  const committed = await store.commit(write, durability);
-  if (committed.won) taken();
-  return committed;
 }

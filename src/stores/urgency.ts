@@ -5,8 +5,6 @@ import { rankOf } from "../calls/risk.ts";
 /** How many requests wait, by risk. */
 export type Waiting = Readonly<Record<Risk, number>>;
 
-export const nothingWaits: Waiting = { safe: 0, medium: 0, high: 0, critical: 0 };
-
 const minuteMs = 60_000;
 const riskiest = rankOf("critical");
 

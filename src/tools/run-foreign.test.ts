@@ -4,11 +4,11 @@ import { type LazySignal, type Ran, runForeign } from "./run-foreign.ts";
 
 const clock = (): FakeClock => new FakeClock();
 
-it("a body that answers at once is answered at once: no promise, no timer, no listener", () => {
+it("a body that answers at once is answered at once: no promise, no timer, no listener", async () => {
   const time = clock();
   const { signal } = new AbortController();
   const listen = vi.spyOn(signal, "addEventListener");
-  expect(runForeign(() => "x", { clock: time, limitMs: 5, signal })).toEqual({
+  expect(await runForeign(() => "x", { clock: time, limitMs: 5, signal })).toEqual({
     ran: "returned",
     value: "x",
   });
@@ -50,7 +50,7 @@ it("a tool that never resolves is timed out, and told by its signal (case 48)", 
 it("a deadline that is or gets past counts as cancelled (case 51)", async () => {
   const time = clock();
   const body = vi.fn(() => new Promise(() => undefined));
-  expect(runForeign(body, { clock: time, deadline: 0 })).toEqual({ ran: "cancelled" });
+  expect(await runForeign(body, { clock: time, deadline: 0 })).toEqual({ ran: "cancelled" });
   expect(body).not.toHaveBeenCalled();
   const ran = runForeign(body, { clock: time, deadline: 20, limitMs: 50 });
   await time.advance(20);
@@ -75,9 +75,9 @@ it("a tool that runs when its caller cancels gets an abort signal with the calle
   expect(() => seen?.check()).toThrow("enough");
 });
 
-it("what is cancelled before it began does not begin", () => {
+it("what is cancelled before it began does not begin", async () => {
   const body = vi.fn();
-  expect(runForeign(body, { clock: clock(), signal: AbortSignal.abort() })).toEqual({
+  expect(await runForeign(body, { clock: clock(), signal: AbortSignal.abort() })).toEqual({
     ran: "cancelled",
   });
   expect(body).not.toHaveBeenCalled();
@@ -98,8 +98,8 @@ it("whatever is thrown is caught: errors, null, undefined, rejections (case 47)"
   const fail = (thrown: unknown) => () => {
     throw thrown;
   };
-  expect(runForeign(fail(error), { clock: clock() })).toEqual({ ran: "threw", error });
-  expect(runForeign(fail(null), { clock: clock() })).toEqual({ ran: "threw", error: null });
+  expect(await runForeign(fail(error), { clock: clock() })).toEqual({ ran: "threw", error });
+  expect(await runForeign(fail(null), { clock: clock() })).toEqual({ ran: "threw", error: null });
   expect(await runForeign(() => Promise.reject(undefined), { clock: clock() })).toEqual({
     ran: "threw",
     error: undefined,
@@ -113,7 +113,7 @@ it("thenables that settle twice, throw in `then` or pretend to be promises are s
   };
   const name = "then"; // spelled as a value: the linter takes a written `then` for a mistake
   const having = (then: PropertyDescriptor, on: object = {}): object => Object.defineProperty(on, name, then);
-  const run = (answer: unknown): Promise<Ran<unknown>> => Promise.resolve(runForeign(() => answer, { clock: clock() }));
+  const run = (answer: unknown): Promise<Ran<unknown>> => runForeign(() => answer, { clock: clock() });
   const twice = (yes: (value: unknown) => void, no: (reason: unknown) => void): void => {
     yes(1);
     yes(2);

@@ -67,22 +67,22 @@ export class LazySignal {
 
 /**
  * The one place where somebody else's code runs (execute, preview, reconcile, classifyRisk): bounded in time, abortable.
- * A body that answers at once costs no timer, no listener and no promise.
+ * A body that answers at once costs no timer and no listener.
  *
  * Contract: never throws or rejects. After a timeout or a cancellation the body's signal is aborted and whatever it
  * still answers is only told to `onLate`.
  */
-export function runForeign<T>(
+export async function runForeign<T>(
   body: (lazy: LazySignal) => T | PromiseLike<T>,
   limits: ForeignLimits<T>,
-): Ran<T> | Promise<Ran<T>> {
+): Promise<Ran<T>> {
   const { clock, signal, deadline } = limits;
   if (signal?.aborted === true || (deadline !== undefined && clock.monotonic() >= deadline))
     return { ran: "cancelled" };
   const lazy = new LazySignal();
   try {
     const answer = body(lazy);
-    if (isThenable(answer)) return awaitForeign(answer, lazy, limits);
+    if (isThenable(answer)) return await awaitForeign(answer, lazy, limits);
     lazy.end();
     return { ran: "returned", value: answer };
   } catch (error) {

@@ -16,7 +16,7 @@ const notLimits: readonly unknown[] = [{ limit: -1 }, { limit: 1.5 }, { limit: N
 const lists: readonly (readonly [string, readonly unknown[], Verb])[] = [
   [
     "approvals",
-    [{ state: "open" }, { risk: "tiny" }, { limit: "9" }, ...notLimits, { after: 5 }, { isFor: 1 }],
+    [{ state: "open" }, { risk: "tiny" }, { limit: "9" }, ...notLimits, { after: 5 }, { principal: 1 }],
     ({ approvals }, odd) => approvals.list(odd),
   ],
   ["a page of approvals", [{ limit: Number.NaN }, ...notLimits], ({ approvals }, odd) => approvals.page(odd)],

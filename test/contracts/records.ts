@@ -2,16 +2,15 @@
 import type { Authority, ToolCall } from "../../src/calls/call.ts";
 import type { Clock } from "../../src/calls/clock.ts";
 import type { DurableEvent } from "../../src/calls/event.ts";
-import { CallIds } from "../../src/calls/ids.ts";
 import { canonical, type JsonObject, sha256 } from "../../src/calls/json.ts";
 import type { ToolOutcome } from "../../src/calls/outcome.ts";
 import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../../src/calls/records.ts";
-import type { Entry, Spell, Store } from "../../src/stores/store.ts";
+import type { Entry, Spell } from "../../src/stores/store.ts";
 
 export const hourMs = 3_600_000;
 export const spellPlainly: Spell = (event) => canonical(JSON.parse(JSON.stringify(event)));
 
-const ids = new CallIds();
+const counts = new WeakMap<Clock, number>();
 export const authority: Authority = {
   principal: { tenant: "default", agent: "agent", user: "ann", via: "library" },
   scopes: ["mail:read"],
@@ -20,13 +19,14 @@ export const authority: Authority = {
   traceId: "0".repeat(32),
 };
 
-export function callOf(store: Store, clock: Clock, more: Partial<ToolCall> = {}): ToolCall {
-  const number = store.nextNumber();
+/** Its id is the next of this clock, so that two stores with clocks of their own get the same ids. */
+export function callOf(clock: Clock, more: Partial<ToolCall> = {}): ToolCall {
+  const number = (counts.get(clock) ?? 0) + 1;
+  counts.set(clock, number);
   const args: JsonObject = more.arguments ?? { to: "bob", number };
   const text = canonical(args);
   return {
-    id: ids.make(clock.now(), number),
-    number,
+    id: `call_019a9e5c-0000-7000-8000-${number.toString(16).padStart(12, "0")}`,
     tool: "send_email",
     action: "default",
     text,

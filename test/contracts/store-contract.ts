@@ -35,11 +35,6 @@ export function storeContract(name: string, open: OpenStore): void {
     twinContract(kit);
     artifactReferenceContract(kit);
 
-    it("numbers calls upwards", () => {
-      const numbers = Array.from({ length: 5 }, () => kit.store.nextNumber());
-      expect(numbers).toEqual([1, 2, 3, 4, 5]);
-    });
-
     it("takes nothing more when it is closed", async () => {
       const { store } = kit;
       expect(store.broken).toBeUndefined();

@@ -1,15 +1,16 @@
 import type { ApprovalRecord, CallRecord, Write } from "../../src/calls/records.ts";
 import type {
-  ApprovalFilter,
+  AudienceFilter,
   CallFilter,
+  CallName,
   Committed,
   Documents,
   Durability,
   Entry,
   Store,
+  WaitingAudience,
   WaitingFilter,
 } from "../../src/stores/store.ts";
-import type { Waiting } from "../../src/stores/urgency.ts";
 
 /** Where a process can be killed, in the order in which one approved call meets them. */
 export const points = [
@@ -59,44 +60,33 @@ export class PointStore implements Store {
   get lost(): number {
     return this.#store.lost;
   }
-  flush(): void {
-    this.#store.flush();
-  }
-  nextNumber(): number {
-    return this.#store.nextNumber();
+  flush(): Promise<void> {
+    return this.#store.flush();
   }
 
-  commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+  async commit(write: Write, durability: Durability): Promise<Committed> {
     const name = write.write;
     if (name === "note" || name === "document") return this.#store.commit(write, durability);
     this.#at(`${name}.before`);
-    const committed = this.#store.commit(write, durability);
-    if (!(committed instanceof Promise)) {
-      this.#at(`${name}.after`);
-      return committed;
-    }
-    return committed.then((late) => {
-      this.#at(`${name}.after`);
-      return late;
-    });
+    const committed = await this.#store.commit(write, durability);
+    this.#at(`${name}.after`);
+    return committed;
   }
 
-  call(
-    by: { readonly key: string } | { readonly match: string },
-  ): CallRecord | undefined | Promise<CallRecord | undefined> {
+  call(by: CallName): Promise<CallRecord | undefined> {
     return this.#store.call(by);
   }
-  approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined> {
+  approval(id: string): Promise<ApprovalRecord | undefined> {
     return this.#store.approval(id);
   }
   calls(where: CallFilter): Promise<readonly CallRecord[]> {
     return this.#store.calls(where);
   }
-  approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+  approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
     return this.#store.approvals(where);
   }
-  waiting(where: WaitingFilter): Promise<Waiting> {
-    return this.#store.waiting(where);
+  audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
+    return this.#store.audiences(where);
   }
   stranded(): Promise<readonly CallRecord[]> {
     return this.#store.stranded();

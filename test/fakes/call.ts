@@ -1,9 +1,6 @@
 import type { ToolCall } from "../../src/calls/call.ts";
 import type { Weighing } from "../../src/calls/event.ts";
-import { CallIds } from "../../src/calls/ids.ts";
 import { sha256 } from "../../src/calls/json.ts";
-
-const ids = new CallIds();
 
 /** A call as it arrives; a test names only what it is about. */
 export function aCall({
@@ -16,8 +13,7 @@ export function aCall({
   readonly runId?: string;
 } = {}): ToolCall {
   return {
-    id: ids.make(Date.UTC(2026, 10, 20), number),
-    number,
+    id: `call_019a9e5c-0000-7000-8000-${number.toString(16).padStart(12, "0")}`,
     tool,
     action: "default",
     arguments: {},

@@ -1,8 +1,8 @@
 import { spellWith } from "../../src/audit/entry.ts";
-import type { Write } from "../../src/calls/records.ts";
+import type { CallRecord, Write } from "../../src/calls/records.ts";
 import { RuntimeFault } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { Committed, Durability, Store } from "../../src/stores/store.ts";
+import type { CallName, Committed, Durability } from "../../src/stores/store.ts";
 import { PointStore } from "../crash/points.ts";
 import type { FakeClock } from "./clock.ts";
 
@@ -18,11 +18,11 @@ export class FaultyStore extends PointStore {
     this.#failing = failing;
   }
 
-  override commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+  override async commit(write: Write, durability: Durability): Promise<Committed> {
     return this.#fault(write.write) ?? super.commit(write, durability);
   }
 
-  override call(by: { readonly key: string } | { readonly match: string }): ReturnType<Store["call"]> {
+  override async call(by: CallName): Promise<CallRecord | undefined> {
     return this.#fault("read") ?? super.call(by);
   }
 

@@ -107,8 +107,8 @@ describe("a script whose reads cannot be recorded", () => {
       return commit(write, durability);
     };
     const flush = store.flush.bind(store);
-    store.flush = () => {
-      flush();
+    store.flush = async () => {
+      await flush();
       database.exec("pragma query_only = 0");
       isFull = false;
     };
@@ -148,10 +148,10 @@ describe("a script whose reads cannot be recorded", () => {
       effects: "read",
       idempotent: true,
       input: { type: "object" },
-      execute: () => {
+      execute: async () => {
         if (isFirst) database.exec("pragma query_only = 1");
         isFirst = false;
-        store.flush();
+        await store.flush();
         database.exec("pragma query_only = 0");
         return "lost";
       },

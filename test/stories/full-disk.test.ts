@@ -19,9 +19,9 @@ describe("a disk that is full from the Nth write on", () => {
     const clock = new FakeClock();
     let writes = 0;
     class SmallStore extends PointStore {
-      override commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+      override async commit(write: Write, durability: Durability): Promise<Committed> {
         writes += 1;
-        if (writes > room) return Promise.reject(new RuntimeFault("store_unwritable", "the disk is full"));
+        if (writes > room) throw new RuntimeFault("store_unwritable", "the disk is full");
         return super.commit(write, durability);
       }
     }

@@ -200,7 +200,7 @@ describe("asking a person", () => {
 
   it("runs nothing when the request cannot be found again while somebody waits for it", async () => {
     const clock = new FakeClock();
-    const store = storeThat(clock, () => ({ approval: () => undefined }));
+    const store = storeThat(clock, () => ({ approval: async () => undefined }));
     await using h = await house({ clock, store, approvals: { patience: "wait" } });
     expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("in_progress");
     expect(h.ran).toEqual([]);

@@ -71,7 +71,6 @@ export const outcomeAnswer: ZodType = z
 export const callAnswer: ZodType = z
   .object({
     call_id: text,
-    number: z.number().int(),
     key: text,
     state: z.enum(["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"]),
     tool: text,
@@ -98,7 +97,7 @@ export const callAnswer: ZodType = z
   .openapi("Call");
 export const callsAnswer: ZodType = z.object({
   calls: z.array(callAnswer),
-  next_before: z.number().int().optional(),
+  next_before: text.optional(),
 });
 
 const tool = z

@@ -9,16 +9,16 @@ import { actorOf, deciderOf } from "./decider.ts";
 import type { ApprovalAnswer } from "./given-approval.ts";
 import { rememberOf } from "./remember.ts";
 import { type Route, type RouteRequest, refusePermission, serve } from "./route.ts";
-import { askerOf, sees, visibleApproval } from "./visible.ts";
+import { askerOf, visibleApproval } from "./visible.ts";
 
 export const approvalRoutes: readonly Route[] = serve(approvals, {
   list: async ({ runtime, by, query }) => {
     const { run_id: runId, mine, ...where } = query;
-    const { tenant, agent } = by.principal;
+    const { tenant } = by.principal;
     const page = await runtime.approvals.page(
       {
         tenant,
-        ...(by.kind === "agent" && { agent, isFor: ({ principal }) => sees(by, principal) }),
+        ...(by.kind === "agent" && { principal: by.principal }),
         ...given({ ...where, runId }),
       },
       mine === true ? deciderOf(by) : undefined,

@@ -12,7 +12,7 @@ import { explanationToWire } from "../wire-tools.ts";
 import { callAnswer, callsAnswer, explanationAnswer, outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { type CallFields, callFields, callState, limit, name, position, reason, runId } from "./fields.ts";
+import { type CallFields, callFields, callId, callState, limit, name, reason, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { visibleCall, visibleCalls } from "./visible.ts";
 
@@ -20,7 +20,7 @@ interface CallQuery {
   readonly state?: CallState | undefined;
   readonly tool?: string | undefined;
   readonly run_id?: string | undefined;
-  readonly before?: number | undefined;
+  readonly before?: string | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ const callQuery: z.ZodType<CallQuery> = z.strictObject({
   state: callState.optional(),
   tool: name.optional(),
   run_id: runId.optional(),
-  before: position.optional(),
+  before: callId.optional(),
   limit: limit.optional(),
 });
 
@@ -132,7 +132,7 @@ export const callRoutes: readonly Route[] = [
 async function listCalls(runtime: Asked<unknown, unknown>["runtime"], by: Who, query: CallQuery): Promise<Response> {
   const { limit: most = 100, run_id, ...where } = query;
   const records = await visibleCalls(runtime, by, { ...given({ ...where, runId: run_id }), limit: most });
-  const next = records.length === most ? records.at(-1)?.call.number : undefined;
+  const next = records.length === most ? records.at(-1)?.call.id : undefined;
   return answer({ calls: records.map(callToWire), next_before: next });
 }
 

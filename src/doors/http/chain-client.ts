@@ -10,7 +10,7 @@ export class ChainClient {
     this.#line = line;
   }
 
-  list(where: { run_id?: string; before?: number; limit?: number } = {}): Promise<ChainsWire> {
+  list(where: { run_id?: string; before?: string; limit?: number } = {}): Promise<ChainsWire> {
     return this.#line.get("/v1/chains", where);
   }
   resume(id: string): Promise<OutcomeWire> {

@@ -8,19 +8,19 @@ import { text } from "./answer-fields.ts";
 import { outcomeAnswer } from "./answer-schemas.ts";
 import { answer, answerOutcome, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { limit, position, runId } from "./fields.ts";
+import { callId, limit, runId } from "./fields.ts";
 import { nothing, type Route, route } from "./old-route.ts";
 import { askerOf, visibleCall } from "./visible.ts";
 
 interface ChainQuery {
   readonly run_id?: string | undefined;
-  readonly before?: number | undefined;
+  readonly before?: string | undefined;
   readonly limit?: number | undefined;
 }
 
 const chainQuery: z.ZodType<ChainQuery> = z.strictObject({
   run_id: runId.optional(),
-  before: position.optional(),
+  before: callId.optional(),
   limit: limit.optional(),
 });
 
@@ -46,7 +46,7 @@ const chainsAnswer: z.ZodType<ChainsWire> = z.object({
       expires_at: text.optional(),
     }),
   ),
-  next_before: z.number().optional(),
+  next_before: text.optional(),
   engines: z.array(
     z.object({
       name: text,
@@ -76,7 +76,7 @@ export const chainRoutes: readonly Route[] = [
       const listed = await chains.list({ tenant, limit: most, ...askerOf(by), ...given({ runId: run_id, before }) });
       return answer({
         chains: listed.map(chainToWire),
-        next_before: listed.length === most ? listed.at(-1)?.number : undefined,
+        next_before: listed.length === most ? listed.at(-1)?.callId : undefined,
         engines: (await chains.engines()).map(engineToWire),
       });
     },
@@ -106,8 +106,8 @@ export const chainRoutes: readonly Route[] = [
 async function noteGoingOn(runtime: Runtime, by: Who, { state, call }: CallRecord): Promise<void> {
   if (by.kind !== "person" || (state !== "suspended" && state !== "unknown")) return;
   const { principal, runId } = call.authority;
-  const [script] = (await runtime.chains?.list({ runId, before: call.number + 1, limit: 1 })) ?? [];
-  const waiting = script?.callId === call.id ? script.waiting : [];
+  const scripts = (await runtime.chains?.list({ runId, limit: 1000 })) ?? [];
+  const waiting = scripts.find(({ callId }) => callId === call.id)?.waiting ?? [];
   const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
   if (asked.length > 0 && asked.every((approval) => approval?.state === "pending")) return;
   await runtime.note("operator.action.call_resumed", `The script of ${principal.agent} is let go on`, {

@@ -78,8 +78,8 @@ export class PosternClient {
   }
 
   calls(
-    where: { state?: CallState; tool?: string; run_id?: string; before?: number; limit?: number } = {},
-  ): Promise<{ calls: readonly CallWire[]; next_before?: number }> {
+    where: { state?: CallState; tool?: string; run_id?: string; before?: string; limit?: number } = {},
+  ): Promise<{ calls: readonly CallWire[]; next_before?: string }> {
     return this.#line.get("/v1/calls", where);
   }
   showCall(id: string): Promise<CallWire> {

@@ -79,6 +79,8 @@ export function cursor(...stood: readonly string[]): ZodType<string> {
 }
 export const position: ZodType<number> = whole(0, Number.MAX_SAFE_INTEGER);
 
+export const callId: ZodType<string> = z.string().regex(/^call_[0-9a-f-]{36}$/, "must be the id of a call (call_…)");
+
 /** ISO 8601 with its offset, or milliseconds since 1970. */
 export const time: ZodType<number> = z
   .union([

@@ -151,14 +151,14 @@ async function* candidates(
   if (run !== undefined) return yield* (await desk.list(tenant, run)).toReversed();
   const seen = new Set<string>();
   const where = { tool: "write_memory", tenant, limit: 1_000 };
-  for (let before: number | undefined; ; ) {
+  for (let before: string | undefined; ; ) {
     const page = await runtime.calls.list({ ...where, ...(before !== undefined && { before }) });
     for (const { call } of page) {
       if (seen.has(call.authority.runId)) continue;
       seen.add(call.authority.runId);
       yield* (await desk.list(tenant, call.authority.runId)).toReversed();
     }
-    before = page.at(-1)?.call.number;
+    before = page.at(-1)?.call.id;
     if (page.length < where.limit) return;
   }
 }

@@ -17,7 +17,6 @@ const timelineApproval = z.object({
 
 const timelineCall = z.object({
   call_id: text,
-  number: whole,
   key: text.optional(),
   state: text,
   tool: text,
@@ -46,7 +45,7 @@ export const timelineAnswer: ZodType = z
       .array(timelineCall)
       .optional()
       .openapi({ description: "Scripts that made calls of this page and stand on another one." }),
-    next_before: whole.optional(),
+    next_before: text.optional(),
   })
   .openapi("Timeline");
 

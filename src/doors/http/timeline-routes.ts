@@ -1,24 +1,23 @@
 import { z } from "@hono/zod-openapi";
-import { numberOf } from "../../calls/ids.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { Runtime } from "../../face.ts";
 import type { RunSummary, ToolRecord } from "../../watchers/archive/runs.ts";
 import type { Who } from "../credentials.ts";
 import { linesIn, refusedToTimeline, type TimelineWire, timelineToWire } from "../wire-timeline.ts";
 import { answer } from "./answers.ts";
-import { limit, position, runId } from "./fields.ts";
+import { callId, limit, runId } from "./fields.ts";
 import { type Asked, nothing, type Route, route } from "./old-route.ts";
 import { unknownRun } from "./run-routes.ts";
 import { timelineAnswer } from "./screen-schemas.ts";
 import { askerOf, visibleCall, visibleCalls, visibleRun } from "./visible.ts";
 
 interface TimelineQuery {
-  readonly before?: number | undefined;
+  readonly before?: string | undefined;
   readonly limit?: number | undefined;
 }
 
 const timelineQuery: z.ZodType<TimelineQuery> = z.strictObject({
-  before: position.optional(),
+  before: callId.optional(),
   limit: limit.optional(),
 });
 
@@ -47,7 +46,7 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
   const isKnown =
     records.length > 0 || summary !== undefined || (before !== undefined && (await hasCalls(runtime, by, id)));
   if (!isKnown) return unknownRun(id);
-  const next = records.length === most ? records.at(-1)?.call.number : undefined;
+  const next = records.length === most ? records.at(-1)?.call.id : undefined;
   const scripts = await scriptsOf(runtime, by, records);
   const open = scripts.some(({ state }) => openStates.has(state))
     ? await runtime.chains?.list({ tenant: by.principal.tenant, runId: id, limit: 1000, ...askerOf(by) })
@@ -62,8 +61,8 @@ async function timeline({ runtime, by, part, query }: Asked<unknown, TimelineQue
   const elsewhere = await told(scripts.filter(({ call }) => !here.has(call.id)));
   const calls = [
     ...(await told(records)),
-    ...turnedAway.filter(({ number }) => number < (before ?? Infinity) && number > (next ?? -1)),
-  ].sort((one, other) => other.number - one.number);
+    ...turnedAway.filter(({ call_id: id }) => (before === undefined || id < before) && id > (next ?? "")),
+  ].sort((one, other) => (one.call_id < other.call_id ? 1 : -1));
   return answer({ run_id: id, calls, ...(elsewhere.length > 0 && { scripts: elsewhere }), next_before: next });
 }
 
@@ -94,9 +93,7 @@ async function refusedIn(
 ): Promise<readonly TimelineWire[]> {
   const known = new Set(recorded.map(({ call }) => call.id));
   const lines: readonly ToolRecord[] = (await runs?.calls({ runId: run_id, tenant }, 1000)) ?? [];
-  return lines.flatMap((line) => {
-    const number = numberOf(line.call_id);
-    const isOnlyThere = line.status === "blocked" && line.started_at === undefined && !known.has(line.call_id);
-    return number !== undefined && isOnlyThere ? [refusedToTimeline(line, number)] : [];
-  });
+  return lines
+    .filter((line) => line.status === "blocked" && line.started_at === undefined && !known.has(line.call_id))
+    .map(refusedToTimeline);
 }

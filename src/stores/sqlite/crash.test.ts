@@ -18,16 +18,17 @@ const script = `
   const { openSqliteStore } = await import(${JSON.stringify(new URL("sqlite-store.ts", import.meta.url).href)});
   const { SystemClock } = await import(${JSON.stringify(new URL("../../calls/clock.ts", import.meta.url).href)});
   const contract = await import(${JSON.stringify(new URL("../../../test/contracts/records.ts", import.meta.url).href)});
+  const { newCallId } = await import(${JSON.stringify(new URL("../../calls/ids.ts", import.meta.url).href)});
   const { writeSync } = await import("node:fs");
   const clock = new SystemClock();
   const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock, spell: contract.spellPlainly });
   const lane = async () => {
     for (;;) {
-      const record = contract.recordOf(contract.callOf(store, clock), { fence: store.incarnation });
-      await store.commit({ write: "claim", record, fresh: true, event: contract.eventOf("c " + record.call.number) }, "synced");
-      writeSync(1, "c " + record.call.number + "\\n");
-      await store.commit({ ...contract.settleOf(record, "ok"), event: contract.eventOf("s " + record.call.number) }, "committed");
-      writeSync(1, "s " + record.call.number + "\\n");
+      const record = contract.recordOf(contract.callOf(clock, { id: newCallId(clock.now()) }), { fence: store.incarnation });
+      await store.commit({ write: "claim", record, fresh: true, event: contract.eventOf("c " + record.call.id) }, "synced");
+      writeSync(1, "c " + record.call.id + "\\n");
+      await store.commit({ ...contract.settleOf(record, "ok"), event: contract.eventOf("s " + record.call.id) }, "committed");
+      writeSync(1, "s " + record.call.id + "\\n");
     }
   };
   for (let i = 0; i < 8; i += 1) lane();`;
@@ -61,7 +62,7 @@ it(`loses nothing acknowledged and keeps nothing half in ${rounds} kills at any 
       integrity_check: "ok",
     });
     await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly });
-    const rows = new Map((await store.calls({})).map((row) => [row.call.number, row]));
+    const rows = new Map((await store.calls({})).map((row) => [row.call.id, row]));
     const entries = await all(store.events({ after: -1 }));
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i));
     const told = new Set(entries.map(({ body }) => JSON.parse(body).type));
@@ -72,10 +73,10 @@ it(`loses nothing acknowledged and keeps nothing half in ${rounds} kills at any 
     }
     expect(rows.size).toBe([...told].filter((type) => type.startsWith("c ")).length);
     const stranded = await store.stranded();
-    expect(stranded.map(({ call }) => call.number)).toEqual(
+    expect(stranded.map(({ call }) => call.id)).toEqual(
       [...rows.values()]
         .filter(({ state }) => state === "attempted")
-        .map(({ call }) => call.number)
+        .map(({ call }) => call.id)
         .reverse(),
     );
     for (const record of stranded) await store.commit(settleOf(record, "unknown"), "committed");

@@ -1,60 +1,58 @@
 import type { Clock } from "../../calls/clock.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
-import { LiveMatches } from "../live-matches.ts";
-import { leftUnknownBy, type Rows, type Won } from "../rules.ts";
+import { earliestLive, leftUnknownBy, type Rows } from "../rules.ts";
 import { type Batch, documentName } from "./batch.ts";
-import type { Start } from "./queries.ts";
 import type { Tables } from "./tables.ts";
 
-/** The rows as they are now: what is queued over what is open over what is written. Nobody else writes (open.ts locks). */
+export interface CurrentRowsOptions {
+  readonly incarnation: string;
+  readonly clock: Clock;
+  readonly tables: Tables;
+  /** The batch that is not written yet. */
+  readonly pending: () => Batch;
+}
+
+/** The rows as they are now: the pending batch, then the tables. No other process writes them (open.ts locks the file). */
 export class CurrentRows implements Rows {
   readonly incarnation: string;
-  /** Attempted rows by key, kept here because their settle comes soon. */
-  readonly open: Map<string, CallRecord> = new Map();
-  readonly #clock: Clock;
-  readonly #tables: Tables;
-  readonly #queued: () => Batch;
-  readonly #live = new LiveMatches();
+  readonly #options: CurrentRowsOptions;
 
-  constructor(options: {
-    incarnation: string;
-    clock: Clock;
-    tables: Tables;
-    start: Start;
-    queued: () => Batch;
-  }) {
+  constructor(options: CurrentRowsOptions) {
     this.incarnation = options.incarnation;
-    this.#clock = options.clock;
-    this.#tables = options.tables;
-    this.#queued = options.queued;
-    for (const record of options.start.open) this.open.set(record.key, record);
-    for (const record of [...options.start.live, ...options.start.open]) this.#live.moved(undefined, record, this.now);
+    this.#options = options;
   }
 
-  readonly now = (): number => this.#clock.now();
+  now(): number {
+    return this.#options.clock.now();
+  }
 
   call(key: string): CallRecord | undefined {
-    return this.#queued().call(key) ?? this.open.get(key) ?? this.#tables.callByKey(key);
+    return this.#pending.calls.get(key)?.record ?? this.#options.tables.callByKey(key);
   }
 
-  /** Also by the id of its first arrival, when the call has another key, and while it is unknown of the one that left it so. */
+  /** By its key, by the id of its first arrival, or by the id of the arrival that left it unknown. */
   callNamed(name: string): CallRecord | undefined {
     const found = this.call(name);
     if (found !== undefined) return found;
-    for (const { record } of this.#queued().calls)
-      if (record.call.id === name || leftUnknownBy(record) === name) return record;
-    const key = this.#tables.keyOfId(name);
-    return key === undefined ? undefined : this.call(key);
+    const isNamed = (record: CallRecord): boolean => record.call.id === name || leftUnknownBy(record) === name;
+    for (const { record } of this.#pending.calls.values()) if (isNamed(record)) return record;
+    const { tables } = this.#options;
+    const written = tables.callById(name) ?? tables.callLeftBy(name);
+    const current = written && this.call(written.key);
+    return current && isNamed(current) ? current : undefined;
   }
 
   live(match: string, except?: ReadonlySet<string>): CallRecord | undefined {
-    const key = this.#live.find(match, this.now, except);
-    return key === undefined ? undefined : this.call(key);
+    const { calls } = this.#pending;
+    const now = this.now();
+    const found = this.#options.tables.live(match, now).filter(({ key }) => !calls.has(key));
+    for (const { record } of calls.values()) if (record.match === match) found.push(record);
+    return earliestLive(found, now, except);
   }
 
   approval(id: string): ApprovalRecord | undefined {
-    return this.#queued().approvals.get(id) ?? this.#tables.approvals.get(id);
+    return this.#pending.approvals.get(id) ?? this.#options.tables.approval(id);
   }
 
   version(kind: string, id: string): number {
@@ -62,24 +60,10 @@ export class CurrentRows implements Rows {
   }
 
   document(kind: string, id: string): { readonly version: number; readonly body: Json } | undefined {
-    return this.#queued().documents.get(documentName(kind, id)) ?? this.#tables.document(kind, id);
+    return this.#pending.documents.get(documentName(kind, id)) ?? this.#options.tables.document(kind, id);
   }
 
-  /** A write has won and is in the batch. */
-  won({ before, call }: Won): void {
-    if (call?.match !== undefined || before?.match !== undefined) this.#live.moved(before, call, this.now);
-  }
-
-  written({ calls }: Batch): void {
-    for (const { record, isNew } of calls) {
-      if (record.state === "attempted" && record.fence === this.incarnation) this.open.set(record.key, record);
-      else if (!isNew) this.open.delete(record.key);
-    }
-  }
-
-  /** The batch was taken back: what can be found by `match` is what is written. */
-  undone({ calls }: Batch): void {
-    for (const { record } of calls)
-      this.#live.moved(record, this.open.get(record.key) ?? this.#tables.callByKey(record.key), this.now);
+  get #pending(): Batch {
+    return this.#options.pending();
   }
 }

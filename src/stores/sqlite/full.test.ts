@@ -27,12 +27,12 @@ async function write(
   const kept = new Map<string, CallRecord["state"]>();
   const refused: CallRecord[] = [];
   for (let i = 0; i < times; i += 1) {
-    const held = recordOf(callOf(store, clock, { arguments: { text: "x".repeat(1500) } }), {
+    const held = recordOf(callOf(clock, { arguments: { text: "x".repeat(1500) } }), {
       state: "held",
       match: `m${i}`,
       approvalId: `apr_${i}`,
     });
-    const claimed = recordOf(callOf(store, clock), { fence: store.incarnation });
+    const claimed = recordOf(callOf(clock), { fence: store.incarnation });
     for (const [record, writes] of [
       [held, [holdOf(held, approvalOf(held))]],
       [claimed, [claimOf(claimed), settleOf(claimed, "ok")]],
@@ -55,11 +55,11 @@ it("loses nothing acknowledged and leaves no trace of what was refused, wherever
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
     await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
     const { kept, refused } = await write(store, 6);
-    for (const [key, state] of kept) expect(store.call({ key })?.state).toBe(state);
+    for (const [key, state] of kept) expect((await store.call({ key }))?.state).toBe(state);
     for (const { key, match = "", approvalId = "" } of refused) {
-      expect(store.call({ key })?.state).toBe(kept.get(key));
-      expect(store.call({ match })).toBeUndefined();
-      expect(store.approval(approvalId)).toBeUndefined();
+      expect((await store.call({ key }))?.state).toBe(kept.get(key));
+      expect(await store.call({ match })).toBeUndefined();
+      expect(await store.approval(approvalId)).toBeUndefined();
     }
     const settled = [...kept.values()].filter((state) => state === "ok").length;
     expect((await all(store.events({ after: -1 }))).map(({ seq }) => seq)).toEqual(

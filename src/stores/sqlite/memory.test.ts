@@ -24,13 +24,13 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
     await using store = openMemory({ clock });
     const told: number[] = [];
     using _ = store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
-    const claimed = Array.from({ length: 3 }, (_, i) => recordOf(callOf(store, clock), { key: `key_${i}` }));
+    const claimed = Array.from({ length: 3 }, (_, i) => recordOf(callOf(clock), { key: `key_${i}` }));
     for (const [i, record] of claimed.entries()) {
-      expect(store.commit(claimOf(record, { fresh: true }), "synced")).toEqual({ won: true });
+      expect(await store.commit(claimOf(record, { fresh: true }), "synced")).toEqual({ won: true });
       expect(told).toHaveLength(i + 1);
-      expect(store.call({ key: record.key })?.state).toBe("attempted");
+      expect((await store.call({ key: record.key }))?.state).toBe("attempted");
     }
-    expect(store.commit(claimOf(recordOf(callOf(store, clock), { key: "key_0" })), "synced")).toMatchObject({
+    expect(await store.commit(claimOf(recordOf(callOf(clock), { key: "key_0" })), "synced")).toMatchObject({
       won: false,
       call: { key: "key_0" },
     });
@@ -49,7 +49,7 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
     setImmediate(() => {
       turned = true;
     });
-    expect(store.commit(note("first"), "committed")).toEqual({ won: true });
+    expect(await store.commit(note("first"), "committed")).toEqual({ won: true });
     clock.passedMs = 5;
     const late = store.commit(note("late"), "committed");
     expect([late instanceof Promise, await late, turned]).toEqual([true, { won: true }, true]);
@@ -62,7 +62,7 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
       return spellPlainly(event);
     };
     await using store = openMemory({ clock: new FakeClock(), spell });
-    expect(store.commit(note("a"), "committed")).toEqual({ won: true });
+    expect(await store.commit(note("a"), "committed")).toEqual({ won: true });
     speechless = true;
     const ordinary = { write: "note", event: { ...eventOf("b"), moment: "attempted" } as never } as const;
     for (const write of [note("b"), ordinary])
@@ -78,7 +78,7 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
     const clock = new TurnClock();
     const log = (problem: string): unknown => problems.push(problem);
     await using store = new SqliteStore(opened, { clock, spell: spellPlainly, log });
-    expect(store.commit(note("a"), "committed")).toEqual({ won: true });
+    expect(await store.commit(note("a"), "committed")).toEqual({ won: true });
     opened.database.exec("pragma query_only = 1");
     clock.passedMs = 5;
     await expect(store.commit(note("b"), "committed")).rejects.toMatchObject({ code: "store_unwritable" });
@@ -93,24 +93,23 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
     await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
     const told: number[] = [];
     using _ = store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
-    /** Neighbours of one transaction share a row. */
     const written = (): unknown => opened.database.prepare("select count(*) as n from event").get()?.["n"];
     for (let turn = 0; turn < 31; turn++) {
-      expect(store.commit(note("n"), turn % 2 === 0 ? "committed" : "queued")).toEqual({ won: true });
+      expect(await store.commit(note("n"), turn % 2 === 0 ? "committed" : "queued")).toEqual({ won: true });
       await settled(1);
       expect([told.length, written()]).toEqual([turn + 1, 0]);
     }
-    expect(store.commit(note("enough"), "committed")).toEqual({ won: true });
+    expect(await store.commit(note("enough"), "committed")).toEqual({ won: true });
     await settled(1);
-    expect(written()).toBe(1);
+    expect(written()).toBe(32);
     void store.commit(note("first"), "committed");
     clock.passedMs += 5;
     await store.commit(note("late, and waited for"), "committed");
-    expect(written()).toBe(2);
+    expect(written()).toBe(34);
     void store.commit(note("read"), "committed");
     await settled(1);
     expect(await all(store.events({ after: 33 }))).toHaveLength(1);
-    expect(written()).toBe(3);
+    expect(written()).toBe(35);
   });
 
   it("tells the one whose write fills a batch that memory did not keep it", async () => {

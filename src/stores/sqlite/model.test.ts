@@ -102,7 +102,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, clock: FakeClock): Write {
   switch (step.do) {
     case "hold": {
-      const call = callOf(store, clock);
+      const call = callOf(clock);
       const aliveUntil = step.lifetimeMs === undefined ? undefined : clock.now() + step.lifetimeMs;
       const record = recordOf(call, {
         key: step.key ?? call.id,
@@ -114,11 +114,11 @@ function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, 
       return holdOf(record, approvalOf(record));
     }
     case "decide": {
-      const approval = approvalOf(recordOf(callOf(store, clock), { approvalId: step.approvalId }));
-      return decideOf(approval, step.as, step.ends ? outcomeOf(callOf(store, clock), "denied") : undefined);
+      const approval = approvalOf(recordOf(callOf(clock), { approvalId: step.approvalId }));
+      return decideOf(approval, step.as, step.ends ? outcomeOf(callOf(clock), "denied") : undefined);
     }
     case "claim": {
-      const call = callOf(store, clock);
+      const call = callOf(clock);
       const aliveUntil = step.lifetimeMs === undefined ? undefined : clock.now() + step.lifetimeMs;
       const record = recordOf(call, {
         key: step.key ?? call.id,
@@ -132,7 +132,7 @@ function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, 
       });
     }
     case "settle": {
-      const call = callOf(store, clock);
+      const call = callOf(clock);
       const settledKey = [keys[0], keys[1], ...(known.get(store) ?? [])][step.nth] ?? call.id;
       const record = recordOf(call, {
         key: settledKey,

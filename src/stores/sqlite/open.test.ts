@@ -23,7 +23,7 @@ function elsewhere(location: string): ChildProcess {
       const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock: { now: Date.now, monotonic: () => performance.now(), in: () => () => {} }, spell: () => "{}" });
       await store.commit({ write: "note", event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", policyVersion: "p", outcome: "info" } }, "synced");
       console.log("open");
-      setInterval(() => store.nextNumber(), 1000);
+      setInterval(() => store.incarnation, 1000);
     } catch (error) {
       console.log(error.code);
     }`;
@@ -80,17 +80,17 @@ describe("openDatabase", () => {
     again.close();
   });
 
-  it("refuses a store of a newer schema and names both versions", async () => {
-    await openAt("newer.db")[Symbol.asyncDispose]();
-    const database = new DatabaseSync(at("newer.db"));
-    database.exec("update meta set value = 99 where name = 'schema'");
+  it.each([
+    ["store_newer", 99],
+    ["store_older", 6],
+  ])("refuses a file with `%s` if its schema is of version %i, and names both versions", async (code, version) => {
+    const name = `${code}.db`;
+    await openAt(name)[Symbol.asyncDispose]();
+    const database = new DatabaseSync(at(name));
+    database.exec(`update meta set value = ${version} where name = 'schema'`);
     database.close();
-    expect(() => openAt("newer.db")).toThrow(
-      expect.objectContaining({
-        code: "store_newer",
-        message: expect.stringMatching(/version 99.* knows 6/),
-      }),
-    );
+    const message = expect.stringMatching(new RegExp(`version ${version}.* knows 7`));
+    expect(() => openAt(name)).toThrow(expect.objectContaining({ code, message }));
   });
 
   it("refuses an SQLite that could lose pages, naming both versions, and takes newer ones", () => {

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { makeOwnFolder } from "../../system/own-folder.ts";
-import { checkOwner, migrate } from "./schema.ts";
+import { checkOwner, createTables } from "./schema.ts";
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
@@ -32,10 +32,10 @@ export function checkSqlite(version: string): void {
 }
 
 /**
- * Opens, locks, checks and migrates. The lock is SQLite's own (`locking_mode=exclusive`): the system drops it when the
+ * Opens, locks and checks the file, and makes its tables. The lock is SQLite's own (`locking_mode=exclusive`): the system drops it when the
  * process ends, however it ends.
  *
- * @throws RuntimeFault `sqlite_too_old`, `store_locked`, `store_foreign`, `store_newer`, `store_unopenable`
+ * @throws RuntimeFault `sqlite_too_old`, `store_locked`, `store_foreign`, `store_newer`, `store_older`, `store_unopenable`
  */
 export function openDatabase(location: string, log: (problem: string) => void): OpenDatabase {
   checkSqlite(process.versions["sqlite"] ?? "0");
@@ -45,7 +45,7 @@ export function openDatabase(location: string, log: (problem: string) => void): 
 function openMemory(): OpenDatabase {
   const database = new DatabaseSync(":memory:");
   database.exec("pragma locking_mode=exclusive; pragma synchronous=off; pragma temp_store=memory");
-  migrate(database);
+  createTables(database);
   return { database, walFd: undefined };
 }
 
@@ -60,7 +60,7 @@ function openFile(path: string, log: (problem: string) => void): OpenDatabase {
     if (mode?.["journal_mode"] !== "wal")
       throw new RuntimeFault("store_unopenable", `\`${path}\` is on a disk that cannot hold a write-ahead log.`);
     database.exec("pragma wal_autocheckpoint=500");
-    migrate(database);
+    createTables(database);
     // Writing once with full syncs makes the log exist and its name durable; `synchronous=normal` never would.
     database.exec("insert into meta values ('opened', 1) on conflict (name) do update set value = value + 1");
     syncFolder(dirname(path));

@@ -32,13 +32,13 @@ describe("an outcome of one text, read again", () => {
     let outcome: ToolOutcome;
     {
       await using store = openAt(location, { clock });
-      const record = recordOf(callOf(store, clock), { fence: store.incarnation });
+      const record = recordOf(callOf(clock), { fence: store.incarnation });
       key = record.key;
       outcome = { ...outcomeOf(record.call), [name]: value } as ToolOutcome; // whatever goes with what elsewhere
       await store.commit(claimOf(record), "committed");
       await store.commit(settleOf(record, "ok", { outcome }), "committed");
     }
     await using again = openAt(location, { clock });
-    expect(again.call({ key })?.outcome).toEqual(outcome);
+    expect((await again.call({ key }))?.outcome).toEqual(outcome);
   });
 });

@@ -1,40 +1,36 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { numberOf } from "../../calls/ids.ts";
-import type { CallRecord } from "../../calls/records.ts";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { deepFrozen } from "../../calls/json.ts";
+import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "../references.ts";
-import type { CallFilter, Entry, EntryFilter } from "../store.ts";
-import { type CallRow, recordOf, selectCalls, stateNumber } from "./encode.ts";
-import { entrySeparator } from "./tables.ts";
+import type {
+  ApprovalFilter,
+  AudienceFilter,
+  CallFilter,
+  Entry,
+  EntryFilter,
+  WaitingAudience,
+  WaitingFilter,
+} from "../store.ts";
+import { endOfUrgency, placeIn } from "../urgency.ts";
+import { type CallRow, recordOf } from "./rows.ts";
 
-/** Rows looked at before the event loop has its turn again. */
+/** Rows that are looked at before other work has its turn. */
 const rowsATurn = 2048;
-/** Of those that are found: each is parsed. */
+/** Rows that are read whole. */
 const callsATurn = 64;
-const rowsOfEntriesATurn = 64;
-/** A row holds from one entry to hundreds: who wants few begins with few rows. */
-const fewRowsOfEntries = 4;
+const entriesATurn = 256;
+const fewEntries = 16;
 const documentsATurn = 1024;
 const digestsATurn = 64;
-/** Only a body that short is read for it: images are megabytes. */
+/** Comes after every id. */
+const afterAll = "\u{10ffff}";
+/** Images are megabytes, so only a body of four characters is read for this. */
 const isNull = "iif(octet_length(body) = 4, body = 'null', 0)";
 
-/** `callStateAt` as SQL. */
-function callStateAtAs(now: number): string {
-  return `iif(state = ${stateNumber("held")} and alive_until <= ${now}, ${stateNumber("denied")}, state)`;
-}
+type Values = readonly (SQLInputValue | undefined)[];
+type Condition = readonly [sql: string, ...values: Values];
 
-/** What start-up needs to know. */
-export interface Start {
-  readonly lastNumber: number;
-  readonly lastSeq: number;
-  readonly watermark: number;
-  /** Attempted by incarnations that are dead. */
-  readonly open: readonly CallRecord[];
-  /** Rows that a keyless re-send may find. */
-  readonly live: readonly CallRecord[];
-}
-
-/** Reads that are off the hot path: start-up, lists, the log. */
+/** Lists and the log. A long one is read in turns, so that other work goes on. */
 export class Queries {
   readonly #database: DatabaseSync;
 
@@ -42,93 +38,125 @@ export class Queries {
     this.#database = database;
   }
 
-  start(now: number): Start {
-    const watermark = this.#number("select value from meta where name = 'watermark'", 1);
-    const [held, suspended, unknown] = (["held", "suspended", "unknown"] as const).map(stateNumber);
-    const live = `from call_waiting join call using (number)
-      where state in (${suspended}, ${unknown}) or alive_until > ? or (state = ${held} and alive_until is null)`;
-    this.#database.prepare(`delete from call_waiting where number not in (select number ${live})`).run(now);
-    return {
-      lastNumber: this.#number("select max(number) from call", 0),
-      lastSeq: this.#lastSeq(),
-      watermark,
-      open: this.#calls(
-        `${selectCalls} where call.number >= ? and state = ${stateNumber("attempted")} order by call.number`,
-        watermark,
-      ),
-      live: this.#calls(`${selectCalls} where call.number in (select number ${live}) order by call.number`, now),
-    };
+  lastSeq(): number {
+    const [last] = Object.values(this.#database.prepare("select max(seq) from event").get() ?? {});
+    return typeof last === "number" ? last : -1;
   }
 
-  /** New to old, a stretch of numbers at a time. */
-  async calls(where: CallFilter, lastNumber: number, now: number): Promise<readonly CallRecord[]> {
-    const { limit = Infinity, parentId } = where;
-    const parent = parentId === undefined ? undefined : (numberOf(parentId) ?? -1);
-    const forms = await this.#formsOf(where);
-    if (forms?.length === 0) return [];
-    const { sql: condition, values } = conditions({
-      parent, // a number in an id is only where to look
-      "more ->> '$.parentId'": parentId,
-      [callStateAtAs(now)]: where.state === undefined ? undefined : stateNumber(where.state),
-    });
-    const ofForms = forms === undefined ? "" : "and call.form in (select value from json_each(?))";
-    if (forms !== undefined) values.push(JSON.stringify(forms));
-    const from =
-      parent === undefined ? selectCalls : `${selectCalls} join call_child on call_child.number = call.number`;
-    const sql = `${from} where call.number < ? and call.number >= ? ${condition} ${ofForms} order by call.number desc limit ?`;
-    const found: CallRecord[] = [];
-    for (let before = Math.min(where.before ?? Infinity, lastNumber + 1); before > 1 && found.length < limit; ) {
-      const floor = this.#floorBelow(before, parent);
-      const some = this.#calls(sql, before, floor, ...values, Math.min(limit - found.length, callsATurn));
-      found.push(...some);
-      before = some.length < callsATurn ? floor : (some.at(-1)?.call.number ?? floor);
-      await turn();
-    }
-    return found;
-  }
-
-  /** What many calls share is looked through once, and not with each of them. Undefined: any will do. */
-  async #formsOf({ tool, tenant, runId }: CallFilter): Promise<readonly number[] | undefined> {
-    const { sql: condition, values } = conditions({
-      tool,
-      "authority ->> '$.principal.tenant'": tenant,
-      "authority ->> '$.runId'": runId,
-    });
-    if (values.length === 0) return undefined;
-    const found: number[] = [];
-    const statement = this.#database.prepare(
-      `select number from call_form where number > ? and number <= ? ${condition}`,
+  /** New to old. */
+  async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
+    const { state, tool, tenant, runId, parentId, before = afterAll, limit = Infinity } = where;
+    const indexed = whole([
+      ["parent = ?", parentId],
+      ["run = ?", runId],
+    ]);
+    const others = whole([
+      ["tool = ?", tool],
+      ["tenant = ?", tenant],
+      [`iif(state = 'held' and alive_until <= ${now}, 'denied', state) = ?`, state],
+    ]);
+    const lowest = this.#database.prepare(
+      `select id from call where id < ? and ${indexed.sql} order by id desc limit 1 offset ${rowsATurn}`,
     );
-    const last = this.#number("select max(number) from call_form", 0);
-    for (let after = 0; after < last; after += rowsATurn) {
-      for (const { number } of statement.all(after, after + rowsATurn, ...values)) found.push(Number(number));
-      if (after + rowsATurn < last) await turn();
+    const list = this.#database.prepare(
+      `select * from call where id < ? and id >= ? and ${indexed.sql} and ${others.sql} order by id desc limit ?`,
+    );
+    const found: CallRecord[] = [];
+    for (let below = before; below !== "" && found.length < limit; ) {
+      const floor = String(lowest.get(below, ...indexed.values)?.["id"] ?? "");
+      const most = Math.min(limit - found.length, callsATurn);
+      const rows = list.all(below, floor, ...indexed.values, ...others.values, most);
+      found.push(...rows.map(callOf));
+      below = rows.length < most ? floor : String(rows.at(-1)?.["id"]);
+      if (below !== "") await turn();
     }
     return found;
   }
 
-  /** As far down as one turn looks. Of a call's own calls the numbers are known. */
-  #floorBelow(before: number, parent: number | undefined): number {
-    if (parent === undefined) return before - rowsATurn;
-    const next = "select number from call_child where parent = ? and number < ? order by number desc limit ?";
-    return this.#number(`select min(number) from (${next})`, 0, parent, before, callsATurn);
+  /** What is pending by urgency, and of two alike the older one first; what is decided new to old; all else old to new. */
+  approvals(where: AudienceFilter, now: number): readonly ApprovalRecord[] {
+    const { state, after, risk, audiences, limit = Infinity } = where;
+    const place = after === undefined ? {} : this.#placeOf(after);
+    if (place === undefined) return [];
+    const { urgency, number } = place;
+    const isUrgent = state === "pending";
+    const isNewFirst = state === "decided";
+    const order = isUrgent ? "urgency, number" : isNewFirst ? "number desc" : "number";
+    const { sql, values } = whole([
+      stateCondition(state, now),
+      isUrgent ? ["(urgency, number) > (?, ?)", urgency, number] : [`number ${isNewFirst ? "<" : ">"} ?`, number],
+      ["risk = ?", risk],
+      ["audience in (select value from json_each(?))", audiences && JSON.stringify(audiences)],
+      ...conditionsOf(where),
+    ]);
+    const most = Number.isFinite(limit) ? limit : -1;
+    return this.#database
+      .prepare(`select body from approval where ${sql} order by ${order} limit ?`)
+      .all(...values, most)
+      .map(approvalOf);
+  }
+
+  audiences(where: WaitingFilter, now: number): readonly WaitingAudience[] {
+    const { sql, values } = whole(conditionsOf(where));
+    return this.#database
+      .prepare(
+        `select key, waiting, body from approval join (
+           select audience as key, sum(${endOfUrgency} > ?) as waiting, min(number) as first from approval
+             where state = 'pending' and ${sql} group by audience
+         ) on number = first`,
+      )
+      .all(now, ...values)
+      .map((row) => ({ key: String(row["key"]), waiting: Number(row["waiting"]), audience: approvalOf(row) }));
   }
 
   /** Those of the artifacts that a row needs. */
   async needed(digests: readonly string[], now: number): Promise<ReadonlySet<string>> {
     const needed = this.#edited(now);
     const referring = this.#database.prepare(
-      `${selectCalls} join call_artifact on call_artifact.number = call.number where digest = ? order by call.number desc`,
+      "select call.* from call join call_artifact using (id) where digest = ? order by id desc",
     );
     for (const [i, digest] of digests.entries()) {
       if (i % digestsATurn === digestsATurn - 1) await turn();
       for (const row of referring.iterate(digest)) {
-        if (!needsArtifacts(recordOf(row as unknown as CallRow), now)) continue; // the columns are those of schema.ts
+        if (!needsArtifacts(callOf(row), now)) continue;
         needed.add(digest);
         break;
       }
     }
     return needed;
+  }
+
+  async *entries({ after, limit = Infinity, fresh = false }: EntryFilter): AsyncGenerator<Entry, void> {
+    if (fresh) this.#database.exec("pragma shrink_memory"); // SQLite then reads the pages from the file again
+    const list = this.#database.prepare("select seq, body from event where seq > ? order by seq limit ?");
+    let left = limit;
+    let most = fewEntries;
+    for (let from = after; left > 0; ) {
+      const wanted = Math.min(left, most);
+      const rows = list.all(from, wanted);
+      for (const { seq, body } of rows) yield { seq: Number(seq), body: String(body) };
+      if (rows.length < wanted) return;
+      left -= rows.length;
+      from = Number(rows.at(-1)?.["seq"]);
+      most = entriesATurn;
+      await turn();
+    }
+  }
+
+  async documents(kind: string, prefix: string): Promise<readonly string[]> {
+    const ids: string[] = [];
+    let from = prefix;
+    for (let next = ">="; ; next = ">") {
+      const statement = this.#database.prepare(
+        `select id, ${isNull} as is_null from document where kind = ? and id ${next} ? order by id limit ${documentsATurn}`,
+      );
+      const some = statement.all(kind, from).map(({ id, is_null }) => ({ id: String(id), isNull: is_null === 1 }));
+      const mine = some.filter(({ id }) => id.startsWith(prefix)); // ids with one prefix stand together
+      for (const { id, isNull } of mine) if (!isNull) ids.push(id);
+      from = some.at(-1)?.id ?? "";
+      if (mine.length < documentsATurn) return ids.sort();
+      await turn();
+    }
   }
 
   #edited(now: number): Set<string> {
@@ -140,90 +168,56 @@ export class Queries {
     return new Set(edited.flatMap(digestsIn));
   }
 
-  async *entries({ after, limit = Infinity, fresh = false }: EntryFilter): AsyncGenerator<Entry, void> {
-    if (fresh) this.#forget();
-    const statement = this.#database.prepare("select seq, body from event where seq >= ? order by seq limit ?");
-    let left = limit;
-    let rowsAtOnce = fewRowsOfEntries;
-    for (let from = this.#rowWith(after + 1); left > 0; ) {
-      const most = Math.min(left, rowsAtOnce);
-      const rows = statement.all(from, most);
-      for (const row of rows)
-        for (const entry of this.#entriesOf(row)) {
-          if (entry.seq <= after) continue;
-          if (left === 0) return;
-          left -= 1;
-          yield entry;
-        }
-      if (rows.length < most) return;
-      from = Number(rows.at(-1)?.["seq"]) + 1;
-      rowsAtOnce = Math.min(2 * rowsAtOnce, rowsOfEntriesATurn);
-      await turn();
-    }
-  }
-
-  /** Pages are read from the file again: an open database keeps what it has read. */
-  #forget(): void {
-    this.#database.exec("pragma shrink_memory");
-  }
-
-  /** A row's entries follow each other. */
-  #entriesOf({ seq, body }: Readonly<Record<string, SQLOutputValue>>): Entry[] {
-    const first = Number(seq);
-    return String(body)
-      .split(entrySeparator)
-      .map((body, i) => ({ seq: first + i, body }));
-  }
-
-  /** Where the row begins that has this entry, if one has it. */
-  #rowWith(seq: number): number {
-    return this.#number("select max(seq) from event where seq <= ?", seq, seq);
-  }
-
-  #lastSeq(): number {
-    const [last] = this.#database.prepare("select seq, body from event order by seq desc limit 1").all();
-    return last === undefined ? -1 : (this.#entriesOf(last).at(-1)?.seq ?? -1);
-  }
-
-  async documents(kind: string, prefix: string): Promise<readonly string[]> {
-    const ids: string[] = [];
-    let from = prefix;
-    for (let next = ">="; ; next = ">") {
-      const statement = this.#database.prepare(
-        `select id, ${isNull} as is_null from document where kind = ? and id ${next} ? order by id limit ${documentsATurn}`,
-      );
-      const some = statement.all(kind, from).map(({ id, is_null }) => ({ id: String(id), isNull: is_null === 1 }));
-      const mine = some.filter(({ id }) => id.startsWith(prefix)); // as bytes, ids of one prefix stand together
-      for (const { id, isNull } of mine) if (!isNull) ids.push(id);
-      from = some.at(-1)?.id ?? "";
-      if (mine.length < documentsATurn) return ids.sort();
-      await turn();
-    }
-  }
-
-  #calls(sql: string, ...values: SQLInputValue[]): CallRecord[] {
-    const rows = this.#database.prepare(sql).all(...values);
-    return rows.map((row) => recordOf(row as unknown as CallRow)); // the columns are those of schema.ts
-  }
-
-  #number(sql: string, otherwise: number, ...values: SQLInputValue[]): number {
-    const [value] = Object.values(this.#database.prepare(sql).get(...values) ?? {});
-    return typeof value === "number" ? value : otherwise;
+  #placeOf(cursor: string): { readonly urgency?: SQLInputValue; readonly number?: SQLInputValue } | undefined {
+    const named = placeIn(cursor);
+    const found = named && this.#database.prepare("select urgency, number from approval where id = ?").get(named.id);
+    return found && { ...found, ...(named.urgency !== undefined && { urgency: named.urgency }) };
   }
 }
 
-/** @param wanted expression → value; what is undefined is not asked for */
-function conditions(wanted: Readonly<Record<string, SQLInputValue | undefined>>): {
-  readonly sql: string;
-  readonly values: SQLInputValue[];
-} {
-  const given = Object.entries(wanted).flatMap(([expression, value]) =>
-    value === undefined ? [] : [{ expression, value }],
-  );
+function conditionsOf({ tenant, tool, agent, runId, principal }: WaitingFilter): readonly Condition[] {
+  return [
+    ["tenant = ?", tenant],
+    ["tool = ?", tool],
+    ["agent = ?", agent],
+    ["run = ?", runId],
+    ["tenant = ?", principal?.tenant],
+    ["agent = ?", principal?.agent],
+    ["user is ?", principal && (principal.user ?? null)],
+  ];
+}
+
+/** As `stateAt` of urgency.ts. */
+function stateCondition(state: ApprovalFilter["state"], now: number): Condition {
+  switch (state) {
+    case "pending":
+      return ["state = 'pending'"]; // with a parameter, SQLite does not use the index of what is pending
+    case "approved":
+      return [`state = 'approved' and ${endOfUrgency} > ?`, now];
+    case "expired":
+      return [`(state = 'expired' or (state in ('pending', 'approved') and ${endOfUrgency} <= ?))`, now];
+    case "decided":
+      return [`(state <> 'pending' or ${endOfUrgency} <= ?)`, now];
+    default:
+      return ["state = ?", state];
+  }
+}
+
+/** All conditions whose values are there. */
+function whole(conditions: readonly Condition[]): { readonly sql: string; readonly values: readonly SQLInputValue[] } {
+  const wanted = conditions.filter(([, ...values]) => !values.includes(undefined));
   return {
-    sql: given.map(({ expression }) => `and ${expression} = ?`).join(" "),
-    values: given.map(({ value }) => value),
+    sql: wanted.map(([sql]) => sql).join(" and ") || "1",
+    values: wanted.flatMap(([, ...values]) => values).filter((value) => value !== undefined),
   };
+}
+
+function callOf(row: Readonly<Record<string, unknown>>): CallRecord {
+  return recordOf(row as unknown as CallRow); // the columns are those of schema.ts
+}
+
+function approvalOf(row: Readonly<Record<string, unknown>>): ApprovalRecord {
+  return deepFrozen(JSON.parse(String(row["body"])));
 }
 
 function turn(): Promise<void> {

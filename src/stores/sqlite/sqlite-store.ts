@@ -1,6 +1,5 @@
 import { closeSync } from "node:fs";
 import type { Clock } from "../../calls/clock.ts";
-import type { DurableEvent } from "../../calls/event.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { FaultCode } from "../../calls/fault-codes.ts";
 import { harmless } from "../../calls/harmless-log.ts";
@@ -9,7 +8,7 @@ import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
 import { alsoTold, rule } from "../rules.ts";
 import type {
-  ApprovalFilter,
+  AudienceFilter,
   CallFilter,
   CallName,
   Committed,
@@ -19,15 +18,14 @@ import type {
   EntryFilter,
   Spell,
   Store,
+  WaitingAudience,
   WaitingFilter,
 } from "../store.ts";
-import type { Waiting } from "../urgency.ts";
-import type { Batch } from "./batch.ts";
+import type { Batch, NewEntry } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
 import { type OpenDatabase, openDatabase } from "./open.ts";
 import { Queries } from "./queries.ts";
 import { Tables } from "./tables.ts";
-import { Watermark } from "./watermark.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteStoreOptions {
@@ -44,7 +42,7 @@ export function openSqliteStore(options: SqliteStoreOptions & { readonly locatio
   return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
 }
 
-/** One process, one file. A write's condition is decided at once, in memory; the writer makes it true with its neighbours. */
+/** One process, one file. A write's condition is decided at once; the writer then writes it with its neighbours. */
 export class SqliteStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #database: OpenDatabase;
@@ -53,49 +51,31 @@ export class SqliteStore implements Store {
   readonly #clock: Clock;
   readonly #queries: Queries;
   readonly #rows: CurrentRows;
-  readonly #watermark: Watermark;
   readonly #writer: Writer;
   readonly #followers: Followers;
-  #written: readonly Entry[] = [];
   #nextSeq: number;
-  #lastNumber: number;
   #isOpen = true;
 
-  /** @param database its own from now on: closed with the store */
+  /** @param database is closed with the store */
   constructor(database: OpenDatabase, { clock, spell, log: tell = () => {} }: SqliteStoreOptions) {
     const log = harmless(tell);
     this.#database = database;
     this.#spell = spell;
     this.#clock = clock;
     this.#queries = new Queries(database.database);
-    const start = this.#queries.start(clock.now());
-    this.#tables = new Tables(database.database, this.#isKept); // after `start` tidied what waits
+    this.#nextSeq = this.#queries.lastSeq() + 1;
+    this.#tables = new Tables(database.database);
     this.#followers = new Followers(log);
-    this.#lastNumber = start.lastNumber;
-    this.#nextSeq = start.lastSeq + 1;
-    this.#watermark = new Watermark(start.watermark, start.lastNumber);
     const { incarnation } = this;
-    this.#rows = new CurrentRows({
-      incarnation,
-      clock,
-      tables: this.#tables,
-      start,
-      queued: () => this.#writer.open,
-    });
+    this.#rows = new CurrentRows({ incarnation, clock, tables: this.#tables, pending: () => this.#writer.open });
     this.#writer = new Writer({
       clock,
       log,
       walFd: database.walFd,
-      write: (batch) => this.#write(batch),
-      taken: (batch) => this.#followers.tell(batch.tell(this.#nextSeq, this.#spell)),
-      written: (batch) => this.#told(batch),
-      undone: (batch) => this.#rows.undone(batch),
+      write: (batch) => this.#tables.write(batch, this.#nextSeq),
+      taken: (batch) => this.#tell(batch),
+      written: (batch) => this.#written(batch),
     });
-  }
-
-  /** Whether anybody opens it again. */
-  get #isKept(): boolean {
-    return this.#database.walFd !== undefined;
   }
 
   get broken(): Error | undefined {
@@ -106,75 +86,55 @@ export class SqliteStore implements Store {
     return this.#writer.lost;
   }
 
-  flush(): void {
-    if (this.#isKept) this.#writer.drain(); // in memory it is true already
+  async flush(): Promise<void> {
+    if (this.#database.walFd !== undefined) this.#writer.drain(); // in memory it is as safe as it gets
   }
 
-  nextNumber(): number {
-    this.#lastNumber += 1;
-    return this.#lastNumber;
-  }
-
-  commit(write: Write, durability: Durability): Committed | Promise<Committed> {
+  async commit(write: Write, durability: Durability): Promise<Committed> {
     const writer = this.#writer;
-    if (writer.refusal !== undefined) return Promise.reject(writer.refusal);
-    let ruling: ReturnType<typeof rule>;
-    try {
-      ruling = rule(write, this.#rows);
-    } catch (error) {
-      return Promise.reject(fault("store_unreadable", "The store could not read", error));
-    }
+    if (writer.refusal !== undefined) throw writer.refusal;
+    const ruling = attempt("store_unreadable", "The store could not read", () => rule(write, this.#rows));
     if (!ruling.won) return writer.after(durability, ruling);
-    const { event } = write;
-    try {
-      const later = event === undefined || (this.#isKept && isOrdinary(event));
-      const spelled = later ? undefined : this.#spell(event);
-      const also = alsoTold(write);
-      const alsoSpelled = also && this.#spell(also); // before any of it is taken
-      writer.open.add(ruling, event, spelled);
-      if (also !== undefined) writer.open.tells(also, alsoSpelled);
-      this.#rows.won(ruling);
-    } catch (error) {
-      return Promise.reject(fault("store_unwritable", "An event could not be written", error));
-    }
+    const entries = attempt("store_unwritable", "An event could not be written", () => this.#entriesOf(write));
+    writer.open.add(ruling, entries);
     return writer.join(durability);
   }
 
-  call(by: CallName): CallRecord | undefined {
+  async call(by: CallName): Promise<CallRecord | undefined> {
     return "match" in by ? this.#rows.live(by.match, by.except) : this.#rows.callNamed(by.key);
   }
 
-  approval(id: string): ApprovalRecord | undefined {
+  async approval(id: string): Promise<ApprovalRecord | undefined> {
     return this.#rows.approval(id);
   }
 
   async calls(where: CallFilter): Promise<readonly CallRecord[]> {
     this.#writer.drain(); // a list is read from what is written
-    return await this.#queries.calls(where, this.#lastNumber, this.#clock.now());
+    return this.#queries.calls(where, this.#clock.now());
   }
 
-  async approvals(where: ApprovalFilter): Promise<readonly ApprovalRecord[]> {
+  async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
     this.#writer.drain();
-    return this.#tables.approvals.list(where, this.#clock.now());
+    return this.#queries.approvals(where, this.#clock.now());
   }
 
-  async waiting(where: WaitingFilter): Promise<Waiting> {
+  async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
     this.#writer.drain();
-    return this.#tables.approvals.waiting(where, this.#clock.now());
+    return this.#queries.audiences(where, this.#clock.now());
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
-    const others = [...this.#rows.open.values()].filter(({ fence }) => fence !== this.incarnation);
-    return others.filter(({ key, fence }) => this.#rows.call(key)?.fence === fence);
+    this.#writer.drain();
+    return this.#tables.stranded(this.incarnation);
   }
 
   async needed(digests: readonly string[]): Promise<ReadonlySet<string>> {
     this.#writer.drain();
-    return await this.#queries.needed(digests, this.#clock.now());
+    return this.#queries.needed(digests, this.#clock.now());
   }
 
   events(where: EntryFilter): AsyncIterable<Entry> {
-    if (!this.#isKept) this.#writer.drain();
+    if (this.#database.walFd === undefined) this.#writer.drain();
     return this.#queries.entries(where);
   }
 
@@ -198,33 +158,34 @@ export class SqliteStore implements Store {
     this.#isOpen = false;
     await this.#writer.close();
     const { database, walFd } = this.#database;
-    database.close(); // the last one out writes the log into the file and syncs both
+    database.close(); // writes the log into the file and syncs both
     if (walFd !== undefined) closeSync(walFd);
   }
 
-  #write(batch: Batch): void {
-    const untold = batch.tell(this.#nextSeq, this.#spell);
-    const watermark = this.#watermark.next(batch, this.#rows.open);
-    this.#tables.write({ batch, seq: this.#nextSeq, watermark });
-    if (watermark !== undefined) this.#watermark.written(watermark);
-    this.#nextSeq += batch.events.length;
-    this.#written = untold;
+  #entriesOf(write: Write): readonly NewEntry[] {
+    const { event } = write;
+    const also = alsoTold(write);
+    const named = write.writeId === undefined ? {} : { writeId: write.writeId };
+    const entries = event === undefined ? [] : [{ event, body: this.#spell(event), ...named }];
+    return also === undefined ? entries : [...entries, { event: also, body: this.#spell(also) }];
   }
 
-  #told(batch: Batch): void {
-    this.#rows.written(batch);
-    this.#followers.tell(this.#written);
+  #tell(batch: Batch): void {
+    this.#followers.tell(batch.untold(this.#nextSeq));
+  }
+
+  #written(batch: Batch): void {
+    const untold = batch.untold(this.#nextSeq);
+    this.#nextSeq += batch.entries.length;
+    this.#followers.tell(untold);
   }
 }
 
-/**
- * Spelled with its neighbours, where that costs least: what it tells of caller, policy and result was checked before.
- * Any other event holds somebody's word, so that it is spelled before it joins them, and fails alone.
- */
-function isOrdinary(event: DurableEvent): boolean {
-  return event.moment === "attempted" || (event.moment === "ended" && event.by === undefined);
-}
-
-function fault(code: FaultCode, what: string, cause: unknown): RuntimeFault {
-  return new RuntimeFault(code, `${what}: ${messageOf(cause)}.`, { cause });
+/** @throws RuntimeFault `code` */
+function attempt<T>(code: FaultCode, what: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new RuntimeFault(code, `${what}: ${messageOf(cause)}.`, { cause });
+  }
 }

@@ -1,121 +1,103 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { numberOf } from "../../calls/ids.ts";
-import type { Json } from "../../calls/json.ts";
-import type { CallRecord } from "../../calls/records.ts";
-import { leftUnknownBy, type NewDocument } from "../rules.ts";
-import { ApprovalRows } from "./approvals.ts";
-import type { Batch } from "./batch.ts";
-import { CallForms } from "./call-forms.ts";
-import { addInsertValues, type CallRow, outcomeAt, recordOf, selectCalls, updateSql, updateValues } from "./encode.ts";
-import { Inserts } from "./inserts.ts";
-import { type Keys, MapKeys, TableKeys } from "./keys.ts";
-import { Referring } from "./referring.ts";
-import { Waiting } from "./waiting.ts";
+import { deepFrozen, type Json } from "../../calls/json.ts";
+import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
+import { audienceKey } from "../audience.ts";
+import { digestsIn } from "../references.ts";
+import { urgencyOf } from "../urgency.ts";
+import type { Batch, PendingCall } from "./batch.ts";
+import { type CallRow, insertCall, insertValues, recordOf, updateCall, updateValues } from "./rows.ts";
 
-/** One transaction's worth. */
-export interface Written {
-  readonly batch: Batch;
-  /** The place of its first event. */
-  readonly seq: number;
-  readonly watermark: number | undefined;
-}
-
-/** Between the entries of one row: JSON text has no bare line ends. */
-export const entrySeparator = "\n";
-/** So many entries of one transaction share a row, because a row costs as much as an entry. Reading one reads its row. */
-const entriesARow = 32;
-
-/** The hot path's statements, prepared once. Anything rarer stands in `queries.ts`. */
+/** The writes, and the reads of single rows, all prepared once. Lists stand in queries.ts. */
 export class Tables {
-  readonly approvals: ApprovalRows;
+  readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
-  readonly #database: DatabaseSync;
-  readonly #callForms: CallForms;
-  readonly #newCalls: Inserts;
-  readonly #newEvents: StatementSync;
+  readonly #insertCall: StatementSync;
   readonly #updateCall: StatementSync;
+  readonly #refer: StatementSync;
+  readonly #putApproval: StatementSync;
   readonly #putDocument: StatementSync;
-  readonly #putMeta: StatementSync;
-  readonly #putChild: StatementSync;
-  readonly #callByNumber: StatementSync;
-  readonly #keys: Keys;
-  readonly #waiting: Waiting;
-  readonly #referring: Referring;
+  readonly #addEvent: StatementSync;
+  readonly #callById: StatementSync;
+  readonly #callByKey: StatementSync;
+  readonly #callLeftBy: StatementSync;
+  readonly #liveCalls: StatementSync;
+  readonly #openCalls: StatementSync;
+  readonly #approval: StatementSync;
   readonly #document: StatementSync;
 
-  /** @param isKept whether anybody opens it again: else keys stand in a Map, and nothing need be found at start-up */
-  constructor(database: DatabaseSync, isKept: boolean) {
+  constructor(database: DatabaseSync) {
     this.#database = database;
-    this.approvals = new ApprovalRows(database);
-    this.#callForms = new CallForms(database);
     this.#begin = database.prepare("begin");
     this.#commit = database.prepare("commit");
-    this.#newCalls = new Inserts(database, "call", 13, [16, 4, 1]);
-    this.#newEvents = database.prepare("insert into event values (?, ?)");
-    this.#updateCall = database.prepare(updateSql);
+    this.#insertCall = database.prepare(insertCall);
+    this.#updateCall = database.prepare(updateCall);
+    this.#refer = database.prepare("insert or ignore into call_artifact values (?, ?)");
+    this.#putApproval = database.prepare(
+      `insert into approval (id, state, tenant, tool, risk, agent, user, run, audience, urgency, body)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       on conflict (id) do update set state = excluded.state, risk = excluded.risk, audience = excluded.audience,
+         urgency = excluded.urgency, body = excluded.body`,
+    );
     this.#putDocument = database.prepare("insert or replace into document values (?, ?, ?, ?)");
-    this.#putMeta = database.prepare("insert or replace into meta values (?, ?)");
-    this.#putChild = database.prepare("insert or ignore into call_child values (?, ?)");
-    this.#callByNumber = database.prepare(`${selectCalls} where call.number = ?`);
-    this.#keys = isKept ? new TableKeys(database) : new MapKeys();
-    this.#waiting = new Waiting(database, isKept);
-    this.#referring = new Referring(database);
+    this.#addEvent = database.prepare("insert into event values (?, ?)");
+    this.#callById = database.prepare("select * from call where id = ?");
+    this.#callByKey = database.prepare("select * from call where key = ?");
+    this.#callLeftBy = database.prepare("select * from call where left_by = ?");
+    this.#liveCalls = database.prepare("select * from call where match = ? and live_until > ? order by id");
+    this.#openCalls = database.prepare("select * from call where fence is not null and fence <> ? order by id");
+    this.#approval = database.prepare("select body from approval where id = ?");
     this.#document = database.prepare("select version, body from document where kind = ? and id = ?");
   }
 
-  /** All of it, or it throws and nothing of it is there. */
-  write({ batch, seq, watermark }: Written): void {
+  /**
+   * One transaction. If it throws, nothing of the batch is there.
+   *
+   * @param seq the place of the first event
+   */
+  write(batch: Batch, seq: number): void {
     try {
       this.#begin.get();
-      this.#writeCalls(batch);
-      if (batch.approvals.size > 0) for (const approval of batch.approvals.values()) this.approvals.put(approval);
-      if (batch.documents.size > 0) for (const document of batch.documents.values()) this.#writeDocument(document);
-      if (watermark !== undefined) this.#putMeta.get("watermark", watermark);
-      this.#writeEntries(batch, seq);
+      for (const pending of batch.calls.values()) this.#writeCall(pending);
+      for (const approval of batch.approvals.values()) this.#writeApproval(approval);
+      for (const { kind, id, version, body } of batch.documents.values())
+        this.#putDocument.get(kind, id, version, JSON.stringify(body));
+      for (const [i, { body }] of batch.entries.entries()) this.#addEvent.get(seq + i, body);
       this.#commit.get();
-      this.#kept();
     } catch (error) {
-      this.#undo();
+      if (this.#database.isTransaction) this.#database.exec("rollback");
       throw error;
     }
   }
 
-  #kept(): void {
-    this.#callForms.committed();
-    this.#keys.kept();
-    this.#waiting.kept();
-  }
-
-  #undo(): void {
-    if (this.#database.isTransaction) this.#database.exec("rollback");
-    this.#callForms.undo();
-    this.#keys.undo();
-    this.#waiting.undo();
-  }
-
-  /** By its key alone: a row whose first arrival had this id, but which has another key, is not it. */
   callByKey(key: string): CallRecord | undefined {
-    const own = this.#rowOfId(key);
-    const record = own && recordOf(own);
-    if (record?.key === key) return record;
-    const found = this.#recordAt(key);
-    return found?.key === key ? found : undefined;
+    const own = this.callById(key);
+    return own?.key === key ? own : one(this.#callByKey, key);
   }
 
-  /** The key of the call whose first arrival had this id, or which one of this id left unknown. */
-  keyOfId(id: string): string | undefined {
-    if (numberOf(id) === undefined) return undefined;
-    const row = this.#rowOfId(id);
-    if (row !== undefined) return recordOf(row).key;
-    const left = this.#recordAt(id);
-    return left && leftUnknownBy(left) === id ? left.key : undefined;
+  /** By the id of its first arrival. */
+  callById(id: string): CallRecord | undefined {
+    return one(this.#callById, id);
   }
 
-  #recordAt(name: string): CallRecord | undefined {
-    const number = this.#keys.find(name);
-    const row = number === undefined ? undefined : this.#rowOf(this.#callByNumber, number);
-    return row && recordOf(row);
+  /** By the id of a later arrival, as long as that one left it unknown. */
+  callLeftBy(id: string): CallRecord | undefined {
+    return one(this.#callLeftBy, id);
+  }
+
+  /** The rows that a re-send without a key may find, old to new. */
+  live(match: string, now: number): readonly CallRecord[] {
+    return many(this.#liveCalls, match, now);
+  }
+
+  /** Attempted by other incarnations. */
+  stranded(incarnation: string): readonly CallRecord[] {
+    return many(this.#openCalls, incarnation);
+  }
+
+  approval(id: string): ApprovalRecord | undefined {
+    const row = this.#approval.get(id);
+    return row && deepFrozen(JSON.parse(String(row["body"])));
   }
 
   document(kind: string, id: string): { readonly version: number; readonly body: Json } | undefined {
@@ -123,48 +105,31 @@ export class Tables {
     return row && { version: Number(row["version"]), body: JSON.parse(String(row["body"])) };
   }
 
-  /** A number in an id is only where to look. */
-  #rowOfId(id: string): CallRow | undefined {
-    const number = numberOf(id);
-    const row = number === undefined ? undefined : this.#rowOf(this.#callByNumber, number);
-    return row?.id === id ? row : undefined;
+  #writeCall({ record, isNew }: PendingCall): void {
+    const values = isNew ? insertValues(record) : updateValues(record);
+    (isNew ? this.#insertCall : this.#updateCall).get(...values); // `run` also counts the changes
+    const { id, text } = record.call;
+    if (isNew) this.#writeReferences(id, text);
+    if (record.outcome !== undefined) this.#writeReferences(id, JSON.stringify(record.outcome));
   }
 
-  #rowOf(statement: StatementSync, value: string | number): CallRow | undefined {
-    return statement.get(value) as CallRow | undefined; // the columns are those of schema.ts, written by addInsertValues
+  #writeReferences(id: string, json: string): void {
+    for (const digest of digestsIn(json)) this.#refer.get(digest, id);
   }
 
-  #writeCalls({ calls }: Batch): void {
-    const inserts: SQLInputValue[] = [];
-    for (const { record, isNew } of calls) {
-      const { number, text, parentId } = record.call;
-      const form = this.#callForms.numberOf(record);
-      if (isNew) {
-        const outcome = addInsertValues(inserts, record, form);
-        this.#referring.note(number, text, outcome);
-        const parent = parentId === undefined ? undefined : numberOf(parentId);
-        if (parent !== undefined) this.#putChild.get(parent, number);
-      } else {
-        const values = updateValues(record, form);
-        this.#updateCall.get(...values);
-        this.#referring.note(number, values[outcomeAt]);
-      }
-      if (isNew && record.key !== record.call.id) this.#keys.put(record.key, number);
-      const left = leftUnknownBy(record);
-      if (left !== undefined) this.#keys.put(left, number);
-      this.#waiting.note(record);
-    }
-    this.#newCalls.write(inserts);
+  #writeApproval(approval: ApprovalRecord): void {
+    const { id, state, tool, risk, runId, principal } = approval;
+    const { tenant, agent, user = null } = principal;
+    const found = [tenant, tool, risk, agent, user, runId, audienceKey(approval), urgencyOf(approval)];
+    this.#putApproval.get(id, state, ...found, JSON.stringify(approval));
   }
+}
 
-  #writeEntries({ spelled }: Batch, seq: number): void {
-    for (let at = 0; at < spelled.length; at += entriesARow) {
-      const together = spelled.length <= entriesARow ? spelled : spelled.slice(at, at + entriesARow);
-      this.#newEvents.get(seq + at, together.join(entrySeparator));
-    }
-  }
+function one(statement: StatementSync, value: string): CallRecord | undefined {
+  const row = statement.get(value);
+  return row && recordOf(row as unknown as CallRow); // the columns are those of schema.ts
+}
 
-  #writeDocument({ kind, id, version, body }: NewDocument): void {
-    this.#putDocument.get(kind, id, version, JSON.stringify(body));
-  }
+function many(statement: StatementSync, ...values: SQLInputValue[]): CallRecord[] {
+  return statement.all(...values).map((row) => recordOf(row as unknown as CallRow)); // the columns are those of schema.ts
 }

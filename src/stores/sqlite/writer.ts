@@ -14,7 +14,6 @@ export interface WriterOptions {
   /** In memory: what is in it so far is true, though it is not written. */
   readonly taken: (batch: Batch) => void;
   readonly written: (batch: Batch) => void;
-  readonly undone: (batch: Batch) => void;
   readonly log: (problem: string) => void;
 }
 
@@ -212,11 +211,6 @@ export class Writer {
     this.lost += answered;
     if (answered > 0)
       this.#options.log(`Lost: ${counted(answered, "write")} that nobody waited for. ${failure.message}`);
-    try {
-      this.#options.undone(batch);
-    } catch (error) {
-      this.#stop("The store cannot be read", error);
-    }
   }
 
   readonly #syncLazily = (): void => {

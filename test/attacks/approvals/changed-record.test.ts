@@ -34,11 +34,11 @@ describe("a record edited in the store", () => {
               .run(`$.${field}`, JSON.stringify(value)),
         ] as const,
     ),
-    ["call.tool", (database) => database.exec("update call_form set tool = 'drop'")],
-    ["call.action", (database) => database.exec("update call_form set action = 'other'")],
+    ["call.tool", (database) => database.exec("update call set tool = 'drop'")],
+    ["call.action", (database) => database.exec("update call set body = json_set(body, '$.call.action', 'other')")],
     [
       "call.authority",
-      (database) => database.exec("update call_form set authority = json_set(authority, '$.principal.agent', 'b')"),
+      (database) => database.exec("update call set body = json_set(body, '$.call.authority.principal.agent', 'b')"),
     ],
   ];
 

@@ -11,7 +11,7 @@ export function approvalContract(kit: StoreKit): void {
     it("holds one request for equal calls and tells the second who was first", async () => {
       const { record } = await held({ match: "same" });
       expect(await kit.store.call({ match: "same" })).toEqual(record);
-      const twin = recordOf(callOf(kit.store, kit.clock), { state: "held", match: "same" });
+      const twin = recordOf(callOf(kit.clock), { state: "held", match: "same" });
       expect(await commit(holdOf(twin, approvalOf(twin)))).toEqual({ won: false, call: record });
       expect(await kit.store.approval(approvalOf(twin).id)).toBeUndefined();
     });
@@ -24,7 +24,7 @@ export function approvalContract(kit: StoreKit): void {
       const unknown = await attempted();
       await commit(settleOf(unknown, "unknown"));
       for (const { key } of [record, running, done, unknown]) {
-        const again = recordOf(callOf(kit.store, kit.clock), { key, state: "held" });
+        const again = recordOf(callOf(kit.clock), { key, state: "held" });
         expect(await commit(holdOf(again, approvalOf(again)))).toMatchObject({
           won: false,
           call: { key },
@@ -36,7 +36,7 @@ export function approvalContract(kit: StoreKit): void {
       const done = await attempted({ aliveUntil: kit.clock.now() + 1 });
       await commit(settleOf(done, "ok"));
       await kit.clock.advance(hourMs);
-      const again = recordOf(callOf(kit.store, kit.clock), { key: done.key, state: "held" });
+      const again = recordOf(callOf(kit.clock), { key: done.key, state: "held" });
       expect(await commit(holdOf(again, approvalOf(again)))).toMatchObject({
         won: false,
         call: { state: "ok" },
@@ -46,7 +46,7 @@ export function approvalContract(kit: StoreKit): void {
     it("asks anew under the same key after a failure that may be retried, keeping the first arrival", async () => {
       const failed = await attempted({ key: "k" });
       await commit(settleOf(failed, "failed", { retryable: true }));
-      const again = recordOf(callOf(kit.store, kit.clock), {
+      const again = recordOf(callOf(kit.clock), {
         key: "k",
         state: "held",
         match: "m",
@@ -67,7 +67,7 @@ export function approvalContract(kit: StoreKit): void {
         outcome,
         endedAt: kit.clock.now(),
       });
-      const again = recordOf(callOf(kit.store, kit.clock), {
+      const again = recordOf(callOf(kit.clock), {
         key: record.key,
         state: "held",
         approvalId: "apr_2",
@@ -85,7 +85,7 @@ export function approvalContract(kit: StoreKit): void {
     it("lets a call run whose old denial is over, and not before", async () => {
       const { record, approval } = await held();
       await commit(decideOf(approval, "denied", outcomeOf(record.call, "denied")));
-      const again = recordOf(callOf(kit.store, kit.clock), { key: record.key });
+      const again = recordOf(callOf(kit.clock), { key: record.key });
       expect(await commit(claimOf(again))).toMatchObject({
         won: false,
         call: { state: "denied" },
@@ -101,7 +101,7 @@ export function approvalContract(kit: StoreKit): void {
         if (end === "expired") await kit.clock.advance(hourMs);
         expect(await commit(decideOf(approval, end))).toEqual(wins);
         expect(await kit.store.call({ match: record.match ?? "" })).toBeUndefined();
-        const again = recordOf(callOf(kit.store, kit.clock), {
+        const again = recordOf(callOf(kit.clock), {
           ...record,
           approvalId: "apr_2",
           aliveUntil: kit.clock.now() + hourMs,
@@ -116,7 +116,7 @@ export function approvalContract(kit: StoreKit): void {
     it("does not let the late end of an old request touch the newer one", async () => {
       const { record, approval } = await held();
       await kit.clock.advance(hourMs);
-      const again = recordOf(callOf(kit.store, kit.clock), {
+      const again = recordOf(callOf(kit.clock), {
         ...record,
         approvalId: "apr_2",
         aliveUntil: kit.clock.now() + hourMs,
@@ -199,14 +199,14 @@ export function approvalContract(kit: StoreKit): void {
 
     it("spends an approval with the claim that uses it, once, and only for its own call before it expires", async () => {
       const { record, approval } = await held();
-      const run = recordOf(callOf(kit.store, kit.clock), { key: record.key });
+      const run = recordOf(callOf(kit.clock), { key: record.key });
       expect(await commit(claimOf(run, { use: approval.id }))).toMatchObject({
         won: false,
         call: { state: "held" },
         approval: { state: "pending" },
       });
       await commit(decideOf(approval, "approved"));
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock)), { use: approval.id }))).toMatchObject({
+      expect(await commit(claimOf(recordOf(callOf(kit.clock)), { use: approval.id }))).toMatchObject({
         won: false,
         approval: { state: "approved" },
       });
@@ -225,10 +225,10 @@ export function approvalContract(kit: StoreKit): void {
     it("does not let an approval that was used start what failed and may be retried", async () => {
       const { record, approval } = await held();
       await commit(decideOf(approval, "approved"));
-      const run = recordOf(callOf(kit.store, kit.clock), { key: record.key, fence: kit.store.incarnation });
+      const run = recordOf(callOf(kit.clock), { key: record.key, fence: kit.store.incarnation });
       expect(await commit(claimOf(run, { use: approval.id }))).toEqual(wins);
       expect(await commit(settleOf(run, "failed", { retryable: true }))).toEqual(wins);
-      const again = recordOf(callOf(kit.store, kit.clock), { key: record.key });
+      const again = recordOf(callOf(kit.clock), { key: record.key });
       expect(await commit(claimOf(again, { use: approval.id }))).toMatchObject({
         won: false,
         approval: { state: "used" },
@@ -247,7 +247,7 @@ export function approvalContract(kit: StoreKit): void {
         expect(
           (
             await commit(
-              claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key }), {
+              claimOf(recordOf(callOf(kit.clock), { key: record.key }), {
                 use: approval.id,
               }),
             )

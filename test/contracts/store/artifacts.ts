@@ -14,7 +14,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
     const found = await kit.store.needed([sent, kept, other]);
     return [sent, kept, other].filter((digest) => found.has(digest));
   };
-  const withReference = () => callOf(kit.store, kit.clock, { arguments: { file: { $artifact: sent } } });
+  const withReference = () => callOf(kit.clock, { arguments: { file: { $artifact: sent } } });
 
   /** A call that was sent with one artifact and answered with another. */
   const answered = async (
@@ -98,7 +98,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
     });
 
     it("are told of files and of references deep inside an answer as well", async () => {
-      const call = callOf(kit.store, kit.clock);
+      const call = callOf(kit.clock);
       const record = recordOf(call, { fence: kit.store.incarnation, key: "mine" });
       await commit(claimOf(record));
       const files = [{ path: "/workspace/media/draw_0.png", mediaType: "image/png", artifact: kept }];
@@ -108,7 +108,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
     });
 
     it("are not what a text only looks like", async () => {
-      const call = callOf(kit.store, kit.clock, { arguments: { text: `{"$artifact":"${sent}"}` } });
+      const call = callOf(kit.clock, { arguments: { text: `{"$artifact":"${sent}"}` } });
       const record = recordOf(call, { fence: kit.store.incarnation, key: "mine" });
       await commit(claimOf(record));
       await commit(settleOf(record, "ok", { outcome: outcomeOf(call, "ok", `"artifact":"${kept}"`) }));

@@ -20,7 +20,7 @@ export function claimContract(kit: StoreKit): void {
 
   describe("claim and settle", () => {
     it("lets one of a hundred claims of one key win, and tells the others who", async () => {
-      const calls = Array.from({ length: 100 }, () => callOf(kit.store, kit.clock));
+      const calls = Array.from({ length: 100 }, () => callOf(kit.clock));
       const claims = calls.map((call) => recordOf(call, { key: "the-key" }));
       const answers = await Promise.all(claims.map((record) => kit.store.commit(claimOf(record), "synced")));
       expect(answers.filter(({ won }) => won)).toHaveLength(1);
@@ -28,18 +28,18 @@ export function claimContract(kit: StoreKit): void {
       expect(await all(kit.store.events({ after: -1 }))).toHaveLength(1);
     });
 
-    it.each(["queued", "buffered"] as const)("answers a %s claim at once, and shows it at once", (durability) => {
-      const record = recordOf(callOf(kit.store, kit.clock));
-      expect(kit.store.commit(claimOf(record, { fresh: true }), durability)).toEqual(wins);
-      expect(kit.store.commit(claimOf(record), durability)).toMatchObject({ won: false });
-      expect(kit.store.call({ key: record.key })).toMatchObject({
+    it.each(["queued", "buffered"] as const)("answers a %s claim at once, and shows it at once", async (durability) => {
+      const record = recordOf(callOf(kit.clock));
+      expect(await kit.store.commit(claimOf(record, { fresh: true }), durability)).toEqual(wins);
+      expect(await kit.store.commit(claimOf(record), durability)).toMatchObject({ won: false });
+      expect(await kit.store.call({ key: record.key })).toMatchObject({
         state: "attempted",
         fence: kit.store.incarnation,
       });
     });
 
     it("writes a call that was claimed and settled in one turn once, with both its events in order", async () => {
-      const record = recordOf(callOf(kit.store, kit.clock), { fence: kit.store.incarnation });
+      const record = recordOf(callOf(kit.clock), { fence: kit.store.incarnation });
       kit.store.commit(claimOf(record, { fresh: true }), "queued");
       await kit.store.commit(settleOf(record, "ok"), "committed");
       expect(await kit.store.call({ key: record.key })).toEqual({
@@ -54,9 +54,9 @@ export function claimContract(kit: StoreKit): void {
     });
 
     it("keeps what is buffered before what is committed after it", async () => {
-      const record = recordOf(callOf(kit.store, kit.clock), { fence: kit.store.incarnation });
+      const record = recordOf(callOf(kit.clock), { fence: kit.store.incarnation });
       kit.store.commit(claimOf(record, { fresh: true }), "buffered");
-      expect(kit.store.commit(settleOf(record, "ok"), "buffered")).toEqual(wins);
+      expect(await kit.store.commit(settleOf(record, "ok"), "buffered")).toEqual(wins);
       await kit.store.commit(note("after"), "committed");
       const types = (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
       expect(types).toEqual(["attempted", "settled ok", "after"]);
@@ -68,7 +68,7 @@ export function claimContract(kit: StoreKit): void {
         "": [null, true, 1.5e-7, "\u0000\u2028 “é” 😀"],
         __proto__x: { b: 1, a: {} },
       };
-      const call = callOf(kit.store, kit.clock, {
+      const call = callOf(kit.clock, {
         arguments: odd,
         parentId: "call_parent",
         idempotencyKey: "k",
@@ -89,7 +89,7 @@ export function claimContract(kit: StoreKit): void {
         image: "sha",
         outcome: { ...outcomeOf(call), structured: odd, replayed: true },
       });
-      const bare = recordOf(callOf(kit.store, kit.clock), {
+      const bare = recordOf(callOf(kit.clock), {
         risk: "safe",
         fence: kit.store.incarnation,
       });
@@ -102,7 +102,7 @@ export function claimContract(kit: StoreKit): void {
     });
 
     it("keeps of a call in flight only what a call is: a row is data", async () => {
-      const plain = recordOf(callOf(kit.store, kit.clock), {
+      const plain = recordOf(callOf(kit.clock), {
         fence: kit.store.incarnation,
         match: "who\0what",
       });
@@ -114,7 +114,7 @@ export function claimContract(kit: StoreKit): void {
         expect(await kit.store.call({ key: plain.key })).toEqual(plain);
         await commit(note("written"));
       }
-      const held = recordOf(callOf(kit.store, kit.clock), {
+      const held = recordOf(callOf(kit.clock), {
         state: "held",
         approvalId: "apr_1",
         match: "who\0else",
@@ -132,7 +132,7 @@ export function claimContract(kit: StoreKit): void {
 
     it("keeps a call's id and its key apart: a key that is another call's id is a call of its own", async () => {
       const keyed = await attempted({ key: "chosen" });
-      const other = recordOf(callOf(kit.store, kit.clock), {
+      const other = recordOf(callOf(kit.clock), {
         key: keyed.call.id,
         fence: kit.store.incarnation,
       });
@@ -145,7 +145,7 @@ export function claimContract(kit: StoreKit): void {
         call: other.call,
       });
       expect(await kit.store.call({ key: "chosen" })).toEqual(keyed);
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: other.key })))).toMatchObject({
+      expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: other.key })))).toMatchObject({
         won: false,
         call: { state: "ok" },
       });
@@ -154,7 +154,7 @@ export function claimContract(kit: StoreKit): void {
     it("replays what ended: a second claim of the key loses and gets the outcome (case 156)", async () => {
       const record = await attempted({ key: "once" });
       await commit(settleOf(record, "ok"));
-      const again = recordOf(callOf(kit.store, kit.clock), { key: "once" });
+      const again = recordOf(callOf(kit.clock), { key: "once" });
       expect(await commit(claimOf(again))).toMatchObject({
         won: false,
         call: { state: "ok", outcome: { text: "sent" } },
@@ -164,7 +164,7 @@ export function claimContract(kit: StoreKit): void {
     it("lets the same key run again after a failure that may be retried (case 159)", async () => {
       const record = await attempted({ key: "again" });
       await commit(settleOf(record, "failed", { retryable: true }));
-      const second = recordOf(callOf(kit.store, kit.clock), { key: "again" });
+      const second = recordOf(callOf(kit.clock), { key: "again" });
       expect(await commit(claimOf(second))).toEqual(wins);
       expect(await kit.store.call({ key: "again" })).toMatchObject({
         state: "attempted",
@@ -175,7 +175,7 @@ export function claimContract(kit: StoreKit): void {
     it("does not run a key again after a failure that stands (case 160)", async () => {
       const record = await attempted({ key: "failed" });
       await commit(settleOf(record, "failed"));
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: "failed" })))).toMatchObject({
+      expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: "failed" })))).toMatchObject({
         won: false,
         call: { state: "failed" },
       });
@@ -192,7 +192,7 @@ export function claimContract(kit: StoreKit): void {
         won: false,
         call: { state: "ok" },
       });
-      expect(await commit(settleOf(recordOf(callOf(kit.store, kit.clock)), "ok"))).toEqual({
+      expect(await commit(settleOf(recordOf(callOf(kit.clock)), "ok"))).toEqual({
         won: false,
       });
     });
@@ -200,7 +200,7 @@ export function claimContract(kit: StoreKit): void {
     it("keeps the first arrival, its match, lifetime and approval through claims and settles", async () => {
       const { record, approval } = await held();
       await commit(decideOf(approval, "approved"));
-      const second = recordOf(callOf(kit.store, kit.clock), {
+      const second = recordOf(callOf(kit.clock), {
         key: record.key,
         match: "other",
         approvalId: "apr_other",
@@ -226,7 +226,7 @@ export function claimContract(kit: StoreKit): void {
         state: "suspended",
         image: "sha",
       });
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toEqual(wins);
+      expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: record.key })))).toEqual(wins);
     });
   });
 
@@ -239,7 +239,7 @@ export function claimContract(kit: StoreKit): void {
         key: record.key,
         state: "unknown",
       });
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toMatchObject({
+      expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: record.key })))).toMatchObject({
         won: false,
         call: { state: "unknown" },
       });
@@ -252,7 +252,7 @@ export function claimContract(kit: StoreKit): void {
       const record = await attempted({ match: "read", idempotent: true });
       await commit(settleOf(record, "unknown"));
       expect(await kit.store.call({ match: "read" })).toBeUndefined();
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toEqual(wins);
+      expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: record.key })))).toEqual(wins);
     });
 
     it("is settled by an operator as happened, failed, or to be run again (case 170)", async () => {
@@ -272,7 +272,7 @@ export function claimContract(kit: StoreKit): void {
       const record = await attempted();
       await commit(settleOf(record, "unknown"));
       await commit(settleOf(record, "unknown", { retryable: true }, "operator"));
-      expect(await commit(claimOf(recordOf(callOf(kit.store, kit.clock), { key: record.key })))).toEqual(wins);
+      expect(await commit(claimOf(recordOf(callOf(kit.clock), { key: record.key })))).toEqual(wins);
     });
   });
 }

@@ -40,7 +40,7 @@ export class StoreKit {
 
   /** A held call: its row and its approval. */
   readonly held = async (more: Partial<CallRecord> = {}): Promise<{ record: CallRecord; approval: ApprovalRecord }> => {
-    const call = callOf(this.store, this.clock);
+    const call = callOf(this.clock);
     const { id } = call;
     const wanted = {
       match: `match of ${id}`,
@@ -55,7 +55,7 @@ export class StoreKit {
 
   /** An attempted call, as the store has it. */
   readonly attempted = async (more: Partial<CallRecord> = {}): Promise<CallRecord> => {
-    const record = recordOf(callOf(this.store, this.clock), {
+    const record = recordOf(callOf(this.clock), {
       fence: this.store.incarnation,
       ...more,
     });

@@ -11,8 +11,8 @@ export function tellingContract(kit: StoreKit): void {
 
   describe("a call by the ids its callers were told", () => {
     const left = async (state: "unknown" | "ok"): Promise<{ key: string; first: string; later: string }> => {
-      const { record } = await held({ key: `key_${kit.store.nextNumber()}` });
-      const again = callOf(kit.store, kit.clock);
+      const { record } = await held({ key: `key_${callOf(kit.clock).id}` });
+      const again = callOf(kit.clock);
       await commit(claimOf({ ...record, state: "attempted", fence: kit.store.incarnation }));
       const fence = kit.store.incarnation;
       await commit(settleOf({ ...record, fence }, state, { outcome: outcomeOf(again, "error") }));
@@ -22,7 +22,7 @@ export function tellingContract(kit: StoreKit): void {
     it("is found by its key, by its first arrival and by the one that left it unknown, and by no other", async () => {
       const { key, first, later } = await left("unknown");
       for (const id of [key, first, later]) expect(await kit.store.call({ key: id })).toMatchObject({ key });
-      expect(await kit.store.call({ key: callOf(kit.store, kit.clock).id })).toBeUndefined();
+      expect(await kit.store.call({ key: callOf(kit.clock).id })).toBeUndefined();
       const ended = await left("ok");
       expect(await kit.store.call({ key: ended.first })).toMatchObject({ key: ended.key });
       expect(await kit.store.call({ key: ended.later })).toBeUndefined();
@@ -39,7 +39,7 @@ export function tellingContract(kit: StoreKit): void {
 
     it("is no key: a call whose own key it is, is another one", async () => {
       const { later } = await left("unknown");
-      const own = recordOf(callOf(kit.store, kit.clock, { id: later }), { fence: kit.store.incarnation });
+      const own = recordOf(callOf(kit.clock, { id: later }), { fence: kit.store.incarnation });
       expect(await commit(claimOf(own))).toEqual(wins);
     });
   });

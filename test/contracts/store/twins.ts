@@ -7,9 +7,9 @@ import { type StoreKit, wins } from "./kit.ts";
 export function twinContract(kit: StoreKit): void {
   const { commit } = kit;
   const plain = (more: Partial<CallRecord> = {}): CallRecord =>
-    recordOf(callOf(kit.store, kit.clock), { match: "twin", fence: kit.store.incarnation, ...more });
+    recordOf(callOf(kit.clock), { match: "twin", fence: kit.store.incarnation, ...more });
   const keyed = (idempotencyKey: string, more: Partial<CallRecord> = {}): CallRecord => {
-    const call = callOf(kit.store, kit.clock, { idempotencyKey });
+    const call = callOf(kit.clock, { idempotencyKey });
     return recordOf(call, { match: "twin", fence: kit.store.incarnation, key: `key_${idempotencyKey}`, ...more });
   };
   const hold = (record: CallRecord): ReturnType<typeof commit> => {
@@ -38,7 +38,7 @@ export function twinContract(kit: StoreKit): void {
       const first = plain();
       await commit(claimOf(first));
       const batch = new Set([first.key]);
-      const second = recordOf(callOf(kit.store, kit.clock, { batch }), { match: "twin" });
+      const second = recordOf(callOf(kit.clock, { batch }), { match: "twin" });
       expect(await kit.store.call({ match: "twin", except: batch })).toBeUndefined();
       expect(await commit(claimOf(second))).toEqual(wins);
     });

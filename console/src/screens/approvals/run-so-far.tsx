@@ -20,7 +20,7 @@ export function RunSoFar({ approval }: { readonly approval: Approval }): ReactNo
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "run-so-far", run],
     queryFn: ({ signal }) =>
-      get<{ readonly calls: readonly PastCall[]; readonly next_before?: number }>(
+      get<{ readonly calls: readonly PastCall[]; readonly next_before?: string }>(
         `/v1/runs/${encodeURIComponent(run)}/timeline`,
         {
           query: { limit: mostRead },

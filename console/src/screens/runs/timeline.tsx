@@ -21,7 +21,7 @@ export function Timeline({ runId }: { readonly runId: string }): ReactNode {
     queryKey: ["live", "timeline", runId],
     queryFn: ({ pageParam }) =>
       get<TimelinePage>(`/v1/runs/${encodeURIComponent(runId)}/timeline`, { query: { limit: 250, before: pageParam } }),
-    initialPageParam: undefined as number | undefined,
+    initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_before }) => next_before,
   });
   const calls = useMemo(() => data && callsOf(data.pages), [data]);

@@ -29,7 +29,7 @@ export interface Row {
 
 /** Old to new, calls of a script under their script. */
 export function rowsOf(calls: readonly TimelineCall[], now: number): readonly Row[] {
-  const sorted = [...calls].sort((one, other) => one.number - other.number);
+  const sorted = [...calls].sort((one, other) => (one.call_id < other.call_id ? -1 : 1));
   const ids = new Map(
     sorted.flatMap(
       ({ call_id, key = call_id }) =>

@@ -35,7 +35,6 @@ export interface TimelineApproval {
 
 export interface TimelineCall {
   readonly call_id: string;
-  readonly number: number;
   /** What calls of a script name as their parent. */
   readonly key?: string;
   readonly state: string;
@@ -73,5 +72,5 @@ export interface TimelinePage {
   readonly calls: readonly TimelineCall[];
   /** That made some of them, and stand on another page. */
   readonly scripts?: readonly TimelineCall[];
-  readonly next_before?: number;
+  readonly next_before?: string;
 }

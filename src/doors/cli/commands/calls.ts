@@ -28,7 +28,7 @@ export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode
     ...(run !== undefined && { run_id: run }),
   };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { rows: calls, next } = await upTo(limit, async (most, from?: number) => {
+    const { rows: calls, next } = await upTo(limit, async (most, from?: string) => {
       const page = await work.operator.calls({ ...where, limit: most, ...(from !== undefined && { before: from }) });
       return { rows: page.calls, next: page.next_before };
     });

@@ -55,7 +55,7 @@ export async function listChains(host: Host, flags: ChainListFlags): Promise<Exi
   const where = flags.run === undefined ? {} : { run_id: flags.run };
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     let engines: ChainsWire["engines"] = [];
-    const { rows: chains, next } = await upTo(limit, async (most, from?: number) => {
+    const { rows: chains, next } = await upTo(limit, async (most, from?: string) => {
       const page = await work.operator.chains.list({
         ...where,
         limit: most,
