@@ -150,12 +150,9 @@ export type {
   SessionCall,
   Settled,
 } from "./face.ts";
-export type { AdjusterOptions } from "./policy/adjusters.ts";
-export type { Condition, Conditions } from "./policy/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./policy/controls.ts";
 export type { PolicyOptions } from "./policy/decide.ts";
 export { createPolicy } from "./policy/decide.ts";
-export type { Expectation, ExpectationResult, ExpectedPast } from "./policy/expectations.ts";
 export type {
   ArgumentGuardrail,
   ArgumentSays,
@@ -166,16 +163,13 @@ export type {
   GuardrailFinding,
   ResultGuardrail,
   ResultSays,
-} from "./policy/guardrails.ts";
-export type { GuessedTool } from "./policy/guess.ts";
-export { guessRisk } from "./policy/guess.ts";
-export type { HistoryLimit, PastSelector } from "./policy/history-limit.ts";
-export type { MatrixChanges } from "./policy/matrix.ts";
-export type { PackOptions } from "./policy/pack.ts";
-export type { PatternGuardrailOptions } from "./policy/pattern-guardrail.ts";
-export { patternGuardrail } from "./policy/pattern-guardrail.ts";
-export type { PersonalDataKind, PersonalDataOptions } from "./policy/personal-data.ts";
-export { personalData } from "./policy/personal-data.ts";
+} from "./policy/guardrails/guardrails.ts";
+export type { PatternGuardrailOptions } from "./policy/guardrails/pattern-guardrail.ts";
+export { patternGuardrail } from "./policy/guardrails/pattern-guardrail.ts";
+export type { PersonalDataKind, PersonalDataOptions } from "./policy/guardrails/personal-data.ts";
+export { personalData } from "./policy/guardrails/personal-data.ts";
+export type { PromptInjectionOptions } from "./policy/guardrails/prompt-injection.ts";
+export { promptInjection } from "./policy/guardrails/prompt-injection.ts";
 export type {
   ActiveSkills,
   Decision,
@@ -189,14 +183,20 @@ export type {
   RiskGuess,
   ToolFacts,
 } from "./policy/policy.ts";
-export type { PromptInjectionOptions } from "./policy/prompt-injection.ts";
-export { promptInjection } from "./policy/prompt-injection.ts";
-export type { QuietHours } from "./policy/quiet-hours.ts";
-export type { Rule } from "./policy/rules.ts";
-export type { SandboxConstraint } from "./policy/sandbox.ts";
-export type { VerdictChange } from "./policy/simulate.ts";
-export type { PolicyWarning } from "./policy/warnings.ts";
-export { policyWarnings } from "./policy/warnings.ts";
+export type { Expectation, ExpectationResult, ExpectedPast } from "./policy/report/expectations.ts";
+export type { VerdictChange } from "./policy/report/simulate.ts";
+export type { PolicyWarning } from "./policy/report/warnings.ts";
+export { policyWarnings } from "./policy/report/warnings.ts";
+export type { AdjusterOptions } from "./policy/risk/adjusters.ts";
+export type { GuessedTool } from "./policy/risk/guess.ts";
+export { guessRisk } from "./policy/risk/guess.ts";
+export type { MatrixChanges } from "./policy/risk/matrix.ts";
+export type { PackOptions } from "./policy/risk/pack.ts";
+export type { QuietHours } from "./policy/risk/quiet-hours.ts";
+export type { Condition, Conditions } from "./policy/rules/condition.ts";
+export type { HistoryLimit, PastSelector } from "./policy/rules/history-limit.ts";
+export type { Rule } from "./policy/rules/rules.ts";
+export type { SandboxConstraint } from "./policy/rules/sandbox.ts";
 export type { PolicyFace, SimulateFilter, Simulation } from "./policy-face.ts";
 export type {
   ArtifactMeta,

@@ -6,7 +6,7 @@ import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { Along, ApprovalRecord, DeciderState, Giver } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
-import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
+import { type Conditions, compileConditions, type Holds, permits } from "../policy/rules/condition.ts";
 import { shownArguments } from "./binding.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ChannelsOptions } from "../channels/open-channels.ts";
-import type { Guardrail } from "../policy/guardrails.ts";
+import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool, isRecord } from "../tools/kinds.ts";
 import { isToolset, type Toolset } from "../tools/sets/toolset.ts";

@@ -7,7 +7,7 @@ import type { LimitsFile } from "../calls/limits-file.ts";
 import { autonomies } from "../calls/risk.ts";
 import { type ChainsFile, chainsSchema } from "../chains/chains-config.ts";
 import { type ChannelsFile, channelsSchema } from "../channels/channels-config.ts";
-import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails-config.ts";
+import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
 import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
 import { type ResultsFile, resultsSchema } from "../results/results-config.ts";
 import { type SecretsFile, secretsSchema } from "../secrets/secrets-config.ts";

@@ -3,8 +3,8 @@ import type { Delegation } from "../approvals/delegations.ts";
 import type { Grant, GrantState, Remember } from "../approvals/grant.ts";
 import type { Risk } from "../calls/call.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { Conditions } from "../policy/condition.ts";
-import { inTypeScript, onTheWire } from "../policy/condition-spelling.ts";
+import type { Conditions } from "../policy/rules/condition.ts";
+import { inTypeScript, onTheWire } from "../policy/rules/condition-spelling.ts";
 import { iso, isoOrNothing, type PrincipalWire } from "./wire.ts";
 
 export interface GrantWire {

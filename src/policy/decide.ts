@@ -2,11 +2,7 @@ import type { Principal, Risk } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { stricter } from "../calls/risk.ts";
-import type { AdjusterOptions } from "./adjusters.ts";
-import { effectivePolicy } from "./effective.ts";
 import { Draft, layers, type Terms } from "./layers.ts";
-import type { MatrixChanges } from "./matrix.ts";
-import type { PackOptions } from "./pack.ts";
 import type {
   Decision,
   EffectivePolicy,
@@ -18,9 +14,13 @@ import type {
   ToolFacts,
 } from "./policy.ts";
 import { type ReadOptions, readOptions } from "./policy-options.ts";
-import { type Rule, readsOf } from "./rules.ts";
-import type { SandboxConstraint } from "./sandbox.ts";
-import { ToolRules } from "./tool-rules.ts";
+import { effectivePolicy } from "./report/effective.ts";
+import type { AdjusterOptions } from "./risk/adjusters.ts";
+import type { MatrixChanges } from "./risk/matrix.ts";
+import type { PackOptions } from "./risk/pack.ts";
+import { type Rule, readsOf } from "./rules/rules.ts";
+import type { SandboxConstraint } from "./rules/sandbox.ts";
+import { ToolRules } from "./rules/tool-rules.ts";
 
 export interface PolicyOptions {
   /** Deny wins, and their order means nothing. */

@@ -1,14 +1,14 @@
 import type { Risk, Verdict } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { autonomies, parseRisk, rankOf, risks, stricter } from "../calls/risk.ts";
-import type { Adjusters } from "./adjusters.ts";
-import { cellOf, type Matrix } from "./matrix.ts";
-import type { Pack } from "./pack.ts";
-import type { Permission } from "./permission.ts";
 import type { ExtraLayer, Facts, Finding } from "./policy.ts";
-import { effectsOf } from "./rules.ts";
-import { skillsForbid } from "./skill-layer.ts";
-import { lowerThreshold } from "./threshold.ts";
+import type { Adjusters } from "./risk/adjusters.ts";
+import { cellOf, type Matrix } from "./risk/matrix.ts";
+import type { Pack } from "./risk/pack.ts";
+import { lowerThreshold } from "./risk/threshold.ts";
+import type { Permission } from "./rules/permission.ts";
+import { effectsOf } from "./rules/rules.ts";
+import { skillsForbid } from "./rules/skill-layer.ts";
 
 /** What a policy was made of, and which rules apply to the call. */
 export interface Terms {

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { RuntimeFault } from "../calls/fault.ts";
 import { autonomies, parseRisk, risks, verdicts } from "../calls/risk.ts";
-import { type CedarFile, cedarSection } from "./cedar-config.ts";
+import { type CedarFile, cedarSection } from "./cedar/cedar-config.ts";
 import type { PolicyOptions } from "./decide.ts";
-import { type ExpectationFile, expectationSchema } from "./expectations-config.ts";
-import type { MatrixChanges } from "./matrix.ts";
+import { type ExpectationFile, expectationSchema } from "./report/expectations-config.ts";
+import type { MatrixChanges } from "./risk/matrix.ts";
 import {
   type AdjustersFile,
   adjustersFrom,
@@ -13,9 +13,16 @@ import {
   type PackFile,
   packFrom,
   packSchema,
-} from "./risk-config.ts";
-import { type RuleFile, ruleFrom, ruleSchema, type SandboxFile, sandboxFrom, sandboxSchema } from "./rule-config.ts";
-import { thresholdFor } from "./threshold.ts";
+} from "./risk/risk-config.ts";
+import { thresholdFor } from "./risk/threshold.ts";
+import {
+  type RuleFile,
+  ruleFrom,
+  ruleSchema,
+  type SandboxFile,
+  sandboxFrom,
+  sandboxSchema,
+} from "./rules/rule-config.ts";
 
 type Level = "safe" | "low" | "medium" | "high" | "critical";
 

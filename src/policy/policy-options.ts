@@ -1,14 +1,14 @@
 import { digestOf, type Json } from "../calls/json.ts";
-import { compileAdjusters } from "./adjusters.ts";
 import { invalid } from "./checking.ts";
 import type { PolicyOptions } from "./decide.ts";
 import type { Terms } from "./layers.ts";
-import { matrixOf } from "./matrix.ts";
-import { compilePack } from "./pack.ts";
 import type { ExtraLayer } from "./policy.ts";
-import { compileRules, type Rule, type RuleBook } from "./rules.ts";
-import { type SandboxConstraint, sandboxRules } from "./sandbox.ts";
-import { checkedThreshold } from "./threshold.ts";
+import { compileAdjusters } from "./risk/adjusters.ts";
+import { matrixOf } from "./risk/matrix.ts";
+import { compilePack } from "./risk/pack.ts";
+import { checkedThreshold } from "./risk/threshold.ts";
+import { compileRules, type Rule, type RuleBook } from "./rules/rules.ts";
+import { type SandboxConstraint, sandboxRules } from "./rules/sandbox.ts";
 
 /** Options that were checked and made ready. */
 export interface ReadOptions {

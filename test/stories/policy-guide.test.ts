@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { policyOptionsFrom, policySchema } from "../../src/policy/policy-config.ts";
-import { policyWarnings } from "../../src/policy/warnings.ts";
+import { policyWarnings } from "../../src/policy/report/warnings.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import type { PosternProcess } from "../fakes/postern-process.ts";
 
