@@ -70,4 +70,7 @@ it("infers the converted type", () => {
     readonly inputSchema: { max_length: number };
     readonly calls: readonly { readonly toolName: string }[];
   }>();
+  expectTypeOf(toSnakeCase({ A0: { callId: 1 } }, opaque)).toEqualTypeOf<{
+    readonly A0: { readonly call_id: number };
+  }>();
 });

@@ -10,8 +10,14 @@ export type CamelName<Name extends string> = Name extends `${infer Head}_${infer
   ? `${Head}${Capitalize<CamelName<Tail>>}`
   : Name;
 
-export type SnakeName<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeName<Rest>}`
+export type SnakeName<Name extends string> = Name extends `${infer First}${string}`
+  ? First extends Lowercase<First>
+    ? SnakeLetters<Name>
+    : Name
+  : Name;
+
+type SnakeLetters<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeLetters<Rest>}`
   : Name;
 
 /** The type that `toCamelCase` returns. Inside a field named in `Opaque` (in snake_case) nothing changes. */

@@ -2,9 +2,10 @@
 import type { Delegation } from "../approvals/delegations.ts";
 import type { Grant, GrantState, Remember } from "../approvals/grant.ts";
 import type { Risk } from "../calls/call.ts";
+import { toCamelCase, toSnakeCase } from "../calls/case.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Conditions } from "../policy/rules/condition.ts";
-import { inTypeScript, onTheWire } from "../policy/rules/condition-spelling.ts";
+import { policyOpaque } from "../policy/schema.ts";
 import { iso, isoOrNothing, type PrincipalWire } from "./wire.ts";
 
 export interface GrantWire {
@@ -43,7 +44,7 @@ export function grantToWire(grant: Grant, status: GrantState, silent?: string): 
     scope: {
       tool: grant.tool,
       action: grant.action,
-      arguments: conditions && (onTheWire(conditions) as JsonObject), // conditions are plain JSON
+      arguments: conditions && (toSnakeCase(conditions, policyOpaque) as JsonObject), // conditions are plain JSON
     },
     granted_to: { ...grant.principal },
     for: grant.for,
@@ -85,7 +86,7 @@ export function rememberFromWire({ scope, for: span, reason }: RememberWire): Re
     scope: {
       ...(tool !== undefined && { tool }),
       ...(action !== undefined && { action }),
-      ...(conditions !== undefined && { arguments: inTypeScript(conditions) as Conditions }), // compileConditions judges it
+      ...(conditions !== undefined && { arguments: toCamelCase(conditions, policyOpaque) as Conditions }), // checked when the grant is made
     },
     for: span,
     reason,

@@ -193,7 +193,7 @@ describe("a policy", () => {
   });
 
   it.each([
-    [{ default: "maybe" }, "`maybe`"],
+    [{ default: "maybe" }, '`"maybe"`'],
     [{ rule: [] }, "`rule`"],
   ])("refuses the options %j and names what is wrong", (options, named) => {
     expect(() => createPolicy(options as PolicyOptions)).toThrow(

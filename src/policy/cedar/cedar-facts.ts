@@ -1,16 +1,17 @@
 /** What crosses into Cedar: typed facts and chosen arguments, never the arguments themselves (it knows no floats and no null). */
 import type { Json } from "../../calls/json.ts";
 import { parseRisk, rankOf } from "../../calls/risk.ts";
-import { fieldsOf, invalid } from "../checking.ts";
 import { believedRisk } from "../layers.ts";
 import type { Facts } from "../policy.ts";
+import { invalid } from "../problem.ts";
 import { parsePath, wrong } from "../rules/argument-path.ts";
 
 /**
  * `string`, `boolean`, `long` (a whole number); `floor` and `ceil` take any number and round it; `strings` is a list of
  * texts; `present` is whether the argument is there.
  */
-export type CedarKind = "string" | "boolean" | "long" | "floor" | "ceil" | "strings" | "present";
+export type CedarKind = (typeof cedarKinds)[number];
+export const cedarKinds = ["string", "boolean", "long", "floor", "ceil", "strings", "present"] as const;
 
 /** One argument that policies may look at, as `context.args.NAME`. */
 export interface CedarArgument {
@@ -23,6 +24,13 @@ export interface CedarArgument {
 
 /** By the name policies use. */
 export type CedarArguments = Readonly<Record<string, CedarArgument>>;
+
+/** `policy.cedar` of a configuration: files, relative to its folder. */
+export interface CedarSection {
+  readonly policies: string;
+  readonly schema?: string;
+  readonly arguments?: CedarArguments;
+}
 
 /** A value as Cedar takes it. */
 export type CedarValue = string | number | boolean | readonly CedarValue[] | { readonly [name: string]: CedarValue };
@@ -64,15 +72,11 @@ export function cedarSchema(args: CedarArguments = {}): string {
 `;
 }
 
-/** @throws RuntimeFault `policy_invalid` */
+/** @throws RuntimeFault `policy_invalid`. The schema has checked the arguments. */
 export function crossing(args: CedarArguments): (facts: Facts) => Crossed {
-  const chosen = fieldsOf(args, "`arguments` of the Cedar layer").map(([name, given]) => {
+  const chosen = Object.entries(args).map(([name, { path: text, kind, otherwise = "deny" }]) => {
     const at = `\`${name}\` of the Cedar layer`;
-    const { path: text, kind, otherwise = "deny" } = Object(given) as CedarArgument; // each field is checked below
     if (!argumentName.test(name)) throw invalid(`${at} is no name; use letters, digits and _.`);
-    if (!Object.hasOwn(kinds, kind))
-      throw invalid(`${at} is \`${String(kind)}\`; it is one of ${Object.keys(kinds).join(", ")}.`);
-    if (otherwise !== "deny" && otherwise !== "tell") throw invalid(`\`otherwise\` of ${at} is deny or tell.`);
     const path = parsePath(text, at);
     if (path.many) throw invalid(`${at} has a \`[*]\`; one value crosses, or a list of texts as \`strings\`.`);
     return { name, path, kind, otherwise };

@@ -125,10 +125,10 @@ describe("a Cedar layer", () => {
 
   it.each([
     [{ "a-b": { path: "$.a", kind: "string" } }, "is no name"],
-    [{ a: { path: "$.a", kind: "float" } }, "`float`"],
+    [{ a: { path: "$.a", kind: "float" } }, '`"float"`'],
     [{ a: { path: "$.a[*]", kind: "string" } }, "`[*]`"],
     [{ a: { path: "a", kind: "string" } }, "is no path"],
-    [{ a: { path: "$.a", kind: "string", otherwise: "allow" } }, "deny or tell"],
+    [{ a: { path: "$.a", kind: "string", otherwise: "allow" } }, "`deny`, `tell`"],
   ])("refuses the arguments %j", async (args, named) => {
     const loading = cedarLayer({ policies: open, arguments: args as never });
     await expect(loading).rejects.toMatchObject({ code: "policy_invalid", message: expect.stringContaining(named) });

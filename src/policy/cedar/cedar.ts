@@ -9,7 +9,8 @@
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { sha256 } from "../../calls/json.ts";
 import type { ExtraLayer, Facts, Finding } from "../policy.ts";
-import { type CedarArguments, cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
+import { checked, policySchemas } from "../schema.ts";
+import { type CedarArguments, type CedarSection, cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
 
 export type { CedarArgument, CedarArguments, CedarKind } from "./cedar-facts.ts";
 export { cedarSchema } from "./cedar-facts.ts";
@@ -40,6 +41,7 @@ type Cedar = typeof import("@cedar-policy/cedar-wasm/nodejs");
  */
 export async function cedarLayer(options: CedarOptions): Promise<ExtraLayer> {
   const { policies, arguments: args = {} } = options;
+  checked(policySchemas().cedarArguments, args, "arguments");
   const { schema = cedarSchema(args) } = options;
   const cross = crossing(args);
   const cedar = await loadCedar();
@@ -110,6 +112,27 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Fi
 
 function denied(why: string): readonly Finding[] {
   return [{ guardrail: "cedar", says: "DENY", why }];
+}
+
+/**
+ * The files that a configuration names, read.
+ *
+ * @param textOf reads a file that is named in the section
+ * @throws RuntimeFault `policy_invalid`, when a file cannot be read
+ */
+export async function readCedarSection(
+  { policies, schema, arguments: args = {} }: CedarSection,
+  textOf: (path: string) => Promise<string>,
+): Promise<CedarOptions> {
+  const read = (path: string): Promise<string> =>
+    textOf(path).catch((error: unknown) => {
+      throw new RuntimeFault("policy_invalid", `The Cedar file \`${path}\` cannot be read: ${messageOf(error)}.`);
+    });
+  return {
+    policies: await read(policies),
+    ...(schema !== undefined && { schema: await read(schema) }),
+    arguments: args,
+  };
 }
 
 interface Named {

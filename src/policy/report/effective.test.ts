@@ -178,10 +178,10 @@ describe("rules on risk, scope and effects", () => {
   });
 
   it.each([
-    [{ risk: "none" }, "`none`"],
-    [{ effects: "delete" }, "`effects`"],
-    [{ effects: ["read", "look"] }, "`effects`"],
-    [{ scope: "" }, "`scope`"],
+    [{ risk: "none" }, '`"none"`'],
+    [{ effects: "delete" }, "`rules[0].effects`"],
+    [{ effects: ["read", "look"] }, "`rules[0].effects`"],
+    [{ scope: "" }, "`rules[0].scope`"],
     [{ arguments: [] }, "not an object"],
   ])("refuse %j", (fields, named) => {
     expect(() => createPolicy({ rules: [{ effect: "deny", ...(fields as object) }] })).toThrow(

@@ -1,11 +1,10 @@
 /** What is not wrong enough to refuse a policy, and still not what anybody meant. Found without a call; `doctor` tells it. */
 import { canonical, type Json } from "../../calls/json.ts";
-import { fieldsOf } from "../checking.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
 import type { PlainCondition } from "../rules/condition.ts";
 import { needsOwnLine } from "../rules/permission.ts";
-import type { Rule } from "../rules/rules.ts";
+import { type Rule, ruleName } from "../rules/rules.ts";
 import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
 
 /**
@@ -38,7 +37,7 @@ export function policyWarnings(
   awaited: readonly string[] = [],
 ): readonly PolicyWarning[] {
   const known = tools && { tools, awaited };
-  const rules = (options.rules ?? []).map((rule, i) => ({ rule, name: nameOf(rule, i + 1) }));
+  const rules = (options.rules ?? []).map((rule, i) => ({ rule, name: ruleName(rule, i + 1) }));
   const found = rules.flatMap((one) => [
     ...(known === undefined ? [] : unmatchedRule(one, known)),
     ...neverHolds(one),
@@ -51,10 +50,6 @@ export function policyWarnings(
       message: "The policy observes: it records what it would decide and enforces only what is never for sale.",
     });
   return [...found, ...clashes(rules)];
-}
-
-function nameOf({ effect, id }: Rule, number: number): string {
-  return `rule ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
 }
 
 function warning(code: PolicyWarning["code"], { rule, name }: NamedRule, message: string): PolicyWarning {
@@ -78,7 +73,7 @@ function problemOf(condition: PlainCondition, says = "never holds: "): string | 
   if (emptyRange(condition)) return `${says}no number is in its range`;
   if (condition.length !== undefined && emptyRange({ atLeast: 0, ...condition.length }))
     return `${says}no length is in its range`;
-  const others = fieldsOf(condition, "condition").filter(([name]) => name !== "present");
+  const others = Object.keys(condition).filter((name) => name !== "present");
   if (condition.present === false && others.length > 0) return `${says}what is not there has no value`;
   return undefined;
 }

@@ -212,11 +212,11 @@ describe("adjusters", () => {
   });
 
   it.each<[PolicyOptions, RegExp]>([
-    [{ adjusters: { broadcast: { moreThan: -1 } } }, /`adjusters.broadcast.moreThan` is `-1`/],
-    [{ adjusters: { broadcast: { groups: [""] } } }, /`adjusters.broadcast.groups` is/],
-    [{ adjusters: { blast: true } as never }, /`blast` is no adjuster/],
-    [{ adjusters: { blastRadius: { more: 1 } as never } }, /`adjusters.blastRadius.more` is not known/],
-    [{ taint: "on" as never }, /`taint` is `on`/],
+    [{ adjusters: { broadcast: { moreThan: -1 } } }, /`adjusters.broadcast.moreThan`: `-1` is too small/],
+    [{ adjusters: { broadcast: { groups: [""] } } }, /`adjusters.broadcast.groups\[0\]`: It is empty/],
+    [{ adjusters: { blast: true } as never }, /`blast` is not a known key/],
+    [{ adjusters: { blastRadius: { more: 1 } as never } }, /`adjusters.blastRadius.more`/],
+    [{ taint: "on" as never }, /`taint`: `"on"`/],
   ])("a mistake in %j is named", (options, message) => expect(() => createPolicy(options)).toThrow(message));
 
   it("is part of the policy's version", () => {

@@ -5,7 +5,6 @@
  * Invariant: an adjuster only raises. One that looks at the call itself makes a decision that is not kept (decide.ts).
  */
 import type { Json } from "../../calls/json.ts";
-import { fieldsOf, invalid } from "../checking.ts";
 import type { Facts, Reads, Suggestion, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { effectsOf } from "../rules/rules.ts";
@@ -28,6 +27,8 @@ export interface AdjusterOptions {
   /** How many things a call changes, as the tool says. Above 100 when nothing is said. `false`: off. */
   readonly blastRadius?: false | { readonly moreThan?: number };
 }
+
+type SettingsOf<Name extends keyof AdjusterOptions> = Exclude<AdjusterOptions[Name], false | undefined>;
 
 /** Why a call is riskier than its tool; undefined: it is not. */
 type Raise = (facts: Facts) => string | undefined;
@@ -59,12 +60,8 @@ const recipientArguments: readonly string[] = [
 ];
 const wholeRun: Reads = { run: Number.POSITIVE_INFINITY };
 
-/** @throws RuntimeFault `policy_invalid`, naming the setting */
 export function compileAdjusters(given: AdjusterOptions | false, taint: "off" | "raise"): Adjusters {
   const options = given === false ? ({ broadcast: false, destructive: false, blastRadius: false } as const) : given;
-  for (const [name] of fieldsOf(options, "`adjusters`"))
-    if (!["broadcast", "destructive", "blastRadius"].includes(name))
-      throw invalid(`\`${name}\` is no adjuster; there are broadcast, destructive and blastRadius.`);
   const { broadcast = {}, destructive = {}, blastRadius = {} } = options;
   const ofCall: Raise[] = [];
   if (broadcast !== false) ofCall.push(broadcastRaise(broadcast));
@@ -82,10 +79,8 @@ export function compileAdjusters(given: AdjusterOptions | false, taint: "off" | 
  * An operator who stated a tool's risk has seen what it is called and what it does: only what differs from call to call
  * raises that.
  */
-function destructiveRaise(options: object): Adjusters["ofTool"] {
-  known(options, "destructive", ["words"]);
-  const { words = destructiveWords } = options as { readonly words?: readonly string[] };
-  const wanted = new Set(textsOf(words, "adjusters.destructive.words").map((word) => word.toLowerCase()));
+function destructiveRaise({ words = destructiveWords }: SettingsOf<"destructive">): Adjusters["ofTool"] {
+  const wanted = new Set(words.map((word) => word.toLowerCase()));
   return (tool) => {
     if (tool.riskSource === "operator" || tool.effects === "read") return undefined;
     if (effectsOf(tool) === "destructive") return "adjuster destructive: its effects";
@@ -110,16 +105,10 @@ function actionName({ tool, action, server }: ToolFacts): string {
   return server !== undefined && tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool;
 }
 
-function broadcastRaise(options: object): Raise {
-  known(options, "broadcast", ["moreThan", "groups", "arguments"]);
-  const {
-    moreThan,
-    groups = [],
-    arguments: names = recipientArguments,
-  } = options as Exclude<AdjusterOptions["broadcast"], false | undefined>;
-  const most = countOf(moreThan, mostRecipients, "broadcast.moreThan");
-  const isGroup = groupTest(textsOf(groups, "adjusters.broadcast.groups"));
-  const looked = new Set(textsOf(names, "adjusters.broadcast.arguments").map(plainName));
+function broadcastRaise(settings: SettingsOf<"broadcast">): Raise {
+  const { moreThan: most = mostRecipients, groups = [], arguments: names = recipientArguments } = settings;
+  const isGroup = groupTest(groups);
+  const looked = new Set(names.map(plainName));
   return ({ tool, suggestion, arguments: args }) => {
     if (tool.effects === "read") return undefined;
     const named = suggestion && namedBy(suggestion);
@@ -203,9 +192,7 @@ function isUsualGroup(name: string): boolean {
   return parts.length > 1 && (listParts.has(parts[0] ?? "") || listParts.has(parts.at(-1) ?? ""));
 }
 
-function blastRaise(options: object): Raise {
-  known(options, "blastRadius", ["moreThan"]);
-  const most = countOf((options as { readonly moreThan?: number }).moreThan, mostAffected, "blastRadius.moreThan");
+function blastRaise({ moreThan: most = mostAffected }: SettingsOf<"blastRadius">): Raise {
   return ({ suggestion }) => {
     if (suggestion === undefined) return undefined;
     const affected = affectedBy(suggestion);
@@ -230,21 +217,4 @@ function taintRaise({ tool, history }: Facts): string | undefined {
 
 function shown(text: string): string {
   return text.length > 80 ? `${text.slice(0, 79).toWellFormed()}…` : text;
-}
-
-function known(options: object, adjuster: string, names: readonly string[]): void {
-  for (const [name] of fieldsOf(options, `\`adjusters.${adjuster}\``))
-    if (!names.includes(name))
-      throw invalid(`\`adjusters.${adjuster}.${name}\` is not known; it has ${names.join(", ")}.`);
-}
-
-function countOf(given: unknown, otherwise: number, name: string): number {
-  if (given === undefined) return otherwise;
-  if (typeof given === "number" && Number.isSafeInteger(given) && given >= 0) return given;
-  throw invalid(`\`adjusters.${name}\` is \`${String(given)}\`; it is a whole number from 0.`);
-}
-
-export function textsOf(given: unknown, name: string): readonly string[] {
-  if (Array.isArray(given) && given.every((one) => typeof one === "string" && one !== "")) return given;
-  throw invalid(`\`${name}\` is \`${JSON.stringify(given)}\`; it is a list of texts.`);
 }

@@ -5,7 +5,7 @@ import { rankOf, risks } from "../../calls/risk.ts";
 import { createPolicy } from "../decide.ts";
 import type { Facts } from "../policy.ts";
 import { cellOf, defaultMatrix, type MatrixChanges, matrixOf } from "./matrix.ts";
-import { checkedThreshold, thresholdFor } from "./threshold.ts";
+import { thresholdFor } from "./threshold.ts";
 
 const invalid = (text: string): unknown =>
   expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(text) });
@@ -86,8 +86,8 @@ describe("the gate matrix", () => {
   it.each([
     [{ A5: { safe: "ALLOW" } }, "`A5`"],
     [{ constructor: { safe: "ALLOW" } }, "`constructor`"],
-    [{ A2: { harmless: "ALLOW" } }, "`A2` × `harmless`"],
-    [{ A2: { safe: "MAYBE" } }, "`MAYBE`"],
+    [{ A2: { harmless: "ALLOW" } }, "`matrix.A2.harmless`"],
+    [{ A2: { safe: "MAYBE" } }, '`"MAYBE"`'],
     [{ A2: { safe: "ALLOW", low: "ALLOW" } }, "twice"],
     [{ A0: { safe: "ALLOW" } }, "A0 never runs"],
     [{ A0: { safe: "CONFIRM" } }, "A0 never runs"],
@@ -177,8 +177,9 @@ describe("the threshold", () => {
   });
 
   it("reads low as safe and refuses what is no level", () => {
-    expect(checkedThreshold("low", false)).toBe("safe");
-    expect(() => checkedThreshold("some", false)).toThrow(invalid("`some`"));
+    const low = createPolicy({ maxRiskUnapproved: "low" as Risk });
+    expect(low.version).toBe(createPolicy({ maxRiskUnapproved: "safe" }).version);
+    expect(() => createPolicy({ maxRiskUnapproved: "some" as Risk })).toThrow(invalid("some"));
     expect(createPolicy().decide({ ...facts("safe", "A4"), maxRiskUnapproved: "some" as Risk }).verdict).toBe("BLOCK");
   });
 });

@@ -1,14 +1,13 @@
 import type { Autonomy, Risk, Verdict } from "../../calls/call.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
-import { autonomies, parseRisk, risks, verdicts } from "../../calls/risk.ts";
+import type { RuntimeFault } from "../../calls/fault.ts";
+import { autonomies, parseRisk } from "../../calls/risk.ts";
+import { invalid } from "../problem.ts";
 
 /** SPEC 6.4: what autonomy × risk answers. Always all twenty cells. */
 export type Matrix = Readonly<Record<Autonomy, Readonly<Record<Risk, Verdict>>>>;
 
-/** Cells that replace the default ones; `low` is read as `safe` (C3). */
-export type MatrixChanges = {
-  readonly [A in Autonomy]?: { readonly [R in Risk | "low"]?: Verdict };
-};
+/** Cells that replace the default ones; `low` is `safe` (C3). */
+export type MatrixChanges = { readonly [A in Autonomy]?: { readonly [R in Risk | "low"]?: Verdict } };
 
 export const defaultMatrix: Matrix = {
   A0: { safe: "PREVIEW", medium: "PREVIEW", high: "PREVIEW", critical: "PREVIEW" },
@@ -36,37 +35,22 @@ export function isAutonomy(level: unknown): level is Autonomy {
  * @throws RuntimeFault `policy_invalid`, naming the level or the cell
  */
 export function matrixOf(changes: MatrixChanges, allowUnattendedCritical: boolean): Matrix {
-  const matrix = Object.fromEntries(autonomies.map((level) => [level, { ...defaultMatrix[level] }])) as Record<
-    Autonomy,
-    Record<Risk, Verdict>
-  >; // made from all levels, each with all risks
-  for (const [level, row] of Object.entries(changes)) {
-    if (!isAutonomy(level)) throw invalid(`\`${level}\``, `no autonomy level; the levels are ${autonomies.join(", ")}`);
-    const seen = new Set<Risk>();
-    for (const [word, verdict] of Object.entries(row ?? {})) {
+  const matrix = structuredClone(defaultMatrix) as Record<Autonomy, Record<Risk, Verdict>>; // a copy may be changed
+  for (const level of autonomies) {
+    const row = changes[level] ?? {};
+    for (const [word, verdict] of Object.entries(row)) {
       const name = `\`${level}\` × \`${word}\``;
-      const risk = parseRisk(word);
-      if (risk === undefined) throw invalid(name, `no cell; the risks are ${risks.join(", ")}`);
-      if (seen.has(risk)) throw invalid(name, "given twice, as `low` and as `safe`");
-      seen.add(risk);
-      matrix[level][risk] = checkedVerdict(verdict, name);
-      if (level === "A0" && (verdict === "ALLOW" || verdict === "CONFIRM")) {
-        throw invalid(name, `\`${verdict}\`, but A0 never runs anything; it takes PREVIEW or BLOCK`);
-      }
-      if (risk === "critical" && verdict === "ALLOW" && !allowUnattendedCritical) {
-        throw invalid(name, "`ALLOW`; critical calls run unasked only with `allowUnattendedCritical`");
-      }
+      if (word === "low" && row.safe !== undefined) throw refused(name, "given twice, as `low` and as `safe`");
+      if (level === "A0" && (verdict === "ALLOW" || verdict === "CONFIRM"))
+        throw refused(name, `\`${verdict}\`, but A0 never runs anything; it takes PREVIEW or BLOCK`);
+      if (word === "critical" && verdict === "ALLOW" && !allowUnattendedCritical)
+        throw refused(name, "`ALLOW`; critical calls run unasked only with `allowUnattendedCritical`");
+      matrix[level][parseRisk(word) ?? "critical"] = verdict; // the schema has checked the risk
     }
   }
   return matrix;
 }
 
-function checkedVerdict(verdict: unknown, name: string): Verdict {
-  const known = verdicts.find((word) => word === verdict);
-  if (known === undefined) throw invalid(name, `\`${String(verdict)}\`; a cell is one of ${verdicts.join(", ")}`);
-  return known;
-}
-
-function invalid(name: string, what: string): RuntimeFault {
-  return new RuntimeFault("policy_invalid", `In the matrix, ${name} is ${what}.`);
+function refused(name: string, what: string): RuntimeFault {
+  return invalid(`In the matrix, ${name} is ${what}.`);
 }

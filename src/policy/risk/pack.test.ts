@@ -132,12 +132,12 @@ it("the report of what holds is that of an ordinary day with nothing done", () =
 });
 
 it.each<[PolicyOptions["pack"], RegExp]>([
-  [{ antiFlap: { cooldownSeconds: 0 } }, /cooldownSeconds` is `0`/],
-  [{ antiFlap: { cooldownSeconds: 1, tools: [] } }, /tools` is empty/],
-  [{ notifications: { tools: ["x"], maxPerHour: 1.5 } }, /maxPerHour` is `1.5`/],
-  [{ notifications: { tools: ["x"], maxPerHour: 1, within: "run" as never } }, /within` is `run`/],
-  [{ quietHours: { from: "22", to: "07:00", timeZone: "UTC" } }, /quietHours.from` is `22`/],
+  [{ antiFlap: { cooldownSeconds: 0 } }, /cooldownSeconds`: `0` is too small/],
+  [{ antiFlap: { cooldownSeconds: 1, tools: [] } }, /tools`: It is empty/],
+  [{ notifications: { tools: ["x"], maxPerHour: 1.5 } }, /maxPerHour`: `1.5` is not a whole number/],
+  [{ notifications: { tools: ["x"], maxPerHour: 1, within: "run" as never } }, /within`: `"run"`/],
+  [{ quietHours: { from: "22", to: "07:00", timeZone: "UTC" } }, /quietHours.from`: `"22"`/],
   [{ quietHours: { from: "07:00", to: "07:00", timeZone: "UTC" } }, /begin and end at `07:00`/],
   [{ quietHours: { from: "22:00", to: "07:00", timeZone: "Mars/Olympus" } }, /`Mars\/Olympus`; write a name/],
-  [{ night: true } as never, /`pack.night` is not known/],
+  [{ night: true } as never, /`pack.night`/],
 ])("a mistake in %j is named", (pack, message) => expect(() => createPolicy({ pack: pack ?? {} })).toThrow(message));

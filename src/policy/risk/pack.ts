@@ -5,10 +5,8 @@
  * stand aside when it is blind.
  */
 import { canonical } from "../../calls/json.ts";
-import { fieldsOf, invalid } from "../checking.ts";
-import type { Facts, HistoryScope, PastCall, Reads, ToolFacts } from "../policy.ts";
+import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
-import { textsOf } from "./adjusters.ts";
 import { type QuietHours, quietHours } from "./quiet-hours.ts";
 
 export interface PackOptions {
@@ -59,11 +57,8 @@ interface Watch {
   readonly judge: (facts: Facts) => PackBlock | undefined;
 }
 
-/** @throws RuntimeFault `policy_invalid`, naming the setting */
+/** @throws RuntimeFault `policy_invalid` for quiet hours that cannot be */
 export function compilePack(options: PackOptions): Pack {
-  for (const [name] of fieldsOf(options, "`pack`"))
-    if (!["quietHours", "antiFlap", "notifications"].includes(name))
-      throw invalid(`\`pack.${name}\` is not known; it has quietHours, antiFlap and notifications.`);
   const watches: Watch[] = [];
   if (options.antiFlap !== undefined) watches.push(antiFlap(options.antiFlap));
   if (options.notifications !== undefined) watches.push(storm(options.notifications));
@@ -81,16 +76,12 @@ export function compilePack(options: PackOptions): Pack {
   };
 }
 
-function antiFlap(given: NonNullable<PackOptions["antiFlap"]>): Watch {
-  known(given, "antiFlap", ["cooldownSeconds", "tools", "within"]);
-  const { cooldownSeconds, tools, within = "principal" } = given;
-  if (!(typeof cooldownSeconds === "number" && Number.isFinite(cooldownSeconds) && cooldownSeconds > 0))
-    throw invalid(`\`pack.antiFlap.cooldownSeconds\` is \`${String(cooldownSeconds)}\`; it is a number above 0.`);
+function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): Watch {
+  const { cooldownSeconds, tools, within: scope = "principal" } = settings;
   const windowMs = cooldownSeconds * 1000;
-  const scope = scopeOf(within, "antiFlap");
   return {
     name: `pack: anti-flap, ${cooldownSeconds} s`,
-    speaksOf: tools === undefined ? ({ effects }) => effects !== "read" : anyOf(tools, "antiFlap"),
+    speaksOf: tools === undefined ? ({ effects }) => effects !== "read" : anyOf(tools),
     reads: { [scope]: windowMs },
     judge: (facts) => {
       const history = facts.history[scope];
@@ -126,13 +117,8 @@ function targetOf(named: string | undefined, { arguments: args }: Pick<Facts, "a
   return named === undefined ? `arguments ${canonical(args)}` : `target ${named}`;
 }
 
-function storm(given: NonNullable<PackOptions["notifications"]>): Watch {
-  known(given, "notifications", ["tools", "maxPerHour", "within"]);
-  const { tools, maxPerHour, within = "tenant" } = given;
-  if (!(Number.isSafeInteger(maxPerHour) && maxPerHour >= 0))
-    throw invalid(`\`pack.notifications.maxPerHour\` is \`${String(maxPerHour)}\`; it is a whole number from 0.`);
-  const scope = scopeOf(within, "notifications");
-  const isNotice = anyOf(tools, "notifications");
+function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<PackOptions["notifications"]>): Watch {
+  const isNotice = anyOf(tools);
   return {
     name: `pack: notification storm, more than ${maxPerHour} in an hour`,
     speaksOf: isNotice,
@@ -151,20 +137,7 @@ function storm(given: NonNullable<PackOptions["notifications"]>): Watch {
   };
 }
 
-function anyOf(tools: unknown, setting: string): (one: { readonly tool: string }) => boolean {
-  const names = textsOf(tools, `pack.${setting}.tools`);
-  if (names.length === 0)
-    throw invalid(`\`pack.${setting}.tools\` is empty; name the tools, \`*\` stands for anything.`);
-  const fits = names.map(globMatcher);
+function anyOf(tools: readonly string[]): (one: { readonly tool: string }) => boolean {
+  const fits = tools.map(globMatcher);
   return ({ tool }) => fits.some((matches) => matches(tool));
-}
-
-function scopeOf(within: unknown, setting: string): Exclude<HistoryScope, "run"> {
-  if (within === "principal" || within === "tenant") return within;
-  throw invalid(`\`pack.${setting}.within\` is \`${String(within)}\`; it is principal or tenant.`);
-}
-
-function known(options: unknown, setting: string, names: readonly string[]): void {
-  for (const [name] of fieldsOf(options, `\`pack.${setting}\``))
-    if (!names.includes(name)) throw invalid(`\`pack.${setting}.${name}\` is not known; it has ${names.join(", ")}.`);
 }

@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { createPolicy } from "../decide.ts";
 import { guardrailsFrom, guardrailsSchema } from "../guardrails/guardrails-config.ts";
-import { type PolicyFile, policyOptionsFrom, policySchema } from "../policy-config.ts";
+import { policyOptionsFrom } from "../options.ts";
+import { type PolicyFile, policySchemas } from "../schema.ts";
+
+const policySchema = policySchemas().section;
 
 it("the file's spelling becomes the library's, and a policy", () => {
   const file: PolicyFile = policySchema.parse({

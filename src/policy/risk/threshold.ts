@@ -1,26 +1,17 @@
 import type { Risk } from "../../calls/call.ts";
-import { RuntimeFault } from "../../calls/fault.ts";
-import { parseRisk, rankOf, risks } from "../../calls/risk.ts";
+import { rankOf } from "../../calls/risk.ts";
+import { invalid } from "../problem.ts";
 
 /**
  * The risk up to which nobody is asked (SPEC 6.5). Above `high` only for those who say so: critical always asks (C5).
  *
  * @throws RuntimeFault `policy_invalid`
  */
-export function checkedThreshold(level: unknown, allowUnattendedCritical: boolean): Risk {
-  const risk = parseRisk(level);
-  if (risk === undefined) {
-    throw new RuntimeFault(
-      "policy_invalid",
-      `\`maxRiskUnapproved\` is \`${String(level)}\`; it is one of ${risks.join(", ")}.`,
-    );
-  }
-  if (risk === "critical" && !allowUnattendedCritical) {
-    throw new RuntimeFault(
-      "policy_invalid",
+export function checkedThreshold(risk: Risk, allowUnattendedCritical: boolean): Risk {
+  if (risk === "critical" && !allowUnattendedCritical)
+    throw invalid(
       "`maxRiskUnapproved` is `critical`: then nobody is ever asked. Lower it, or set `allowUnattendedCritical` as well.",
     );
-  }
   return risk;
 }
 
@@ -32,10 +23,7 @@ export function checkedThreshold(level: unknown, allowUnattendedCritical: boolea
 export function thresholdFor(approvalRequired: Risk): Risk {
   if (approvalRequired === "critical") return "high";
   if (approvalRequired === "high" || approvalRequired === "medium") return "safe";
-  throw new RuntimeFault(
-    "policy_invalid",
-    "`approval_required_risk` is `safe`; to ask before every call write a rule with the effect `confirm`.",
-  );
+  throw invalid("`approval_required_risk` is `safe`; to ask before every call write a rule with the effect `confirm`.");
 }
 
 /** The lower of two thresholds, for a session may only narrow (C19); a missing one does not lower. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
-import { invalid } from "../checking.ts";
+import { invalid } from "../problem.ts";
 
 /** `$.to`, `$.items[*].amount`, `$.items[0]`, `$["odd name"]`: where a rule looks in the arguments. Undefined stands for `[*]`. */
 export type Step = string | number | undefined;

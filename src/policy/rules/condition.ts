@@ -5,9 +5,12 @@
  * a `deny` applies as soon as one value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
  */
 import type { Json, JsonObject } from "../../calls/json.ts";
-import { fieldsOf, invalid } from "../checking.ts";
+import { invalid } from "../problem.ts";
 import { type ArgumentPath, type Found, missing, parsePath, wrong } from "./argument-path.ts";
-import { type Answer, conditionKinds, type Make, type Test, worst } from "./condition-kinds.ts";
+import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
+import { globMatcher } from "./glob.ts";
+import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
+import { checkedValue, isSame } from "./whole-value.ts";
 
 /** All that is given must hold. Text is compared in its own case; a value of another kind than is asked for cannot be judged. */
 export interface PlainCondition {
@@ -50,6 +53,10 @@ export const asks = 4;
 /** Bits of `permits`, `denies` and `asks`. */
 export type Holds = (args: JsonObject) => number;
 
+/** What one condition says of one value. `missing`: it is not there; `unclear`: it is of a kind that cannot be compared. */
+type Answer = "yes" | "no" | "missing" | "unclear";
+type Test = (value: Json | undefined) => Answer;
+
 const bits: Readonly<Record<Answer, number>> = {
   yes: permits | denies | asks,
   no: 0,
@@ -57,12 +64,12 @@ const bits: Readonly<Record<Answer, number>> = {
   unclear: denies | asks,
 };
 
-/** @throws RuntimeFault `policy_invalid` */
-export function compileConditions(conditions: unknown, at: string): readonly Holds[] {
-  return fieldsOf(conditions, at).map(([text, condition]) => {
+/** @throws RuntimeFault `policy_invalid` for what the schema cannot check, such as a pattern */
+export function compileConditions(conditions: Conditions, at: string): readonly Holds[] {
+  return Object.entries(conditions).map(([text, condition]) => {
     const path = parsePath(text, at);
     const place = `\`${text}\` of ${at}`;
-    if (path.many && mentionsPresence(condition))
+    if (path.many && (condition.present ?? condition.not?.present) !== undefined)
       throw invalid(`${place} asks for \`present\`; that needs a path without \`[*]\`: ask for the list's \`length\`.`);
     return holdsAt(path, compileCondition(condition, place));
   });
@@ -89,43 +96,150 @@ function together(met: readonly Found[], test: Test): number {
   return all | (any & (denies | asks));
 }
 
-function compileCondition(condition: unknown, at: string): Test {
-  const fields = fieldsOf(condition, at);
-  const given: { readonly [name: string]: unknown } = Object.fromEntries(fields);
-  const tests: Test[] = [];
-  for (const [name, value] of fields) {
-    if (Object.hasOwn(given, modifiers.get(name) ?? "")) continue;
-    const place = `\`${name}\` of ${at}`;
-    const make = name === "not" ? not : conditionKinds.get(name);
-    if (make === undefined)
-      throw invalid(
-        `\`${name}\` of ${at} is not known; a condition has ${[...conditionKinds.keys()].join(", ")}, not, ignoreCase beside like, relativeTo beside path.`,
-      );
-    tests.push(make(value, place, given));
+function compileCondition({ not, ...plain }: Condition, at: string): Test {
+  const tests = compilePlain(plain, at);
+  if (not !== undefined) {
+    const inner = compileCondition(not, `\`not\` of ${at}`);
+    const opposite = { yes: "no", no: "yes", missing: "missing", unclear: "unclear" } as const;
+    tests.push((value) => opposite[inner(value)]);
   }
   const [first, ...others] = tests;
-  if (first === undefined) throw invalid(`The condition ${at} is empty; say what the value must be.`);
+  if (first === undefined)
+    throw invalid(
+      `The condition ${at} is empty; say what the value must be. \`ignoreCase\` stands beside \`like\`, \`relativeTo\` beside \`path\`.`,
+    );
   return others.length === 0 ? first : (value) => worst(tests, value);
 }
 
-/** Not conditions themselves, but how the one beside them is meant. */
-const modifiers: ReadonlyMap<string, string> = new Map([
-  ["ignoreCase", "like"],
-  ["relativeTo", "path"],
-]);
+function compilePlain(condition: PlainCondition, at: string): Test[] {
+  const { equals, oneOf, like, path, host, above, atLeast, below, atMost, length, present } = condition;
+  const tests: Test[] = [];
+  if (equals !== undefined) tests.push(ofValues([checkedValue(equals, `\`equals\` of ${at}`)]));
+  if (oneOf !== undefined) tests.push(ofValues(oneOf.map((one) => checkedValue(one, `\`oneOf\` of ${at}`))));
+  if (like !== undefined) tests.push(likeTest([like].flat(), condition.ignoreCase === true, at));
+  if (path !== undefined) tests.push(pathTest([path].flat(), condition.relativeTo, at));
+  if (host !== undefined) tests.push(hostTest([host].flat(), at));
+  if (above !== undefined) tests.push(ofNumber((value) => value > above));
+  if (below !== undefined) tests.push(ofNumber((value) => value < below));
+  tests.push(...rangeTests({ atLeast, atMost }));
+  if (length !== undefined) tests.push(lengthTest(length, at));
+  if (present !== undefined) tests.push((value) => ((value !== undefined) === present ? "yes" : "no"));
+  return tests;
+}
 
-const not: Make = (wanted, at) => {
-  if (fieldsOf(wanted, at).some(([name]) => name === "not"))
-    throw invalid(`${at} holds another \`not\`; write what it means without the two.`);
-  const test = compileCondition(wanted, at);
+interface Range {
+  readonly atLeast?: number | undefined;
+  readonly atMost?: number | undefined;
+}
+
+function rangeTests({ atLeast, atMost }: Range): readonly Test[] {
+  return [
+    ...(atLeast === undefined ? [] : [ofNumber((value) => value >= atLeast)]),
+    ...(atMost === undefined ? [] : [ofNumber((value) => value <= atMost)]),
+  ];
+}
+
+function lengthTest(length: Range, at: string): Test {
+  const tests = rangeTests(length);
+  if (tests.length === 0) throw invalid(`\`length\` of ${at} is empty; it has atLeast and atMost.`);
   return (value) => {
-    const answer = test(value);
-    if (answer === "yes") return "no";
-    return answer === "no" ? "yes" : answer;
+    if (value === undefined) return "missing";
+    return typeof value === "string" || Array.isArray(value) ? worst(tests, value.length) : "unclear";
   };
-};
+}
 
-function mentionsPresence(condition: unknown): boolean {
-  const { present, not: other } = Object(condition) as Condition; // only looked at; compileCondition checks it
-  return present !== undefined || (Object(other) as PlainCondition).present !== undefined;
+function likeTest(patterns: readonly string[], ignoreCase: boolean, at: string): Test {
+  const slashed = patterns.find((pattern) => pattern.includes("/"));
+  if (slashed !== undefined)
+    throw invalid(`\`like\` of ${at} is \`${slashed}\`; text with \`/\` is a path or a URL: use \`path\` or \`host\`.`);
+  const fits = patterns.map((pattern) => globMatcher(ignoreCase ? pattern.toLowerCase() : pattern));
+  return ofText((given) => {
+    const text = ignoreCase ? given.toLowerCase() : given;
+    return fits.some((one) => one(text));
+  });
+}
+
+function pathTest(patterns: readonly string[], relativeTo: string | undefined, at: string): Test {
+  if (relativeTo !== undefined && (relativeTo.includes("*") || pathPatternProblem(relativeTo) !== undefined))
+    throw invalid(
+      `\`relativeTo\` beside \`path\` of ${at} is \`${relativeTo}\`; it is a folder such as \`/workspace\`.`,
+    );
+  refusePatterns(patterns, pathPatternProblem, `\`path\` of ${at}`);
+  const judge = pathMatcher(patterns, relativeTo);
+  return ofText((text) => {
+    const answer = judge(text);
+    return answer === "unclear" ? undefined : answer === "inside";
+  });
+}
+
+function hostTest(patterns: readonly string[], at: string): Test {
+  refusePatterns(patterns, hostPatternProblem, `\`host\` of ${at}`);
+  const fits = patterns.map(hostMatcher);
+  return ofText((text) => {
+    const host = hostOf(text);
+    return host === undefined ? undefined : fits.some((one) => one(host));
+  });
+}
+
+function refusePatterns(
+  patterns: readonly string[],
+  problemOf: (pattern: string) => string | undefined,
+  at: string,
+): void {
+  for (const pattern of patterns) {
+    const problem = problemOf(pattern);
+    if (problem !== undefined) throw invalid(`${at} is \`${pattern}\`, which is ${problem}.`);
+  }
+}
+
+const order: readonly Answer[] = ["yes", "unclear", "missing", "no"];
+
+/** All must hold: the answer that is furthest from yes. */
+function worst(tests: readonly Test[], value: Json | undefined): Answer {
+  let answer: Answer = "yes";
+  for (const test of tests) {
+    const next = test(value);
+    if (order.indexOf(next) > order.indexOf(answer)) answer = next;
+  }
+  return answer;
+}
+
+/** `holds` answers undefined when the value's text does not say. */
+function ofText(holds: (text: string) => boolean | undefined): Test {
+  return (value) => {
+    if (value === undefined) return "missing";
+    const held = typeof value === "string" ? holds(value) : undefined;
+    return held === undefined ? "unclear" : held ? "yes" : "no";
+  };
+}
+
+function ofNumber(holds: (value: number) => boolean): Test {
+  return (value) => {
+    if (value === undefined) return "missing";
+    return typeof value === "number" ? (holds(value) ? "yes" : "no") : "unclear";
+  };
+}
+
+/** A value of a kind that nothing wanted has was not foreseen: it cannot be judged. */
+function ofValues(wanted: readonly Json[]): Test {
+  const kinds = new Set(wanted.filter((one) => one !== null).map(kindOf));
+  const scalars: ReadonlySet<Json> = new Set(wanted.filter((one) => !isWhole(one)));
+  const wholes = wanted.filter(isWhole);
+  return (value) => {
+    if (value === undefined) return "missing";
+    if (value === null) return scalars.has(null) ? "yes" : "unclear";
+    if (isWhole(value)) {
+      if (!kinds.has(kindOf(value))) return "unclear";
+      return wholes.some((one) => isSame(one, value)) ? "yes" : "no";
+    }
+    return kinds.size === 0 || kinds.has(typeof value) ? (scalars.has(value) ? "yes" : "no") : "unclear";
+  };
+}
+
+function isWhole(value: Json): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function kindOf(value: Json): string {
+  return Array.isArray(value) ? "list" : typeof value;
 }

@@ -23,3 +23,10 @@ export function globMatcher(pattern: string): (name: string) => boolean {
 export function isGlob(pattern: string): boolean {
   return pattern.includes("*");
 }
+
+/** Without a pattern every name fits, also a missing one. A pattern needs a name. */
+export function nameMatcher(pattern: string | undefined): (name: string | undefined) => boolean {
+  if (pattern === undefined) return () => true;
+  const fits = globMatcher(pattern);
+  return (name) => name !== undefined && fits(name);
+}

@@ -220,25 +220,25 @@ describe("a limit on the past", () => {
   });
 
   it.each<[unknown, string]>([
-    [{ atMost: 1 }, "`within`"],
-    [{ within: "session", atMost: 1 }, "`session`"],
+    [{ atMost: 1 }, ".within`: It is missing"],
+    [{ within: "session", atMost: 1 }, '`"session"`'],
     [{ within: "run" }, "asks for nothing"],
     [{ within: "run", tool: "mail", requires: { tool: "read" } }, "counts none"],
     [{ within: "run", atMost: -1 }, "`-1`"],
     [{ within: "run", atMost: 1.5 }, "whole number"],
-    [{ within: "run", atMost: "3" }, "`3`"],
-    [{ within: "run", windowSeconds: 0, atMost: 1 }, "`windowSeconds`"],
-    [{ within: "run", window: 5, atMost: 1 }, "`window` of"],
-    [{ within: "run", sum: { path: "amount", atMost: 1 } }, "`amount`"],
-    [{ within: "run", sum: { path: "$.amount" } }, "`atMost`"],
-    [{ within: "run", sum: { path: "$.amount", atMost: 1, of: "x" } }, "`of` of"],
+    [{ within: "run", atMost: "3" }, '`"3"`'],
+    [{ within: "run", windowSeconds: 0, atMost: 1 }, ".windowSeconds`: `0` is too small"],
+    [{ within: "run", window: 5, atMost: 1 }, "`window` is not a known key"],
+    [{ within: "run", sum: { path: "amount", atMost: 1 } }, '`"amount"`'],
+    [{ within: "run", sum: { path: "$.amount" } }, ".atMost`: It is missing"],
+    [{ within: "run", sum: { path: "$.amount", atMost: 1, of: "x" } }, "`of` is not a known key"],
     [{ within: "run", requires: {} }, "names no call"],
-    [{ within: "run", requires: { tool: "" } }, "is a name"],
-    [{ within: "run", requires: { tool: "a", state: "done" } }, "`state`"],
-    [{ within: "run", requires: { tool: "a", state: [] } }, "`state`"],
+    [{ within: "run", requires: { tool: "" } }, "It is empty"],
+    [{ within: "run", requires: { tool: "a", state: "done" } }, ".state`"],
+    [{ within: "run", requires: { tool: "a", state: [] } }, ".state`"],
     [{ within: "run", requires: { tool: "a", same: "$.a[*]" } }, "`[*]`"],
-    [{ within: "run", requires: { tool: "a", same: { "$.a": "b" } } }, "`b`"],
-    ["run", "is not an object"],
+    [{ within: "run", requires: { tool: "a", same: { "$.a": "b" } } }, '`"b"`'],
+    ["run", "`rules[0].history`"],
   ])("refuses %j and names what is wrong", (history, named) => {
     const made = (): unknown => createPolicy({ rules: [{ effect: "deny", history: history as HistoryLimit }] });
     expect(made).toThrow(expect.objectContaining({ code: "policy_invalid", message: expect.stringContaining(named) }));

@@ -4,12 +4,12 @@
  * A limit says what must hold. An `allow` permits while it is kept; a `deny` and a `confirm` apply as soon as it is broken.
  * Where the past cannot be seen, or holds no number where one is summed, it counts as broken. Pure over `Facts.history`, `Facts.now`.
  */
-import type { JsonObject } from "../../calls/json.ts";
-import { fieldsOf, invalid } from "../checking.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { Facts, History, HistoryScope, PastCall } from "../policy.ts";
-import { type ArgumentPath, parsePath } from "./argument-path.ts";
-import { globMatcher } from "./glob.ts";
-import { isNothing, samePairs, unclear } from "./same.ts";
+import { invalid } from "../problem.ts";
+import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
+import { canonicalParts } from "./canonical-path.ts";
+import { nameMatcher } from "./glob.ts";
 
 export type PastState = PastCall["state"];
 
@@ -38,7 +38,7 @@ export interface HistoryLimit extends PastSelector {
   readonly forbids?: PastSelector;
 }
 
-export type Kept = "kept" | "broken" | "unclear";
+export type LimitResult = "kept" | "broken" | "unclear";
 
 export interface CompiledLimit {
   readonly within: HistoryScope;
@@ -46,12 +46,12 @@ export interface CompiledLimit {
   readonly window: number;
   /** For people: `at most 3 calls in 3600 s by the principal`. */
   readonly text: string;
-  readonly judge: (facts: Facts) => Kept;
+  readonly judge: (facts: Facts) => LimitResult;
   /** How much of it is used, this call included, for people. */
-  readonly standing: (facts: Seen) => readonly string[];
+  readonly usage: (facts: LimitFacts) => readonly string[];
 }
 
-type Seen = Pick<Facts, "tool" | "arguments" | "history" | "now" | "key">;
+export type LimitFacts = Pick<Facts, "tool" | "arguments" | "history" | "now" | "key">;
 
 /** What a limit counts when it names no tool. */
 export interface RuleSelector {
@@ -60,42 +60,26 @@ export interface RuleSelector {
   readonly server?: string;
 }
 
-const scopes: ReadonlyMap<unknown, string> = new Map([
-  ["run", "in the run"],
-  ["principal", "by the principal"],
-  ["tenant", "in the tenant"],
-]);
-const states: readonly unknown[] = ["attempted", "ok", "failed", "unknown"];
-const selectorFields: readonly string[] = ["tool", "action", "state", "same", "samePath"];
-const limitFields: readonly string[] = [
-  ...selectorFields,
-  "within",
-  "windowSeconds",
-  "atMost",
-  "sum",
-  "requires",
-  "forbids",
-];
+const scopes: Readonly<Record<HistoryScope, string>> = {
+  run: "in the run",
+  principal: "by the principal",
+  tenant: "in the tenant",
+};
 
-/** @throws RuntimeFault `policy_invalid` */
-export function compileLimit(given: unknown, rule: RuleSelector, at: string): CompiledLimit {
-  checkFields(given, at, limitFields);
-  const { within, windowSeconds, atMost, sum, requires, forbids, ...own } = given as HistoryLimit; // each field is checked below
-  if (!scopes.has(within))
-    throw invalid(`\`within\` of ${at} is \`${String(within)}\`; it is run, principal or tenant.`);
-  if (windowSeconds !== undefined && !(Number.isFinite(windowSeconds) && windowSeconds > 0))
-    throw invalid(`\`windowSeconds\` of ${at} is \`${String(windowSeconds)}\`; it is a number of seconds above 0.`);
+/** @throws RuntimeFault `policy_invalid` for what the schema cannot check */
+export function compileLimit(limit: HistoryLimit, rule: RuleSelector, at: string): CompiledLimit {
+  const { within, windowSeconds, atMost, sum, requires, forbids, ...own } = limit;
   const window = windowSeconds === undefined ? Number.POSITIVE_INFINITY : windowSeconds * 1000;
   const counted = compileSelector(own, at, { rule });
   const checks: Check[] = [];
-  if (atMost !== undefined) checks.push(countCheck(atMost, counted, at));
+  if (atMost !== undefined) checks.push(countCheck(atMost, counted));
   if (sum !== undefined) checks.push(sumCheck(sum, counted, at));
   if (requires !== undefined) checks.push(requiresCheck(requires, at));
   if (forbids !== undefined) checks.push(forbidsCheck(forbids, at));
   if (checks.length === 0) throw invalid(`The ${at} asks for nothing; it has atMost, sum, requires or forbids.`);
-  if (atMost === undefined && sum === undefined && fieldsOf(own, at).length > 0)
+  if (atMost === undefined && sum === undefined && Object.keys(own).length > 0)
     throw invalid(`The ${at} names calls and counts none; \`requires\` and \`forbids\` have a \`tool\` of their own.`);
-  const during = `${windowSeconds === undefined ? "" : ` in ${windowSeconds} s`} ${scopes.get(within)}`;
+  const during = `${windowSeconds === undefined ? "" : ` in ${windowSeconds} s`} ${scopes[within]}`;
   return {
     within,
     window,
@@ -104,23 +88,23 @@ export function compileLimit(given: unknown, rule: RuleSelector, at: string): Co
       const history = facts.history[within];
       return history === undefined ? "unclear" : judgeAll(checks, seen(history, facts.now - window, facts.key), facts);
     },
-    standing: (facts) => {
+    usage: (facts) => {
       const history = facts.history[within];
       if (history === undefined) return ["the past cannot be seen"];
       const past = seen(history, facts.now - window, facts.key);
-      return checks.flatMap(({ standing }) => standing?.(past, facts) ?? []);
+      return checks.flatMap(({ usage }) => usage?.(past, facts) ?? []);
     },
   };
 }
 
 interface Check {
   readonly text: string;
-  readonly judge: (past: readonly PastCall[], facts: Seen) => Kept;
-  readonly standing?: (past: readonly PastCall[], facts: Seen) => string;
+  readonly judge: (past: readonly PastCall[], facts: LimitFacts) => LimitResult;
+  readonly usage?: (past: readonly PastCall[], facts: LimitFacts) => string;
 }
 
-function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: Seen): Kept {
-  let worst: Kept = "kept";
+function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: LimitFacts): LimitResult {
+  let worst: LimitResult = "kept";
   for (const { judge } of checks) {
     const kept = judge(past, facts);
     if (kept === "broken") return kept;
@@ -135,10 +119,8 @@ function seen({ calls }: History, after: number, own: string | undefined): reado
   return calls.filter(({ at, key }) => at > after && (own === undefined || key !== own));
 }
 
-function countCheck(atMost: unknown, counted: Selector, at: string): Check {
-  const most = checkedMost(atMost, at);
-  if (!Number.isInteger(most)) throw invalid(`\`atMost\` of ${at} is \`${most}\`; it is a whole number of calls.`);
-  const callsIn = (past: readonly PastCall[], facts: Seen): number => {
+function countCheck(most: number, counted: Selector): Check {
+  const callsIn = (past: readonly PastCall[], facts: LimitFacts): number => {
     let calls = counted.isThis(facts) ? 1 : 0;
     for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
     return calls;
@@ -146,17 +128,15 @@ function countCheck(atMost: unknown, counted: Selector, at: string): Check {
   return {
     text: `at most ${most} ${most === 1 ? "call" : "calls"} of ${counted.text}`,
     judge: (past, facts) => (counted.isUnclear(facts) ? "unclear" : callsIn(past, facts) > most ? "broken" : "kept"),
-    standing: (past, facts) => `with this call there are ${callsIn(past, facts)}`,
+    usage: (past, facts) => `with this call there are ${callsIn(past, facts)}`,
   };
 }
 
-function sumCheck(sum: unknown, counted: Selector, at: string): Check {
-  checkFields(sum, `\`sum\` of ${at}`, ["path", "atMost"]);
-  const { path: text, atMost } = sum as { readonly path?: unknown; readonly atMost?: unknown }; // both are checked here
-  const path = parsePath(text, `\`sum\` of ${at}`);
-  const most = checkedMost(atMost, `\`sum\` of ${at}`);
+function sumCheck(sum: NonNullable<HistoryLimit["sum"]>, counted: Selector, at: string): Check {
+  const { atMost: most } = sum;
+  const path = parsePath(sum.path, `\`sum\` of ${at}`);
   const slack = 1e-9 * Math.max(1, Math.abs(most)); // 0.1 + 0.2 is not more than 0.3
-  const totalIn = (past: readonly PastCall[], facts: Seen): number => {
+  const totalIn = (past: readonly PastCall[], facts: LimitFacts): number => {
     let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
     for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments, path);
     return total;
@@ -168,7 +148,7 @@ function sumCheck(sum: unknown, counted: Selector, at: string): Check {
       if (Number.isNaN(total)) return "unclear";
       return total - most > slack ? "broken" : "kept";
     },
-    standing: (past, facts) => {
+    usage: (past, facts) => {
       const total = totalIn(past, facts);
       return Number.isNaN(total) ? "one of the values is no number" : `with this call it is ${total}`;
     },
@@ -187,8 +167,8 @@ function amountIn(args: JsonObject, path: ArgumentPath): number {
   return total;
 }
 
-function requiresCheck(given: unknown, at: string): Check {
-  const wanted = compileSelector(given, `\`requires\` of ${at}`, { usual: ["ok"] });
+function requiresCheck(selector: PastSelector, at: string): Check {
+  const wanted = compileSelector(selector, `\`requires\` of ${at}`, { usual: ["ok"] });
   return {
     text: `a call of ${wanted.text} before`,
     judge: (past, facts) => {
@@ -198,8 +178,8 @@ function requiresCheck(given: unknown, at: string): Check {
   };
 }
 
-function forbidsCheck(given: unknown, at: string): Check {
-  const unwanted = compileSelector(given, `\`forbids\` of ${at}`);
+function forbidsCheck(selector: PastSelector, at: string): Check {
+  const unwanted = compileSelector(selector, `\`forbids\` of ${at}`);
   return {
     text: `no call of ${unwanted.text} before`,
     judge: (past, facts) => {
@@ -212,30 +192,28 @@ function forbidsCheck(given: unknown, at: string): Check {
 interface Selector {
   readonly text: string;
   /** Undefined: the earlier call's path does not say where it leads, so it may be meant. */
-  readonly fits: (past: PastCall, facts: Seen) => boolean | undefined;
-  readonly isThis: (facts: Seen) => boolean;
+  readonly fits: (past: PastCall, facts: LimitFacts) => boolean | undefined;
+  readonly isThis: (facts: LimitFacts) => boolean;
   /** Its own path does not say where it leads. */
-  readonly isUnclear: (facts: Seen) => boolean;
+  readonly isUnclear: (facts: LimitFacts) => boolean;
   /** What must be the same is there to be compared. */
-  readonly comparable: (facts: Seen) => boolean;
+  readonly comparable: (facts: LimitFacts) => boolean;
 }
 
 /** @param usual the states that count where none are named */
 function compileSelector(
-  given: unknown,
+  { tool, action, state, same, samePath }: PastSelector,
   at: string,
   { usual, rule }: { readonly usual?: readonly PastState[]; readonly rule?: RuleSelector } = {},
 ): Selector {
-  if (rule === undefined) checkFields(given, at, selectorFields);
-  const { tool, action, state, same, samePath } = given as PastSelector; // each field is checked here
   if (rule === undefined && tool === undefined && action === undefined)
     throw invalid(`The ${at} names no call; give it a \`tool\`.`);
   const named =
     rule === undefined || tool !== undefined ? { tool, action } : { ...rule, ...(action !== undefined && { action }) };
-  const fitsTool = checkedPattern(named.tool, `\`tool\` of ${at}`);
-  const fitsAction = checkedPattern(named.action, `\`action\` of ${at}`);
-  const fitsServer = checkedPattern("server" in named ? named.server : undefined, at);
-  const wantedStates = state === undefined ? usual : checkedStates(state, at);
+  const fitsTool = nameMatcher(named.tool);
+  const fitsAction = nameMatcher(named.action);
+  const fitsServer = nameMatcher("server" in named ? named.server : undefined);
+  const wantedStates = state === undefined ? usual : [state].flat();
   const pairs = samePairs(same, samePath, at);
   const isOf = (one: { readonly tool: string; readonly action: string; readonly server?: string }): boolean =>
     fitsTool(one.tool) && fitsAction(one.action) && fitsServer(one.server);
@@ -258,26 +236,47 @@ function compileSelector(
   };
 }
 
-function checkedStates(state: unknown, at: string): readonly PastState[] {
-  const list: readonly unknown[] = Array.isArray(state) ? state : [state];
-  if (list.length > 0 && list.every((one) => states.includes(one))) return list as readonly PastState[]; // just checked
-  throw invalid(`\`state\` of ${at} is \`${JSON.stringify(state)}\`; it is one or more of ${states.join(", ")}.`);
+/** A path whose text does not say where it leads, or an artifact that was not read. */
+const unclear: unique symbol = Symbol("unclear");
+type Compared = Json | undefined | typeof unclear;
+
+interface Pair {
+  readonly here: ArgumentPath;
+  readonly there: ArgumentPath;
+  readonly valueAt: (path: ArgumentPath, args: JsonObject) => Compared;
 }
 
-function checkedMost(value: unknown, at: string): number {
-  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
-  throw invalid(`\`atMost\` of ${at} is \`${String(value)}\`; it is a number from 0 on.`);
+function isNothing(value: Compared): boolean {
+  return value === undefined || value === unclear;
 }
 
-function checkedPattern(pattern: string | undefined, at: string): (name: string | undefined) => boolean {
-  if (pattern === undefined) return () => true;
-  if (typeof pattern !== "string" || pattern === "" || !pattern.isWellFormed())
-    throw invalid(`${at} is \`${String(pattern)}\`; it is a name, in which \`*\` stands for anything.`);
-  const fits = globMatcher(pattern);
-  return (name) => name !== undefined && fits(name);
+/** `a`, `./a` and `a//` are one. */
+function fileAt(path: ArgumentPath, args: JsonObject): Compared {
+  const value = scalarAt(path, args);
+  if (value === unclear) return unclear;
+  return typeof value === "string" ? (canonicalParts(value)?.join("/") ?? unclear) : undefined;
 }
 
-function checkFields(value: unknown, at: string, known: readonly string[]): void {
-  for (const [name] of fieldsOf(value, at))
-    if (!known.includes(name)) throw invalid(`\`${name}\` of ${at} is not known; it has ${known.join(", ")}.`);
+/** Lists and objects are not compared: undefined, like what is missing. An artifact that was not read may hold anything. */
+function scalarAt(path: ArgumentPath, args: JsonObject): Compared {
+  const value = path.one(args);
+  if (value === wrong) return undefined;
+  const known = value as Json | undefined; // `wrong` is excluded
+  if (isJsonObject(known)) return typeof known["$artifact"] === "string" ? unclear : undefined;
+  return Array.isArray(known) ? undefined : known;
+}
+
+function pairsOf(paths: PastSelector["same"], at: string, valueAt: Pair["valueAt"]): readonly Pair[] {
+  if (paths === undefined) return [];
+  const pairs = typeof paths === "string" ? [[paths, paths] as const] : Object.entries(paths);
+  return pairs.map((pair) => {
+    const [here, there] = [parsePath(pair[0], at), parsePath(pair[1], at)];
+    if (here.many || there.many) throw invalid(`${at} has a \`[*]\`; it compares single values.`);
+    return { here, there, valueAt };
+  });
+}
+
+/** @throws RuntimeFault `policy_invalid` */
+function samePairs(same: PastSelector["same"], samePath: PastSelector["samePath"], at: string): readonly Pair[] {
+  return [...pairsOf(same, `\`same\` of ${at}`, scalarAt), ...pairsOf(samePath, `\`samePath\` of ${at}`, fileAt)];
 }

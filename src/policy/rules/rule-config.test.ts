@@ -46,7 +46,7 @@ describe("rules in a file", () => {
         {
           effect: "allow",
           tool: "pay",
-          risk: "low",
+          risk: "safe",
           scope: "pay:*",
           effects: ["read", "write"],
           arguments: {

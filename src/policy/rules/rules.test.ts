@@ -146,15 +146,18 @@ describe("permission rules", () => {
   });
 
   it.each([
-    [[{ effect: "permit" }], "`permit`"],
-    [[{}], "#1 has no effect"],
-    [[{ effect: "deny" }, { effect: "deny", tol: "mail" }], "`tol` of rule #2"],
-    [[{ effect: "deny", tool: "" }], "`tool` of rule #1"],
+    [[{ effect: "permit" }], '`"permit"`'],
+    [[{}], "`rules[0].effect`: It is missing"],
+    [
+      [{ effect: "deny" }, { effect: "deny", tol: "mail" }],
+      "`rules[1].tol`: `tol` is not a known key. Did you mean `tool`?",
+    ],
+    [[{ effect: "deny", tool: "" }], "`rules[0].tool`: It is empty"],
     [[{ effect: "deny", tool: 7 }], "`7`"],
-    [[{ effect: "deny", principal: { name: "ada" } }], "`principal.name` of rule #1"],
-    [[{ effect: "deny", principal: "ada" }], "`principal` of rule #1"],
-    [[{ effect: "deny", reason: {} }], "`reason` of rule #1"],
-    [["deny"], "rule #1"],
+    [[{ effect: "deny", principal: { name: "ada" } }], "`rules[0].principal.name`"],
+    [[{ effect: "deny", principal: "ada" }], "`rules[0].principal`"],
+    [[{ effect: "deny", reason: {} }], "`rules[0].reason`"],
+    [["deny"], "`rules[0]`"],
     [{ effect: "deny" }, "`rules`"],
   ])("refuse %j and name what is wrong", (rules, named) => {
     const made = (): unknown => createPolicy({ rules: rules as readonly Rule[] });

@@ -1,13 +1,12 @@
 import type { Principal, Risk } from "../../calls/call.ts";
 import type { Reason } from "../../calls/event.ts";
+import type { JsonObject } from "../../calls/json.ts";
 import { parseRisk, rankOf } from "../../calls/risk.ts";
-import { invalid } from "../checking.ts";
 import type { Facts, Reads, ToolFacts } from "../policy.ts";
-import type { Condition, Conditions } from "./condition.ts";
-import { globMatcher, isGlob } from "./glob.ts";
-import type { HistoryLimit } from "./history-limit.ts";
-import { checkRule } from "./rule-check.ts";
-import { compileDemands } from "./rule-demands.ts";
+import { invalid } from "../problem.ts";
+import { asks, type Condition, type Conditions, compileConditions, denies, permits } from "./condition.ts";
+import { globMatcher, isGlob, nameMatcher } from "./glob.ts";
+import { type CompiledLimit, compileLimit, type HistoryLimit, type LimitResult } from "./history-limit.ts";
 import { explainedBy } from "./why.ts";
 
 export type Effect = "allow" | "confirm" | "deny";
@@ -49,6 +48,15 @@ export interface Rule {
 /** Whose word it is. What the runtime and the sandbox say stands over every configuration, and holds in mode `observe` too. */
 export type Origin = "config" | "runtime" | "sandbox";
 
+/** What a rule asks of arguments and past. */
+interface Demands {
+  readonly judge: (facts: Facts) => number;
+  readonly reads: Reads | undefined;
+  /** The limits, for people. */
+  readonly text: string;
+  readonly limits: readonly CompiledLimit[];
+}
+
 /** A rule made ready. Order among rules means nothing: `number` only names it. */
 export interface CompiledRule {
   readonly effect: Effect;
@@ -76,43 +84,28 @@ export interface RuleBook {
   rulesFor(tool: ToolFacts): readonly CompiledRule[];
 }
 
-/** @throws RuntimeFault `policy_invalid`, naming the rule and what is wrong with it */
+/** @throws RuntimeFault `policy_invalid` with the rule and what is wrong with it */
 export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rule[]>>>): RuleBook {
+  const all: CompiledRule[] = [];
   const named = new Map<string, CompiledRule[]>();
   const anyTool: CompiledRule[] = [];
-  let index = 0;
-  const all: CompiledRule[] = [];
-  for (const origin of ["runtime", "sandbox", "config"] as const) {
-    const given = rules[origin] ?? [];
-    if (!Array.isArray(given)) throw invalid(`\`${origin === "config" ? "rules" : origin}\` is not a list.`);
-    for (const [i, rule] of (given as readonly Rule[]).entries()) {
-      const name = nameOf(rule, origin, i + 1);
-      checkRule(rule, origin === "config" ? `rule #${i + 1}` : `${origin} rule #${i + 1}`, origin);
-      const compiled = compileRule(rule, { origin, index: index++, name });
+  for (const origin of ["runtime", "sandbox", "config"] as const)
+    for (const [i, rule] of (rules[origin] ?? []).entries()) {
+      const name = ruleName(rule, i + 1, origin);
+      if (origin !== "config" && rule.effect === "allow")
+        throw invalid(`The effect of ${name} is \`allow\`; the ${origin} only denies or asks.`);
+      const compiled = compileRule(rule, { origin, index: all.length, name });
       all.push(compiled);
       if (rule.tool === undefined || isGlob(rule.tool)) anyTool.push(compiled);
       else named.set(rule.tool, [...(named.get(rule.tool) ?? []), compiled]);
     }
-  }
-  const known = new WeakMap<ToolFacts, readonly CompiledRule[]>();
-  const find = (tool: ToolFacts): readonly CompiledRule[] =>
-    [...(named.get(tool.tool) ?? []), ...anyTool]
-      .filter((rule) => rule.fitsTool(tool))
-      .sort((one, other) => one.index - other.index);
   return {
     reads: readsOf(all),
-    rulesFor: (tool) => {
-      if (!isFixed(tool)) return find(tool);
-      const rules = known.get(tool) ?? find(tool);
-      known.set(tool, rules);
-      return rules;
-    },
+    rulesFor: (tool) =>
+      [...(named.get(tool.tool) ?? []), ...anyTool]
+        .filter((rule) => rule.fitsTool(tool))
+        .sort((one, other) => one.index - other.index),
   };
-}
-
-/** Registered tools are frozen. What can change is looked at each time. */
-function isFixed(tool: ToolFacts): boolean {
-  return Object.isFrozen(tool) && Object.isFrozen(tool.scopes);
 }
 
 /** The furthest that any of them looks back, scope by scope; undefined: none looks back. */
@@ -126,9 +119,8 @@ export function readsOf(all: readonly { readonly reads: Reads | undefined }[]): 
   return Object.keys(furthest).length === 0 ? undefined : furthest;
 }
 
-/** How a rule is called wherever it takes part. */
-function nameOf(rule: Rule, origin: Origin, number: number): string {
-  const { effect, id } = Object(rule) as Rule; // it may be anything yet: checkRule comes next
+/** How reasons and warnings call a rule: `rule deny #3 (no-mail)`. */
+export function ruleName({ effect, id }: Rule, number: number, origin: Origin = "config"): string {
   return `${origin === "config" ? "rule" : origin} ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
 }
 
@@ -138,15 +130,15 @@ function compileRule(
 ): CompiledRule {
   const { effect, reason, where, principal } = rule;
   const demands = compileDemands(rule, name);
-  const said = [reason, demands?.text].filter((part) => part !== undefined && part !== "").join("; ");
-  const tool = matcher(rule.tool);
-  const action = matcher(rule.action);
-  const server = matcher(rule.server);
+  const notes = [reason, demands?.text].filter((part) => part !== undefined && part !== "").join("; ");
+  const tool = nameMatcher(rule.tool);
+  const action = nameMatcher(rule.action);
+  const server = nameMatcher(rule.server);
   const scope = rule.scope === undefined ? undefined : globMatcher(rule.scope);
   const effects = rule.effects === undefined ? undefined : [rule.effects].flat();
   const place = where !== undefined && { where };
   const applied: Reason = Object.freeze({
-    rule: said === "" ? name : `${name}: ${said}`,
+    rule: notes === "" ? name : `${name}: ${notes}`,
     says: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
     ...place,
   });
@@ -187,14 +179,49 @@ function riskMatcher({ risk, effect }: Rule): CompiledRule["fitsRisk"] {
 
 function principalMatcher(wanted: Rule["principal"]): CompiledRule["fitsPrincipal"] {
   if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined) return undefined;
-  const tenant = matcher(wanted.tenant);
-  const agent = matcher(wanted.agent);
-  const user = matcher(wanted.user);
+  const tenant = nameMatcher(wanted.tenant);
+  const agent = nameMatcher(wanted.agent);
+  const user = nameMatcher(wanted.user);
   return (principal) => tenant(principal.tenant) && agent(principal.agent) && user(principal.user);
 }
 
-function matcher(pattern: string | undefined): (name: string | undefined) => boolean {
-  if (pattern === undefined) return () => true;
-  const fits = globMatcher(pattern);
-  return (name) => name !== undefined && fits(name);
+/** @throws RuntimeFault `policy_invalid` */
+function compileDemands(rule: Rule, name: string): Demands | undefined {
+  const conditions = rule.arguments === undefined ? [] : compileConditions(rule.arguments, `\`arguments\` of ${name}`);
+  const targets = rule.target === undefined ? [] : compileConditions({ "$.target": rule.target }, name);
+  const limits = (rule.history === undefined ? [] : [rule.history].flat()).map((limit) =>
+    compileLimit(limit, rule, `\`history\` of ${name}`),
+  );
+  if (conditions.length + targets.length + limits.length === 0) return undefined;
+  const { effect } = rule;
+  return {
+    judge: (facts) => {
+      let held = permits | denies | asks;
+      for (const holds of conditions) {
+        held &= holds(facts.arguments);
+        if (held === 0) return 0;
+      }
+      for (const holds of targets) held &= holds(targetOf(facts.suggestion));
+      return limits.length === 0 ? held : held & heldBy(limits, effect, facts);
+    },
+    reads: readsOf(limits.map(({ within, window }) => ({ reads: { [within]: window } }))),
+    text: limits.map(({ text }) => text).join("; "),
+    limits,
+  };
+}
+
+function targetOf(suggestion: Facts["suggestion"]): JsonObject {
+  return suggestion?.target === undefined ? {} : { target: suggestion.target };
+}
+
+/** One that is broken is enough. */
+function heldBy(limits: readonly CompiledLimit[], effect: Effect, facts: Facts): number {
+  let worst: LimitResult = "kept";
+  for (const { judge } of limits) {
+    const kept = judge(facts);
+    if (kept !== "kept" && worst !== "broken") worst = kept;
+  }
+  if (effect === "allow") return worst === "kept" ? permits : 0;
+  if (worst === "broken") return permits | denies | asks;
+  return worst === "unclear" ? denies | asks : 0; // doubt denies and asks, but permits nothing
 }

@@ -1,10 +1,9 @@
 import type { Principal, Risk } from "../../calls/call.ts";
 import { rankOf } from "../../calls/risk.ts";
 import type { Facts, ToolFacts } from "../policy.ts";
-import type { ReadOptions } from "../policy-options.ts";
 import { asks, denies, permits } from "./condition.ts";
 import { type Applied, needsOwnLine, type Permission, permissionFrom } from "./permission.ts";
-import type { CompiledRule } from "./rules.ts";
+import type { CompiledRule, RuleBook } from "./rules.ts";
 
 /** The rules that concern one tool and one principal. */
 export class ToolRules {
@@ -13,7 +12,11 @@ export class ToolRules {
   readonly #otherwise: "allow" | "deny";
 
   /** @throws TypeError if tool or principal has no name: then the call is denied, also where no rule reads it */
-  constructor({ book, otherwise }: Pick<ReadOptions, "book" | "otherwise">, tool: ToolFacts, principal: Principal) {
+  constructor(
+    { book, otherwise }: { readonly book: RuleBook; readonly otherwise: "allow" | "deny" },
+    tool: ToolFacts,
+    principal: Principal,
+  ) {
     if (typeof tool.tool !== "string" || typeof tool.action !== "string")
       throw new TypeError("The tool or its action has no name.");
     if (typeof principal.tenant !== "string" || typeof principal.agent !== "string")

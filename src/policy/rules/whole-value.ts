@@ -2,7 +2,7 @@
 import { messageOf } from "../../calls/fault.ts";
 import { canonical, isJsonObject, type Json } from "../../calls/json.ts";
 import { refuseLoss } from "../../calls/loss.ts";
-import { invalid } from "../checking.ts";
+import { invalid } from "../problem.ts";
 
 /** Of one value that a condition names, in characters of its RFC 8785 text. */
 export const longestValue = 10_000;

@@ -58,7 +58,7 @@ export function explainedBy(
     ...risk,
     ...target,
     ...conditions.map(({ tell }) => tell(call)),
-    ...limits.flatMap(({ standing }) => standing(call)),
+    ...limits.flatMap(({ usage }) => usage(call)),
   ]);
   tellers.set(unmet, (call) => [
     ...risk,
@@ -66,16 +66,16 @@ export function explainedBy(
     ...conditions
       .filter(({ holds }) => !holds.every((one) => (one(call.arguments) & permits) !== 0))
       .map(({ tell }) => tell(call)),
-    ...limits.flatMap(({ text, standing }) => [`it needs ${text}`, ...standing(call)]),
+    ...limits.flatMap(({ text, usage }) => [`it needs ${text}`, ...usage(call)]),
   ]);
 }
 
-interface Told {
+interface ConditionText {
   readonly holds: readonly Holds[];
   readonly tell: (call: LookedAt) => string;
 }
 
-function conditionOf(text: string, condition: Condition): Told {
+function conditionOf(text: string, condition: Condition): ConditionText {
   const path = parsePath(text, "a rule");
   return {
     holds: compileConditions({ [text]: condition }, "a rule"),

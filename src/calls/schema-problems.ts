@@ -1,65 +1,117 @@
-import type { core } from "zod";
-import { nearest } from "../calls/nearest.ts";
-import { type ConfigProblem, type KeyPath, keyText } from "./problem.ts";
-import { knownKeys, type Shape, shapeAt } from "./shape.ts";
+/** What a zod schema has against a value, as sentences with the key, the value and what to write instead. */
+import type { core, z } from "zod";
+import { camelName } from "./case.ts";
+import { nearest } from "./nearest.ts";
 
-type Issue = core.$ZodIssue;
-/** Where a path stands; without a file there is no line to name. */
-export type Locate = (
-  path: KeyPath,
-  part: "key" | "value",
-) => { readonly source: string; readonly line?: number; readonly column?: number };
+export type KeyPath = readonly (string | number)[];
 
-type Said = Pick<ConfigProblem, "message" | "fix">;
-
-/** What was checked, and how to speak of it. */
-export interface Written {
-  readonly value: unknown;
-  readonly shape: Shape;
-  readonly locate: Locate;
-  /** A known key as this configuration spells it: snake_case in data, camelCase in code. */
-  readonly spell: (key: string) => string;
+/** The words of a JSON Schema that say which keys are known at a place. */
+export interface JsonSchemaKeys {
+  readonly properties?: Readonly<Record<string, JsonSchemaKeys>>;
+  readonly additionalProperties?: boolean | JsonSchemaKeys;
+  readonly items?: JsonSchemaKeys;
+  readonly propertyNames?: { readonly enum?: readonly string[] };
+  readonly anyOf?: readonly JsonSchemaKeys[];
+  readonly oneOf?: readonly JsonSchemaKeys[];
 }
 
-/** What a schema has against a configuration, as sentences with the place, the value and what to write instead. */
+export function keysOf(schema: z.ZodType): JsonSchemaKeys {
+  return schema.toJSONSchema({ io: "input", unrepresentable: "any" }) as JsonSchemaKeys; // it names the few words that are read
+}
+
+export interface SchemaProblem {
+  readonly path: KeyPath;
+  readonly part: "key" | "value";
+  /** `policy.rules[0].effect` */
+  readonly key: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
+type Sentences = Pick<SchemaProblem, "message" | "fix">;
+type Issue = core.$ZodIssue;
+
+export interface CheckedValue {
+  readonly value: unknown;
+  readonly schema: JsonSchemaKeys;
+  /** The author writes snake_case and YAML in a file, camelCase and objects in code. */
+  readonly language: "file" | "code";
+  /** Keys of earlier versions with their present names. */
+  readonly renamedKeys?: ReadonlyMap<string, string>;
+}
+
 export function schemaProblems(
   issues: readonly Issue[],
-  written: Written,
+  written: CheckedValue,
   above: KeyPath = [],
-): readonly ConfigProblem[] {
+): readonly SchemaProblem[] {
   return issues.flatMap((issue) => problemsOf(issue, [...above, ...issue.path.map(stepOf)], written));
 }
 
-function problemsOf(issue: Issue, path: KeyPath, written: Written): readonly ConfigProblem[] {
-  const { value, shape, locate } = written;
-  const key = keyOf(path, written);
+export function keyText(path: KeyPath): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    const name = /^[\w-]+$/.test(step) ? step : JSON.stringify(step);
+    return text === "" ? name : `${text}.${name}`;
+  }, "");
+}
+
+/** Every branch of a choice, in one list. */
+function branches(schema: JsonSchemaKeys): readonly JsonSchemaKeys[] {
+  const inner = schema.anyOf ?? schema.oneOf;
+  return inner === undefined ? [schema] : inner.flatMap(branches);
+}
+
+function stepInto(schema: JsonSchemaKeys, name: string | number): JsonSchemaKeys {
+  const found = branches(schema).flatMap(({ items, properties, additionalProperties }): readonly JsonSchemaKeys[] => {
+    if (typeof name === "number") return items === undefined ? [] : [items];
+    const own = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return own !== undefined ? [own] : typeof additionalProperties === "object" ? [additionalProperties] : [];
+  });
+  return { anyOf: found };
+}
+
+/** The keys that a mapping at this path may have, when they are fixed. */
+function knownKeys(schema: JsonSchemaKeys, path: KeyPath): readonly string[] {
+  return branches(path.reduce(stepInto, schema)).flatMap(({ properties = {}, propertyNames }) => [
+    ...Object.keys(properties),
+    ...(propertyNames?.enum ?? []),
+  ]);
+}
+
+function problemsOf(issue: Issue, path: KeyPath, written: CheckedValue): readonly SchemaProblem[] {
+  const { value, schema, language } = written;
+  const nameOf = nameIn(language);
+  const key = keyText(namedSteps(path, written));
   switch (issue.code) {
     case "unrecognized_keys": {
-      const known = knownKeys(shapeAt(shape, path)).map(written.spell);
-      return issue.keys.map((name) => ({
-        ...locate([...path, name], "key"),
-        key: keyOf([...path, name], written),
-        ...(renamedKey(keyOf([...path, name], written)) ?? unknownKey(name, known)),
-      }));
+      const known = knownKeys(schema, path).map(nameOf);
+      return issue.keys.map((name) => {
+        const unknown = keyText([...namedSteps(path, written), nameOf(name)]);
+        const now = written.renamedKeys?.get(unknown);
+        const sentences = now === undefined ? unknownKey(nameOf(name), known) : renamedKey(unknown, now);
+        return { path: [...path, name], part: "key", key: unknown, ...sentences };
+      });
     }
     case "invalid_union": {
       const branch = likeliest(issue.errors);
       if (branch !== undefined) return schemaProblems(branch, written, path);
       const message = `${shown(value, path)} fits none of what may stand here.`;
-      return [{ ...locate(path, "value"), key, message, fix: "See docs/reference/configuration.md." }];
+      return [{ path, part: "value", key, message, fix: "See docs/reference/configuration.md." }];
     }
     case "invalid_key":
     case "invalid_element":
       return [
         {
-          ...locate(path, "key"),
+          path,
+          part: "key",
           key,
           message: `\`${String(path.at(-1))}\` cannot be a name here.`,
           fix: fixOf(issue.issues[0]),
         },
       ];
     default:
-      return [{ ...locate(path, "value"), key, ...said(issue, shown(value, path), path) }];
+      return [{ path, part: "value", key, ...sentencesOf(issue, { value: shown(value, path), path, language }) }];
   }
 }
 
@@ -67,26 +119,23 @@ function stepOf(step: PropertyKey): string | number {
   return typeof step === "number" ? step : String(step);
 }
 
-/** Keys the schema knows as they are spelled here; names people chose as they are. */
-function keyOf(path: KeyPath, { shape, spell }: Written): string {
-  const steps = path.map((step, i) => {
-    if (typeof step === "number") return step;
-    return knownKeys(shapeAt(shape, path.slice(0, i))).includes(step) ? spell(step) : step;
-  });
-  return keyText(steps);
+function nameIn(language: CheckedValue["language"]): (key: string) => string {
+  return language === "code" ? camelName : (key) => key;
 }
 
-/** Keys of earlier versions, as files spell them. */
-const renamed: ReadonlyMap<string, string> = new Map([["chains.drivers", "chains.engine_settings"]]);
-
-function renamedKey(key: string): Said | undefined {
-  const name = renamed.get(key);
-  return name === undefined
-    ? undefined
-    : { message: `\`${key}\` has another name now.`, fix: `Write \`${name}\`; what stands in it stays.` };
+/** A name that people chose stays as it is. */
+function namedSteps(path: KeyPath, { schema, language }: CheckedValue): KeyPath {
+  const nameOf = nameIn(language);
+  return path.map((step, i) =>
+    typeof step === "string" && knownKeys(schema, path.slice(0, i)).includes(step) ? nameOf(step) : step,
+  );
 }
 
-function unknownKey(name: string, known: readonly string[]): Said {
+function renamedKey(key: string, now: string): Sentences {
+  return { message: `\`${key}\` has another name now.`, fix: `Write \`${now}\`; its content stays the same.` };
+}
+
+function unknownKey(name: string, known: readonly string[]): Sentences {
   const message = `\`${name}\` is not a known key.`;
   const meant = nearest(name, known);
   if (meant !== undefined) return { message, fix: `Did you mean \`${meant}\`?` };
@@ -101,24 +150,32 @@ function likeliest(choices: readonly (readonly Issue[])[]): readonly Issue[] | u
   return [...meant].sort((a, b) => a.length - b.length)[0];
 }
 
-function said(issue: Issue, value: string, path: KeyPath): Said {
+interface Place {
+  /** As a sentence shows it. */
+  readonly value: string;
+  readonly path: KeyPath;
+  readonly language: CheckedValue["language"];
+}
+
+function sentencesOf(issue: Issue, { value, path, language }: Place): Sentences {
   switch (issue.code) {
     case "invalid_type":
-      if (value === "nothing") return { message: "It is missing.", fix: `Add it: ${article(issue.expected)}.` };
+      if (value === "nothing")
+        return { message: "It is missing.", fix: `Add it: ${article(issue.expected, language)}.` };
       return {
-        message: `${value} is not ${article(issue.expected)}.`,
+        message: `${value} is not ${article(issue.expected, language)}.`,
         fix:
           spanFix(String(path.at(-1)), value) ??
           (issue.message.startsWith("Invalid")
-            ? `Write ${article(issue.expected)}${hint(issue.expected, value)}.`
+            ? `Write ${article(issue.expected, language)}${hint(issue.expected, value)}.`
             : issue.message),
       };
     case "invalid_value":
       return noneOf(issue.values.map(String), value);
     case "too_small":
       return {
-        message: `${value} is too small.`,
-        fix: `Write at least ${issue.minimum}${unit(issue.origin)}${issue.inclusive === false ? " and a bit more" : ""}.`,
+        message: issue.minimum === 1 && unit(issue.origin) !== "" ? "It is empty." : `${value} is too small.`,
+        fix: `Write ${issue.inclusive === false ? "a number above" : "at least"} ${issue.minimum}${unit(issue.origin)}.`,
       };
     case "too_big":
       return {
@@ -129,13 +186,13 @@ function said(issue: Issue, value: string, path: KeyPath): Said {
       return { message: `${value} does not have the right form.`, fix: fixOf(issue) };
     default:
       return {
-        message: `${value}: ${issue.message}`,
+        message: value.startsWith("A ") ? issue.message : `${value}: ${issue.message}`,
         fix: fixIn(issue) ?? `See \`${String(path.at(0) ?? "")}\` in docs/reference/configuration.md.`,
       };
   }
 }
 
-function noneOf(options: readonly string[], value: string): Said {
+function noneOf(options: readonly string[], value: string): Sentences {
   const list = options.map((option) => `\`${option}\``).join(", ");
   if (value === "nothing") return { message: "It is missing.", fix: `Add it: one of ${list}.` };
   const meant = nearest(value.replaceAll(/[`"]/g, ""), options);
@@ -169,8 +226,9 @@ const articles: Readonly<Record<string, string>> = {
   array: "a list (lines that begin with `-`)",
 };
 
-function article(expected: string): string {
-  return articles[expected] ?? expected;
+function article(expected: string, language: CheckedValue["language"]): string {
+  const words = articles[expected] ?? expected;
+  return language === "code" ? words.replace(/ \(.*$/, "").replace("a mapping", "an object") : words;
 }
 
 function hint(expected: string, value: string): string {
