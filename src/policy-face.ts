@@ -2,10 +2,10 @@
 import type { Autonomy } from "./calls/call.ts";
 import type { Explanation } from "./explain.ts";
 import type { PolicyOptions } from "./policy/decide.ts";
-import type { Expectation, ExpectationResult } from "./policy/expectations.ts";
 import type { EffectivePolicy, EffectiveQuery, Policy } from "./policy/policy.ts";
-import type { VerdictChange } from "./policy/simulate.ts";
-import type { PolicyWarning } from "./policy/warnings.ts";
+import type { Expectation, ExpectationResult } from "./policy/report/expectations.ts";
+import type { VerdictChange } from "./policy/report/simulate.ts";
+import type { PolicyWarning } from "./policy/report/warnings.ts";
 
 /**
  * Which recorded calls are replayed.

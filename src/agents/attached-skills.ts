@@ -1,7 +1,7 @@
 import type { Principal } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { ActiveSkills, ToolFacts } from "../policy/policy.ts";
-import { skillsForbid } from "../policy/skill-layer.ts";
+import { skillsForbid } from "../policy/rules/skill-layer.ts";
 import type { SkillRun, Skills } from "../tools/builtin/skills/skills.ts";
 
 /** The skills of one run of an agent: active before its first call, and in what it is shown at once. */

@@ -6,7 +6,8 @@ import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { Along, ApprovalRecord, DeciderState, Giver } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
-import { type Conditions, compileConditions, type Holds, permits } from "../policy/condition.ts";
+import { type Conditions, compileConditions, type Holds, permits } from "../policy/rules/condition.ts";
+import { checkedConditions } from "../policy/schema.ts";
 import { shownArguments } from "./binding.ts";
 
 /**
@@ -113,7 +114,10 @@ export function rememberProblem(remember: Remember, approval: ApprovalRecord, no
   const until = untilOf(remember, approval, now);
   if (typeof until === "string") return until;
   try {
-    const holds = compileConditions(conditions, "`remember.scope.arguments`");
+    const holds = compileConditions(
+      checkedConditions(conditions, "remember.scope.arguments"),
+      "`remember.scope.arguments`",
+    );
     const { length } = JSON.stringify(conditions);
     if (length > longestConditions)
       return `\`remember.scope.arguments\` are ${length} characters of JSON, and ${longestConditions} are the most; hold fewer arguments, or approve this call alone.`;

@@ -5,7 +5,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
-import { compileConditions, type Holds } from "../policy/condition.ts";
+import { compileConditions, type Holds } from "../policy/rules/condition.ts";
 import type { Audience } from "../stores/audience.ts";
 import { actorOf, checkRequest, type Decider } from "./decision.ts";
 import type { Eligibility } from "./eligibility.ts";

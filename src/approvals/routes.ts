@@ -3,7 +3,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import type { Addressees, Routed } from "../calls/records.ts";
 import { parseRisk, risks } from "../calls/risk.ts";
 import { isSamePerson, spelled } from "../calls/same-person.ts";
-import { globMatcher } from "../policy/glob.ts";
+import { globMatcher } from "../policy/rules/glob.ts";
 
 /**
  * Whom a request is sent to, and what a yes must bring. The first route that matches applies. What it leaves out has the

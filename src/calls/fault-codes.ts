@@ -42,6 +42,7 @@ export const faultStatuses = {
   engine_unconfigured: 501,
   engine_unknown: 422,
   export_unreadable: 422,
+  field_name_invalid: 422,
   file_unwritable: 500,
   files_invalid: 500,
   files_not_race_safe: 500,

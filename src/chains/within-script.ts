@@ -1,5 +1,5 @@
 import type { Authority, Risk } from "../calls/call.ts";
-import { lowerThreshold } from "../policy/threshold.ts";
+import { lowerThreshold } from "../policy/risk/threshold.ts";
 
 /**
  * What a script's calls may do: what its caller may, and not all of that. Where no autonomy level decides, the threshold of

@@ -1,11 +1,13 @@
+import { toSnakeCase } from "../calls/case.ts";
+import { messageOf } from "../calls/fault.ts";
 import type { ChannelsOptions } from "../channels/open-channels.ts";
-import type { Guardrail } from "../policy/guardrails.ts";
+import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool, isRecord } from "../tools/kinds.ts";
 import { isToolset, type Toolset } from "../tools/sets/toolset.ts";
 import type { Hooks } from "../watchers/hooks.ts";
+import { configOpaque } from "./config-schema.ts";
 import { ConfigProblems } from "./problem.ts";
-import { type Shape, toFileSpelling } from "./shape.ts";
 
 /** A configuration before it is checked: its data in the file's spelling, and what only code can give. */
 export interface Given {
@@ -18,7 +20,7 @@ export interface Given {
 }
 
 /** Takes a TypeScript configuration apart: live objects aside, the rest as if it had been written in a file. */
-export function codeConfig(exported: unknown, source: string, shape: Shape): Given {
+export function codeConfig(exported: unknown, source: string): Given {
   if (!isRecord(exported)) {
     throw new ConfigProblems([
       {
@@ -40,7 +42,7 @@ export function codeConfig(exported: unknown, source: string, shape: Shape): Giv
     ...(isSecretStore(secrets) ? {} : { secrets }),
   };
   return {
-    data: toFileSpelling(data, shape),
+    data: inFileCase(data, source),
     ...(Array.isArray(tools) && {
       tools: tools.map((tool: unknown, i) => checkedTool(tool, i, source)),
     }),
@@ -49,6 +51,15 @@ export function codeConfig(exported: unknown, source: string, shape: Shape): Giv
     guardrails: looks.live,
     channels: reach.live,
   };
+}
+
+function inFileCase(data: object, source: string): unknown {
+  try {
+    return toSnakeCase(data, configOpaque);
+  } catch (error) {
+    // a field in both spellings, or a cycle
+    throw new ConfigProblems([{ source, key: "", message: `${messageOf(error)}.`, fix: "Write each field once." }]);
+  }
 }
 
 /** Guardrails that are code, and those that a file could name. */

@@ -3,12 +3,14 @@ import { type AccountsFile, accountsSchema } from "../accounts/accounts-config.t
 import { type ApprovalsFile, approvalsSchema } from "../approvals/approvals-config.ts";
 import { type AuditFile, auditSchema } from "../audit/audit-config.ts";
 import type { Autonomy } from "../calls/call.ts";
+import { type OpaqueFields, opaqueFields } from "../calls/case.ts";
 import type { LimitsFile } from "../calls/limits-file.ts";
 import { autonomies } from "../calls/risk.ts";
+import { type JsonSchemaKeys, keysOf } from "../calls/schema-problems.ts";
 import { type ChainsFile, chainsSchema } from "../chains/chains-config.ts";
 import { type ChannelsFile, channelsSchema } from "../channels/channels-config.ts";
-import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails-config.ts";
-import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
+import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
+import { type PolicyFile, policyOpaque, policySchemas } from "../policy/schema.ts";
 import { type ResultsFile, resultsSchema } from "../results/results-config.ts";
 import { type SecretsFile, secretsSchema } from "../secrets/secrets-config.ts";
 import { type FilesFile, filesSchema } from "../tools/builtin/files/files-config.ts";
@@ -18,7 +20,6 @@ import { type SkillsFile, skillsSchema } from "../tools/builtin/skills/skills-co
 import { serverNamePattern } from "../tools/upstream/names.ts";
 import { serverSchema } from "../tools/upstream/server-config-schema.ts";
 import { type RunsFile, runsSchema } from "../watchers/archive/runs-config.ts";
-import type { Shape } from "./shape.ts";
 
 /** `postern.yaml` and `postern.json` as they are written; `postern.config.ts` says the same in camelCase. */
 export interface ConfigFile {
@@ -136,7 +137,7 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .describe("Scopes the agent's token grants; none when nothing is said."),
     })
     .optional(),
-  policy: policySchema.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
+  policy: policySchemas().section.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
   guardrails: guardrailsSchema.optional().describe("Looks at arguments and at results: docs/reference/risk.md."),
   limits: limits.optional().describe("The ceiling for every session; a caller may ask for less."),
   accounts: accountsSchema.optional().describe("Who signs in to the console: docs/reference/accounts.md."),
@@ -196,10 +197,22 @@ export function jsonSchema(): Readonly<Record<string, unknown>> {
   };
 }
 
-let shape: Shape | undefined;
-
-/** Which keys are known where. Made when it is first needed: a good configuration in a file needs it only for its servers. */
-export function configShape(): Shape {
-  shape ??= jsonSchema() as Shape; // JSON Schema; Shape names the few of its words that are read
-  return shape;
+/** Which keys are known where. */
+export function configKeys(): JsonSchemaKeys {
+  return keysOf(configSchema);
 }
+
+/** Fields whose keys are data: paths, names and values that people chose. */
+export const configOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
+  ...policyOpaque.fields,
+  ...([
+    "openid.roles.*",
+    "servers.*",
+    "servers.*.env",
+    "servers.*.headers",
+    "servers.*.tools.*",
+    "skills.agents.*",
+    "files.roots.*",
+    "webhooks.users.*",
+  ] as never[]), // types know no paths
+]);

@@ -11,16 +11,17 @@ import { pathToFileURL } from "node:url";
 import { accountSettingsFrom } from "../accounts/accounts-config.ts";
 import { approvalSettingsFrom, routesProblem } from "../approvals/approvals-config.ts";
 import { auditSettingsFrom } from "../audit/audit-config.ts";
+import { toCamelCase } from "../calls/case.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { limitsFrom } from "../calls/limits-file.ts";
+import type { KeyPath } from "../calls/schema-problems.ts";
 import { chainOptionsFrom } from "../chains/chains-config.ts";
 import { channelSettingsFrom } from "../channels/channels-config.ts";
-import { cedarLayer } from "../policy/cedar.ts";
-import { cedarOptionsFrom } from "../policy/cedar-config.ts";
+import { cedarLayer, readCedarSection } from "../policy/cedar/cedar.ts";
 import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
-import { type Guardrail, openGuardrails } from "../policy/guardrails.ts";
-import { guardrailsFrom } from "../policy/guardrails-config.ts";
-import { policyOptionsFrom } from "../policy/policy-config.ts";
+import { type Guardrail, openGuardrails } from "../policy/guardrails/guardrails.ts";
+import { guardrailsFrom } from "../policy/guardrails/guardrails-config.ts";
+import { policyOptionsFrom } from "../policy/options.ts";
 import { resultSettingsFrom } from "../results/results-config.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
 import { fileOptionsFrom, fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
@@ -28,13 +29,11 @@ import { memoryProblem, memorySettingsFrom } from "../tools/builtin/memory/memor
 import { providedSettingsFrom } from "../tools/builtin/provided/provided-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { codeConfig, type Given } from "./code-config.ts";
-import { type ConfigFile, configSchema, configShape, publicUrlPattern } from "./config-schema.ts";
+import { type ConfigFile, configKeys, configOpaque, configSchema, publicUrlPattern } from "./config-schema.ts";
 import { type Found, findFile } from "./find-file.ts";
 import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
-import { ConfigProblems, type KeyPath } from "./problem.ts";
-import { type Locate, schemaProblems } from "./schema-problems.ts";
+import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
 import type { Settings } from "./settings.ts";
-import { camel, fromFileSpelling, shapeAt } from "./shape.ts";
 import { readSource } from "./source.ts";
 
 export interface LoadOptions {
@@ -52,25 +51,17 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   if (found === undefined) return settingsOf({ data: {}, policy: {} }, { file: undefined, folder }, overrides);
   if ("problem" in found) throw new ConfigProblems([found.problem]);
   const { given, locate } = await givenBy(found, folder);
-  const parsed = configSchema.safeParse(given.data);
-  if (!parsed.success)
-    throw new ConfigProblems(
-      schemaProblems(parsed.error.issues, {
-        value: given.data,
-        shape: configShape(),
-        locate,
-        spell: found.language === "typescript" ? camel : (key) => key,
-      }),
-    );
-  const policy = await policyOf(parsed.data, locate, dirname(found.file));
-  checkMemory(parsed.data, locate);
-  checkRoutes(parsed.data, locate);
-  const guardrails = await guardrailsOf(parsed.data, given.guardrails ?? [], locate);
+  const isCode = found.language === "typescript";
+  const data = parseChecked(configSchema, given.data, { keys: configKeys, locate, isCode });
+  const policy = await policyOf(data, locate, dirname(found.file));
+  checkMemory(data, locate);
+  checkRoutes(data, locate);
+  const guardrails = await guardrailsOf(data, given.guardrails ?? [], locate);
   const whereOf = (path: KeyPath): string | undefined => {
     const { source, line } = locate(path, "key");
     return line === undefined ? undefined : `${source}:${line}`;
   };
-  const made = { ...given, data: parsed.data, policy, guardrails };
+  const made = { ...given, data, policy, guardrails };
   return settingsOf(made, { file: found.file, folder, whereOf }, overrides);
 }
 
@@ -87,7 +78,7 @@ async function givenBy(
 ): Promise<{ readonly given: Given; readonly locate: Locate }> {
   const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
   if (language === "typescript") {
-    const given = codeConfig(await imported(file, shown), shown, configShape());
+    const given = codeConfig(await imported(file, shown), shown);
     return { given, locate: () => ({ source: shown }) };
   }
   const read = readSource(shown, await textOf(file, shown), language);
@@ -144,7 +135,7 @@ export async function policyOf(
     const options = policyOptionsFrom(policy, where);
     createPolicy(options);
     if (policy.cedar === undefined) return options;
-    const cedar = await cedarOptionsFrom(policy.cedar, (file) => readFile(resolve(base, file), "utf8"));
+    const cedar = await readCedarSection(policy.cedar, (file) => readFile(resolve(base, file), "utf8"));
     return { ...options, also: [await cedarLayer(cedar)] };
   } catch (error) {
     if (!(error instanceof RuntimeFault)) throw error;
@@ -281,8 +272,7 @@ function serversOf(
   base: string,
   whereOf: NonNullable<Place["whereOf"]>,
 ): Settings["servers"] {
-  const shape = shapeAt(configShape(), ["servers"]);
-  const spelled = fromFileSpelling(servers, shape) as Readonly<Record<string, ServerConfig>>; // the schema is that type's file form
+  const { servers: spelled } = toCamelCase({ servers }, configOpaque) as { readonly servers: Settings["servers"] }; // the schema is the file form of this type
   return Object.fromEntries(
     Object.entries(spelled).map(([name, server]) => [
       name,

@@ -22,7 +22,7 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
   [
     "a key of an earlier version",
     "chains:\n  drivers: {}\n",
-    "FILE:2:3 chains.drivers: `chains.drivers` has another name now. Fix: Write `chains.engine_settings`; what stands in it stays.",
+    "FILE:2:3 chains.drivers: `chains.drivers` has another name now. Fix: Write `chains.engine_settings`; its content stays the same.",
   ],
   ["a key nobody can guess", "log:\n  zzz: 1\n", "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level."],
   [

@@ -6,17 +6,16 @@ import { z } from "zod";
 import type { Autonomy } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { autonomies } from "../calls/risk.ts";
+import { type JsonSchemaKeys, type KeyPath, keysOf } from "../calls/schema-problems.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
-import type { Expectation } from "../policy/expectations.ts";
-import { type ExpectationFile, expectationFrom, expectationSchema } from "../policy/expectations-config.ts";
-import { type PolicyFile, policySchema } from "../policy/policy-config.ts";
+import { expectationFrom } from "../policy/options.ts";
+import type { Expectation } from "../policy/report/expectations.ts";
+import { type ExpectationFile, type PolicyFile, policySchemas } from "../policy/schema.ts";
 import { whyUnreadable } from "../system/error-code.ts";
 import { codeConfig } from "./code-config.ts";
-import { configShape } from "./config-schema.ts";
+import { configKeys } from "./config-schema.ts";
 import { policyOf } from "./load.ts";
-import { ConfigProblems, type KeyPath } from "./problem.ts";
-import { type Locate, schemaProblems } from "./schema-problems.ts";
-import type { Shape } from "./shape.ts";
+import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
 import { readSource } from "./source.ts";
 
 /** A file as it was read. JSON is YAML too. */
@@ -38,11 +37,11 @@ interface Sections {
 
 /** Of a configuration, only these are looked at. */
 const sections: z.ZodType<Sections> = z.looseObject({
-  policy: policySchema.optional(),
+  policy: policySchemas().section.optional(),
   autonomy: z.enum(autonomies).optional(),
 });
 const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.strictObject({
-  tests: z.array(expectationSchema),
+  tests: z.array(policySchemas().expectation),
 });
 
 /**
@@ -51,7 +50,7 @@ const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.stric
  */
 export async function readPolicyText(named: NamedText, base: string): Promise<PolicyText> {
   try {
-    const { data, locate } = parsedText(named, sections, configShape());
+    const { data, locate } = parsedText(named, sections, configKeys);
     const { policy: section = {}, autonomy = "A2" } = data;
     for (const file of [section.cedar?.policies, section.cedar?.schema]) await checkCedarFile(file, base);
     const policy = await policyOf({ policy: section }, locate, base);
@@ -68,7 +67,7 @@ export async function readPolicyText(named: NamedText, base: string): Promise<Po
  */
 export function readTestsText(named: NamedText): readonly Expectation[] {
   try {
-    const { data, locate } = parsedText(named, table, z.toJSONSchema(table, { io: "input" }) as Shape); // as in config-schema.ts
+    const { data, locate } = parsedText(named, table);
     return expectationsFrom(data.tests, ["tests"], locate);
   } catch (error) {
     throw asFault(error);
@@ -85,7 +84,7 @@ export async function configurationText(file: string, folder: string): Promise<N
   const name = shown === "" || shown.startsWith("..") ? file : shown;
   if (/^\.m?[jt]s$/.test(extname(file).toLowerCase())) {
     const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
-    return { name: basename(name), text: JSON.stringify(codeConfig(module.default, name, configShape()).data) };
+    return { name: basename(name), text: JSON.stringify(codeConfig(module.default, name).data) };
   }
   try {
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file)) };
@@ -98,16 +97,13 @@ export async function configurationText(file: string, folder: string): Promise<N
 export function parsedText<T>(
   { name, text }: NamedText,
   schema: z.ZodType<T>,
-  shape: Shape,
+  keys: () => JsonSchemaKeys = () => keysOf(schema),
 ): { readonly data: T; readonly locate: Locate } {
   const read = readSource(name, text, "yaml");
   if ("problems" in read) throw new ConfigProblems(read.problems);
   const { source } = read;
   const locate: Locate = (path, part) => ({ source: name, ...source.place(path, part) });
-  const checked = schema.safeParse(source.value);
-  if (checked.success) return { data: checked.data, locate };
-  const written = { value: source.value, shape, locate, spell: (key: string) => key };
-  throw new ConfigProblems(schemaProblems(checked.error.issues, written));
+  return { data: parseChecked(schema, source.value, { keys, locate }), locate };
 }
 
 function expectationsFrom(files: readonly ExpectationFile[], above: KeyPath, locate: Locate): readonly Expectation[] {

@@ -1,3 +1,6 @@
+import type { z } from "zod";
+import { type JsonSchemaKeys, type KeyPath, schemaProblems } from "../calls/schema-problems.ts";
+
 /** One mistake in a configuration: where it is, what is there, and what to write instead. */
 export interface ConfigProblem {
   /** A file, `environment` or `command line`. */
@@ -36,12 +39,27 @@ export class ConfigProblems extends Error {
   }
 }
 
-export type KeyPath = readonly (string | number)[];
+/** Where a path stands; without a file there is no line to name. */
+export type Locate = (
+  path: KeyPath,
+  part: "key" | "value",
+) => { readonly source: string; readonly line?: number; readonly column?: number };
 
-export function keyText(path: KeyPath): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === "number") return `${text}[${step}]`;
-    const name = /^[\w-]+$/.test(step) ? step : JSON.stringify(step);
-    return text === "" ? name : `${text}.${name}`;
-  }, "");
+const renamedKeys: ReadonlyMap<string, string> = new Map([["chains.drivers", "chains.engine_settings"]]);
+
+/** @throws ConfigProblems with every mistake */
+export function parseChecked<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  {
+    keys,
+    locate,
+    isCode = false,
+  }: { readonly keys: () => JsonSchemaKeys; readonly locate: Locate; readonly isCode?: boolean },
+): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const language = isCode ? "code" : "file";
+  const problems = schemaProblems(parsed.error.issues, { value, schema: keys(), language, renamedKeys });
+  throw new ConfigProblems(problems.map(({ path, part, ...rest }) => ({ ...locate(path, part), ...rest })));
 }

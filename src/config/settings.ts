@@ -6,7 +6,7 @@ import type { Limits } from "../calls/session.ts";
 import type { ChainOptions } from "../chains/chain-options.ts";
 import type { ChannelsOptions } from "../channels/open-channels.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
-import type { Guardrail } from "../policy/guardrails.ts";
+import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { ResultSettings } from "../results/results-config.ts";
 import type { SecretSettings } from "../secrets/open-secrets.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";

@@ -1,10 +1,10 @@
 import { stringify } from "yaml";
+import { toSnakeCase } from "../calls/case.ts";
 import { mask } from "../secrets/redactor.ts";
 import { toolsIn } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import { configShape } from "./config-schema.ts";
+import { configOpaque } from "./config-schema.ts";
 import type { Settings } from "./settings.ts";
-import { toFileSpelling } from "./shape.ts";
 
 /**
  * The effective configuration as YAML, for the folders of runs: defaults filled in, in the file's own spelling. What may
@@ -36,7 +36,7 @@ export function configSnapshot(settings: Settings): string {
     console,
     log: { level: logLevel },
   };
-  const data: unknown = JSON.parse(JSON.stringify(toFileSpelling(written, configShape()))); // what is no data is left out
+  const data: unknown = JSON.parse(JSON.stringify(toSnakeCase(written, configOpaque))); // what is no data is left out
   const byCode = toolsIn(tools).map(({ name }) => name);
   const head = [
     `# The effective configuration, secrets masked. File: ${JSON.stringify(file ?? "none")}`,

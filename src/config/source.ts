@@ -11,7 +11,8 @@ import {
   type YAMLError,
 } from "yaml";
 import { messageOf } from "../calls/fault.ts";
-import type { ConfigProblem, KeyPath } from "./problem.ts";
+import type { KeyPath } from "../calls/schema-problems.ts";
+import type { ConfigProblem } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */
 export interface Source {

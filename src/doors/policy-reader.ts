@@ -1,6 +1,6 @@
 import type { Autonomy } from "../calls/call.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
-import type { Expectation } from "../policy/expectations.ts";
+import type { Expectation } from "../policy/report/expectations.ts";
 import type { PolicyFile } from "./policy-file.ts";
 
 /** A configuration or a table of expectations as it was read; JSON is YAML too. */

@@ -1,10 +1,10 @@
 /** What policy says of itself, as it goes over the wire. */
 import type { Reason } from "../calls/event.ts";
 import type { JsonObject } from "../calls/json.ts";
-import type { ExpectationResult } from "../policy/expectations.ts";
 import type { EffectiveLine, EffectivePolicy } from "../policy/policy.ts";
-import type { VerdictChange } from "../policy/simulate.ts";
-import type { PolicyWarning } from "../policy/warnings.ts";
+import type { ExpectationResult } from "../policy/report/expectations.ts";
+import type { VerdictChange } from "../policy/report/simulate.ts";
+import type { PolicyWarning } from "../policy/report/warnings.ts";
 import type { Simulation } from "../policy-face.ts";
 import { iso, type PrincipalWire, principalToWire } from "./wire.ts";
 import { type DecisionWire, decisionToWire } from "./wire-tools.ts";

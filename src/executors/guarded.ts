@@ -3,7 +3,7 @@ import { copyOf } from "../calls/json.ts";
 import type { Mark, ToolOutcome } from "../calls/outcome.ts";
 import { ask, type GuardrailParts, guardedCall, type Look, tellFailure } from "../gates/guardrails.ts";
 import type { FoundCall } from "../gates/stages.ts";
-import { type ResultGuardrail, textIn } from "../policy/guardrails.ts";
+import { type ResultGuardrail, textIn } from "../policy/guardrails/guardrails.ts";
 import { type CleanResult, cleanResult } from "../results/clean.ts";
 import type { RawResult } from "../results/raw-result.ts";
 

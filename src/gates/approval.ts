@@ -11,7 +11,7 @@ import type { Preview } from "../calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 import type { Caller } from "../calls/session.ts";
-import { type LookedAt, reasonsText } from "../policy/why.ts";
+import { type LookedAt, reasonsText } from "../policy/rules/why.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { hasLeft, unwritten } from "./claim.ts";

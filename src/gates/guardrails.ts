@@ -9,7 +9,7 @@ import {
   type GuardrailFinding,
   type Guardrails,
   textIn,
-} from "../policy/guardrails.ts";
+} from "../policy/guardrails/guardrails.ts";
 import type { Finding, OpenFailure } from "../policy/policy.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";

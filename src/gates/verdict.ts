@@ -7,7 +7,7 @@ import { lowerAutonomy, verdicts } from "../calls/risk.ts";
 import type { Ledger, Past } from "../ledger/ledger.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { ActiveSkills, Decision, Facts, Histories, Policy, Suggestion } from "../policy/policy.ts";
-import { reasonsText } from "../policy/why.ts";
+import { reasonsText } from "../policy/rules/why.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { isSmall, shortened } from "../tools/plain.ts";

@@ -3,7 +3,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import { autonomies } from "../calls/risk.ts";
 import type { ControlChange, ControlState } from "./controls.ts";
-import { isAutonomy } from "./matrix.ts";
+import { isAutonomy } from "./risk/matrix.ts";
 
 /** The switches as they are kept: the state, and the change that made it. */
 export interface SavedControls {

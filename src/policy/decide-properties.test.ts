@@ -4,8 +4,8 @@ import { anyFacts, anyOptions, anyTool, runs, someRule } from "../../test/fakes/
 import { reference } from "../../test/fakes/reference-policy.ts";
 import { autonomies, rankOf, risks, stricter, verdicts } from "../calls/risk.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
-import { defaultMatrix } from "./matrix.ts";
 import type { ActiveSkills, Decision, Facts } from "./policy.ts";
+import { defaultMatrix } from "./risk/matrix.ts";
 
 const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 

@@ -3,7 +3,7 @@ import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Autonomy, Risk } from "../calls/call.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Facts, Suggestion, ToolFacts } from "./policy.ts";
-import type { Rule } from "./rules.ts";
+import type { Rule } from "./rules/rules.ts";
 
 const plain = tool("mail", { action: "send" });
 
@@ -193,7 +193,7 @@ describe("a policy", () => {
   });
 
   it.each([
-    [{ default: "maybe" }, "`maybe`"],
+    [{ default: "maybe" }, '`"maybe"`'],
     [{ rule: [] }, "`rule`"],
   ])("refuses the options %j and names what is wrong", (options, named) => {
     expect(() => createPolicy(options as PolicyOptions)).toThrow(

@@ -1,53 +1,15 @@
-import type { Principal, Risk } from "../calls/call.ts";
+import type { Principal } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { stricter } from "../calls/risk.ts";
-import type { AdjusterOptions } from "./adjusters.ts";
-import { effectivePolicy } from "./effective.ts";
-import { Draft, layers, type Terms } from "./layers.ts";
-import type { MatrixChanges } from "./matrix.ts";
-import type { PackOptions } from "./pack.ts";
-import type {
-  Decision,
-  EffectivePolicy,
-  EffectiveQuery,
-  ExtraLayer,
-  Facts,
-  Policy,
-  Reads,
-  ToolFacts,
-} from "./policy.ts";
-import { type ReadOptions, readOptions } from "./policy-options.ts";
-import { type Rule, readsOf } from "./rules.ts";
-import type { SandboxConstraint } from "./sandbox.ts";
-import { ToolRules } from "./tool-rules.ts";
+import { Draft, layers, type PolicyTerms, type Terms } from "./layers.ts";
+import { type CompiledOptions, compileOptions, type PolicyOptions } from "./options.ts";
+import type { Decision, EffectivePolicy, EffectiveQuery, Facts, Policy, Reads, ToolFacts } from "./policy.ts";
+import { effectivePolicy } from "./report/effective.ts";
+import { readsOf } from "./rules/rules.ts";
+import { ToolRules } from "./rules/tool-rules.ts";
 
-export interface PolicyOptions {
-  /** Deny wins, and their order means nothing. */
-  readonly rules?: readonly Rule[];
-  /** For tools no rule speaks of. `allow`: registering a tool enables it (D27), destructive and shell ones excepted. */
-  readonly default?: "allow" | "deny";
-  /** `observe`: decide and record, enforce nothing but what is never for sale. `enforce` when nothing is said. */
-  readonly mode?: "observe" | "enforce";
-  /** Cells that replace those of the matrix of autonomy and risk (matrix.ts). */
-  readonly matrix?: MatrixChanges;
-  /** Above it a person is asked. Joins the matrix when set; without an autonomy level it decides, from `safe`. */
-  readonly maxRiskUnapproved?: Risk;
-  /** Lets a threshold or a cell run critical calls unasked. */
-  readonly allowUnattendedCritical?: boolean;
-  /** Denials and questions of whoever embeds Postern: no rule of the configuration lifts them. */
-  readonly runtime?: readonly Rule[];
-  /** Where paths may lie: no rule of the configuration widens it. */
-  readonly sandbox?: readonly SandboxConstraint[];
-  /** Layers that may add denials and questions. */
-  readonly also?: readonly ExtraLayer[];
-  /** What raises the risk of a call. All are on unless they are set to `false`. */
-  readonly adjusters?: AdjusterOptions | false;
-  /** Quiet hours, anti-flap, notification storm: each off unless it is set (D4). */
-  readonly pack?: PackOptions;
-  /** `raise`: after a result from the open world, later calls of open-world tools in the run are raised one level. */
-  readonly taint?: "off" | "raise";
-}
+export type { PolicyOptions } from "./options.ts";
 
 /**
  * Reads the options once; later changes to them change nothing.
@@ -58,19 +20,17 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
   return new LayeredPolicy(options);
 }
 
-type OwnTerms = Omit<Terms, "permissionAt" | "hasConditions">;
-
 class LayeredPolicy implements Policy {
   readonly version: string;
   readonly reads: Reads | undefined;
-  readonly #options: ReadOptions;
-  readonly #terms: OwnTerms;
+  readonly #options: CompiledOptions;
+  readonly #terms: PolicyTerms;
   readonly #observing: boolean;
   /** Not only rules look at the past. */
   readonly #readsBack: boolean;
 
   constructor(options: PolicyOptions) {
-    const read = readOptions(options);
+    const read = compileOptions(options);
     this.#options = read;
     this.#terms = read.terms;
     this.#observing = read.mode === "observe";
@@ -160,7 +120,7 @@ class LayeredPolicy implements Policy {
   }
 }
 
-function besides(tool: ToolFacts, { adjusters, pack }: OwnTerms): readonly Reason[] {
+function besides(tool: ToolFacts, { adjusters, pack }: PolicyTerms): readonly Reason[] {
   const blocks = pack.dependsOn(tool).map((rule): Reason => ({ rule, says: "BLOCK" }));
   const quiet = pack.isQuiet !== undefined && tool.effects !== "read";
   return [

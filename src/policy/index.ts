@@ -4,12 +4,12 @@
  * @packageDocumentation
  */
 export type { PolicyFace, SimulateFilter, Simulation } from "../policy-face.ts";
-export type { AdjusterOptions } from "./adjusters.ts";
-export type { Condition, Conditions } from "./condition.ts";
+export type { AdjusterOptions } from "./risk/adjusters.ts";
+export type { Condition, Conditions } from "./rules/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export type { PolicyOptions } from "./decide.ts";
 export { createPolicy } from "./decide.ts";
-export type { Expectation, ExpectationResult, ExpectedPast } from "./expectations.ts";
+export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
 export type {
   ArgumentGuardrail,
   ArgumentSays,
@@ -20,16 +20,16 @@ export type {
   GuardrailFinding,
   ResultGuardrail,
   ResultSays,
-} from "./guardrails.ts";
-export type { GuessedTool } from "./guess.ts";
-export { guessRisk } from "./guess.ts";
-export type { HistoryLimit, PastSelector } from "./history-limit.ts";
-export type { MatrixChanges } from "./matrix.ts";
-export type { PackOptions } from "./pack.ts";
-export type { PatternGuardrailOptions } from "./pattern-guardrail.ts";
-export { patternGuardrail } from "./pattern-guardrail.ts";
-export type { PersonalDataKind, PersonalDataOptions } from "./personal-data.ts";
-export { personalData } from "./personal-data.ts";
+} from "./guardrails/guardrails.ts";
+export type { GuessedTool } from "./risk/guess.ts";
+export { guessRisk } from "./risk/guess.ts";
+export type { HistoryLimit, PastSelector } from "./rules/history-limit.ts";
+export type { MatrixChanges } from "./risk/matrix.ts";
+export type { PackOptions } from "./risk/pack.ts";
+export type { PatternGuardrailOptions } from "./guardrails/pattern-guardrail.ts";
+export { patternGuardrail } from "./guardrails/pattern-guardrail.ts";
+export type { PersonalDataKind, PersonalDataOptions } from "./guardrails/personal-data.ts";
+export { personalData } from "./guardrails/personal-data.ts";
 export type {
   ActiveSkills,
   Decision,
@@ -43,11 +43,11 @@ export type {
   RiskGuess,
   ToolFacts,
 } from "./policy.ts";
-export type { PromptInjectionOptions } from "./prompt-injection.ts";
-export { promptInjection } from "./prompt-injection.ts";
-export type { QuietHours } from "./quiet-hours.ts";
-export type { Rule } from "./rules.ts";
-export type { SandboxConstraint } from "./sandbox.ts";
-export type { VerdictChange } from "./simulate.ts";
-export type { PolicyWarning } from "./warnings.ts";
-export { policyWarnings } from "./warnings.ts";
+export type { PromptInjectionOptions } from "./guardrails/prompt-injection.ts";
+export { promptInjection } from "./guardrails/prompt-injection.ts";
+export type { QuietHours } from "./risk/quiet-hours.ts";
+export type { Rule } from "./rules/rules.ts";
+export type { SandboxConstraint } from "./rules/sandbox.ts";
+export type { VerdictChange } from "./report/simulate.ts";
+export type { PolicyWarning } from "./report/warnings.ts";
+export { policyWarnings } from "./report/warnings.ts";

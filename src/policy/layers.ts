@@ -1,17 +1,17 @@
 import type { Risk, Verdict } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { autonomies, parseRisk, rankOf, risks, stricter } from "../calls/risk.ts";
-import type { Adjusters } from "./adjusters.ts";
-import { cellOf, type Matrix } from "./matrix.ts";
-import type { Pack } from "./pack.ts";
-import type { Permission } from "./permission.ts";
 import type { ExtraLayer, Facts, Finding } from "./policy.ts";
-import { effectsOf } from "./rules.ts";
-import { skillsForbid } from "./skill-layer.ts";
-import { lowerThreshold } from "./threshold.ts";
+import type { Adjusters } from "./risk/adjusters.ts";
+import { cellOf, type Matrix } from "./risk/matrix.ts";
+import type { Pack } from "./risk/pack.ts";
+import { lowerThreshold } from "./risk/threshold.ts";
+import type { Permission } from "./rules/permission.ts";
+import { effectsOf } from "./rules/rules.ts";
+import { skillsForbid } from "./rules/skill-layer.ts";
 
-/** What a policy was made of, and which rules apply to the call. */
-export interface Terms {
+/** What a policy is made of, without its rules. */
+export interface PolicyTerms {
   readonly matrix: Matrix;
   /** Set explicitly; none: `safe`, and only where no autonomy level decides (SPEC 6.6). */
   readonly maxRiskUnapproved: Risk | undefined;
@@ -19,6 +19,10 @@ export interface Terms {
   readonly also: readonly ExtraLayer[];
   readonly adjusters: Adjusters;
   readonly pack: Pack;
+}
+
+/** With the rules that apply to one call. */
+export interface Terms extends PolicyTerms {
   /** A rule about this tool looks at arguments or at the past. */
   readonly hasConditions: boolean;
   /** Once the risk is known: rules may speak of it. */

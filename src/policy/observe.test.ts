@@ -90,6 +90,6 @@ describe("mode observe", () => {
   it("is part of the version, and nothing else than observe or enforce", () => {
     expect(createPolicy({ mode: "observe" }).version).not.toBe(createPolicy().version);
     expect(createPolicy({ mode: "enforce" }).version).toBe(createPolicy().version);
-    expect(() => createPolicy({ mode: "warn" as "observe" })).toThrow(/`warn`/);
+    expect(() => createPolicy({ mode: "warn" as "observe" })).toThrow(/`"warn"`/);
   });
 });

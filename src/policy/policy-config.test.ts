@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { createPolicy } from "./decide.ts";
-import { policyOptionsFrom, policySchema } from "./policy-config.ts";
+import { policyOptionsFrom } from "./options.ts";
+import { policySchemas } from "./schema.ts";
+
+const policySchema = policySchemas().section;
 
 const text = `
 default: deny

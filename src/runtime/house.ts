@@ -13,7 +13,7 @@ import type { Parts } from "../parts.ts";
 import type { Controls } from "../policy/controls.ts";
 import { createPolicy } from "../policy/decide.ts";
 import { openControls } from "../policy/durable-controls.ts";
-import { openGuardrails } from "../policy/guardrails.ts";
+import { openGuardrails } from "../policy/guardrails/guardrails.ts";
 import { ownPolicy } from "../policy/own-policy.ts";
 import type { Policy } from "../policy/policy.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";

@@ -4,7 +4,7 @@ import type { Principal } from "../calls/call.ts";
 import { checkMember } from "../calls/checked-members.ts";
 import type { Clock } from "../calls/clock.ts";
 import type { VerdictParts } from "../gates/verdict.ts";
-import { skillsForbid } from "../policy/skill-layer.ts";
+import { skillsForbid } from "../policy/rules/skill-layer.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
 

@@ -12,7 +12,7 @@ import { shown } from "../calls/shown.ts";
 import type { ChainOptions } from "../chains/chain-options.ts";
 import type { ChannelsOptions } from "../channels/open-channels.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
-import type { Guardrail } from "../policy/guardrails.ts";
+import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { OwnArtifactStore } from "../results/artifact-store.ts";
 import { answerBytesRange } from "../results/raw-result.ts";

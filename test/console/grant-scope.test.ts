@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { conditionsFor, holdable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
 import { fits } from "../../src/approvals/grant.ts";
 import { digestOf, type JsonObject } from "../../src/calls/json.ts";
-import { type Conditions, compileConditions } from "../../src/policy/condition.ts";
-import { longestValue as longest } from "../../src/policy/whole-value.ts";
+import { type Conditions, compileConditions } from "../../src/policy/rules/condition.ts";
+import { longestValue as longest } from "../../src/policy/rules/whole-value.ts";
 
 function holds(given: JsonObject, names: readonly string[], other: JsonObject): boolean {
   const conditions = conditionsFor(given, names, []) as Conditions; // the words of a policy

@@ -6,7 +6,7 @@ import type { Risk, Verdict } from "../../src/calls/call.ts";
 import { digestOf, type Json } from "../../src/calls/json.ts";
 import { risks, verdicts } from "../../src/calls/risk.ts";
 import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule } from "../../src/policy/index.ts";
-import { defaultMatrix } from "../../src/policy/matrix.ts";
+import { defaultMatrix } from "../../src/policy/risk/matrix.ts";
 
 export interface Answer {
   readonly verdict: Verdict | "DENY";

@@ -1,6 +1,6 @@
 import type { Json } from "../../src/calls/json.ts";
-import type { CedarArgument, CedarKind } from "../../src/policy/cedar-facts.ts";
-import type { Condition, Conditions, PlainCondition } from "../../src/policy/condition.ts";
+import type { CedarArgument, CedarKind } from "../../src/policy/cedar/cedar-facts.ts";
+import type { Condition, Conditions, PlainCondition } from "../../src/policy/rules/condition.ts";
 import { all, any, globbed, not, text, Unsupported } from "./cedar-text.ts";
 
 /** When a rule's conditions permit, deny or ask, as Cedar expressions. */

@@ -5,11 +5,11 @@
  * threshold, secrets and skills stay ours. A rule that Cedar cannot say exactly is named and refused, never approximated.
  */
 import { parseRisk, rankOf } from "../../src/calls/risk.ts";
-import { type CedarArguments, cedarSchema } from "../../src/policy/cedar-facts.ts";
+import { type CedarArguments, cedarSchema } from "../../src/policy/cedar/cedar-facts.ts";
 import type { PolicyOptions } from "../../src/policy/decide.ts";
-import { isGlob } from "../../src/policy/glob.ts";
-import { readOptions } from "../../src/policy/policy-options.ts";
-import type { Rule } from "../../src/policy/rules.ts";
+import { compileOptions } from "../../src/policy/options.ts";
+import { isGlob } from "../../src/policy/rules/glob.ts";
+import type { Rule } from "../../src/policy/rules/rules.ts";
 import { CedarConditions } from "./cedar-conditions.ts";
 import { all, any, globbed, text, Unsupported } from "./cedar-text.ts";
 
@@ -26,7 +26,7 @@ export interface CedarExport {
  * @throws Unsupported, naming every rule that Cedar cannot say, and why
  */
 export function cedarFrom(options: PolicyOptions): CedarExport {
-  readOptions(options);
+  compileOptions(options);
   const problems: string[] = [];
   if (options.mode === "observe") problems.push("`mode: observe` enforces nothing");
   if ((options.also ?? []).length > 0) problems.push("`also` holds code");

@@ -1,6 +1,6 @@
 /** Says how many microseconds a policy of five hundred rules takes to decide: the best of twenty, for the machine has other work. */
 import { createPolicy } from "../../src/policy/decide.ts";
-import type { Rule } from "../../src/policy/rules.ts";
+import type { Rule } from "../../src/policy/rules/rules.ts";
 import { factsOf, tool } from "../fakes/policy-facts.ts";
 
 const rules: Rule[] = Array.from({ length: 500 }, (_, i) => ({

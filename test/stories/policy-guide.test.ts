@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { policyOptionsFrom, policySchema } from "../../src/policy/policy-config.ts";
-import { policyWarnings } from "../../src/policy/warnings.ts";
+import { policyOptionsFrom } from "../../src/policy/options.ts";
+import { policyWarnings } from "../../src/policy/report/warnings.ts";
+import { policySchemas } from "../../src/policy/schema.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import type { PosternProcess } from "../fakes/postern-process.ts";
 
@@ -93,7 +94,7 @@ describe("the guide to the least an agent needs", () => {
   });
 
   it("shows only policies that load, and that say what they mean", () => {
-    const policies = blocks("yaml").map((text) => policyOptionsFrom(policySchema.parse(parse(text).policy)));
+    const policies = blocks("yaml").map((text) => policyOptionsFrom(policySchemas().section.parse(parse(text).policy)));
     expect(policies.length).toBeGreaterThan(3);
     for (const policy of policies) expect(policyWarnings(policy)).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Resolve, systemResolve, targetOf } from "../../channels/address-guard.ts";
-import { hostMatcher, hostOf } from "../../policy/url-host.ts";
+import { hostMatcher, hostOf } from "../../policy/rules/url-host.ts";
 
 export interface EgressOptions {
   readonly allowedHosts: readonly string[];

@@ -1,7 +1,7 @@
 import type { Risk } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { parseRisk } from "../../calls/risk.ts";
-import { hostPatternProblem } from "../../policy/url-host.ts";
+import { hostPatternProblem } from "../../policy/rules/url-host.ts";
 import type { Viewport } from "./actions.ts";
 import type { ComputerDeclarations } from "./declarations.ts";
 import type { TabOptions } from "./tab.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../calls/clock.ts";
 import type { Runtime } from "../../face.ts";
-import type { PolicyWarning } from "../../policy/warnings.ts";
+import type { PolicyWarning } from "../../policy/report/warnings.ts";
 import type { Log } from "./log.ts";
 
 /** A server that connects registers its tools one by one: they are looked at together. */

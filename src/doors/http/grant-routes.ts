@@ -2,7 +2,8 @@ import { type Delegation, mayEnd } from "../../approvals/delegations.ts";
 import type { Grant, GrantState } from "../../approvals/grant.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
-import { onTheWire } from "../../policy/condition-spelling.ts";
+import { toSnakeCase } from "../../calls/case.ts";
+import { policyOpaque } from "../../policy/schema.ts";
 import { type delegation, delegations, type grant, grants } from "../contract/grants.ts";
 import type { Given } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
@@ -86,7 +87,7 @@ export function shownGrant(one: Grant, status: GrantState, silent?: string): Giv
     grant_id: id,
     status,
     silent,
-    scope: { tool, action, arguments: conditions && (onTheWire(conditions) as JsonObject) }, // conditions are plain JSON
+    scope: { tool, action, arguments: conditions && (toSnakeCase(conditions, policyOpaque) as JsonObject) }, // conditions are plain JSON
     granted_to: principal,
     run_id: runId,
     on_behalf_of: onBehalfOf,

@@ -1,5 +1,5 @@
 import type { ActiveSkills } from "../../policy/policy.ts";
-import { skillsForbid } from "../../policy/skill-layer.ts";
+import { skillsForbid } from "../../policy/rules/skill-layer.ts";
 import { filtered } from "./filtered.ts";
 import type { Toolset } from "./toolset.ts";
 

@@ -1,6 +1,6 @@
 import type { Risk } from "../../calls/call.ts";
-import { guessRisk } from "../../policy/guess.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
+import { guessRisk } from "../../policy/risk/guess.ts";
 import { annotationsFor } from "../annotations.ts";
 import type { ToolAnnotations } from "../tool.ts";
 import type { ServerConfig } from "./server-config.ts";

@@ -2,7 +2,7 @@
 
 import type { Reason } from "../../../calls/event.ts";
 import { counted } from "../../../calls/shown.ts";
-import type { PolicyWarning } from "../../../policy/warnings.ts";
+import type { PolicyWarning } from "../../../policy/report/warnings.ts";
 import { actionText } from "../../said.ts";
 import type {
   EffectiveLineWire,

@@ -1,6 +1,6 @@
 import type { Autonomy } from "../../../calls/call.ts";
 import { autonomies } from "../../../calls/risk.ts";
-import { globMatcher } from "../../../policy/glob.ts";
+import { globMatcher } from "../../../policy/rules/glob.ts";
 import type { ExplanationWire } from "../../wire-tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";

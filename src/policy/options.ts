@@ -1,0 +1,141 @@
+import type { Risk } from "../calls/call.ts";
+import { toCamelCase } from "../calls/case.ts";
+import { digestOf, type Json } from "../calls/json.ts";
+import { shown } from "../calls/shown.ts";
+import type { PolicyTerms } from "./layers.ts";
+import type { ExtraLayer } from "./policy.ts";
+import { invalid } from "./problem.ts";
+import type { Expectation } from "./report/expectations.ts";
+import { type AdjusterOptions, compileAdjusters } from "./risk/adjusters.ts";
+import { type MatrixChanges, matrixOf } from "./risk/matrix.ts";
+import { compilePack, type PackOptions } from "./risk/pack.ts";
+import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
+import { compileRules, type Rule, type RuleBook } from "./rules/rules.ts";
+import { type SandboxConstraint, sandboxRules } from "./rules/sandbox.ts";
+import { checkedOptions, type ExpectationFile, type PolicyFile, policyOpaque } from "./schema.ts";
+
+export interface PolicyOptions {
+  /** Deny wins, and their order means nothing. */
+  readonly rules?: readonly Rule[];
+  /** For tools no rule speaks of. `allow`: registering a tool enables it (D27), destructive and shell ones excepted. */
+  readonly default?: "allow" | "deny";
+  /** `observe`: decide and record, enforce nothing but what is never for sale. `enforce` when nothing is said. */
+  readonly mode?: "observe" | "enforce";
+  /** Cells that replace those of the matrix of autonomy and risk (matrix.ts). */
+  readonly matrix?: MatrixChanges;
+  /** Above it a person is asked. Joins the matrix when set; without an autonomy level it decides, from `safe`. */
+  readonly maxRiskUnapproved?: Risk;
+  /** Lets a threshold or a cell run critical calls unasked. */
+  readonly allowUnattendedCritical?: boolean;
+  /** Denials and questions of the program that embeds Postern: no rule of the configuration lifts them. */
+  readonly runtime?: readonly Rule[];
+  /** Where paths may lie: no rule of the configuration widens it. */
+  readonly sandbox?: readonly SandboxConstraint[];
+  /** Layers that may add denials and questions. */
+  readonly also?: readonly ExtraLayer[];
+  /** What raises the risk of a call. All are on unless they are set to `false`. */
+  readonly adjusters?: AdjusterOptions | false;
+  /** Quiet hours, anti-flap, notification storm: each off unless it is set (D4). */
+  readonly pack?: PackOptions;
+  /** `raise`: after a result from the open world, later calls of open-world tools in the run are raised one level. */
+  readonly taint?: "off" | "raise";
+}
+
+/** Options that were checked and compiled. */
+export interface CompiledOptions {
+  readonly book: RuleBook;
+  readonly otherwise: "allow" | "deny";
+  readonly mode: "observe" | "enforce";
+  readonly terms: PolicyTerms;
+  /** A digest of what the options mean: defaults are filled in, places in files are left out. */
+  readonly version: string;
+}
+
+/** @throws RuntimeFault `policy_invalid` with what is wrong */
+export function compileOptions(options: PolicyOptions): CompiledOptions {
+  if (typeof options !== "object" || options === null)
+    throw invalid(`The policy is ${shown(options)}; give an object.`);
+  const { also = [], ...data } = options;
+  const {
+    default: otherwise = "allow",
+    mode = "enforce",
+    taint = "off",
+    rules = [],
+    matrix = {},
+    maxRiskUnapproved,
+    allowUnattendedCritical = false,
+    runtime = [],
+    sandbox = [],
+    adjusters = {},
+    pack = {},
+  } = Object.keys(data).length === 0 ? {} : checkedOptions(data);
+  const terms = {
+    adjusters: compileAdjusters(adjusters, taint),
+    pack: compilePack(pack),
+    matrix: matrixOf(matrix, allowUnattendedCritical),
+    maxRiskUnapproved:
+      maxRiskUnapproved === undefined ? undefined : checkedThreshold(maxRiskUnapproved, allowUnattendedCritical),
+    allowUnattendedCritical,
+    also: checkedLayers(also),
+  };
+  const book = compileRules({ config: rules, runtime, sandbox: sandboxRules(sandbox) });
+  const version = digestOf({
+    ...{ format: 3, default: otherwise, mode, taint, adjusters: jsonOf(adjusters), pack: jsonOf(pack) },
+    ...{ rules: withoutPlaces(rules), runtime: withoutPlaces(runtime), sandbox: withoutPlaces(sandbox) },
+    also: terms.also.map(({ name, version: own }) => ({ name, version: own })),
+    ...{ matrix: terms.matrix, maxRiskUnapproved: terms.maxRiskUnapproved ?? null, allowUnattendedCritical },
+  }).slice(0, 16); // a name for people and records, not a seal
+  return { book, otherwise, mode, terms, version };
+}
+
+/** Layers are live objects, which no schema of data describes. */
+function checkedLayers(also: readonly ExtraLayer[]): readonly ExtraLayer[] {
+  if (!Array.isArray(also)) throw invalid("`also` is not a list.");
+  for (const layer of also as readonly ExtraLayer[])
+    if (typeof layer?.name !== "string" || typeof layer.version !== "string" || typeof layer.weigh !== "function")
+      throw invalid("A layer in `also` lacks `name`, `version` or `weigh`; `cedarLayer` makes one.");
+  return [...also];
+}
+
+function jsonOf(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value)); // the schema has checked that it is data
+}
+
+function withoutPlaces(list: readonly (Rule | SandboxConstraint)[]): Json {
+  return list.map((one) => jsonOf({ ...one, where: undefined }));
+}
+
+/** Where a value of the section stands in its file: `postern.yaml:14`. Returns undefined if that is not known. */
+export type WhereOf = (path: readonly (string | number)[]) => string | undefined;
+
+/**
+ * @param whereOf paths are inside the section; without it a rule's place is `policy.rules[0]`
+ * @throws RuntimeFault `policy_invalid`
+ */
+export function policyOptionsFrom(file: PolicyFile, whereOf: WhereOf = () => undefined): PolicyOptions {
+  const { cedar: _cedar, tests: _tests, max_risk_unapproved: most, approval_required_risk: required, ...rest } = file;
+  if (most !== undefined && required !== undefined)
+    throw invalid("`max_risk_unapproved` and `approval_required_risk` say the same in two ways; keep one.");
+  const threshold = required === undefined ? most : thresholdFor(required);
+  const { rules, sandbox, ...options } = toCamelCase(rest, policyOpaque) as PolicyOptions; // the schema is the file form of this type
+  const placed = <T>(list: "rules" | "sandbox", one: T, i: number): T & { readonly where: string } => ({
+    ...one,
+    where: whereOf([list, i]) ?? `policy.${list}[${i}]`,
+  });
+  return {
+    ...options,
+    ...(rules !== undefined && { rules: rules.map((rule, i) => placed("rules", rule, i)) }),
+    ...(sandbox !== undefined && { sandbox: sandbox.map((one, i) => placed("sandbox", one, i)) }),
+    ...(threshold !== undefined && { maxRiskUnapproved: threshold }),
+  };
+}
+
+/** @param where its place in a file */
+export function expectationFrom(file: ExpectationFile, where: string | undefined): Expectation {
+  const { at, ...rest } = toCamelCase(file, policyOpaque);
+  return {
+    ...(rest as Expectation), // the schema is the file form of this type
+    ...(at !== undefined && { now: Date.parse(at) }),
+    ...(where !== undefined && { where }),
+  };
+}

@@ -1,0 +1,154 @@
+/** What a policy is expected to answer: a table that is kept beside it, asked without running anything. */
+import type { Autonomy, Principal, Risk } from "../../calls/call.ts";
+import type { JsonObject } from "../../calls/json.ts";
+import { nearest } from "../../calls/nearest.ts";
+import type { Decision, Facts, Histories, PastCall, Policy, Suggestion, ToolFacts } from "../policy.ts";
+
+/**
+ * A call, and what is expected to become of it.
+ *
+ * @public
+ */
+export interface Expectation {
+  readonly name: string;
+  readonly call: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject };
+  /** Tenant `default` and agent `local-agent` where nothing is said. */
+  readonly principal?: Partial<Principal>;
+  /** All that the tool needs, when left out. */
+  readonly scopes?: readonly string[];
+  readonly autonomy?: Autonomy;
+  /** Wall clock, milliseconds. Noon of a Monday, UTC, when left out. */
+  readonly now?: number;
+  /** What was done before: by the same principal, in the same run. */
+  readonly history?: readonly ExpectedPast[];
+  readonly expect: Decision["verdict"];
+  /** Words that the name of a rule which took part must hold: its `id`, for example. */
+  readonly rule?: string;
+  /** Its place in a file. */
+  readonly where?: string;
+}
+
+/** @public */
+export interface ExpectedPast {
+  readonly tool: string;
+  readonly action?: string;
+  readonly arguments?: JsonObject;
+  /** Default `ok`. */
+  readonly state?: PastCall["state"];
+  /** Before the call. Default 0. */
+  readonly secondsAgo?: number;
+}
+
+/** @public */
+export interface ExpectationResult {
+  readonly name: string;
+  readonly where?: string;
+  readonly passed: boolean;
+  readonly expected: Decision["verdict"];
+  /** None: there is no such tool. */
+  readonly decision?: Decision;
+  /** Why it did not pass, in a sentence. */
+  readonly problem?: string;
+}
+
+/** What is known of a tool here; undefined: nobody offers it. */
+export type ToolAsked = (
+  tool: string,
+  action: string,
+) => { readonly facts: ToolFacts; readonly suggest: (given: JsonObject) => Suggestion | undefined } | undefined;
+
+export interface Terms {
+  readonly tools: ToolAsked;
+  /** All names, to say what was meant. */
+  readonly names: readonly string[];
+  /** For those who say none. */
+  readonly autonomy: Autonomy | undefined;
+  readonly maxRiskUnapproved?: Risk | undefined;
+}
+
+const mondayNoon = Date.UTC(2026, 0, 5, 12);
+
+export function checkExpectations(
+  expectations: readonly Expectation[],
+  policy: Policy,
+  terms: Terms,
+): readonly ExpectationResult[] {
+  return expectations.map((one) => {
+    const { name, expect, where } = one;
+    const { decision, problem } = judge(one, policy, terms);
+    return {
+      name,
+      passed: problem === undefined,
+      expected: expect,
+      ...(where !== undefined && { where }),
+      ...(decision !== undefined && { decision }),
+      ...(problem !== undefined && { problem }),
+    };
+  });
+}
+
+function judge(
+  one: Expectation,
+  policy: Policy,
+  terms: Terms,
+): { readonly decision?: Decision; readonly problem?: string } {
+  const { call, expect, rule, history = [] } = one;
+  const asked = [call, ...history].find(({ tool, action = "default" }) => terms.tools(tool, action) === undefined);
+  if (asked !== undefined) return { problem: unknownTool(asked, terms) };
+  const facts = factsOf(one, terms);
+  if (facts === undefined) return { problem: unknownTool(call, terms) };
+  const decision = policy.decide(facts);
+  if (decision.verdict !== expect) return { decision, problem: `The verdict is ${decision.verdict}, not ${expect}.` };
+  if (rule !== undefined && !decision.reasons.some((reason) => reason.rule.includes(rule)))
+    return { decision, problem: `The verdict is ${expect}, but no rule with \`${rule}\` in its name took part.` };
+  return { decision };
+}
+
+function unknownTool(
+  { tool, action = "default" }: { readonly tool: string; readonly action?: string },
+  terms: Terms,
+): string {
+  const shown = action === "default" ? `\`${tool}\`` : `\`${tool}\` with the action \`${action}\``;
+  const hint = terms.names.includes(tool) ? undefined : nearest(tool, terms.names);
+  return `There is no tool ${shown}${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`;
+}
+
+function factsOf(one: Expectation, terms: Terms): Facts | undefined {
+  const { call, principal, autonomy = terms.autonomy, now = mondayNoon } = one;
+  const given = call.arguments ?? {};
+  const asked = terms.tools(call.tool, call.action ?? "default");
+  if (asked === undefined) return undefined;
+  return {
+    tool: asked.facts,
+    principal: { tenant: "default", agent: "local-agent", ...principal },
+    scopes: one.scopes ?? asked.facts.scopes,
+    autonomy,
+    maxRiskUnapproved: terms.maxRiskUnapproved,
+    suggestion: asked.suggest(given),
+    arguments: given,
+    history: historiesOf(one.history ?? [], now, terms),
+    now,
+  };
+}
+
+/** The same past in every scope: the expectation speaks of one principal in one run. */
+function historiesOf(past: readonly ExpectedPast[], now: number, { tools }: Terms): Histories {
+  const calls = past.flatMap(({ tool, action = "default", arguments: given = {}, state = "ok", secondsAgo = 0 }) => {
+    const asked = tools(tool, action);
+    if (asked === undefined) return [];
+    const { effects, risk, server } = asked.facts;
+    const target = asked.suggest(given)?.target;
+    const entry: PastCall = {
+      ...{ tool, action, effects, risk, state, arguments: given, at: now - secondsAgo * 1000 },
+      ...(server !== undefined && { server }),
+      ...(target !== undefined && { target }),
+    };
+    return [{ entry, isFromOutside: asked.facts.openWorld === true && state !== "attempted" }];
+  });
+  const history = {
+    version: 0,
+    tainted: calls.some(({ isFromOutside }) => isFromOutside),
+    calls: calls.map(({ entry }) => entry).sort((a, b) => a.at - b.at),
+  };
+  return { run: history, principal: history, tenant: history };
+}

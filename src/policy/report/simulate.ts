@@ -1,0 +1,188 @@
+/**
+ * What another policy would have answered to the calls that are on record: two worlds side by side, each with a past of its
+ * own. What a world's policy refuses never begins there and is no past for what follows; what it asks about is taken to have
+ * been answered as it was.
+ */
+import type { JsonObject } from "../../calls/json.ts";
+import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "../policy.ts";
+
+/** A recorded call as it came to the policy, but for the past. Arguments are as kept: redacted, and those that ran. */
+export interface RecordedCall {
+  readonly id: string;
+  /** A person had changed its arguments. */
+  readonly isEdited: boolean;
+  readonly facts: Omit<Facts, "history">;
+  readonly runId: string;
+  /** What limits on a run count it in. */
+  readonly countedIn: string;
+  /** As it was weighed then. */
+  readonly risk: PastCall["risk"];
+  /** How it ended. Undefined: it was never begun. */
+  readonly ended:
+    | {
+        readonly state: PastCall["state"];
+        /** Wall clock, milliseconds; undefined: it has not. */
+        readonly at: number | undefined;
+        /** Somebody else's words came back with it. */
+        readonly isFromOutside: boolean;
+      }
+    | undefined;
+  /** Only there to be the past of the others. */
+  readonly isPast: boolean;
+}
+
+/**
+ * A call that the other policy answers otherwise.
+ *
+ * @public
+ */
+export interface VerdictChange {
+  readonly callId: string;
+  readonly tool: string;
+  readonly action: string;
+  readonly principal: Facts["principal"];
+  readonly runId: string;
+  /** Wall clock, milliseconds: when it was begun, else when it came. */
+  readonly at: number;
+  /** As kept: redacted. */
+  readonly arguments: JsonObject;
+  /** A person had changed them: these ran, and not what was sent. */
+  readonly edited?: true;
+  readonly before: Decision;
+  readonly after: Decision;
+}
+
+interface Entry extends PastCall {
+  state: PastCall["state"];
+}
+
+class Scope implements History {
+  version = 0;
+  tainted = false;
+  calls: Entry[] = [];
+}
+
+const emptyScope: History = new Scope();
+const noHistory: Histories = {};
+
+interface Begun {
+  readonly call: RecordedCall;
+  readonly entry: Entry;
+}
+
+/** One policy's course of things. */
+class World {
+  readonly #policy: Policy;
+  readonly #scopes = new Map<string, Scope>();
+  /** Begun, and not ended at the time of the call that is looked at. */
+  #open: Begun[] = [];
+
+  constructor(policy: Policy) {
+    this.#policy = policy;
+  }
+
+  decide(call: RecordedCall): Decision {
+    this.#end(call.facts.now);
+    const decision = this.#policy.decide({ ...call.facts, history: this.#pastOf(call) });
+    if (call.isPast || decision.verdict === "ALLOW" || decision.verdict === "CONFIRM") this.#begin(call);
+    return decision;
+  }
+
+  #pastOf(call: RecordedCall): Histories {
+    const { reads } = this.#policy;
+    if (reads === undefined) return noHistory;
+    const histories: { [S in HistoryScope]?: History } = {};
+    for (const name of scopeNames) {
+      const windowMs = reads[name];
+      if (windowMs === undefined) continue;
+      const scope = this.#scopes.get(idOf(name, call));
+      if (scope !== undefined) trim(scope, call.facts.now - windowMs);
+      histories[name] = scope ?? emptyScope;
+    }
+    return histories;
+  }
+
+  #begin(call: RecordedCall): void {
+    const { reads } = this.#policy;
+    if (call.ended === undefined || reads === undefined) return;
+    const { tool, now, suggestion, arguments: given } = call.facts;
+    const entry: Entry = {
+      ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: given },
+      ...(tool.server !== undefined && { server: tool.server }),
+      ...(suggestion?.target !== undefined && { target: suggestion.target }),
+      at: now,
+      state: "attempted",
+    };
+    for (const name of scopeNames) if (reads[name] !== undefined) this.#scope(idOf(name, call)).calls.push(entry);
+    this.#open.push({ call, entry });
+  }
+
+  #end(now: number): void {
+    if (this.#open.length === 0) return;
+    const open: Begun[] = [];
+    for (const one of this.#open) {
+      const { ended } = one.call;
+      if (ended?.at === undefined || ended.at > now) open.push(one);
+      else {
+        one.entry.state = ended.state;
+        if (ended.isFromOutside) this.#scope(idOf("run", one.call)).tainted = true;
+      }
+    }
+    this.#open = open;
+  }
+
+  #scope(id: string): Scope {
+    let scope = this.#scopes.get(id);
+    if (scope === undefined) {
+      scope = new Scope();
+      this.#scopes.set(id, scope);
+    }
+    return scope;
+  }
+}
+
+/** What left the window is let go, now and then. */
+function trim(scope: Scope, after: number): void {
+  const [first] = scope.calls;
+  if (first === undefined || first.at > after || scope.calls.length < 64) return;
+  scope.calls = scope.calls.filter(({ at }) => at > after);
+}
+
+/**
+ * A step for each call: the change, or nothing. Whoever asks for the next one may let other work through in between.
+ *
+ * @param calls old to new; the order in which they were begun
+ */
+export function* replay(
+  calls: readonly RecordedCall[],
+  policies: Readonly<Record<"before" | "after", Policy>>,
+): Generator<VerdictChange | undefined> {
+  const [one, other] = [new World(policies.before), new World(policies.after)];
+  for (const call of calls) {
+    const [before, after] = [one.decide(call), other.decide(call)];
+    yield call.isPast || isSame(before, after) ? undefined : changeOf(call, before, after);
+  }
+}
+
+function changeOf({ id, facts, runId, isEdited }: RecordedCall, before: Decision, after: Decision): VerdictChange {
+  const { tool, principal, now, arguments: given } = facts;
+  return {
+    ...{ callId: id, tool: tool.tool, action: tool.action, principal, runId, at: now },
+    ...{ arguments: given, ...(isEdited && { edited: true as const }), before, after },
+  };
+}
+
+/** While both only observe, what they would have answered is what counts as well. */
+function isSame(before: Decision, after: Decision): boolean {
+  const bothObserve = before.observed !== undefined && after.observed !== undefined;
+  return before.verdict === after.verdict && (!bothObserve || before.observed === after.observed);
+}
+
+const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
+
+/** Names hold no NUL (calls/authority.ts). */
+function idOf(scope: HistoryScope, { facts: { principal }, countedIn }: RecordedCall): string {
+  const { tenant, agent, user = "" } = principal;
+  if (scope === "run") return countedIn;
+  return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
+}

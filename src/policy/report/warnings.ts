@@ -1,0 +1,140 @@
+/** What is not wrong enough to refuse a policy, and still not what anybody meant. Found without a call; `doctor` tells it. */
+import { canonical, type Json } from "../../calls/json.ts";
+import type { PolicyOptions } from "../decide.ts";
+import type { ToolFacts } from "../policy.ts";
+import type { PlainCondition } from "../rules/condition.ts";
+import { needsOwnLine } from "../rules/permission.ts";
+import { type Rule, ruleName } from "../rules/rules.ts";
+import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
+
+/**
+ * Something in a policy that its author should look at.
+ *
+ * @public
+ */
+export interface PolicyWarning {
+  readonly code: "matches_no_tool" | "never_holds" | "contradiction" | "duplicate" | "no_effect" | "observing";
+  /** `rule deny #3 (no-mail)`; none: it is about the whole policy. */
+  readonly rule?: string;
+  readonly message: string;
+  /** Its place in a file. */
+  readonly where?: string;
+}
+
+/**
+ * Looks through a policy that `createPolicy` takes. Without tools, nothing is said of rules that match none.
+ *
+ * @param awaited servers whose tools are not among `tools` yet: names that may be theirs are not judged
+ *
+ * @example
+ * for (const { message, where } of policyWarnings(options, tools)) console.warn(where, message);
+ *
+ * @public
+ */
+export function policyWarnings(
+  options: PolicyOptions,
+  tools?: readonly ToolFacts[],
+  awaited: readonly string[] = [],
+): readonly PolicyWarning[] {
+  const known = tools && { tools, awaited };
+  const rules = (options.rules ?? []).map((rule, i) => ({ rule, name: ruleName(rule, i + 1) }));
+  const found = rules.flatMap((one) => [
+    ...(known === undefined ? [] : unmatchedRule(one, known)),
+    ...neverHolds(one),
+    ...(options.default === "deny" ? [] : withoutEffect(one, tools)),
+  ]);
+  if (known !== undefined) found.push(...unmatchedElsewhere(options, known));
+  if (options.mode === "observe")
+    found.push({
+      code: "observing",
+      message: "The policy observes: it records what it would decide and enforces only what is never for sale.",
+    });
+  return [...found, ...clashes(rules)];
+}
+
+function warning(code: PolicyWarning["code"], { rule, name }: NamedRule, message: string): PolicyWarning {
+  return { code, rule: name, message, ...(rule.where !== undefined && { where: rule.where }) };
+}
+
+function neverHolds(one: NamedRule): readonly PolicyWarning[] {
+  return Object.entries(one.rule.arguments ?? {}).flatMap(([path, { not, ...condition }]) =>
+    [problemOf(condition), not === undefined ? undefined : problemOf(not, "always holds, for in `not` ")].flatMap(
+      (problem) =>
+        problem === undefined ? [] : [warning("never_holds", one, `\`${path}\` of ${one.name} ${problem}.`)],
+    ),
+  );
+}
+
+function problemOf(condition: PlainCondition, says = "never holds: "): string | undefined {
+  for (const name of ["oneOf", "like", "path", "host"] as const) {
+    const list = condition[name];
+    if (Array.isArray(list) && list.length === 0) return `${says}\`${name}\` is empty`;
+  }
+  if (emptyRange(condition)) return `${says}no number is in its range`;
+  if (condition.length !== undefined && emptyRange({ atLeast: 0, ...condition.length }))
+    return `${says}no length is in its range`;
+  const others = Object.keys(condition).filter((name) => name !== "present");
+  if (condition.present === false && others.length > 0) return `${says}what is not there has no value`;
+  return undefined;
+}
+
+function emptyRange({ above, atLeast, below, atMost }: PlainCondition): boolean {
+  const low = Math.max(above ?? Number.NEGATIVE_INFINITY, atLeast ?? Number.NEGATIVE_INFINITY);
+  const high = Math.min(below ?? Number.POSITIVE_INFINITY, atMost ?? Number.POSITIVE_INFINITY);
+  return low > high || (low === high && (low === above || high === below));
+}
+
+/** The trap of those who restrict by allowing: where everything is allowed, one more allow refuses nothing. */
+function withoutEffect(one: NamedRule, tools: readonly ToolFacts[] | undefined): readonly PolicyWarning[] {
+  const { rule, name } = one;
+  if (rule.effect !== "allow" || (rule.arguments ?? rule.history ?? rule.risk) === undefined) return [];
+  const off = (tools ?? []).filter(needsOwnLine);
+  if (tools === undefined || matchesAny(rule, { tools: off, awaited: [] })) return [];
+  return [
+    warning(
+      "no_effect",
+      one,
+      `The ${name} refuses nothing: with \`default: allow\`, a call is permitted also where its conditions do not hold. Write a \`deny\` with \`not\`, or \`default: deny\`.`,
+    ),
+  ];
+}
+
+function clashes(rules: readonly NamedRule[]): readonly PolicyWarning[] {
+  return rules.flatMap((one, i) =>
+    rules.slice(i + 1).flatMap((other): readonly PolicyWarning[] => {
+      const same = canonical(selectorOf(one.rule)) === canonical(selectorOf(other.rule));
+      if (one.rule.effect === other.rule.effect)
+        return same ? [warning("duplicate", other, `The ${other.name} says the same as ${one.name}.`)] : [];
+      const [denies, permits] = one.rule.effect === "deny" ? [one, other] : [other, one];
+      if (denies.rule.effect !== "deny" || !(same || covers(denies.rule, permits.rule))) return [];
+      const at = denies.rule.where === undefined ? "" : ` (${denies.rule.where})`;
+      const message = `The ${permits.name} never permits anything: ${denies.name}${at} denies the same calls, and deny wins.`;
+      return [warning("contradiction", permits, message)];
+    }),
+  );
+}
+
+/** Whatever the permitting rule speaks of, the denying one does as well: each of its selectors is left out or the same. */
+function covers(denies: Rule, permits: Rule): boolean {
+  const wider = Object.entries(selectorOf(denies) as Readonly<Record<string, Json>>); // it is an object, made below
+  const narrower = selectorOf(permits) as Readonly<Record<string, Json>>;
+  return wider.every(
+    ([name, value]) =>
+      name !== "risk" &&
+      name !== "history" &&
+      Object.hasOwn(narrower, name) &&
+      canonical(narrower[name] ?? null) === canonical(value),
+  );
+}
+
+/** Everything but the effect and what is for people. */
+function selectorOf({
+  effect: _effect,
+  id: _id,
+  reason: _reason,
+  where: _where,
+  optional: _optional,
+  ...selector
+}: Rule): Json {
+  return JSON.parse(JSON.stringify(selector));
+}

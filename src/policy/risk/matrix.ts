@@ -1,0 +1,56 @@
+import type { Autonomy, Risk, Verdict } from "../../calls/call.ts";
+import type { RuntimeFault } from "../../calls/fault.ts";
+import { autonomies, parseRisk } from "../../calls/risk.ts";
+import { invalid } from "../problem.ts";
+
+/** SPEC 6.4: what autonomy × risk answers. Always all twenty cells. */
+export type Matrix = Readonly<Record<Autonomy, Readonly<Record<Risk, Verdict>>>>;
+
+/** Cells that replace the default ones; `low` is `safe` (C3). */
+export type MatrixChanges = { readonly [A in Autonomy]?: { readonly [R in Risk | "low"]?: Verdict } };
+
+export const defaultMatrix: Matrix = {
+  A0: { safe: "PREVIEW", medium: "PREVIEW", high: "PREVIEW", critical: "PREVIEW" },
+  A1: { safe: "CONFIRM", medium: "CONFIRM", high: "CONFIRM", critical: "BLOCK" },
+  A2: { safe: "ALLOW", medium: "CONFIRM", high: "CONFIRM", critical: "BLOCK" },
+  A3: { safe: "ALLOW", medium: "ALLOW", high: "CONFIRM", critical: "BLOCK" },
+  A4: { safe: "ALLOW", medium: "ALLOW", high: "ALLOW", critical: "CONFIRM" },
+};
+
+/** A pair that is not in the table is a BLOCK (SPEC 6.4), whoever made it up. */
+export function cellOf(matrix: Matrix, autonomy: string, risk: string): Verdict {
+  if (!isAutonomy(autonomy)) return "BLOCK";
+  const row: Readonly<Record<string, Verdict>> = matrix[autonomy];
+  return Object.hasOwn(row, risk) ? (row[risk] ?? "BLOCK") : "BLOCK";
+}
+
+export function isAutonomy(level: unknown): level is Autonomy {
+  return autonomies.some((known) => known === level);
+}
+
+/**
+ * The default table with some cells replaced. Two promises are not for sale by a cell: A0 never runs anything (C28),
+ * and a critical call runs unasked only with `allowUnattendedCritical` (C5).
+ *
+ * @throws RuntimeFault `policy_invalid`, naming the level or the cell
+ */
+export function matrixOf(changes: MatrixChanges, allowUnattendedCritical: boolean): Matrix {
+  const matrix = structuredClone(defaultMatrix) as Record<Autonomy, Record<Risk, Verdict>>; // a copy may be changed
+  for (const level of autonomies) {
+    const row = changes[level] ?? {};
+    for (const [word, verdict] of Object.entries(row)) {
+      const name = `\`${level}\` × \`${word}\``;
+      if (word === "low" && row.safe !== undefined) throw refused(name, "given twice, as `low` and as `safe`");
+      if (level === "A0" && (verdict === "ALLOW" || verdict === "CONFIRM"))
+        throw refused(name, `\`${verdict}\`, but A0 never runs anything; it takes PREVIEW or BLOCK`);
+      if (word === "critical" && verdict === "ALLOW" && !allowUnattendedCritical)
+        throw refused(name, "`ALLOW`; critical calls run unasked only with `allowUnattendedCritical`");
+      matrix[level][parseRisk(word) ?? "critical"] = verdict; // the schema has checked the risk
+    }
+  }
+  return matrix;
+}
+
+function refused(name: string, what: string): RuntimeFault {
+  return invalid(`In the matrix, ${name} is ${what}.`);
+}

@@ -1,0 +1,143 @@
+/**
+ * The optional pack of SPEC 6.3 (D4): quiet hours, anti-flap, notification storm. Off unless configured.
+ *
+ * Invariant: it only adds questions and blocks. A past that cannot be seen blocks: what should stop a storm does not
+ * stand aside when it is blind.
+ */
+import { canonical } from "../../calls/json.ts";
+import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
+import { globMatcher } from "../rules/glob.ts";
+import { type QuietHours, quietHours } from "./quiet-hours.ts";
+
+export interface PackOptions {
+  /** Effectful calls are raised one level, and from medium on a person is asked. */
+  readonly quietHours?: QuietHours;
+  /** The same tool, action and target again within so short a time is blocked. */
+  readonly antiFlap?: {
+    readonly cooldownSeconds: number;
+    /** Which tools; `*` stands for anything. Left out: all that do more than read. */
+    readonly tools?: readonly string[];
+    /** Whose calls count. Default `principal`. */
+    readonly within?: "principal" | "tenant";
+  };
+  /** Calls that reach people. More of them in an hour are blocked, and one alarm is raised. */
+  readonly notifications?: {
+    readonly tools: readonly string[];
+    readonly maxPerHour: number;
+    /** Whose calls count. Default `tenant`: those who are notified are the same. */
+    readonly within?: "principal" | "tenant";
+  };
+}
+
+/** Why a call is blocked, and under which name. */
+export interface PackBlock {
+  readonly by: "antiflap" | "storm";
+  readonly rule: string;
+}
+
+export interface Pack {
+  readonly isQuiet: ((now: number) => boolean) | undefined;
+  /** Names them with their hours. */
+  readonly quietRule: string;
+  readonly blocks: readonly ((facts: Facts) => PackBlock | undefined)[];
+  readonly reads: readonly { readonly reads: Reads }[];
+  readonly readsFor: (tool: ToolFacts) => readonly { readonly reads: Reads }[];
+  /** For reports: what could block a call of this tool. */
+  readonly dependsOn: (tool: ToolFacts) => readonly string[];
+}
+
+const hourMs = 3_600_000;
+/** A failed call has notified nobody and moved nothing: trying it again is no flapping. */
+const took: ReadonlySet<PastCall["state"]> = new Set(["attempted", "ok", "unknown"]);
+
+interface Watch {
+  readonly name: string;
+  readonly speaksOf: (tool: ToolFacts) => boolean;
+  readonly reads: Reads;
+  readonly judge: (facts: Facts) => PackBlock | undefined;
+}
+
+/** @throws RuntimeFault `policy_invalid` for quiet hours that cannot be */
+export function compilePack(options: PackOptions): Pack {
+  const watches: Watch[] = [];
+  if (options.antiFlap !== undefined) watches.push(antiFlap(options.antiFlap));
+  if (options.notifications !== undefined) watches.push(storm(options.notifications));
+  return {
+    isQuiet: options.quietHours === undefined ? undefined : quietHours(options.quietHours),
+    quietRule: `pack: quiet hours${options.quietHours === undefined ? "" : ` (${options.quietHours.from} to ${options.quietHours.to}, ${options.quietHours.timeZone})`}`,
+    blocks: watches.map(
+      ({ speaksOf, judge }) =>
+        (facts) =>
+          speaksOf(facts.tool) ? judge(facts) : undefined,
+    ),
+    reads: watches,
+    readsFor: (tool) => watches.filter(({ speaksOf }) => speaksOf(tool)),
+    dependsOn: (tool) => watches.filter(({ speaksOf }) => speaksOf(tool)).map(({ name }) => name),
+  };
+}
+
+function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): Watch {
+  const { cooldownSeconds, tools, within: scope = "principal" } = settings;
+  const windowMs = cooldownSeconds * 1000;
+  return {
+    name: `pack: anti-flap, ${cooldownSeconds} s`,
+    speaksOf: tools === undefined ? ({ effects }) => effects !== "read" : anyOf(tools),
+    reads: { [scope]: windowMs },
+    judge: (facts) => {
+      const history = facts.history[scope];
+      if (history === undefined) return { by: "antiflap", rule: "pack: anti-flap, the past cannot be seen" };
+      const target = targetOf(facts.suggestion?.target, facts);
+      const last = history.calls.findLast(
+        (past) =>
+          isOther(past, facts) &&
+          past.at > facts.now - windowMs &&
+          took.has(past.state) &&
+          isSame(past, facts.tool) &&
+          targetOf(past.target, past) === target,
+      );
+      if (last === undefined) return undefined;
+      const leftSeconds = Math.max(1, Math.ceil((last.at + windowMs - facts.now) / 1000));
+      const rule = `pack: anti-flap cooldown, the same call within ${cooldownSeconds} s; it may run again in ${leftSeconds} s`;
+      return { by: "antiflap", rule };
+    },
+  };
+}
+
+/** Not this call itself, which is sent again and answered from its record, or goes on. */
+function isOther({ key, waits }: PastCall, facts: Facts): boolean {
+  return waits !== true && (key === undefined || key !== facts.key);
+}
+
+function isSame(past: PastCall, { tool, action }: ToolFacts): boolean {
+  return past.tool === tool && past.action === action;
+}
+
+/** A tool that names no target acts on whatever its arguments say. */
+function targetOf(named: string | undefined, { arguments: args }: Pick<Facts, "arguments">): string {
+  return named === undefined ? `arguments ${canonical(args)}` : `target ${named}`;
+}
+
+function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<PackOptions["notifications"]>): Watch {
+  const isNotice = anyOf(tools);
+  return {
+    name: `pack: notification storm, more than ${maxPerHour} in an hour`,
+    speaksOf: isNotice,
+    reads: { [scope]: hourMs },
+    judge: (facts) => {
+      const { history, now } = facts;
+      const past = history[scope];
+      if (past === undefined) return { by: "storm", rule: "pack: notification storm, the past cannot be seen" };
+      let sent = 0;
+      for (const one of past.calls)
+        if (isOther(one, facts) && one.at > now - hourMs && took.has(one.state) && isNotice(one)) sent += 1;
+      return sent >= maxPerHour
+        ? { by: "storm", rule: `pack: notification storm, ${sent} sent in the last hour, at most ${maxPerHour}` }
+        : undefined;
+    },
+  };
+}
+
+function anyOf(tools: readonly string[]): (one: { readonly tool: string }) => boolean {
+  const fits = tools.map(globMatcher);
+  return ({ tool }) => fits.some((matches) => matches(tool));
+}

@@ -1,0 +1,40 @@
+import { invalid } from "../problem.ts";
+
+/** When people sleep. From `from` until just before `to`; past midnight where `to` is the earlier one. */
+export interface QuietHours {
+  /** `22:00`. */
+  readonly from: string;
+  readonly to: string;
+  /** IANA name: `Europe/Berlin`. Summer time is the zone's own. */
+  readonly timeZone: string;
+}
+
+/**
+ * Whether a moment (wall clock, milliseconds) lies in them. What is no moment does not.
+ *
+ * @throws RuntimeFault `policy_invalid`
+ */
+export function quietHours(hours: QuietHours): (now: number) => boolean {
+  const [from, to] = [minutesOf(hours.from), minutesOf(hours.to)];
+  if (from === to) throw invalid(`\`quietHours\` begin and end at \`${hours.to}\`; give a span, or leave them out.`);
+  const local = formatFor(hours.timeZone);
+  return (now) => {
+    if (!Number.isFinite(now)) return false;
+    const time = minutesOf(local.format(now));
+    return from < to ? time >= from && time < to : time >= from || time < to;
+  };
+}
+
+function minutesOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(":").map(Number);
+  return hours * 60 + minutes;
+}
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  } catch {
+    // The engine knows no such zone; its own words name no way out.
+    throw invalid(`\`quietHours.timeZone\` is \`${timeZone}\`; write a name like \`Europe/Berlin\` or \`UTC\`.`);
+  }
+}

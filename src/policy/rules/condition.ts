@@ -1,0 +1,245 @@
+/**
+ * What a rule asks of the arguments of a call.
+ *
+ * Invariant: a rule is read against whoever would profit from doubt. An `allow` needs every value to fit and to be there;
+ * a `deny` applies as soon as one value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
+ */
+import type { Json, JsonObject } from "../../calls/json.ts";
+import { invalid } from "../problem.ts";
+import { type ArgumentPath, type Found, missing, parsePath, wrong } from "./argument-path.ts";
+import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
+import { globMatcher } from "./glob.ts";
+import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
+import { checkedValue, isSame } from "./whole-value.ts";
+
+/** All that is given must hold. Text is compared in its own case; a value of another kind than is asked for cannot be judged. */
+export interface PlainCondition {
+  /** Any JSON value; lists and objects as a whole, whatever the order of their names. */
+  readonly equals?: Json;
+  readonly oneOf?: readonly Json[];
+  /** Text in which `*` stands for any run of characters. Not for paths and URLs: `path` and `host` know how those lie. */
+  readonly like?: string | readonly string[];
+  /** Beside `like`: upper and lower case are the same. */
+  readonly ignoreCase?: boolean;
+  /** A canonical POSIX path: `*` stays inside one component, `**` is any number of them. */
+  readonly path?: string | readonly string[];
+  /** Where the tool takes relative paths to begin; without it a relative value cannot be held against an absolute pattern. */
+  readonly relativeTo?: string;
+  /** Host of an absolute URL: `example.com`, or `*.example.com` for everything beneath it. */
+  readonly host?: string | readonly string[];
+  readonly above?: number;
+  readonly atLeast?: number;
+  readonly below?: number;
+  readonly atMost?: number;
+  /** Of a list, or of text in UTF-16 units. */
+  readonly length?: { readonly atLeast?: number; readonly atMost?: number };
+  /** `false`: the argument must not be there. */
+  readonly present?: boolean;
+}
+
+/** A condition, or that one does not hold. What cannot be judged stays so under `not`. */
+export interface Condition extends PlainCondition {
+  readonly not?: PlainCondition;
+}
+
+/** By the path into the arguments they speak of. */
+export type Conditions = Readonly<Record<string, Condition>>;
+
+/** What an answer is good for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions'. */
+export const permits = 1;
+export const denies = 2;
+export const asks = 4;
+
+/** Bits of `permits`, `denies` and `asks`. */
+export type Holds = (args: JsonObject) => number;
+
+/** What one condition says of one value. `missing`: it is not there; `unclear`: it is of a kind that cannot be compared. */
+type Answer = "yes" | "no" | "missing" | "unclear";
+type Test = (value: Json | undefined) => Answer;
+
+const bits: Readonly<Record<Answer, number>> = {
+  yes: permits | denies | asks,
+  no: 0,
+  missing: denies,
+  unclear: denies | asks,
+};
+
+/** @throws RuntimeFault `policy_invalid` for what the schema cannot check, such as a pattern */
+export function compileConditions(conditions: Conditions, at: string): readonly Holds[] {
+  return Object.entries(conditions).map(([text, condition]) => {
+    const path = parsePath(text, at);
+    const place = `\`${text}\` of ${at}`;
+    if (path.many && (condition.present ?? condition.not?.present) !== undefined)
+      throw invalid(`${place} asks for \`present\`; that needs a path without \`[*]\`: ask for the list's \`length\`.`);
+    return holdsAt(path, compileCondition(condition, place));
+  });
+}
+
+function holdsAt(path: ArgumentPath, test: Test): Holds {
+  if (path.many) return (args) => together(path.all(args), test);
+  return (args) => {
+    const value = path.one(args);
+    return value === wrong ? bits.unclear : bits[test(value as Json | undefined)]; // `wrong` is one object, compared just before
+  };
+}
+
+/** All must permit; one is enough to deny or to ask. No value at all is nothing to judge: an empty list denies nobody and permits nothing. */
+function together(met: readonly Found[], test: Test): number {
+  if (met.length === 0) return 0;
+  let all = permits;
+  let any = 0;
+  for (const one of met) {
+    const answer = one === missing ? test(undefined) : one === wrong ? "unclear" : test((one as { value: Json }).value); // the third kind
+    all &= bits[answer];
+    any |= bits[answer];
+  }
+  return all | (any & (denies | asks));
+}
+
+function compileCondition({ not, ...plain }: Condition, at: string): Test {
+  const tests = compilePlain(plain, at);
+  if (not !== undefined) {
+    const inner = compileCondition(not, `\`not\` of ${at}`);
+    const opposite = { yes: "no", no: "yes", missing: "missing", unclear: "unclear" } as const;
+    tests.push((value) => opposite[inner(value)]);
+  }
+  const [first, ...others] = tests;
+  if (first === undefined)
+    throw invalid(
+      `The condition ${at} is empty; say what the value must be. \`ignoreCase\` stands beside \`like\`, \`relativeTo\` beside \`path\`.`,
+    );
+  return others.length === 0 ? first : (value) => worst(tests, value);
+}
+
+function compilePlain(condition: PlainCondition, at: string): Test[] {
+  const { equals, oneOf, like, path, host, above, atLeast, below, atMost, length, present } = condition;
+  const tests: Test[] = [];
+  if (equals !== undefined) tests.push(ofValues([checkedValue(equals, `\`equals\` of ${at}`)]));
+  if (oneOf !== undefined) tests.push(ofValues(oneOf.map((one) => checkedValue(one, `\`oneOf\` of ${at}`))));
+  if (like !== undefined) tests.push(likeTest([like].flat(), condition.ignoreCase === true, at));
+  if (path !== undefined) tests.push(pathTest([path].flat(), condition.relativeTo, at));
+  if (host !== undefined) tests.push(hostTest([host].flat(), at));
+  if (above !== undefined) tests.push(ofNumber((value) => value > above));
+  if (below !== undefined) tests.push(ofNumber((value) => value < below));
+  tests.push(...rangeTests({ atLeast, atMost }));
+  if (length !== undefined) tests.push(lengthTest(length, at));
+  if (present !== undefined) tests.push((value) => ((value !== undefined) === present ? "yes" : "no"));
+  return tests;
+}
+
+interface Range {
+  readonly atLeast?: number | undefined;
+  readonly atMost?: number | undefined;
+}
+
+function rangeTests({ atLeast, atMost }: Range): readonly Test[] {
+  return [
+    ...(atLeast === undefined ? [] : [ofNumber((value) => value >= atLeast)]),
+    ...(atMost === undefined ? [] : [ofNumber((value) => value <= atMost)]),
+  ];
+}
+
+function lengthTest(length: Range, at: string): Test {
+  const tests = rangeTests(length);
+  if (tests.length === 0) throw invalid(`\`length\` of ${at} is empty; it has atLeast and atMost.`);
+  return (value) => {
+    if (value === undefined) return "missing";
+    return typeof value === "string" || Array.isArray(value) ? worst(tests, value.length) : "unclear";
+  };
+}
+
+function likeTest(patterns: readonly string[], ignoreCase: boolean, at: string): Test {
+  const slashed = patterns.find((pattern) => pattern.includes("/"));
+  if (slashed !== undefined)
+    throw invalid(`\`like\` of ${at} is \`${slashed}\`; text with \`/\` is a path or a URL: use \`path\` or \`host\`.`);
+  const fits = patterns.map((pattern) => globMatcher(ignoreCase ? pattern.toLowerCase() : pattern));
+  return ofText((given) => {
+    const text = ignoreCase ? given.toLowerCase() : given;
+    return fits.some((one) => one(text));
+  });
+}
+
+function pathTest(patterns: readonly string[], relativeTo: string | undefined, at: string): Test {
+  if (relativeTo !== undefined && (relativeTo.includes("*") || pathPatternProblem(relativeTo) !== undefined))
+    throw invalid(
+      `\`relativeTo\` beside \`path\` of ${at} is \`${relativeTo}\`; it is a folder such as \`/workspace\`.`,
+    );
+  refusePatterns(patterns, pathPatternProblem, `\`path\` of ${at}`);
+  const judge = pathMatcher(patterns, relativeTo);
+  return ofText((text) => {
+    const answer = judge(text);
+    return answer === "unclear" ? undefined : answer === "inside";
+  });
+}
+
+function hostTest(patterns: readonly string[], at: string): Test {
+  refusePatterns(patterns, hostPatternProblem, `\`host\` of ${at}`);
+  const fits = patterns.map(hostMatcher);
+  return ofText((text) => {
+    const host = hostOf(text);
+    return host === undefined ? undefined : fits.some((one) => one(host));
+  });
+}
+
+function refusePatterns(
+  patterns: readonly string[],
+  problemOf: (pattern: string) => string | undefined,
+  at: string,
+): void {
+  for (const pattern of patterns) {
+    const problem = problemOf(pattern);
+    if (problem !== undefined) throw invalid(`${at} is \`${pattern}\`, which is ${problem}.`);
+  }
+}
+
+const order: readonly Answer[] = ["yes", "unclear", "missing", "no"];
+
+/** All must hold: the answer that is furthest from yes. */
+function worst(tests: readonly Test[], value: Json | undefined): Answer {
+  let answer: Answer = "yes";
+  for (const test of tests) {
+    const next = test(value);
+    if (order.indexOf(next) > order.indexOf(answer)) answer = next;
+  }
+  return answer;
+}
+
+/** `holds` answers undefined when the value's text does not say. */
+function ofText(holds: (text: string) => boolean | undefined): Test {
+  return (value) => {
+    if (value === undefined) return "missing";
+    const held = typeof value === "string" ? holds(value) : undefined;
+    return held === undefined ? "unclear" : held ? "yes" : "no";
+  };
+}
+
+function ofNumber(holds: (value: number) => boolean): Test {
+  return (value) => {
+    if (value === undefined) return "missing";
+    return typeof value === "number" ? (holds(value) ? "yes" : "no") : "unclear";
+  };
+}
+
+/** A value of a kind that nothing wanted has was not foreseen: it cannot be judged. */
+function ofValues(wanted: readonly Json[]): Test {
+  const kinds = new Set(wanted.filter((one) => one !== null).map(kindOf));
+  const scalars: ReadonlySet<Json> = new Set(wanted.filter((one) => !isWhole(one)));
+  const wholes = wanted.filter(isWhole);
+  return (value) => {
+    if (value === undefined) return "missing";
+    if (value === null) return scalars.has(null) ? "yes" : "unclear";
+    if (isWhole(value)) {
+      if (!kinds.has(kindOf(value))) return "unclear";
+      return wholes.some((one) => isSame(one, value)) ? "yes" : "no";
+    }
+    return kinds.size === 0 || kinds.has(typeof value) ? (scalars.has(value) ? "yes" : "no") : "unclear";
+  };
+}
+
+function isWhole(value: Json): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function kindOf(value: Json): string {
+  return Array.isArray(value) ? "list" : typeof value;
+}

@@ -1,0 +1,282 @@
+/**
+ * What a rule asks of the past: how many calls, what sum, which call before, which never.
+ *
+ * A limit says what must hold. An `allow` permits while it is kept; a `deny` and a `confirm` apply as soon as it is broken.
+ * Where the past cannot be seen, or holds no number where one is summed, it counts as broken. Pure over `Facts.history`, `Facts.now`.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import type { Facts, History, HistoryScope, PastCall } from "../policy.ts";
+import { invalid } from "../problem.ts";
+import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
+import { canonicalParts } from "./canonical-path.ts";
+import { nameMatcher } from "./glob.ts";
+
+export type PastState = PastCall["state"];
+
+/** Which earlier calls are meant. */
+export interface PastSelector {
+  /** Name or pattern. Left out in a limit: what the rule itself speaks of. */
+  readonly tool?: string;
+  readonly action?: string;
+  /** Left out: every call that was begun, also one that failed; in `requires`, only `ok`. */
+  readonly state?: PastState | readonly PastState[];
+  /** Equal in both calls: a path, or paths of this call with the path of the earlier one. */
+  readonly same?: string | Readonly<Record<string, string>>;
+  /** The same for file paths, compared by where they lead: `./a` is `a`. */
+  readonly samePath?: string | Readonly<Record<string, string>>;
+}
+
+export interface HistoryLimit extends PastSelector {
+  readonly within: HistoryScope;
+  /** No further back than this. Left out: as long as the scope lives. */
+  readonly windowSeconds?: number;
+  /** Calls, this one included. */
+  readonly atMost?: number;
+  /** Of the numbers at a path, this call's included. What is below zero counts as nothing. */
+  readonly sum?: { readonly path: string; readonly atMost: number };
+  readonly requires?: PastSelector;
+  readonly forbids?: PastSelector;
+}
+
+export type LimitResult = "kept" | "broken" | "unclear";
+
+export interface CompiledLimit {
+  readonly within: HistoryScope;
+  /** Milliseconds. */
+  readonly window: number;
+  /** For people: `at most 3 calls in 3600 s by the principal`. */
+  readonly text: string;
+  readonly judge: (facts: Facts) => LimitResult;
+  /** How much of it is used, this call included, for people. */
+  readonly usage: (facts: LimitFacts) => readonly string[];
+}
+
+export type LimitFacts = Pick<Facts, "tool" | "arguments" | "history" | "now" | "key">;
+
+/** What a limit counts when it names no tool. */
+export interface RuleSelector {
+  readonly tool?: string;
+  readonly action?: string;
+  readonly server?: string;
+}
+
+const scopes: Readonly<Record<HistoryScope, string>> = {
+  run: "in the run",
+  principal: "by the principal",
+  tenant: "in the tenant",
+};
+
+/** @throws RuntimeFault `policy_invalid` for what the schema cannot check */
+export function compileLimit(limit: HistoryLimit, rule: RuleSelector, at: string): CompiledLimit {
+  const { within, windowSeconds, atMost, sum, requires, forbids, ...own } = limit;
+  const window = windowSeconds === undefined ? Number.POSITIVE_INFINITY : windowSeconds * 1000;
+  const counted = compileSelector(own, at, { rule });
+  const checks: Check[] = [];
+  if (atMost !== undefined) checks.push(countCheck(atMost, counted));
+  if (sum !== undefined) checks.push(sumCheck(sum, counted, at));
+  if (requires !== undefined) checks.push(requiresCheck(requires, at));
+  if (forbids !== undefined) checks.push(forbidsCheck(forbids, at));
+  if (checks.length === 0) throw invalid(`The ${at} asks for nothing; it has atMost, sum, requires or forbids.`);
+  if (atMost === undefined && sum === undefined && Object.keys(own).length > 0)
+    throw invalid(`The ${at} names calls and counts none; \`requires\` and \`forbids\` have a \`tool\` of their own.`);
+  const during = `${windowSeconds === undefined ? "" : ` in ${windowSeconds} s`} ${scopes[within]}`;
+  return {
+    within,
+    window,
+    text: checks.map(({ text }) => text + during).join(" and "),
+    judge: (facts) => {
+      const history = facts.history[within];
+      return history === undefined ? "unclear" : judgeAll(checks, seen(history, facts.now - window, facts.key), facts);
+    },
+    usage: (facts) => {
+      const history = facts.history[within];
+      if (history === undefined) return ["the past cannot be seen"];
+      const past = seen(history, facts.now - window, facts.key);
+      return checks.flatMap(({ usage }) => usage?.(past, facts) ?? []);
+    },
+  };
+}
+
+interface Check {
+  readonly text: string;
+  readonly judge: (past: readonly PastCall[], facts: LimitFacts) => LimitResult;
+  readonly usage?: (past: readonly PastCall[], facts: LimitFacts) => string;
+}
+
+function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: LimitFacts): LimitResult {
+  let worst: LimitResult = "kept";
+  for (const { judge } of checks) {
+    const kept = judge(past, facts);
+    if (kept === "broken") return kept;
+    if (kept === "unclear") worst = kept;
+  }
+  return worst;
+}
+
+/** A call that is tried again is not its own past. One at the very edge of the window has left it. Each is looked at: a clock that was set back leaves them out of order. */
+function seen({ calls }: History, after: number, own: string | undefined): readonly PastCall[] {
+  if (after === Number.NEGATIVE_INFINITY && own === undefined) return calls;
+  return calls.filter(({ at, key }) => at > after && (own === undefined || key !== own));
+}
+
+function countCheck(most: number, counted: Selector): Check {
+  const callsIn = (past: readonly PastCall[], facts: LimitFacts): number => {
+    let calls = counted.isThis(facts) ? 1 : 0;
+    for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
+    return calls;
+  };
+  return {
+    text: `at most ${most} ${most === 1 ? "call" : "calls"} of ${counted.text}`,
+    judge: (past, facts) => (counted.isUnclear(facts) ? "unclear" : callsIn(past, facts) > most ? "broken" : "kept"),
+    usage: (past, facts) => `with this call there are ${callsIn(past, facts)}`,
+  };
+}
+
+function sumCheck(sum: NonNullable<HistoryLimit["sum"]>, counted: Selector, at: string): Check {
+  const { atMost: most } = sum;
+  const path = parsePath(sum.path, `\`sum\` of ${at}`);
+  const slack = 1e-9 * Math.max(1, Math.abs(most)); // 0.1 + 0.2 is not more than 0.3
+  const totalIn = (past: readonly PastCall[], facts: LimitFacts): number => {
+    let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
+    for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments, path);
+    return total;
+  };
+  return {
+    text: `a sum of ${path.text} of at most ${most} over calls of ${counted.text}`,
+    judge: (past, facts) => {
+      const total = counted.isUnclear(facts) ? Number.NaN : totalIn(past, facts);
+      if (Number.isNaN(total)) return "unclear";
+      return total - most > slack ? "broken" : "kept";
+    },
+    usage: (past, facts) => {
+      const total = totalIn(past, facts);
+      return Number.isNaN(total) ? "one of the values is no number" : `with this call it is ${total}`;
+    },
+  };
+}
+
+/** NaN: there is no number to add. */
+function amountIn(args: JsonObject, path: ArgumentPath): number {
+  let total = 0;
+  const met = path.all(args);
+  for (const one of met) {
+    const value = one.found === "value" ? one.value : undefined;
+    if (typeof value !== "number") return Number.NaN;
+    total += Math.max(0, value);
+  }
+  return total;
+}
+
+function requiresCheck(selector: PastSelector, at: string): Check {
+  const wanted = compileSelector(selector, `\`requires\` of ${at}`, { usual: ["ok"] });
+  return {
+    text: `a call of ${wanted.text} before`,
+    judge: (past, facts) => {
+      if (!wanted.comparable(facts)) return "unclear";
+      return past.some((one) => wanted.fits(one, facts) === true) ? "kept" : "broken";
+    },
+  };
+}
+
+function forbidsCheck(selector: PastSelector, at: string): Check {
+  const unwanted = compileSelector(selector, `\`forbids\` of ${at}`);
+  return {
+    text: `no call of ${unwanted.text} before`,
+    judge: (past, facts) => {
+      if (!unwanted.comparable(facts)) return "unclear";
+      return past.some((one) => unwanted.fits(one, facts) !== false) ? "broken" : "kept";
+    },
+  };
+}
+
+interface Selector {
+  readonly text: string;
+  /** Undefined: the earlier call's path does not say where it leads, so it may be meant. */
+  readonly fits: (past: PastCall, facts: LimitFacts) => boolean | undefined;
+  readonly isThis: (facts: LimitFacts) => boolean;
+  /** Its own path does not say where it leads. */
+  readonly isUnclear: (facts: LimitFacts) => boolean;
+  /** What must be the same is there to be compared. */
+  readonly comparable: (facts: LimitFacts) => boolean;
+}
+
+/** @param usual the states that count where none are named */
+function compileSelector(
+  { tool, action, state, same, samePath }: PastSelector,
+  at: string,
+  { usual, rule }: { readonly usual?: readonly PastState[]; readonly rule?: RuleSelector } = {},
+): Selector {
+  if (rule === undefined && tool === undefined && action === undefined)
+    throw invalid(`The ${at} names no call; give it a \`tool\`.`);
+  const named =
+    rule === undefined || tool !== undefined ? { tool, action } : { ...rule, ...(action !== undefined && { action }) };
+  const fitsTool = nameMatcher(named.tool);
+  const fitsAction = nameMatcher(named.action);
+  const fitsServer = nameMatcher("server" in named ? named.server : undefined);
+  const wantedStates = state === undefined ? usual : [state].flat();
+  const pairs = samePairs(same, samePath, at);
+  const isOf = (one: { readonly tool: string; readonly action: string; readonly server?: string }): boolean =>
+    fitsTool(one.tool) && fitsAction(one.action) && fitsServer(one.server);
+  return {
+    text: `\`${named.tool ?? "*"}\`${named.action === undefined ? "" : ` ${named.action}`}${pairs.length === 0 ? "" : ` with the same ${pairs.map(({ here }) => here.text).join(", ")}`}`,
+    isThis: ({ tool: facts }) => isOf(facts),
+    isUnclear: (facts) => pairs.some(({ here, valueAt }) => valueAt(here, facts.arguments) === unclear),
+    comparable: (facts) => pairs.every(({ here, valueAt }) => !isNothing(valueAt(here, facts.arguments))),
+    fits: (past, facts) => {
+      if (!isOf(past) || (wantedStates !== undefined && !wantedStates.includes(past.state))) return false;
+      let fits: boolean | undefined = true;
+      for (const { here, there, valueAt } of pairs) {
+        const mine = valueAt(here, facts.arguments);
+        const other = valueAt(there, past.arguments);
+        if (other === unclear && !isNothing(mine)) fits = undefined;
+        else if (isNothing(mine) || mine !== other) return false;
+      }
+      return fits;
+    },
+  };
+}
+
+/** A path whose text does not say where it leads, or an artifact that was not read. */
+const unclear: unique symbol = Symbol("unclear");
+type Compared = Json | undefined | typeof unclear;
+
+interface Pair {
+  readonly here: ArgumentPath;
+  readonly there: ArgumentPath;
+  readonly valueAt: (path: ArgumentPath, args: JsonObject) => Compared;
+}
+
+function isNothing(value: Compared): boolean {
+  return value === undefined || value === unclear;
+}
+
+/** `a`, `./a` and `a//` are one. */
+function fileAt(path: ArgumentPath, args: JsonObject): Compared {
+  const value = scalarAt(path, args);
+  if (value === unclear) return unclear;
+  return typeof value === "string" ? (canonicalParts(value)?.join("/") ?? unclear) : undefined;
+}
+
+/** Lists and objects are not compared: undefined, like what is missing. An artifact that was not read may hold anything. */
+function scalarAt(path: ArgumentPath, args: JsonObject): Compared {
+  const value = path.one(args);
+  if (value === wrong) return undefined;
+  const known = value as Json | undefined; // `wrong` is excluded
+  if (isJsonObject(known)) return typeof known["$artifact"] === "string" ? unclear : undefined;
+  return Array.isArray(known) ? undefined : known;
+}
+
+function pairsOf(paths: PastSelector["same"], at: string, valueAt: Pair["valueAt"]): readonly Pair[] {
+  if (paths === undefined) return [];
+  const pairs = typeof paths === "string" ? [[paths, paths] as const] : Object.entries(paths);
+  return pairs.map((pair) => {
+    const [here, there] = [parsePath(pair[0], at), parsePath(pair[1], at)];
+    if (here.many || there.many) throw invalid(`${at} has a \`[*]\`; it compares single values.`);
+    return { here, there, valueAt };
+  });
+}
+
+/** @throws RuntimeFault `policy_invalid` */
+function samePairs(same: PastSelector["same"], samePath: PastSelector["samePath"], at: string): readonly Pair[] {
+  return [...pairsOf(same, `\`same\` of ${at}`, scalarAt), ...pairsOf(samePath, `\`samePath\` of ${at}`, fileAt)];
+}

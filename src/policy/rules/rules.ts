@@ -1,0 +1,227 @@
+import type { Principal, Risk } from "../../calls/call.ts";
+import type { Reason } from "../../calls/event.ts";
+import type { JsonObject } from "../../calls/json.ts";
+import { parseRisk, rankOf } from "../../calls/risk.ts";
+import type { Facts, Reads, ToolFacts } from "../policy.ts";
+import { invalid } from "../problem.ts";
+import { asks, type Condition, type Conditions, compileConditions, denies, permits } from "./condition.ts";
+import { globMatcher, isGlob, nameMatcher } from "./glob.ts";
+import { type CompiledLimit, compileLimit, type HistoryLimit, type LimitResult } from "./history-limit.ts";
+import { explainedBy } from "./why.ts";
+
+export type Effect = "allow" | "confirm" | "deny";
+
+/**
+ * One line of permission. Names may hold `*`. What is left out does not matter; what is given must be there:
+ * `server: "*"` does not match a tool of our own process, `user: "*"` no call without a user.
+ */
+export interface Rule {
+  readonly effect: Effect;
+  readonly tool?: string;
+  readonly action?: string;
+  readonly server?: string;
+  /** Of this call. `deny` and `confirm`: from it on; `allow`: up to it. */
+  readonly risk?: Risk;
+  /** One of the scopes the tool needs. */
+  readonly scope?: string;
+  readonly effects?: ToolFacts["effects"] | readonly ToolFacts["effects"][];
+  readonly principal?: {
+    readonly tenant?: string;
+    readonly agent?: string;
+    readonly user?: string;
+  };
+  /** By path into the arguments; all must hold. */
+  readonly arguments?: Conditions;
+  /** Of what the tool says this call acts on: a host, a file. A call without a target permits nothing and is denied. */
+  readonly target?: Condition;
+  /** What must hold of the past: an `allow` permits while it is kept, `deny` and `confirm` apply as soon as it is broken. */
+  readonly history?: HistoryLimit | readonly HistoryLimit[];
+  readonly id?: string;
+  /** For people: why the rule is there. */
+  readonly reason?: string;
+  /** Its place in a file. */
+  readonly where?: string;
+  /** It may match no tool: nobody is warned. */
+  readonly optional?: boolean;
+}
+
+/** Whose word it is. What the runtime and the sandbox say stands over every configuration, and holds in mode `observe` too. */
+export type Origin = "config" | "runtime" | "sandbox";
+
+/** What a rule asks of arguments and past. */
+interface Demands {
+  readonly judge: (facts: Facts) => number;
+  readonly reads: Reads | undefined;
+  /** The limits, for people. */
+  readonly text: string;
+  readonly limits: readonly CompiledLimit[];
+}
+
+/** A rule made ready. Order among rules means nothing: `number` only names it. */
+export interface CompiledRule {
+  readonly effect: Effect;
+  readonly origin: Origin;
+  /** Over all origins, from 0: its place in a selection. */
+  readonly index: number;
+  readonly reason: Reason;
+  /** What is said of an `allow` or a `confirm` that would have permitted, had its conditions held. */
+  readonly unmet: Reason;
+  /** It spells the tool's whole name: what a destructive tool needs (D27). */
+  readonly namesTool: boolean;
+  readonly fitsTool: (tool: ToolFacts) => boolean;
+  /** None: it holds for everybody. */
+  readonly fitsPrincipal: ((principal: Principal) => boolean) | undefined;
+  /** By the rank of a call's risk. None: the risk does not matter. */
+  readonly fitsRisk: ((rank: number) => boolean) | undefined;
+  /** What it asks of arguments and past, as bits of condition.ts. None: it always holds. */
+  readonly demands: ((facts: Facts) => number) | undefined;
+  readonly reads: Reads | undefined;
+}
+
+/** The rules that can matter for a tool, by its name: hundreds of rules cost what a handful does. */
+export interface RuleBook {
+  readonly reads: Reads | undefined;
+  rulesFor(tool: ToolFacts): readonly CompiledRule[];
+}
+
+/** @throws RuntimeFault `policy_invalid` with the rule and what is wrong with it */
+export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rule[]>>>): RuleBook {
+  const all: CompiledRule[] = [];
+  const named = new Map<string, CompiledRule[]>();
+  const anyTool: CompiledRule[] = [];
+  for (const origin of ["runtime", "sandbox", "config"] as const)
+    for (const [i, rule] of (rules[origin] ?? []).entries()) {
+      const name = ruleName(rule, i + 1, origin);
+      if (origin !== "config" && rule.effect === "allow")
+        throw invalid(`The effect of ${name} is \`allow\`; the ${origin} only denies or asks.`);
+      const compiled = compileRule(rule, { origin, index: all.length, name });
+      all.push(compiled);
+      if (rule.tool === undefined || isGlob(rule.tool)) anyTool.push(compiled);
+      else named.set(rule.tool, [...(named.get(rule.tool) ?? []), compiled]);
+    }
+  return {
+    reads: readsOf(all),
+    rulesFor: (tool) =>
+      [...(named.get(tool.tool) ?? []), ...anyTool]
+        .filter((rule) => rule.fitsTool(tool))
+        .sort((one, other) => one.index - other.index),
+  };
+}
+
+/** The furthest that any of them looks back, scope by scope; undefined: none looks back. */
+export function readsOf(all: readonly { readonly reads: Reads | undefined }[]): Reads | undefined {
+  const furthest: { -readonly [S in keyof Reads]: Reads[S] } = {};
+  for (const { reads = {} } of all)
+    for (const scope of ["run", "principal", "tenant"] as const) {
+      const window = reads[scope];
+      if (window !== undefined) furthest[scope] = Math.max(furthest[scope] ?? 0, window);
+    }
+  return Object.keys(furthest).length === 0 ? undefined : furthest;
+}
+
+/** How reasons and warnings call a rule: `rule deny #3 (no-mail)`. */
+export function ruleName({ effect, id }: Rule, number: number, origin: Origin = "config"): string {
+  return `${origin === "config" ? "rule" : origin} ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
+}
+
+function compileRule(
+  rule: Rule,
+  { origin, index, name }: { readonly origin: Origin; readonly index: number; readonly name: string },
+): CompiledRule {
+  const { effect, reason, where, principal } = rule;
+  const demands = compileDemands(rule, name);
+  const notes = [reason, demands?.text].filter((part) => part !== undefined && part !== "").join("; ");
+  const tool = nameMatcher(rule.tool);
+  const action = nameMatcher(rule.action);
+  const server = nameMatcher(rule.server);
+  const scope = rule.scope === undefined ? undefined : globMatcher(rule.scope);
+  const effects = rule.effects === undefined ? undefined : [rule.effects].flat();
+  const place = where !== undefined && { where };
+  const applied: Reason = Object.freeze({
+    rule: notes === "" ? name : `${name}: ${notes}`,
+    says: effect === "allow" ? "ALLOW" : effect === "confirm" ? "CONFIRM" : "DENY",
+    ...place,
+  });
+  const unmet: Reason = Object.freeze({ rule: `${name} does not hold for this call`, says: "DENY", ...place });
+  explainedBy(rule, { reason: applied, unmet, limits: demands?.limits ?? [] });
+  return {
+    effect,
+    origin,
+    index,
+    reason: applied,
+    unmet,
+    namesTool: rule.tool !== undefined && !isGlob(rule.tool),
+    fitsTool: (facts) =>
+      tool(facts.tool) &&
+      action(facts.action) &&
+      server(facts.server) &&
+      (scope === undefined || facts.scopes.some(scope)) &&
+      (effects === undefined || effects.includes(effectsOf(facts))),
+    fitsPrincipal: principalMatcher(principal),
+    fitsRisk: riskMatcher(rule),
+    demands: demands?.judge,
+    reads: demands?.reads,
+  };
+}
+
+/** Effects that are not known are taken for destructive ones. */
+export function effectsOf({ effects }: ToolFacts): ToolFacts["effects"] {
+  return effects === "read" || effects === "write" ? effects : "destructive";
+}
+
+/** Raising a risk never loses a `deny` or a `confirm`, and never gains an `allow`. */
+function riskMatcher({ risk, effect }: Rule): CompiledRule["fitsRisk"] {
+  const level = parseRisk(risk);
+  if (level === undefined) return undefined;
+  const limit = rankOf(level);
+  return effect === "allow" ? (rank) => rank <= limit : (rank) => rank >= limit;
+}
+
+function principalMatcher(wanted: Rule["principal"]): CompiledRule["fitsPrincipal"] {
+  if (wanted?.tenant === undefined && wanted?.agent === undefined && wanted?.user === undefined) return undefined;
+  const tenant = nameMatcher(wanted.tenant);
+  const agent = nameMatcher(wanted.agent);
+  const user = nameMatcher(wanted.user);
+  return (principal) => tenant(principal.tenant) && agent(principal.agent) && user(principal.user);
+}
+
+/** @throws RuntimeFault `policy_invalid` */
+function compileDemands(rule: Rule, name: string): Demands | undefined {
+  const conditions = rule.arguments === undefined ? [] : compileConditions(rule.arguments, `\`arguments\` of ${name}`);
+  const targets = rule.target === undefined ? [] : compileConditions({ "$.target": rule.target }, name);
+  const limits = (rule.history === undefined ? [] : [rule.history].flat()).map((limit) =>
+    compileLimit(limit, rule, `\`history\` of ${name}`),
+  );
+  if (conditions.length + targets.length + limits.length === 0) return undefined;
+  const { effect } = rule;
+  return {
+    judge: (facts) => {
+      let held = permits | denies | asks;
+      for (const holds of conditions) {
+        held &= holds(facts.arguments);
+        if (held === 0) return 0;
+      }
+      for (const holds of targets) held &= holds(targetOf(facts.suggestion));
+      return limits.length === 0 ? held : held & heldBy(limits, effect, facts);
+    },
+    reads: readsOf(limits.map(({ within, window }) => ({ reads: { [within]: window } }))),
+    text: limits.map(({ text }) => text).join("; "),
+    limits,
+  };
+}
+
+function targetOf(suggestion: Facts["suggestion"]): JsonObject {
+  return suggestion?.target === undefined ? {} : { target: suggestion.target };
+}
+
+/** One that is broken is enough. */
+function heldBy(limits: readonly CompiledLimit[], effect: Effect, facts: Facts): number {
+  let worst: LimitResult = "kept";
+  for (const { judge } of limits) {
+    const kept = judge(facts);
+    if (kept !== "kept" && worst !== "broken") worst = kept;
+  }
+  if (effect === "allow") return worst === "kept" ? permits : 0;
+  if (worst === "broken") return permits | denies | asks;
+  return worst === "unclear" ? denies | asks : 0; // doubt denies and asks, but permits nothing
+}

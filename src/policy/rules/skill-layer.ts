@@ -1,0 +1,15 @@
+import { type ActiveSkills, alwaysOffered, type ToolFacts } from "../policy.ts";
+import { globMatcher, isGlob } from "./glob.ts";
+
+/** The names of active skills that restrict the agent to other tools, of its run or of all its runs. None that restricts: undefined. */
+export function skillsForbid(
+  { names, allowedTools, held }: ActiveSkills,
+  facts: Pick<ToolFacts, "tool" | "server">,
+): readonly string[] | undefined {
+  const { tool, server } = facts;
+  if (server === undefined && alwaysOffered.includes(tool)) return undefined;
+  const isAllowed =
+    allowedTools === undefined ||
+    allowedTools.some((wanted) => wanted === tool || (isGlob(wanted) && globMatcher(wanted)(tool)));
+  return isAllowed ? held && skillsForbid(held, facts) : names;
+}

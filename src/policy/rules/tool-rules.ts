@@ -1,0 +1,78 @@
+import type { Principal, Risk } from "../../calls/call.ts";
+import { rankOf } from "../../calls/risk.ts";
+import type { Facts, ToolFacts } from "../policy.ts";
+import { asks, denies, permits } from "./condition.ts";
+import { type Applied, needsOwnLine, type Permission, permissionFrom } from "./permission.ts";
+import type { CompiledRule, RuleBook } from "./rules.ts";
+
+/** The rules that concern one tool and one principal. */
+export class ToolRules {
+  readonly rules: readonly CompiledRule[];
+  readonly #tool: ToolFacts;
+  readonly #otherwise: "allow" | "deny";
+
+  /** @throws TypeError if tool or principal has no name: then the call is denied, also where no rule reads it */
+  constructor(
+    { book, otherwise }: { readonly book: RuleBook; readonly otherwise: "allow" | "deny" },
+    tool: ToolFacts,
+    principal: Principal,
+  ) {
+    if (typeof tool.tool !== "string" || typeof tool.action !== "string")
+      throw new TypeError("The tool or its action has no name.");
+    if (typeof principal.tenant !== "string" || typeof principal.agent !== "string")
+      throw new TypeError("The principal has no tenant or no agent.");
+    this.rules = book.rulesFor(tool).filter(({ fitsPrincipal }) => fitsPrincipal?.(principal) !== false);
+    this.#tool = tool;
+    this.#otherwise = otherwise;
+  }
+
+  /** A rule looks at arguments or at the past. */
+  get hasConditions(): boolean {
+    return this.rules.some(({ demands }) => demands !== undefined);
+  }
+
+  /**
+   * What the rules say of one call, by its risk.
+   *
+   * @param facts undefined: as if no condition held, which is what a report can say without a call
+   */
+  permission(facts: Facts | undefined): (risk: Risk) => Permission {
+    const applied = this.rules.map((rule) => appliedTo(rule, facts));
+    return (risk) => {
+      const rank = rankOf(risk);
+      const fitting = applied.map((one) =>
+        one.rule.fitsRisk?.(rank) === false ? { rule: one.rule, permits: false, strikes: false } : one,
+      );
+      return permissionFrom(fitting, this.#tool, this.#otherwise);
+    };
+  }
+
+  /** Whether some call of the tool could be permitted. */
+  offers(observing: boolean): boolean {
+    const { risk, riskSource } = this.#tool;
+    const lowest = riskSource === "declared" ? 0 : rankOf(risk); // the tool itself may call one call harmless
+    const isDenied = this.rules.some(
+      ({ effect, origin, demands, fitsRisk }) =>
+        effect === "deny" &&
+        demands === undefined &&
+        fitsRisk?.(lowest) !== false &&
+        !(observing && origin === "config"),
+    );
+    if (isDenied) return false;
+    const permitting = this.rules.filter(
+      ({ effect, origin, fitsRisk }) =>
+        effect !== "deny" && origin === "config" && (effect === "confirm" || fitsRisk?.(lowest) !== false),
+    );
+    if (needsOwnLine(this.#tool) && !permitting.some(({ namesTool }) => namesTool)) return false;
+    return observing || this.#otherwise === "allow" || permitting.length > 0;
+  }
+}
+
+/** An allow only permits, a deny only denies, and a confirm permits no call that it does not ask about. */
+function appliedTo(rule: CompiledRule, facts: Facts | undefined): Applied {
+  const { effect, origin, demands } = rule;
+  const held = demands === undefined ? permits | denies | asks : facts === undefined ? 0 : demands(facts);
+  const strikes = effect === "deny" ? (held & denies) > 0 : effect === "confirm" && (held & asks) > 0;
+  const mayPermit = effect === "allow" || (effect === "confirm" && strikes);
+  return { rule, permits: mayPermit && (held & permits) > 0 && origin === "config", strikes };
+}

@@ -1,0 +1,43 @@
+/** Values as a whole: what a condition wants an argument to be, lists and objects included. */
+import { messageOf } from "../../calls/fault.ts";
+import { canonical, isJsonObject, type Json } from "../../calls/json.ts";
+import { refuseLoss } from "../../calls/loss.ts";
+import { invalid } from "../problem.ts";
+
+/** Of one value that a condition names, in characters of its RFC 8785 text. */
+export const longestValue = 10_000;
+
+/**
+ * A copy, so that nobody changes it later.
+ *
+ * @throws RuntimeFault `policy_invalid`
+ */
+export function checkedValue(value: unknown, at: string): Json {
+  const text = textOf(value, at);
+  if (text.length <= longestValue) return JSON.parse(text) as Json; // JSON.parse gives nothing else
+  throw invalid(
+    `${at} is ${text.length} characters of JSON, and ${longestValue} are the most; compare parts of it, by paths of their own.`,
+  );
+}
+
+function textOf(value: unknown, at: string): string {
+  try {
+    return canonical(value as Json, refuseLoss); // it throws where the value is none
+  } catch (error) {
+    throw invalid(`${at} is no JSON value: ${messageOf(error)}`);
+  }
+}
+
+/** Whether both have the same RFC 8785 text, and so the same digest, without writing either. */
+export function isSame(wanted: Json, value: Json | undefined): boolean {
+  if (Array.isArray(wanted))
+    return Array.isArray(value) && value.length === wanted.length && wanted.every((one, i) => isSame(one, value[i]));
+  if (!isJsonObject(wanted)) return wanted === value;
+  if (!isJsonObject(value)) return false;
+  const fields = Object.entries(wanted);
+  const given = Object.keys(value).filter((name) => value[name] !== undefined);
+  return (
+    given.length === fields.length &&
+    fields.every(([name, one]) => Object.hasOwn(value, name) && isSame(one, value[name]))
+  );
+}
