@@ -128,7 +128,7 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
   Object.assign(later, { running, entrance });
   secondLayer.tellBy(secretAlarms(alarms, (type, summary, more) => running.note(type, summary, more)));
   if (options.archive !== undefined) {
-    const archive = { ...options.archive, artifacts: parts.artifacts, audit, clock, log, stream, closing };
+    const archive = { ...options.archive, artifacts: parts.artifacts, audit, clock, log, store, stream, closing };
     opened.attached.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
   }
   return running;

@@ -59,16 +59,16 @@ export async function openArchive(
     stream,
     closing,
     ...options
-  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log"> & {
+  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log" | "store"> & {
     readonly stream: Stream;
     readonly closing: AsyncDisposableStack;
   },
   running: RunningRuntime,
   { redactor, runs }: Parts,
 ): Promise<Runs> {
-  const [{ Archive }, { RunsFace }, { describeOutcome }] = await Promise.all([
+  const [{ Archive }, { RunsApi }, { describeOutcome }] = await Promise.all([
     import("../watchers/archive/archive.ts"),
-    import("../watchers/archive/face.ts"),
+    import("../watchers/archive/runs-api.ts"),
     import("../results/describe-outcome.ts"),
   ]);
   const redact = (text: string): string => redactor.redact(text);
@@ -82,5 +82,5 @@ export async function openArchive(
       note,
     }),
   );
-  return new RunsFace({ archive, audit: options.audit, redact, note, owners: runs });
+  return new RunsApi({ archive, audit: options.audit, redact, note, owners: runs });
 }
