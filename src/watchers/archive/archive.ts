@@ -8,7 +8,8 @@ import type { Watcher } from "../watcher.ts";
 import { openRunFolders } from "./folders.ts";
 import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
 import { type Position, readPosition, writePosition } from "./position.ts";
-import { type EmittedEvent, type LogEntry, runIn } from "./projection.ts";
+import { type EmittedEvent, runIn } from "./projection.ts";
+import type { LogEntry } from "./records.ts";
 
 export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected"> {
   /** Where the folders of runs lie. It belongs to one process at a time. */

@@ -7,7 +7,8 @@ import type { RunFolders } from "../../calls/run-folders.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import { sealOf, writeFirstDocuments, writeManifest } from "./documents.ts";
 import { folderName } from "./folders.ts";
-import { type ProjectionOptions, sealType } from "./projection.ts";
+import { sealType } from "./projection.ts";
+import type { ProjectionOptions } from "./records.ts";
 import { RunLog } from "./run-log.ts";
 
 export interface OpenRunsOptions extends ProjectionOptions {

@@ -1,32 +1,27 @@
 /** What one entry of the audit log is in a run folder (SPEC 7.5, 14.3 to 14.5). The writer and verify.ts both ask here. */
-import type { AuditEvent } from "../../audit/log.ts";
 import { type CallEvent, type EndName, endWords, words } from "../../calls/event.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
 import { type RefusalCode, refusals } from "../../calls/refusals.ts";
 import { brief, briefData, type Redact } from "./bounded.ts";
+import {
+  type CallStart,
+  digestIn,
+  type EndOptions,
+  errorOf,
+  isRefusal,
+  type LiveEvent,
+  type LogEntry,
+  nameBytes,
+  namesIn,
+  recordOf,
+} from "./records.ts";
 import type { ErrorRecord, RunEvent, ToolRecord } from "./runs.ts";
 
-/** An entry as its body and its place say it. */
-export type LogEntry = Omit<AuditEvent, "audit_id">;
-/** What the process that wrote the entry still knows. Arguments and results are in no entry. */
-export type LiveEvent = Extract<CallEvent, { readonly moment: "ended" }>;
 export type EmittedEvent = Extract<CallEvent, { readonly moment: "emitted" }>;
 
 /** An event before its run gives it a number. */
 export type UnnumberedEvent = Omit<RunEvent, "event_id" | "sequence" | "run_id" | "parent_event_id">;
-
-/** When a call started, and the digest of its arguments: an entry about its end has neither. */
-export interface CallStart {
-  readonly at?: string;
-  readonly digest?: string;
-}
-
-export interface ProjectionOptions {
-  readonly redact: Redact;
-  /** What a result is, in one line. */
-  readonly summarize: (outcome: ToolOutcome) => string;
-}
 
 export interface Projected {
   readonly event: UnnumberedEvent;
@@ -36,13 +31,9 @@ export interface Projected {
   readonly error?: ErrorRecord;
 }
 
-const nameBytes = 200;
 const summaryBytes = 300;
 const dataBytes = 1_600;
-const argumentsBytes = 600;
-const messageBytes = 400;
 const mostArtifacts = 6;
-const mostRules = 4;
 const gate = `${words.decided.audit}.`;
 /** Verify compares events of these names with the audit log, and the state of a run is made of them. */
 const reserved = /^(?:tool|run|approval|deliverable|config|prompt|error)(?:\.|$)/;
@@ -52,12 +43,6 @@ const waitRanOut: RefusalCode = "approval_timed_out";
 const endNames: ReadonlyMap<string, EndName> = new Map(
   (Object.keys(endWords) as EndName[]).map((name) => [endWords[name].audit, name]), // the names it is made of
 );
-
-interface EndOptions extends ProjectionOptions {
-  readonly live?: LiveEvent | undefined;
-  /** How a replayed or settled call ended, if that is known without `live`. */
-  readonly status?: ToolOutcome["status"] | undefined;
-}
 
 /** The lines of an entry. They are the same with and without `live`, except for what no entry holds. */
 export function project(entry: LogEntry, start: CallStart, options: EndOptions): Projected {
@@ -180,70 +165,6 @@ function ended(entry: LogEntry, as: EndName, options: EndOptions & { readonly st
   return { event, parent: refs.tool_call, record, ...(isBad && { error: errorOf(entry, record, options) }) };
 }
 
-function recordOf(
-  entry: LogEntry,
-  as: EndName,
-  {
-    redact,
-    summarize,
-    live,
-    start,
-    status,
-    artifacts,
-  }: Omit<EndOptions, "status"> & {
-    readonly start: CallStart;
-    readonly status: ToolRecord["status"];
-    readonly artifacts: readonly string[];
-  },
-): ToolRecord {
-  const { seq, type, refs, code, latency_ms = 0, timestamp, request_hash = start.digest } = entry;
-  const { tool, action } = namesIn(entry, redact);
-  const isBad = status === "failed" || status === "blocked";
-  // A preview refuses nothing, and is not what the caller asked for either.
-  const reported = code ?? (as === "previewed" ? "preview_only" : "tool_failed");
-  const message =
-    live === undefined ? `${type}; the log holds no more` : brief(live.outcome.text, messageBytes, redact);
-  return {
-    call_id: refs.tool_call ?? "",
-    tool_name: tool,
-    action,
-    ...(start.at !== undefined && { started_at: start.at }),
-    completed_at: timestamp,
-    duration_ms: latency_ms,
-    status,
-    args_summary:
-      live === undefined ? "(recovered from the audit log, which has no arguments)" : argumentsOf(live, redact),
-    args_digest: digestIn(request_hash),
-    ...(live !== undefined && !isBad && { result_summary: brief(summarize(live.outcome), argumentsBytes, redact) }),
-    artifacts,
-    ...(isBad && { error: { code: reported, message } }),
-    ...(as === "deduped" && { replayed: true }),
-    ...(live === undefined && { recovered: true }),
-    audit_seq: seq,
-  };
-}
-
-function errorOf(
-  entry: LogEntry,
-  { call_id, tool_name, action, completed_at, status, error, recovered, audit_seq }: ToolRecord,
-  { redact }: ProjectionOptions,
-): ErrorRecord {
-  const { code = "tool_failed", message = "" } = error ?? {};
-  const rules = (entry.reasons ?? [])
-    .filter(({ says }) => says !== "ALLOW")
-    .slice(0, mostRules)
-    .map(({ rule, where }) => brief(where === undefined ? rule : `${rule} (${where})`, 120, redact));
-  return {
-    timestamp: completed_at,
-    ...{ call_id, tool_name, action, status: status === "blocked" ? "blocked" : "failed", code, message },
-    category: categories.get(code) ?? (status === "blocked" ? "governance" : "tool"),
-    retryable: isRefusal(code) && refusals[code].retry !== "never",
-    ...(rules.length > 0 && { rules }),
-    ...(recovered && { recovered }),
-    audit_seq,
-  };
-}
-
 /** A caller whose wait for a person ran out was refused nothing: the request is still open. */
 function endAs(
   as: EndName,
@@ -268,14 +189,6 @@ function artifactsOf({ payload_ref }: LogEntry, live: LiveEvent | undefined): re
   return [...new Set(all)].slice(0, mostArtifacts);
 }
 
-function argumentsOf({ call }: LiveEvent, redact: Redact): string {
-  return call.problem === undefined ? brief(call.text, argumentsBytes, redact) : "(unreadable)";
-}
-
-function namesIn({ tool_name = "", action = "default" }: LogEntry, redact: Redact): { tool: string; action: string } {
-  return { tool: brief(tool_name, nameBytes, redact), action: brief(action, nameBytes, redact) };
-}
-
 /** Who may read the artifacts. */
 function ownerIn(principal: LogEntry["principal"], redact: Redact): JsonObject {
   const { agent = "", user } = principal ?? {};
@@ -284,29 +197,6 @@ function ownerIn(principal: LogEntry["principal"], redact: Redact): JsonObject {
     ...(user !== undefined && { user: brief(user, nameBytes, redact) }),
   };
 }
-
-/** SPEC 3.7: the first 16 hex digits. */
-function digestIn(hash: string | undefined): string {
-  return (hash ?? "").slice(0, 16);
-}
-
-function isRefusal(code: string): code is RefusalCode {
-  return Object.hasOwn(refusals, code);
-}
-
-const categories: ReadonlyMap<string, ErrorRecord["category"]> = new Map<RefusalCode, ErrorRecord["category"]>([
-  ["internal", "engine"],
-  ["audit_unavailable", "engine"],
-  ["overloaded", "engine"],
-  ["paused", "engine"],
-  ["cancelled", "engine"],
-  ["outcome_unknown", "unknown"],
-  ["tool_unknown", "config"],
-  ["tool_not_callable", "config"],
-  ["tool_unavailable", "tool"],
-  ["arguments_invalid", "tool"],
-  ["result_unavailable", "tool"],
-]);
 
 /** Which run an entry belongs to. A system event names its run in its data; undefined if it belongs to none. */
 export function runIn({ refs, type, data }: LogEntry): string | undefined {

@@ -5,26 +5,15 @@ import type { Clock } from "../../calls/clock.ts";
 import { words } from "../../calls/event.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
-import { codeOf } from "../../system/error-code.ts";
 import { brief } from "./bounded.ts";
 import { governanceOf } from "./governance.ts";
-import { type Extent, LineFile } from "./line-file.ts";
-import { errorIn, eventIn, pretty, recordIn, summaryIn } from "./parse.ts";
-import {
-  type EmittedEvent,
-  emitted,
-  type LiveEvent,
-  type LogEntry,
-  type ProjectionOptions,
-  project,
-  type UnnumberedEvent,
-} from "./projection.ts";
+import { pretty, summaryIn } from "./parse.ts";
+import { type EmittedEvent, emitted, project, type UnnumberedEvent } from "./projection.ts";
+import type { LiveEvent, LogEntry, ProjectionOptions } from "./records.ts";
+import { type LineFileName, RunFiles } from "./run-files.ts";
 import type { RunEvent, RunSummary } from "./runs.ts";
 import { Tally } from "./tally.ts";
 import { readWholeFile, writeWholeFile } from "./whole-file.ts";
-
-export const lineFiles = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl"] as const;
-type LineFileName = (typeof lineFiles)[number];
 
 export interface RunLogOptions extends ProjectionOptions {
   readonly tenant: string;
@@ -56,9 +45,7 @@ export class RunLog {
   readonly runId: string;
   readonly folder: string;
   readonly #options: RunLogOptions;
-  readonly #files: Readonly<Record<LineFileName, LineFile>>;
-  /** Which entries each file has lines of, as `open` found them. */
-  readonly #written: Readonly<Record<LineFileName, Set<string>>>;
+  readonly #files: RunFiles;
   /** The last entry that was projected here. */
   #lastSeq = -1;
   /** A tool may speak before the entry of its start is announced: a queued claim is told after it was committed. */
@@ -83,15 +70,15 @@ export class RunLog {
     this.#taskId = options.taskId;
     const changed = (path: string): void =>
       options.log(`Another process changed \`${path}\`; \`postern runs verify ${options.runId}\` says more.`);
-    this.#files = byName((name) => new LineFile(join(this.folder, name), changed));
-    this.#written = byName(() => new Set());
+    const { from, folder: remake } = options;
+    this.#files = new RunFiles({ folder: this.folder, remake, changed, from });
   }
 
   /** Continues where the files end. A new run gets its first event. */
   static async open(options: RunLogOptions): Promise<RunLog> {
     const run = new RunLog(options);
     await run.#readSummary();
-    await run.#readLines();
+    await run.#files.open((event) => run.tally.add(event));
     if (run.tally.sequence > 0) return run;
     const { agent, user } = run.#principal ?? {};
     const shown = (name: string): string => brief(name, 300, options.redact);
@@ -110,7 +97,7 @@ export class RunLog {
   }
 
   get isWaiting(): boolean {
-    return lineFiles.some((name) => this.#files[name].isWaiting);
+    return this.#files.isWaiting;
   }
 
   get expected(): readonly string[] {
@@ -121,7 +108,7 @@ export class RunLog {
   take(entry: LogEntry, live?: LiveEvent): void {
     const { seq, type, refs, principal, timestamp } = entry;
     if (seq <= this.#lastSeq) return;
-    if (this.lost > 0 || this.#files["events.jsonl"].isFull) {
+    if (this.lost > 0 || this.#files.isFull) {
       this.lost += 1;
       return;
     }
@@ -129,13 +116,13 @@ export class RunLog {
     const callId = refs.tool_call;
     const start = callId === undefined ? undefined : this.tally.startOf(callId);
     const { event, parent, record, error } = project(entry, start ?? {}, { ...this.#options, live });
-    const key = keyOf(seq, timestamp);
     if (callId !== undefined) this.#principal ??= principal && this.#shown(principal);
-    if (record !== undefined) this.#addLine("logs/tools.jsonl", key, record);
-    if (error !== undefined) this.#addLine("logs/errors.jsonl", key, error);
+    const lacks = (name: LineFileName): boolean => !this.#files.has(name, seq, timestamp);
+    if (record !== undefined && lacks("logs/tools.jsonl")) this.#files.add("logs/tools.jsonl", record);
+    if (error !== undefined && lacks("logs/errors.jsonl")) this.#files.add("logs/errors.jsonl", error);
     const isStart = type === words.attempted.audit;
     if (callId !== undefined && !isStart) this.#addEarly(callId);
-    if (!this.#written["events.jsonl"].has(key)) this.add(event, parent);
+    if (lacks("events.jsonl")) this.add(event, parent);
     if (callId !== undefined && isStart) this.#addEarly(callId);
   }
 
@@ -164,7 +151,7 @@ export class RunLog {
       ...(correlation_id !== undefined && { correlation_id }),
       ...(parentEvent !== undefined && { parent_event_id: parentEvent }),
     };
-    this.#files["events.jsonl"].add(JSON.stringify(numbered));
+    this.#files.add("events.jsonl", numbered);
     this.tally.add(numbered);
     this.#unsaved = true;
     this.isUnsealed = true;
@@ -195,11 +182,7 @@ export class RunLog {
   async flush(isLast = false): Promise<boolean> {
     if (isLast) for (const callId of this.#early.keys()) this.#addEarly(callId);
     try {
-      await this.#flushAll().catch((error: unknown) => {
-        if (codeOf(error) !== "ENOENT") throw error;
-        this.#options.folder(); // it was removed
-        return this.#flushAll();
-      });
+      await this.#files.flush();
       if (this.#failing) this.#options.log(`The run \`${this.runId}\` can be written again.`);
       this.#failing = false;
       return true;
@@ -256,8 +239,8 @@ export class RunLog {
   }
 
   /** Of what is in the files. */
-  extents(): Readonly<Record<LineFileName, Extent>> {
-    return byName((name) => this.#files[name].extent());
+  extents(): ReturnType<RunFiles["extents"]> {
+    return this.#files.extents();
   }
 
   #shown({ agent, user }: Omit<Principal, "tenant">): NonNullable<RunSummary["principal"]> {
@@ -265,41 +248,10 @@ export class RunLog {
     return { agent: redact(agent), ...(user !== undefined && { user: redact(user) }) };
   }
 
-  #addLine(name: LineFileName, key: string, line: object): void {
-    if (!this.#written[name].has(key)) this.#files[name].add(JSON.stringify(line));
-  }
-
   #addEarly(callId: string): void {
     const lines = this.#early.get(callId) ?? [];
     this.#early.delete(callId);
     for (const line of lines) this.add(line, callId);
-  }
-
-  /** Events last: also after a kill, the other files have what an event tells of a call. */
-  async #flushAll(): Promise<void> {
-    await this.#files["logs/tools.jsonl"].flush();
-    await this.#files["logs/errors.jsonl"].flush();
-    await this.#files["events.jsonl"].flush();
-  }
-
-  async #readLines(): Promise<void> {
-    const note = (name: LineFileName, seq: unknown, timestamp: string): void => {
-      if (typeof seq === "number" && seq >= this.#options.from) this.#written[name].add(keyOf(seq, timestamp));
-    };
-    await this.#files["events.jsonl"].open((line) => {
-      const event = eventIn(line);
-      if (event === undefined) return; // verify names the line
-      this.tally.add(event);
-      note("events.jsonl", event.data["audit_seq"], event.timestamp);
-    });
-    await this.#files["logs/tools.jsonl"].open((line) => {
-      const record = recordIn(line);
-      if (record !== undefined) note("logs/tools.jsonl", record.audit_seq, record.completed_at);
-    });
-    await this.#files["logs/errors.jsonl"].open((line) => {
-      const error = errorIn(line);
-      if (error !== undefined) note("logs/errors.jsonl", error.audit_seq, error.timestamp);
-    });
   }
 
   async #readSummary(): Promise<void> {
@@ -317,17 +269,4 @@ export class RunLog {
     this.#expected = found.deliverables.expected;
     this.#missing = found.deliverables.missing;
   }
-}
-
-function byName<T>(make: (name: LineFileName) => T): Readonly<Record<LineFileName, T>> {
-  return {
-    "events.jsonl": make("events.jsonl"),
-    "logs/tools.jsonl": make("logs/tools.jsonl"),
-    "logs/errors.jsonl": make("logs/errors.jsonl"),
-  };
-}
-
-/** With its time: a folder may hold lines of an older log, which used the same numbers. */
-function keyOf(seq: number, timestamp: string): string {
-  return `${seq} ${timestamp}`;
 }

@@ -6,7 +6,7 @@ import { counted } from "../../calls/shown.ts";
 import { sealedDocuments } from "./documents.ts";
 import { deliverablesIn } from "./manifest.ts";
 import { summaryIn } from "./parse.ts";
-import { lineFiles } from "./run-log.ts";
+import { lineFiles } from "./run-files.ts";
 import type { RunEvent, RunProblem, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 

@@ -7,8 +7,9 @@ import type { ToolOutcome } from "../../calls/outcome.ts";
 import { noLink } from "../../system/plain-file.ts";
 import type { Redact } from "./bounded.ts";
 import { errorIn, eventIn, recordIn } from "./parse.ts";
-import { type CallStart, type Projected, project, runIn, sealType } from "./projection.ts";
-import { lineFiles } from "./run-log.ts";
+import { type Projected, project, runIn, sealType } from "./projection.ts";
+import type { CallStart } from "./records.ts";
+import { lineFiles } from "./run-files.ts";
 import type { ErrorRecord, RunEvent, RunProblem, RunVerification, ToolRecord } from "./runs.ts";
 import {
   documentProblems,
