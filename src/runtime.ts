@@ -1,5 +1,5 @@
 /** The only file that knows every part. It wires and decides nothing. */
-import { type AlarmHouse, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
+import { type AlarmsOptions, openAlarms, secretAlarms } from "./alarms/open-alarms.ts";
 import { SystemClock } from "./calls/clock.ts";
 import { type Limits, limitsOf, limitsWarning, type Patience } from "./calls/session.ts";
 import type { ChainParts } from "./chains/chains.ts";
@@ -104,7 +104,7 @@ function partsOf(
 
 async function run(options: RuntimeOptions, opened: Opened, later: Later): Promise<RunningRuntime> {
   const { parts, store, clock, audit, stream, registry, limits, closing, secondLayer, log } = opened;
-  const alarms = await openAlarmHouse(alarmHouse(opened, later));
+  const alarms = await openAlarms(alarmsOptions(opened, later));
   opened.heardBy(alarms);
   const warning = limitsWarning(limits);
   if (warning !== undefined) log(warning);
@@ -152,7 +152,7 @@ function receptionOf({ store, parts, controls }: Opened, patience: Patience): Re
   return new Reception({ store, clock, controls, patience, redactor, knows, toolOfCallType });
 }
 
-function alarmHouse(opened: Opened, later: Later): AlarmHouse {
+function alarmsOptions(opened: Opened, later: Later): AlarmsOptions {
   const { parts, accounts, secondLayer, stream } = opened;
   return {
     ...opened,
