@@ -3,7 +3,7 @@ import { type AlarmsOptions, openAlarms, secretAlarms } from "./alarms/open-alar
 import { SystemClock } from "./calls/clock.ts";
 import { type Limits, limitsOf, limitsWarning, type Patience } from "./calls/session.ts";
 import type { ChainParts } from "./chains/chains.ts";
-import type { ChannelsHouse } from "./channels/open-channels.ts";
+import type { ChannelsDependencies } from "./channels/open-channels.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { carryOut, invoke } from "./invoke.ts";
@@ -115,7 +115,7 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
     ...{ tools: registry, alarms, entrance, approver },
     agentRuns: storedAgentRuns(store, secondLayer.written),
     policy: policyDeskOf(options, opened),
-    channels: await openChannelsIn(options.channels, closing, channelsHouse(opened, later)),
+    channels: await openChannelsIn(options.channels, closing, channelsDependencies(opened, later)),
     feed: closing.use(
       new LiveFeed({
         ...{ store, clock, log },
@@ -164,10 +164,10 @@ function alarmsOptions(opened: Opened, later: Later): AlarmsOptions {
   };
 }
 
-function channelsHouse(
+function channelsDependencies(
   { parts, accounts, audit, secondLayer, store, clock, log }: Opened,
   later: Later,
-): ChannelsHouse {
+): ChannelsDependencies {
   return {
     ...{ store, clock, log, people: accounts, size: () => audit.size },
     note: ({ type, summary, ...more }) => later.running.note(type, summary, more),

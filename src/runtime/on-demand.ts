@@ -1,5 +1,5 @@
 /** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
-import type { ChannelsHouse, OpenChannels } from "../channels/open-channels.ts";
+import type { ChannelsDependencies, OpenChannels } from "../channels/open-channels.ts";
 import type { Parts } from "../parts.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import type { Store } from "../stores/store.ts";
@@ -17,7 +17,7 @@ import type { RunningRuntime } from "./running.ts";
 export async function openChannelsIn(
   given: RuntimeOptions["channels"],
   closing: AsyncDisposableStack,
-  house: ChannelsHouse,
+  house: ChannelsDependencies,
 ): Promise<OpenChannels | undefined> {
   if (given === undefined) return undefined;
   const { openChannels } = await import("../channels/open-channels.ts");
