@@ -1,9 +1,9 @@
 /** The only file that knows every part. It wires and decides nothing. */
-import { type AlarmHouse, openAlarmHouse, secretAlarms } from "./alarms/open-alarms.ts";
+import { type AlarmsOptions, openAlarms, secretAlarms } from "./alarms/open-alarms.ts";
 import { SystemClock } from "./calls/clock.ts";
 import { type Limits, limitsOf, limitsWarning, type Patience } from "./calls/session.ts";
 import type { ChainParts } from "./chains/chains.ts";
-import type { ChannelsHouse } from "./channels/open-channels.ts";
+import type { ChannelsDependencies } from "./channels/open-channels.ts";
 import { preview } from "./executors/preview.ts";
 import type { Runtime } from "./face.ts";
 import { carryOut, invoke } from "./invoke.ts";
@@ -104,7 +104,7 @@ function partsOf(
 
 async function run(options: RuntimeOptions, opened: Opened, later: Later): Promise<RunningRuntime> {
   const { parts, store, clock, audit, stream, registry, limits, closing, secondLayer, log } = opened;
-  const alarms = await openAlarmHouse(alarmHouse(opened, later));
+  const alarms = await openAlarms(alarmsOptions(opened, later));
   opened.heardBy(alarms);
   const warning = limitsWarning(limits);
   if (warning !== undefined) log(warning);
@@ -115,7 +115,7 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
     ...{ tools: registry, alarms, entrance, approver },
     agentRuns: storedAgentRuns(store, secondLayer.written),
     policy: policyDeskOf(options, opened),
-    channels: await openChannelsIn(options.channels, closing, channelsHouse(opened, later)),
+    channels: await openChannelsIn(options.channels, closing, channelsDependencies(opened, later)),
     feed: closing.use(
       new LiveFeed({
         ...{ store, clock, log },
@@ -128,7 +128,7 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
   Object.assign(later, { running, entrance });
   secondLayer.tellBy(secretAlarms(alarms, (type, summary, more) => running.note(type, summary, more)));
   if (options.archive !== undefined) {
-    const archive = { ...options.archive, artifacts: parts.artifacts, audit, clock, log, stream, closing };
+    const archive = { ...options.archive, artifacts: parts.artifacts, audit, clock, log, store, stream, closing };
     opened.attached.runs = await openArchive(archive, running, { ...parts, redactor: secondLayer.written });
   }
   return running;
@@ -152,7 +152,7 @@ function receptionOf({ parts, controls }: Opened, patience: Patience): Reception
   return new Reception({ clock, controls, patience, redactor, knows, toolOfCallType });
 }
 
-function alarmHouse(opened: Opened, later: Later): AlarmHouse {
+function alarmsOptions(opened: Opened, later: Later): AlarmsOptions {
   const { parts, accounts, secondLayer, stream } = opened;
   return {
     ...opened,
@@ -164,10 +164,10 @@ function alarmHouse(opened: Opened, later: Later): AlarmHouse {
   };
 }
 
-function channelsHouse(
+function channelsDependencies(
   { parts, accounts, audit, secondLayer, store, clock, log }: Opened,
   later: Later,
-): ChannelsHouse {
+): ChannelsDependencies {
   return {
     ...{ store, clock, log, people: accounts, size: () => audit.size },
     note: ({ type, summary, ...more }) => later.running.note(type, summary, more),

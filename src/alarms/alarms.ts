@@ -1,15 +1,15 @@
 /**
- * What somebody should look at (SPEC 14.9): raised once however often its cause comes again, until it is over.
+ * Alarms: what a person should look at (SPEC 14.9).
  *
  * Invariant: one alarm a tenant and dedupe key; open → acked → resolved, each step written with its event in one
  * transaction; an alarm never holds a secret, and raising one never waits for, fails or slows a call.
- * Next: causes.ts (what raises and ends one), alarm-book.ts (how it is kept), alarm-record.ts (as a document).
+ * Next: rules.ts (which event opens and closes which alarm), repository.ts (the documents), open-alarms.ts.
  */
 import type { Actor } from "../calls/actor.ts";
 import type { JsonObject } from "../calls/json.ts";
 
 /**
- * `acked`: a person knows; it is told of no more until it is over.
+ * `acked`: a person knows, and gets no more notifications until it is resolved.
  *
  * @public
  */
@@ -19,7 +19,7 @@ export type AlarmSeverity = "warning" | "critical";
 
 /** @public */
 export interface Alarm {
-  /** The same for the same tenant and key, also when it is raised again after it was over. */
+  /** The same for the same tenant and key, also if it opens again. */
   readonly id: string;
   readonly kind: string;
   readonly key: string;
@@ -27,7 +27,7 @@ export interface Alarm {
   readonly severity: AlarmSeverity;
   readonly summary: string;
   readonly state: AlarmState;
-  /** How often its cause came since it was raised. */
+  /** How often its cause came since it opened. */
   readonly count: number;
   /** Wall clock, milliseconds. */
   readonly firstSeen: number;
@@ -39,9 +39,9 @@ export interface Alarm {
 
 /** @public */
 export interface AlarmWord {
-  /** Nobody: it ended by itself. */
+  /** Missing if it closed by itself. */
   readonly by?: string;
-  /** And by which credential. */
+  /** The credential. */
   readonly via?: string;
   readonly at: number;
   readonly reason?: string;
@@ -52,14 +52,14 @@ export interface AlarmFilter {
   readonly tenant?: string;
   readonly state?: AlarmState;
   readonly limit?: number;
-  /** A page's `nextAfter`: only those that come after it. */
+  /** The `nextAfter` of the page before. */
   readonly after?: string;
 }
 
 /** @public */
 export interface AlarmPage {
   readonly alarms: readonly Alarm[];
-  /** Where the next page begins; none: there is no more. */
+  /** Where the next page begins; missing on the last page. */
   readonly nextAfter?: string;
 }
 
@@ -75,16 +75,16 @@ export interface Alarms {
   /** The same, with where the next page begins. */
   page(where?: AlarmFilter): AlarmPage;
   get(id: string): Alarm | undefined;
-  /** Somebody knows of it. What is acknowledged already stays as it is. */
+  /** An acknowledged alarm stays as it is. */
   acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange>;
-  /** It is over. When its cause comes again it is raised anew. */
+  /** If its cause comes again, it opens again. */
   resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange>;
 }
 
-/** A cause, as whoever sees it says it. */
+/** Why an alarm opens. */
 export interface Cause {
   readonly kind: string;
-  /** What tells it from others of its kind. */
+  /** Equal keys of a tenant are one alarm. */
   readonly key: string;
   readonly tenant: string;
   readonly severity: AlarmSeverity;
@@ -92,12 +92,12 @@ export interface Cause {
   readonly data?: JsonObject;
 }
 
-/** For those who see causes. Neither throws nor waits. */
-export interface AlarmBell {
+/** For code that sees causes. Neither throws nor waits. */
+export interface AlarmRaiser {
   raise(cause: Cause): void;
-  /** Its cause is over. Nothing happens when none is raised. */
+  /** Resolves the alarm, because its cause is over. Does nothing if none is raised. */
   settle(tenant: string, key: string, reason: string): void;
   isRaised(tenant: string, key: string): boolean;
-  /** Whether none is raised at all: asked at every call, and nearly always so. */
+  /** Whether none is raised. Every call asks, so it is one comparison. */
   readonly isQuiet: boolean;
 }

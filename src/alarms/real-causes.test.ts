@@ -7,7 +7,7 @@ import { type Failing, FaultyStore } from "../../test/fakes/faulty-store.ts";
 import { asker, house } from "../../test/fakes/house.ts";
 import { bodyOf, httpHouse } from "../../test/fakes/http-house.ts";
 import type { Channel, Notice } from "../channels/channel.ts";
-import { StoreAlarm } from "./broken.ts";
+import { StoreAlarm } from "./store-alarm.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -1,10 +1,10 @@
 /**
- * Where people are told that they are wanted: webhooks, a chat, and whatever else somebody writes an adapter for.
+ * Notification channels: webhooks, Slack, and adapters of your own.
  *
- * Invariant: a notice is made from an entry of the audit log, so it is lost by no crash: it is sent at least once, under
- * an id that stays the same, until it was taken or given up, which is recorded. No call waits for it, and what goes out
- * holds no secret. What comes back is a decision like any other: signed, not replayed, and never of a critical call.
- * Next: notice.ts (what is told), outbox.ts (how it is kept and tried again), webhook.ts, slack.ts, decisions.ts.
+ * Invariant: a notice is made from an entry of the audit log, so no crash loses it. It is sent at least once, always under
+ * the same id, until it is delivered or given up; the log records that. No call waits for it, and it holds no secret. A
+ * decision that comes back is signed, used once, and never about a critical call.
+ * Next: notice.ts (what a notice is), outbox.ts (position and retries), webhook.ts, slack.ts, decisions.ts.
  */
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
@@ -21,28 +21,28 @@ export type NoticeType =
   | "channel.test";
 
 /**
- * What is told: the same text for everybody who is told of it.
+ * The same for every channel.
  *
  * @public
  */
 export interface Notice {
-  /** The same at every try: whoever has seen it may drop it. */
+  /** The same at every try, so a receiver can drop repeats. */
   readonly id: string;
   readonly type: NoticeType;
   /** ISO 8601, UTC: when it happened. */
   readonly at: string;
   readonly tenant: string;
   readonly summary: string;
-  /** As it stands now. */
+  /** Its current state. */
   readonly approval?: ApprovalRecord;
-  /** What the log says of it. */
+  /** From the entry of the log. */
   readonly data: JsonObject;
-  /** Where in the console it is looked at and decided. */
+  /** The page of the console that shows it. */
   readonly link?: string;
 }
 
 /**
- * What became of one try. `final`: trying again is of no use.
+ * How one try ended. `final`: another try is of no use.
  *
  * @public
  */
@@ -52,9 +52,9 @@ export type Delivered =
       readonly delivered: false;
       readonly problem: string;
       readonly final?: boolean;
-      /** There is nobody there any more: nothing else is sent until somebody asks for it. */
+      /** The receiver no longer exists. Nothing is sent until a person asks for it. */
       readonly gone?: boolean;
-      /** What the other side asked for, milliseconds. */
+      /** As the receiver asked. */
       readonly retryAfterMs?: number;
     };
 
@@ -90,9 +90,9 @@ export interface ChannelState {
   readonly name: string;
   readonly kind: string;
   readonly target: string;
-  /** Tried and not taken yet, or about to be tried. */
+  /** Notices that are tried or will be tried again. */
   readonly waiting: number;
-  /** Of those that wait, what the last one met. */
+  /** Why the last one of them failed. */
   readonly problem?: string;
   readonly delivered: number;
   readonly lastDeliveredAt?: number;
@@ -102,8 +102,8 @@ export interface ChannelState {
 /** @public */
 export interface Channels {
   list(): readonly ChannelState[];
-  /** Sends a notice that says it is one, now and once. Undefined: no such channel. */
+  /** Sends a test notice once. Returns undefined if there is no such channel. */
   test(name: string): Promise<Delivered | undefined>;
-  /** What was given up is tried anew. Undefined: no such channel; else how many. */
+  /** Tries again what was given up, and returns how many. Returns undefined if there is no such channel. */
   retry(name: string): Promise<number | undefined>;
 }

@@ -26,7 +26,7 @@ export interface DecisionOptions {
   readonly users: Readonly<Record<string, string>>;
 }
 
-export interface DecisionHouse {
+export interface DecisionDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly reveal: (text: string) => Promise<string>;
@@ -69,19 +69,19 @@ const onlySignedIn: ReadonlySet<DecisionProblem> = new Set(["confirmation_needed
 const idPattern = /^[\x21-\x7e]{1,200}$/;
 
 /** Decisions that come in from where people were told. They are decisions like any other; only critical ones are not made here. */
-export class DecisionDesk {
+export class DecisionReceiver {
   readonly #channels: ReadonlyMap<string, DecisionOptions>;
-  readonly #house: DecisionHouse;
+  readonly #dependencies: DecisionDependencies;
   /** The messages that each channel brought lately. */
   readonly #seen: Collection<readonly Seen[]>;
   /** Anybody may knock here: that must not fetch a secret each time. */
   readonly #keys = new Map<string, { readonly key: Promise<Buffer | undefined>; readonly until: number }>();
 
-  constructor(channels: readonly DecisionOptions[], house: DecisionHouse) {
+  constructor(channels: readonly DecisionOptions[], dependencies: DecisionDependencies) {
     this.#channels = new Map(channels.map((channel) => [channel.name, channel]));
-    this.#house = house;
+    this.#dependencies = dependencies;
     this.#seen = new Collection({
-      ...{ store: house.store, kind: "channel-seen", read: seenIn },
+      ...{ store: dependencies.store, kind: "channel-seen", read: seenIn },
       write: (seen) => ({ seen: seen.map((one) => ({ ...one })) }),
     });
   }
@@ -91,16 +91,16 @@ export class DecisionDesk {
     // The same answer whether there is such a channel or not: who cannot sign learns nothing.
     if (channel === undefined || !(await this.#isGenuine(channel, incoming)))
       return refused("signature_refused", "The signature, its id or its timestamp is not good for this channel.");
-    const asked = askedBy(incoming.body);
-    if ("code" in asked) return asked;
+    const parsed = decisionIn(incoming.body);
+    if ("code" in parsed) return parsed;
     if (!(await this.#isFirst(name, incoming.id ?? "")))
       return refused(
         "webhook_replayed",
         `The message \`${incoming.id}\` was taken already, or too many came; decide in the console.`,
       );
-    const { approvalId, user, ...request } = asked;
+    const { approvalId, user, ...request } = parsed;
     const tenants = channel.tenants ?? ["default"];
-    const approval = await this.#house.approval(approvalId);
+    const approval = await this.#dependencies.approval(approvalId);
     if (approval === undefined || !tenants.includes(approval.principal.tenant))
       return refused("approval_unknown", noApproval(approvalId));
     if (approval.risk === "critical")
@@ -111,7 +111,7 @@ export class DecisionDesk {
         "decider_unknown",
         `\`${user.slice(0, 200)}\` may decide nothing here; an operator maps names to people in \`channels\`.`,
       );
-    const decided = await this.#house.decide(approvalId, { ...request, by });
+    const decided = await this.#dependencies.decide(approvalId, { ...request, by });
     if (!decided.decided && onlySignedIn.has(decided.code))
       return refused("console_only", `This call is approved in the console alone. ${decided.message}`);
     return { taken: true, decided };
@@ -124,15 +124,15 @@ export class DecisionDesk {
     if (key === undefined) return false;
     const signed = { id, timestamp: Number(timestamp), body };
     if (String(signed.timestamp) !== timestamp) return false;
-    const isNow = Math.abs(this.#house.clock.now() / 1000 - signed.timestamp) <= toleranceSeconds;
+    const isNow = Math.abs(this.#dependencies.clock.now() / 1000 - signed.timestamp) <= toleranceSeconds;
     return isSignedBy(key, signed, signature) && isNow;
   }
 
   #key({ name, secret }: DecisionOptions): Promise<Buffer | undefined> {
-    const now = this.#house.clock.monotonic();
+    const now = this.#dependencies.clock.monotonic();
     const known = this.#keys.get(name);
     if (known !== undefined && known.until > now) return known.key;
-    const key = this.#house.reveal(secret).then(keyFrom);
+    const key = this.#dependencies.reveal(secret).then(keyFrom);
     key.catch(() => this.#keys.delete(name)); // whoever waits for it is told
     this.#keys.set(name, { key, until: now + keyKeptMs });
     return key;
@@ -141,7 +141,7 @@ export class DecisionDesk {
   /** Written before it is acted upon: a message acts once at most, also over a crash. */
   async #isFirst(name: string, id: string): Promise<boolean> {
     const { changed } = await this.#seen.change(name, (before = []) => {
-      const now = this.#house.clock.now();
+      const now = this.#dependencies.clock.now();
       const seen = before.filter(({ at }) => now - at <= keptMs);
       if (seen.length >= mostSeen || seen.some((one) => one.id === id)) return undefined;
       return { item: [...seen, { id, at: now }], durability: "synced" };
@@ -154,9 +154,9 @@ export class DecisionDesk {
     if (user === undefined) return undefined;
     const via = `channel:${name}`;
     const by: Decider = { user, via, tenant, signedIn: false };
-    if (!this.#house.people.exist) return by;
+    if (!this.#dependencies.people.exist) return by;
     try {
-      const account = await this.#house.people.get(user, { by: via, via, tenant });
+      const account = await this.#dependencies.people.get(user, { by: via, via, tenant });
       const may = !account.disabled && permissionsOf(account.roles, account.tenant).has("approvals:decide");
       // By the account's own spelling: a person is one, whoever wrote the name down.
       return may ? { ...by, user: account.name, roles: account.roles, groups: account.groups } : undefined;
@@ -166,20 +166,20 @@ export class DecisionDesk {
   }
 }
 
-type Asked = Pick<DecisionRequest, "decision" | "reason" | "expectedDigest"> & {
+type ParsedDecision = Pick<DecisionRequest, "decision" | "reason" | "expectedDigest"> & {
   readonly approvalId: string;
   readonly user: string;
 };
 
-function askedBy(body: string): Asked | Extract<Received, { taken: false }> {
-  let said: Json;
+function decisionIn(body: string): ParsedDecision | Extract<Received, { taken: false }> {
+  let value: Json;
   try {
-    said = JSON.parse(body) as Json; // JSON.parse makes nothing but JSON
+    value = JSON.parse(body) as Json; // JSON.parse makes nothing but JSON
   } catch {
     return refused("decision_invalid", "The body is no JSON.");
   }
-  if (!isJsonObject(said)) return refused("decision_invalid", "The body is no JSON object.");
-  const { approval_id: approvalId, decision, user, reason, expected_digest: expectedDigest, ...more } = said;
+  if (!isJsonObject(value)) return refused("decision_invalid", "The body is no JSON object.");
+  const { approval_id: approvalId, decision, user, reason, expected_digest: expectedDigest, ...more } = value;
   const [odd] = Object.keys(more);
   if (odd !== undefined) return refused("decision_invalid", `The body has an unknown field \`${odd.slice(0, 100)}\`.`);
   if (typeof approvalId !== "string" || typeof user !== "string")

@@ -23,26 +23,26 @@ const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
   ),
 ]);
 
-/** Under a quorum an edit is a vote: what the others had agreed to is void, and they are asked about something else. */
+/** Under a quorum an edit is a vote. It voids the other votes, so the others are asked again. */
 const voted = "approval.voted";
 
-/** Undefined: nobody is told of such an entry. */
+/** Returns undefined if such an entry makes no notice. */
 export function noticeTypeOf({ type, data }: Pick<LogEntry, "type" | "data">): NoticeType | undefined {
   if (type === voted) return isJsonObject(data) && data["as"] === "modified" ? "approval.edited" : undefined;
   return byType.get(type) ?? (type.startsWith("alarm.") && type !== "alarm.acknowledged" ? "alarm.opened" : undefined);
 }
 
-const wordPattern = /"type":"((?:gate|approval|alarm)\.[a-z_]+)"/;
+const typePattern = /"type":"((?:gate|approval|alarm)\.[a-z_]+)"/;
 
-/** Whether an entry of the log may be told at all, before it is read: nearly all are told to nobody. */
-export function mayBeTold(body: string): boolean {
-  const [, type = ""] = wordPattern.exec(body) ?? [];
+/** A cheap check before the entry is parsed: nearly all entries make no notice. */
+export function mayHaveNotice(body: string): boolean {
+  const [, type = ""] = typePattern.exec(body) ?? [];
   return type === voted || (type !== "" && noticeTypeOf({ type }) !== undefined);
 }
 
 export type LogEntry = Omit<AuditEvent, "audit_id" | "seq">;
 
-/** Undefined: it is no entry; it is told to nobody, and `audit verify` finds it. */
+/** Returns undefined if it is no JSON; `audit verify` reports it. */
 export function entryIn(body: string): LogEntry | undefined {
   try {
     return JSON.parse(body) as LogEntry; // audit/entry.ts wrote it
@@ -51,7 +51,7 @@ export function entryIn(body: string): LogEntry | undefined {
   }
 }
 
-/** A reminder is nobody's call: it names its approval among its data. */
+/** A reminder belongs to no call and names its approval in its data. */
 export function approvalIn({ refs, data }: LogEntry): string | undefined {
   const named = isJsonObject(data) ? data["approval_id"] : undefined;
   return refs.approval ?? (typeof named === "string" ? named : undefined);
@@ -70,7 +70,7 @@ export function noticeFrom({ id, type, entry, approval, console }: NoticeParts):
   const { timestamp, tenant, summary, data, code, decided_by, reason } = entry;
   const approvalId = approvalIn(entry);
   const path = approval === undefined ? "/alarms" : `/approvals/${encodeURIComponent(approval.id)}`;
-  const said: JsonObject = {
+  const details: JsonObject = {
     ...(isJsonObject(data) && data),
     ...(approvalId !== undefined && { approval_id: approvalId }),
     ...(code !== undefined && { code }),
@@ -78,7 +78,7 @@ export function noticeFrom({ id, type, entry, approval, console }: NoticeParts):
     ...(reason !== undefined && { reason }),
   };
   return {
-    ...{ id, type, at: timestamp, tenant, summary, data: said },
+    ...{ id, type, at: timestamp, tenant, summary, data: details },
     ...(approval !== undefined && { approval }),
     ...(console !== undefined && { link: `${console}${path}` }),
   };
@@ -88,7 +88,7 @@ const asking: ReadonlySet<NoticeType> = new Set([
   ...(["approval.requested", "approval.edited", "approval.expiring", "approval.escalated"] as const),
 ]);
 
-/** A request that is over needs nobody any more. */
+/** A decided or expired request needs no notice that asks. */
 export function isStillAsked({ type, approval }: Notice, now: number): boolean {
   if (!asking.has(type)) return true;
   return approval === undefined || (approval.state === "pending" && approval.expiresAt > now);

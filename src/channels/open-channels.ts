@@ -4,10 +4,10 @@ import { credentialsIn } from "../secrets/configured-values.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../secrets/secret-reference.ts";
 import type { Channel, ChannelState, Channels, Delivered } from "./channel.ts";
-import { DecisionDesk, type DecisionHouse, type Incoming, type Received } from "./decisions.ts";
+import { type DecisionDependencies, DecisionReceiver, type Incoming, type Received } from "./decisions.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
-import { slackSpeller } from "./slack.ts";
-import { standardSpeller, type WebhookHouse, type WebhookOptions, webhookChannel } from "./webhook.ts";
+import { slackFormat } from "./slack.ts";
+import { standardFormat, type WebhookDependencies, type WebhookOptions, webhookChannel } from "./webhook.ts";
 
 /** @public */
 export interface WebhookSettings extends WebhookOptions {
@@ -24,7 +24,7 @@ export interface ChannelsOptions {
   readonly consoleUrl?: string | (() => string | undefined);
 }
 
-export interface ChannelsHouse extends Omit<DecisionHouse, "reveal"> {
+export interface ChannelsDependencies extends Omit<DecisionDependencies, "reveal"> {
   readonly size: OutboxOptions["size"];
   readonly note: OutboxOptions["note"];
   readonly log: (problem: string) => void;
@@ -47,30 +47,33 @@ export interface OpenChannels extends Channels, AsyncDisposable {
 }
 
 /** @throws RuntimeFault `channels_invalid` for two of one name */
-export async function openChannels(options: ChannelsOptions, house: ChannelsHouse): Promise<OpenChannels> {
+export async function openChannels(
+  options: ChannelsOptions,
+  dependencies: ChannelsDependencies,
+): Promise<OpenChannels> {
   const { webhooks = [], also = [], consoleUrl } = options;
-  const reveal = (text: string): Promise<string> => withSecrets(text, house.resolveSecret);
-  for (const { url, secret = "" } of webhooks) house.learn([...credentialsIn(url), ...signingKey(secret)]);
+  const reveal = (text: string): Promise<string> => withSecrets(text, dependencies.resolveSecret);
+  for (const { url, secret = "" } of webhooks) dependencies.learn([...credentialsIn(url), ...signingKey(secret)]);
   const console = typeof consoleUrl === "function" ? consoleUrl : () => consoleUrl;
-  const channels = [...webhooks.map((one) => channelOf(one, { ...house, reveal })), ...also];
+  const channels = [...webhooks.map((one) => channelOf(one, { ...dependencies, reveal })), ...also];
   const names = channels.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)
     throw new RuntimeFault("channels_invalid", `Two channels are called \`${twice}\`; rename one.`);
   const outboxes = new Map(
-    channels.map((channel) => [channel.name, new Outbox({ ...house, channel, random: Math.random, console })]),
+    channels.map((channel) => [channel.name, new Outbox({ ...dependencies, channel, random: Math.random, console })]),
   );
   for (const outbox of outboxes.values()) await outbox.start();
-  return new RunningChannels(outboxes, new DecisionDesk(webhooks.flatMap(decidersOf), { ...house, reveal }));
+  return new RunningChannels(outboxes, new DecisionReceiver(webhooks.flatMap(decidersOf), { ...dependencies, reveal }));
 }
 
 class RunningChannels implements OpenChannels {
   readonly #outboxes: ReadonlyMap<string, Outbox>;
-  readonly #desk: DecisionDesk;
+  readonly #decisions: DecisionReceiver;
 
-  constructor(outboxes: ReadonlyMap<string, Outbox>, desk: DecisionDesk) {
+  constructor(outboxes: ReadonlyMap<string, Outbox>, decisions: DecisionReceiver) {
     this.#outboxes = outboxes;
-    this.#desk = desk;
+    this.#decisions = decisions;
   }
 
   list(): readonly ChannelState[] {
@@ -86,11 +89,11 @@ class RunningChannels implements OpenChannels {
   }
 
   receive(name: string, incoming: Incoming): Promise<Received> {
-    return this.#desk.receive(name, incoming);
+    return this.#decisions.receive(name, incoming);
   }
 
-  async urgent(...said: Parameters<OpenChannels["urgent"]>): Promise<void> {
-    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.urgent(...said)));
+  async urgent(...notice: Parameters<OpenChannels["urgent"]>): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.urgent(...notice)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -98,9 +101,9 @@ class RunningChannels implements OpenChannels {
   }
 }
 
-function channelOf(options: WebhookSettings, house: WebhookHouse): Channel {
-  const spell = options.kind === "slack" ? slackSpeller(house, options) : standardSpeller(house, options);
-  return webhookChannel(options, house, spell);
+function channelOf(options: WebhookSettings, dependencies: WebhookDependencies): Channel {
+  const format = options.kind === "slack" ? slackFormat(dependencies, options) : standardFormat(dependencies, options);
+  return webhookChannel(options, dependencies, format);
 }
 
 function decidersOf({ name, secret, tenants, users }: WebhookSettings) {

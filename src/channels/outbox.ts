@@ -6,25 +6,23 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import { counted } from "../calls/shown.ts";
 import { Collection } from "../stores/collection.ts";
 import type { Entry, Store } from "../stores/store.ts";
-import type { Channel, ChannelState, DeadLetter, Delivered, NoticeType } from "./channel.ts";
-import { Line } from "./line.ts";
-import { approvalIn, entryIn, isStillAsked, mayBeTold, noticeFrom, noticeTypeOf } from "./notice.ts";
-import {
-  type ChannelNote,
-  channelState,
-  type OutboxState,
-  outboxKind,
-  retryAfterMs,
-  stateFromJson,
-  stateToJson,
-  type Waiting,
-} from "./outbox-state.ts";
+import type { Channel, ChannelState, DeadLetter, Delivered, Notice, NoticeType } from "./channel.ts";
+import { approvalIn, entryIn, isStillAsked, mayHaveNotice, noticeFrom, noticeTypeOf } from "./notice.ts";
+import { channelState, type OutboxState, retryAfterMs, stateIn, type Waiting } from "./outbox-state.ts";
+
+/** What became of a channel, for the log. */
+export interface ChannelNote {
+  readonly type: "channel.dead_letter" | "channel.recovered";
+  readonly summary: string;
+  readonly outcome: "success" | "failure";
+  readonly data: JsonObject;
+}
 
 export interface OutboxOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly channel: Channel;
-  /** Entries that are committed: where a channel that is new begins. */
+  /** Entries that are committed: a new channel begins there. */
   readonly size: () => number;
   readonly approval: (id: string) => Promise<ApprovalRecord | undefined>;
   /** The console's address, once it is known. */
@@ -35,55 +33,54 @@ export interface OutboxOptions {
   readonly random: () => number;
 }
 
-/** So many wait for another try at most; what is behind them waits in the log. */
+/** If so many wait for another try, reading the log stops. */
 const mostWaiting = 100;
 const atOnce = 4;
 const mostDead = 200;
 const entriesARead = 1_000;
-/** What was delivered is written together: after a crash that much may be told twice. */
+/** The position is saved so often: after a crash, notices of that time may be sent twice. */
 const saveEveryMs = 200;
 
 /**
- * Tells one channel what the log holds for it. What is kept is a place in the log and what waits or was given up before
- * it: the notices themselves are made anew from the log at every try.
+ * The subscriber that sends one channel its notices. Its state is a position in the log, and what waits or was given up
+ * before it. Notices are made from the log again at each try.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;
   readonly #id: string;
-  readonly #line: Line;
   readonly #states: Collection<OutboxState | undefined>;
-  readonly #flying = new Set<number>();
+  readonly #sending = new Set<number>();
   readonly #ending = new AbortController();
   #state: OutboxState = { series: "", after: -1, waiting: [], dead: [], delivered: 0 };
   #following: Disposable | undefined;
   #isReading = false;
-  /** The last one; over, or under way. */
   #reading: Promise<void> = Promise.resolve();
   #saving: Promise<void> = Promise.resolve();
-  #told = -1;
-  /** Whether something was given up since the last one that was taken. */
+  /** The last entry that the store announced. */
+  #last = -1;
+  /** Whether a notice was given up since the last delivery. */
   #failing = false;
+  /** Set if the receiver no longer exists: why. Nothing is sent until a person asks for it. */
+  #gone: string | undefined;
   #cancels: { save?: (() => void) | undefined; next?: (() => void) | undefined } = {};
 
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#id = options.channel.name;
-    this.#line = new Line(options.channel);
     this.#states = new Collection<OutboxState | undefined>({
-      ...{ store: options.store, kind: outboxKind },
-      read: (body) => stateFromJson(body) ?? this.#unreadable(),
-      write: (state) => (state === undefined ? null : stateToJson(state)),
+      ...{ store: options.store, kind: "channel" },
+      read: (body) => stateIn(body) ?? this.#unreadable(),
     });
   }
 
   async start(): Promise<void> {
     const { store, size } = this.#options;
-    const kept = await this.#states.get(this.#id);
-    this.#told = size() - 1;
-    this.#state = kept ?? { ...this.#state, series: randomBytes(8).toString("hex"), after: this.#told };
+    const stored = await this.#states.get(this.#id);
+    this.#last = size() - 1;
+    this.#state = stored ?? { ...this.#state, series: randomBytes(8).toString("hex"), after: this.#last };
     this.#failing = this.#state.dead.length > 0;
-    if (kept === undefined) await this.#save();
-    this.#following = store.follow((entries) => this.#hear(entries));
+    if (stored === undefined) await this.#save();
+    this.#following = store.follow((entries) => this.#follow(entries));
     this.#read();
   }
 
@@ -92,32 +89,32 @@ export class Outbox implements AsyncDisposable {
   }
 
   test(): Promise<Delivered> {
-    this.#line.reopen();
-    return this.#now("channel.test", "This is only a test: Postern reaches this channel.", {});
+    this.#gone = undefined;
+    return this.#sendNow("channel.test", "This is only a test: Postern reaches this channel.", {});
   }
 
   async urgent(type: NoticeType, summary: string): Promise<void> {
     if (!this.#options.channel.wants({ type, tenant: "default" })) return;
     const named = { kind: "store_broken", severity: "critical", dedupe_key: "store_broken" };
-    const sent = await this.#now(type, summary, named);
+    const sent = await this.#sendNow(type, summary, named);
     if (!sent.delivered) this.#options.log(`The channel \`${this.#id}\` could not be told: ${sent.problem}`);
   }
 
-  /** Beside the log: once, and kept nowhere. */
-  #now(type: NoticeType, summary: string, data: JsonObject): Promise<Delivered> {
+  /** Once, without the log. */
+  #sendNow(type: NoticeType, summary: string, data: JsonObject): Promise<Delivered> {
     const at = new Date(this.#options.clock.now()).toISOString();
     const id = `msg_${this.#state.series}_${randomBytes(8).toString("hex")}`;
-    return this.#line.deliver({ id, type, at, tenant: "default", summary, data }, this.#ending.signal);
+    return this.#try({ id, type, at, tenant: "default", summary, data });
   }
 
   async retry(): Promise<number> {
-    this.#line.reopen();
+    this.#gone = undefined;
     const { dead, waiting } = this.#state;
     const now = this.#options.clock.now();
     const again = dead.map(({ seq, type, problem }): Waiting => ({ seq, type, attempts: 0, nextAt: now, problem }));
     this.#state = { ...this.#state, dead: [], waiting: [...waiting, ...again] };
     await this.#save();
-    this.#fly();
+    this.#send();
     return dead.length;
   }
 
@@ -130,25 +127,24 @@ export class Outbox implements AsyncDisposable {
     await this.#saving;
   }
 
-  /** Beside a commit: nothing is read or made here, and nearly always nothing is to be told. */
-  #hear(entries: readonly Entry[]): void {
-    const isLevel = !this.#isReading && this.#state.after === this.#told;
-    this.#told = entries.at(-1)?.seq ?? this.#told;
+  /** Runs with each commit, so it reads nothing. Nearly always no entry needs a notice. */
+  #follow(entries: readonly Entry[]): void {
+    const isLevel = !this.#isReading && this.#state.after === this.#last;
+    this.#last = entries.at(-1)?.seq ?? this.#last;
     const isNone = entries.every(
-      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || !mayBeTold(body),
+      ({ event, body }) => event?.moment === "attempted" || event?.moment === "ended" || !mayHaveNotice(body),
     );
-    if (isLevel && isNone) this.#state = { ...this.#state, after: this.#told };
+    if (isLevel && isNone) this.#state = { ...this.#state, after: this.#last };
     else this.#read();
   }
 
-  /** From the place in the log on, as long as there is room for what waits. */
   #read(): void {
     if (this.#isReading) return;
-    const told = `The log could not be read for \`${this.#id}\``;
-    this.#reading = this.#readOn().catch((error: unknown) => this.#options.log(`${told}: ${messageOf(error)}`));
+    const problem = `The log could not be read for \`${this.#id}\``;
+    this.#reading = this.#readOn().catch((error: unknown) => this.#options.log(`${problem}: ${messageOf(error)}`));
   }
 
-  /** It ends in the moment in which it finds nothing more to read, not later: what is told after begins another. */
+  /** Ends in the turn in which it finds nothing more, so that the next commit starts another reading. */
   async #readOn(): Promise<void> {
     this.#isReading = true;
     try {
@@ -160,11 +156,11 @@ export class Outbox implements AsyncDisposable {
           if (!this.#hasRoom) break;
           this.#look(entry);
         }
-        this.#fly();
+        this.#send();
       }
     } finally {
       this.#isReading = false;
-      this.#fly();
+      this.#send();
     }
   }
 
@@ -173,11 +169,11 @@ export class Outbox implements AsyncDisposable {
   }
 
   get #mayReadOn(): boolean {
-    return this.#hasRoom && this.#state.after < this.#told && !this.#ending.signal.aborted;
+    return this.#hasRoom && this.#state.after < this.#last && !this.#ending.signal.aborted;
   }
 
   #look({ seq, body }: Entry): void {
-    const entry = mayBeTold(body) ? entryIn(body) : undefined;
+    const entry = mayHaveNotice(body) ? entryIn(body) : undefined;
     const type = entry && noticeTypeOf(entry);
     const isWanted =
       type !== undefined && entry !== undefined && this.#options.channel.wants({ type, tenant: entry.tenant });
@@ -185,32 +181,32 @@ export class Outbox implements AsyncDisposable {
     this.#state = { ...this.#state, after: seq, waiting: [...this.#state.waiting, ...more] };
   }
 
-  #fly(): void {
+  #send(): void {
     this.#cancels.next?.();
     this.#cancels.next = undefined;
     if (this.#ending.signal.aborted) return;
     const now = this.#options.clock.now();
-    const idle = this.#state.waiting.filter(({ seq }) => !this.#flying.has(seq));
+    const idle = this.#state.waiting.filter(({ seq }) => !this.#sending.has(seq));
     for (const one of idle.filter(({ nextAt }) => nextAt <= now)) {
-      if (this.#flying.size >= atOnce) return; // each that comes back looks again
-      this.#flying.add(one.seq);
-      void this.#flyOne(one);
+      if (this.#sending.size >= atOnce) return; // each that ends sends the next
+      this.#sending.add(one.seq);
+      void this.#sendOne(one);
     }
     const next = Math.min(...idle.filter(({ nextAt }) => nextAt > now).map(({ nextAt }) => nextAt));
-    if (Number.isFinite(next)) this.#cancels.next = this.#options.clock.in(next - now, () => this.#fly(), false);
+    if (Number.isFinite(next)) this.#cancels.next = this.#options.clock.in(next - now, () => this.#send(), false);
   }
 
-  async #flyOne(one: Waiting): Promise<void> {
+  async #sendOne(one: Waiting): Promise<void> {
     const delivered = await this.#deliver(one.seq).catch(
       (error: unknown): Delivered => ({ delivered: false, problem: messageOf(error) }),
     );
-    this.#flying.delete(one.seq);
-    if (this.#ending.signal.aborted) return; // it is tried anew by whoever opens this store next
+    this.#sending.delete(one.seq);
+    if (this.#ending.signal.aborted) return; // it is tried again after the next start
     if (delivered.delivered) this.#taken(one);
     else this.#refused(one, delivered);
     this.#saveLater();
     this.#read();
-    this.#fly();
+    this.#send();
   }
 
   async #deliver(seq: number): Promise<Delivered> {
@@ -223,9 +219,20 @@ export class Outbox implements AsyncDisposable {
       const asked = approvalId === undefined ? undefined : await approval(approvalId);
       const id = `msg_${this.#state.series}_${seq}`;
       const notice = noticeFrom({ id, type, entry, approval: asked, console: console() });
-      return isStillAsked(notice, clock.now()) ? this.#line.deliver(notice, this.#ending.signal) : { delivered: true };
+      if (isStillAsked(notice, clock.now())) return this.#try(notice);
     }
-    return { delivered: true }; // there is nothing of it to tell
+    return { delivered: true }; // nothing is left to say
+  }
+
+  async #try(notice: Notice): Promise<Delivered> {
+    if (this.#gone !== undefined) return { delivered: false, problem: this.#gone, final: true };
+    try {
+      const delivered = await this.#options.channel.deliver(notice, this.#ending.signal);
+      if (!delivered.delivered && delivered.gone === true) this.#gone = delivered.problem;
+      return delivered;
+    } catch (error) {
+      return { delivered: false, problem: messageOf(error) };
+    }
   }
 
   #taken({ seq }: Waiting): void {
@@ -275,7 +282,7 @@ export class Outbox implements AsyncDisposable {
     );
   }
 
-  /** Another process on the same store may write it too: then both tell, and the last word stands. */
+  /** If another process uses the same store, both send, and the last state stays. */
   #save(): Promise<void> {
     this.#saving = this.#saving
       .then(async () => void (await this.#states.change(this.#id, () => ({ item: this.#state }))))

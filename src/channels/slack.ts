@@ -3,7 +3,7 @@ import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { codeOf, spelledOut } from "../system/card-text.ts";
 import type { Notice } from "./channel.ts";
-import type { Speller, WebhookHouse, WebhookOptions } from "./webhook.ts";
+import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
 
 /** Limits of Slack's blocks. */
 const mostHeaderCharacters = 150;
@@ -14,7 +14,10 @@ const mostReasons = 5;
  * A message for an incoming webhook of Slack, or of what speaks like it. What tools and agents say stands in plain text
  * only, so that nothing of it is markup, a mention or a link; a critical call has no button.
  */
-export function slackSpeller({ clock, redact }: WebhookHouse, { arguments: withArguments }: WebhookOptions): Speller {
+export function slackFormat(
+  { clock, redact }: WebhookDependencies,
+  { arguments: withArguments }: WebhookOptions,
+): NoticeFormat {
   return (notice) => {
     const { approval } = notice;
     const blocks =

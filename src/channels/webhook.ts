@@ -24,7 +24,7 @@ export interface WebhookOptions {
   readonly arguments?: boolean;
 }
 
-export interface WebhookHouse {
+export interface WebhookDependencies {
   readonly clock: Clock;
   /** Puts values in the place of references, asked anew at each try: they may have been changed. */
   readonly reveal: (text: string) => Promise<string>;
@@ -32,10 +32,14 @@ export interface WebhookHouse {
   readonly resolve?: Resolve;
 }
 
-export type Speller = (notice: Notice, secret: string | undefined) => Posted | { readonly problem: string };
+export type NoticeFormat = (notice: Notice, secret: string | undefined) => Posted | { readonly problem: string };
 
 /** One HTTP POST a notice, wherever the operator wants it. */
-export function webhookChannel(options: WebhookOptions, house: WebhookHouse, spell: Speller): Channel {
+export function webhookChannel(
+  options: WebhookOptions,
+  dependencies: WebhookDependencies,
+  format: NoticeFormat,
+): Channel {
   const { name, kind = "standard", events, tenants } = options;
   return {
     name,
@@ -45,14 +49,14 @@ export function webhookChannel(options: WebhookOptions, house: WebhookHouse, spe
       (events === undefined || events.includes(type)) && (tenants === undefined || tenants.includes(tenant)),
     async deliver(notice, signal): Promise<Delivered> {
       const [url, secret] = await Promise.all([
-        house.reveal(options.url),
-        options.secret === undefined ? undefined : house.reveal(options.secret),
+        dependencies.reveal(options.url),
+        options.secret === undefined ? undefined : dependencies.reveal(options.secret),
       ]);
-      const target = await targetOf(url, options.allowPrivate === true, house.resolve);
+      const target = await targetOf(url, options.allowPrivate === true, dependencies.resolve);
       if (!target.allowed) return { delivered: false, problem: target.problem };
-      const spelled = spell(notice, secret);
-      if ("problem" in spelled) return { delivered: false, problem: spelled.problem };
-      return post(target, spelled, signal);
+      const formatted = format(notice, secret);
+      if ("problem" in formatted) return { delivered: false, problem: formatted.problem };
+      return post(target, formatted, signal);
     },
   };
 }
@@ -65,10 +69,10 @@ function shownTarget(url: string): string {
 }
 
 /** Signed as Standard Webhooks says; the same id at every try, so that a receiver may drop what it has seen. */
-export function standardSpeller(
-  { clock, redact }: WebhookHouse,
+export function standardFormat(
+  { clock, redact }: WebhookDependencies,
   { arguments: withArguments }: WebhookOptions,
-): Speller {
+): NoticeFormat {
   return (notice, secret = "") => {
     const key = keyFrom(secret);
     if (key === undefined) return { problem: `Its secret is shorter than ${fewestKeyBytes} bytes.` };

@@ -1,7 +1,7 @@
 /** What everything stands on: the store as its last process left it, the log that follows it, and the stream of what happens. */
 import { join } from "node:path";
-import type { AlarmBell } from "../alarms/alarms.ts";
-import { hearAltered, hearVerification } from "../alarms/open-alarms.ts";
+import type { AlarmRaiser } from "../alarms/alarms.ts";
+import { onAltered, onVerified } from "../alarms/open-alarms.ts";
 import { openAuditLog } from "../audit/audit-log.ts";
 import { spellWith } from "../audit/entry.ts";
 import type { AuditLog } from "../audit/log.ts";
@@ -35,7 +35,7 @@ export interface Ground {
   readonly auditProblems: readonly string[];
   readonly stream: Stream;
   /** Told once, when there are alarms: what the log's own checks find is heard there. */
-  readonly heardBy: (bell: AlarmBell) => void;
+  readonly heardBy: (alarms: AlarmRaiser) => void;
 }
 
 /** Recovery is over when it is there: nothing is left attempted. */
@@ -68,7 +68,7 @@ async function openAudit(
   const signer = folder === undefined ? createSigner() : await loadSigner(folder);
   const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
   const auditProblems: string[] = [];
-  let bell: AlarmBell | undefined;
+  let alarms: AlarmRaiser | undefined;
   const audit = closing.use(
     await openAuditLog({
       ...{ store, clock, signer },
@@ -76,14 +76,14 @@ async function openAudit(
         auditProblems.push(problem);
         log(problem);
       },
-      verified: (found) => bell && hearVerification(bell, found),
-      recheck: pace && { ...pace, altered: (found) => bell && hearAltered(bell, found, log) },
+      verified: (found) => alarms && onVerified(alarms, found),
+      recheck: pace && { ...pace, altered: (found) => alarms && onAltered(alarms, found, log) },
       ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
       witness: witnessOf(options),
     }),
   );
-  const heardBy = (own: AlarmBell): void => {
-    bell = own;
+  const heardBy = (own: AlarmRaiser): void => {
+    alarms = own;
   };
   return { audit, auditProblems, heardBy };
 }

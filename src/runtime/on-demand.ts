@@ -1,5 +1,5 @@
 /** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
-import type { ChannelsHouse, OpenChannels } from "../channels/open-channels.ts";
+import type { ChannelsDependencies, OpenChannels } from "../channels/open-channels.ts";
 import type { Parts } from "../parts.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import type { Store } from "../stores/store.ts";
@@ -17,7 +17,7 @@ import type { RunningRuntime } from "./running.ts";
 export async function openChannelsIn(
   given: RuntimeOptions["channels"],
   closing: AsyncDisposableStack,
-  house: ChannelsHouse,
+  house: ChannelsDependencies,
 ): Promise<OpenChannels | undefined> {
   if (given === undefined) return undefined;
   const { openChannels } = await import("../channels/open-channels.ts");
@@ -59,16 +59,16 @@ export async function openArchive(
     stream,
     closing,
     ...options
-  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log"> & {
+  }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log" | "store"> & {
     readonly stream: Stream;
     readonly closing: AsyncDisposableStack;
   },
   running: RunningRuntime,
   { redactor, runs }: Parts,
 ): Promise<Runs> {
-  const [{ Archive }, { RunsFace }, { describeOutcome }] = await Promise.all([
+  const [{ Archive }, { RunsApi }, { describeOutcome }] = await Promise.all([
     import("../watchers/archive/archive.ts"),
-    import("../watchers/archive/face.ts"),
+    import("../watchers/archive/runs-api.ts"),
     import("../results/describe-outcome.ts"),
   ]);
   const redact = (text: string): string => redactor.redact(text);
@@ -82,5 +82,5 @@ export async function openArchive(
       note,
     }),
   );
-  return new RunsFace({ archive, audit: options.audit, redact, note, owners: runs });
+  return new RunsApi({ archive, audit: options.audit, redact, note, owners: runs });
 }

@@ -8,7 +8,7 @@ import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
 const base = { ...asker, runId: "run_1" } as const;
 const code = 'await call("echo", { to: "a" }); return (await call("echo", { to: "b" })).text;';
 
-it("a script's calls are beneath it in their run's folder, as they happened and as made up from the audit log", async () => {
+it("a script's calls are beneath it in their run's folder, as they happened and as projected again from the audit log", async () => {
   const options = {
     ...{ store: `sqlite:${join(runsFolder(), "postern.db")}`, archive: { folder: runsFolder() } },
     chains: { drivers: [fakeDriver()], engines: ["fake"] },
@@ -45,7 +45,7 @@ it("a script's calls are beneath it in their run's folder, as they happened and 
   {
     await using h = await house(options);
     await h.runtime.runs?.flush();
-    expect(run.events.some(({ data }) => data["recovered"] === true)).toBe(true);
+    expect(run.calls.every(({ recovered }) => recovered === true)).toBe(true);
     expect(nested()).toEqual(beneath);
     expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ calls: 3 });
   }

@@ -123,6 +123,27 @@ it("writes within 50 ms on its own, and run.json within a second", async () => {
   await expect.poll(() => run.json("run.json")["counts"]).toMatchObject({ completed: 1 });
 });
 
+it("projects again from an older position without a change in any file", async () => {
+  const store = `sqlite:${join(runsFolder(), "postern.db")}`;
+  const folder = runsFolder();
+  {
+    await using h = await house({ store, archive: { folder } });
+    for (const to of ["a", "b"]) await h.runtime.invoke({ tool: "echo", arguments: { to } }, base);
+    await h.runtime.invoke({ tool: "nope", arguments: {} }, base);
+    await h.runtime.invoke({ tool: "mail", arguments: { to: "c" } }, base);
+    await h.runtime.note("operator.action.remark", "looks good", { by: "boss", data: { run_id: "run_1" } });
+  }
+  const run = new RunFolder(folder, "run_1");
+  const files = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl", "run.json", "session.json"];
+  const before = files.map((name) => run.text(name));
+  writeFileSync(join(folder, ".position.json"), '{"since":0,"up_to":0}');
+  {
+    await using h = await house({ store, archive: { folder } });
+    expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
+  }
+  expect(files.map((name) => run.text(name))).toEqual(before);
+});
+
 it("lists the latest first, by tenant and agent, as many as wanted", async () => {
   await using k = await kept();
   const { runtime } = k.h;

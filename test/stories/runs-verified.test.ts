@@ -86,24 +86,24 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
     edit("logs/tools.jsonl", (l) =>
       l.map((t, i) => (i === 1 ? t.replace('"tool_name":"echo"', '"tool_name":"mail"') : t)),
     ),
-    /logs\/tools\.jsonl:2: its tool is `mail`; it was `echo`/,
+    /logs\/tools\.jsonl:2: its tool_name is "mail"; it was "echo"/,
   ],
   [
     "a failure told as a success",
     edit("logs/tools.jsonl", (l) => l.map((t) => t.replace('"status":"failed"', '"status":"completed"'))),
-    /logs\/tools\.jsonl:4: its status is completed; it was failed/,
+    /logs\/tools\.jsonl:4: its status is "completed"; it was "failed"/,
   ],
   [
     "another time",
     edit("events.jsonl", (l) => l.map((t, i) => (i === 4 ? t.replace(/"timestamp":"2026/, '"timestamp":"2025') : t))),
-    /events\.jsonl:5: its time is 2025/,
+    /events\.jsonl:5: its timestamp is "2025/,
   ],
   [
     "other arguments",
     edit("logs/tools.jsonl", (l) =>
       l.map((t, i) => (i === 0 ? t.replace(/"args_digest":"..../, '"args_digest":"0000') : t)),
     ),
-    /logs\/tools\.jsonl:1: its arguments have the digest 0000/,
+    /logs\/tools\.jsonl:1: its args_digest is "0000/,
   ],
   [
     "the last lines cut off",
@@ -113,7 +113,7 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
   [
     "a call's line taken away",
     edit("logs/tools.jsonl", (l) => l.toSpliced(1, 1)),
-    /logs\/tools\.jsonl: the line of `call_[^`]+` is missing \(entry \d+/,
+    /logs\/tools\.jsonl: the line for `call_[^`]+` is missing \(entry \d+/,
   ],
   [
     "an event taken away",
@@ -123,7 +123,7 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
   [
     "an event taken away and the rest counted anew",
     edit("events.jsonl", (l) => renumbered(l.toSpliced(4, 1))),
-    /the line for `tool_call\.\w+` of `call_[^`]+` is missing/,
+    /events\.jsonl: the line for `tool_call\.\w+` of `call_[^`]+` is missing/,
   ],
   [
     "two events that changed places",
@@ -133,27 +133,27 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
   [
     "two events that changed places and numbers",
     edit("events.jsonl", (l) => renumbered(l.with(4, l[6] ?? "").with(6, l[4] ?? ""))),
-    /events\.jsonl:\d: it stands after events that came later/,
+    /events\.jsonl:\d: it stands after lines of later entries/,
   ],
   [
     "two calls that changed places",
     edit("logs/tools.jsonl", (l) => l.with(0, l[1] ?? "").with(1, l[0] ?? "")),
-    /logs\/tools\.jsonl:2: it stands after calls that ended later/,
+    /logs\/tools\.jsonl:2: it stands after lines of later entries/,
   ],
   [
     "a line twice",
     edit("logs/tools.jsonl", (l) => [...l, l[0] ?? ""]),
-    /logs\/tools\.jsonl:7: the audit log knows no end of/,
+    /logs\/tools\.jsonl:7: no entry of the audit log has this line/,
   ],
   [
     "an invented call",
     edit("events.jsonl", (l) => renumbered([...l, (l[4] ?? "").replaceAll(/call_[0-9a-f-]+/g, "call_invented")])),
-    /events\.jsonl:\d+: the audit log has no `tool_call\.\w+` of `call_invented`/,
+    /events\.jsonl:\d+: no entry of the audit log has this line/,
   ],
   [
     "an error's line taken away",
     edit("logs/errors.jsonl", (l) => l.slice(1)),
-    /logs\/errors\.jsonl: the line of `call_[^`]+` is missing/,
+    /logs\/errors\.jsonl: the line for `call_[^`]+` is missing/,
   ],
   [
     "a torn last line",

@@ -1,51 +1,57 @@
 import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../../audit/log.ts";
-import type { CallEvent } from "../../calls/event.ts";
+import type { DurableEvent } from "../../calls/event.ts";
 import { messageOf } from "../../calls/fault.ts";
-import { isJsonObject } from "../../calls/json.ts";
+import type { Store } from "../../stores/store.ts";
 import type { Watcher } from "../watcher.ts";
 import { openRunFolders } from "./folders.ts";
-import { byHandType, OpenRuns, type OpenRunsOptions, type RunOwner, sealType } from "./open-runs.ts";
-import { Position } from "./position.ts";
-import { recover } from "./recover.ts";
-import type { Archived } from "./spell.ts";
+import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
+import { type Position, readPosition, writePosition } from "./position.ts";
+import { type EmittedEvent, runIn } from "./projection.ts";
+import type { LogEntry } from "./records.ts";
 
-export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders"> {
-  /** Where the folders of runs lie; belongs to one process at a time, as the data folder does. */
+export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected"> {
+  /** Where the folders of runs lie. It belongs to one process at a time. */
   readonly folder: string;
   readonly audit: Pick<AuditLog, "size" | "query">;
-  /** Tells the watcher of every moment from now on. */
+  readonly store: Pick<Store, "follow">;
+  /** Calls the watcher at every moment from now on: what tools emit is in no log. */
   readonly follow: (watcher: Watcher) => void;
 }
 
+/** An entry of the log as its store announced it, or what a tool emitted. */
+type Announced =
+  | { readonly seq: number; readonly body: string; readonly event: DurableEvent | undefined }
+  | { readonly emitted: EmittedEvent; readonly at: number };
+
 const everyMs = 50;
 const housekeepingMs = 1_000;
-/** More moments than these are not kept while the disk is slow: their lines are made up from the audit log. */
+/** If more wait, the rest is read from the audit log. */
 const mostBuffered = 16_384;
-/** About a millisecond of spelling; then calls have their turn. */
+/** So many entries are projected in one turn of the event loop. */
 const stride = 128;
-/** Far less than a run may keep in memory. */
+/** So many are projected between two writes. */
 const mostUnwritten = 2_048;
-/** More is not made up: the archive was off for long. */
-const mostRecovered = 100_000;
-/** Entries of the log that are made up at once. */
-const recoveredAtOnce = 10_000;
+/** Entries that one query reads. */
+const page = 1_000;
 
 /**
- * From moments to folders: the watcher only keeps the moment; every 50 ms all of them are spelled and each run gets one
- * append a file. Whatever goes wrong is told to the log, and made up from the audit log when it can be written again.
+ * The subscriber that projects the audit log into run folders. It keeps its position in the log: every entry before it has
+ * its lines. After a crash, a full disk or an overflow it projects again from there; an entry that has its lines adds none.
  */
 export class Archive implements AsyncDisposable {
   readonly folder: string;
   readonly runs: OpenRuns;
-  readonly position: Position;
   readonly #options: ArchiveOptions;
-  #buffer: Archived[] = [];
-  #dropped = 0;
-  #isBehind = false;
-  #isPlaceLost = false;
-  #keptHouseAt: number;
+  #position: Position;
+  /** The next entry to project: ahead of the position while lines still wait. */
+  #next: number;
+  #buffer: Announced[] = [];
+  #isOverflown = false;
+  #isPositionSaved = true;
+  #isSavingFailed = false;
+  #lastHousekeeping: number;
   #stopTimer: (() => void) | undefined;
   #stopHousekeeping: (() => void) | undefined;
   #work: Promise<unknown> = Promise.resolve();
@@ -54,47 +60,42 @@ export class Archive implements AsyncDisposable {
   private constructor(options: ArchiveOptions, position: Position) {
     this.#options = options;
     this.folder = resolve(options.folder);
-    this.runs = new OpenRuns({ ...options, folders: openRunFolders(options.folder) });
-    this.position = position;
-    this.#keptHouseAt = options.clock.monotonic();
+    this.#position = position;
+    this.#next = position.up_to;
+    const projected = (): number => this.#position.up_to;
+    this.runs = new OpenRuns({ ...options, folders: openRunFolders(options.folder), projected });
+    this.#lastHousekeeping = options.clock.monotonic();
   }
 
-  /** Makes up what an earlier process could not write, before anything new is written. */
+  /** Resolves when the folders have everything that is in the log now. */
   static async open(options: ArchiveOptions): Promise<Archive> {
-    openRunFolders(options.folder); // a folder that cannot be is said now
-    const archive = new Archive(options, await Position.open(options.folder, options.audit.size));
-    const { size } = options.audit;
-    options.follow(archive.watch); // what comes from here on waits until the rest is made up
+    openRunFolders(options.folder); // an unusable folder is refused now
+    const archive = new Archive(options, await readPosition(options.folder, options.audit.size));
+    archive.#isPositionSaved = false;
+    options.follow((event) => {
+      if (event.moment === "emitted") archive.#add({ emitted: event, at: options.clock.now() });
+    });
+    options.store.follow((entries) => {
+      for (const { seq, body, event } of entries) archive.#add({ seq, body, event });
+    });
     await archive.#alone(async () => {
-      await archive.#catchUp(size);
+      await archive.#drain(true);
       await archive.#keepHouse();
     });
     return archive;
   }
 
-  /** All that a call pays for its archive. */
-  readonly watch: Watcher = (event: CallEvent): void => {
-    switch (event.moment) {
-      case "arrived":
-      case "progressed":
-      case "left":
-        return;
-    }
-    if (this.#closed) return;
-    if (this.#buffer.length >= mostBuffered) {
-      this.#drop();
-      return;
-    }
-    this.#buffer.push(event);
-    this.#stopTimer ??= this.#options.clock.in(everyMs, () => void this.flush());
-  };
+  /** Whether the entry must have its lines. */
+  covers(seq: number): boolean {
+    return seq >= this.#position.since && seq < this.#position.up_to;
+  }
 
-  /** Everything announced so far is in the files, as far as they can be written. Never rejects. */
+  /** Resolves when everything announced so far is in the files, as far as they can be written. Never rejects. */
   flush(): Promise<void> {
     return this.#alone(() => this.#drain(false));
   }
 
-  /** With everything announced so far in the files, and nothing else being written. */
+  /** Runs `work` with everything announced so far in the files, and nothing else being written. */
   with<T>(work: () => Promise<T>): Promise<T> {
     return this.#alone(async () => {
       await this.#drain(false);
@@ -106,7 +107,7 @@ export class Archive implements AsyncDisposable {
     this.#closed = true;
     await this.#alone(async () => {
       await this.#drain(true);
-      for (const run of this.runs.all()) await this.runs.letGo(run);
+      for (const run of this.runs.all()) await this.runs.close(run);
       await this.#keepHouse();
     });
     this.#stopTimer?.();
@@ -115,85 +116,98 @@ export class Archive implements AsyncDisposable {
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#work.then(work);
-    this.#work = mine.catch(() => undefined); // whoever asked is told
+    this.#work = mine.catch(() => undefined); // the caller gets the error
     return mine;
   }
 
-  #drop(): void {
-    if (this.#dropped === 0)
-      this.#options.log("The run archive cannot keep up; what it misses is made up from the audit log.");
-    this.#dropped += 1;
+  /** All that a call waits for. */
+  #add(announced: Announced): void {
+    if (this.#closed) return;
+    if (this.#buffer.length < mostBuffered) this.#buffer.push(announced);
+    else if (!this.#isOverflown) {
+      this.#isOverflown = true;
+      this.#options.log("The run archive cannot keep up; it reads what it misses from the audit log.");
+    }
+    this.#stopTimer ??= this.#options.clock.in(everyMs, () => void this.flush());
   }
 
   async #drain(isLast: boolean): Promise<void> {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    const upTo = this.#options.audit.size; // whatever is in the log was announced: it is in the buffer, or was before
+    const upTo = this.#options.audit.size;
     const taken = this.#buffer;
     this.#buffer = [];
-    if (this.#dropped > 0) this.#isBehind = true;
-    this.#dropped = 0;
+    this.#isOverflown = false;
+    const isDue = isLast || this.#options.clock.monotonic() - this.#lastHousekeeping >= housekeepingMs;
     try {
+      if (isDue && this.#isBehind()) this.#projectAgain();
       await this.#takeAll(taken);
+      await this.#readUpTo(upTo);
       const isWritten = await this.runs.flush(isLast);
-      if (this.runs.takeFailed() || this.runs.all().some(({ lost }) => lost > 0)) this.#isBehind = true;
-      const isDue = this.#options.clock.monotonic() - this.#keptHouseAt >= housekeepingMs;
-      if (isWritten && this.#isBehind && (isDue || isLast)) await this.#catchUp(upTo);
-      else if (isWritten && !this.#isBehind) this.position.advance(upTo);
+      if (isWritten && !this.#isBehind()) this.#advance();
       if (isDue) await this.#keepHouse();
-      if (!isDue || this.#isBehind || !isWritten) this.#keepHouseLater();
+      else this.#keepHouseLater();
     } catch (error) {
-      this.#isBehind = true;
       this.#options.log(`The run archive failed inside: ${messageOf(error)}`);
     }
   }
 
-  async #takeAll(events: readonly Archived[]): Promise<void> {
-    let left = stride;
-    let unwritten = 0;
-    for (const event of events) {
-      const owner = ownerOf(event);
-      if (owner === undefined) continue;
-      const run = this.runs.get(owner.tenant, owner.runId) ?? (await this.runs.tryOpen(owner));
-      run?.take(event);
-      left -= 1;
-      if (left > 0) continue;
-      left = stride;
-      unwritten += stride;
-      if (unwritten < mostUnwritten) await setImmediate();
-      else await this.runs.flush(false);
-      unwritten %= mostUnwritten;
+  /** Whether entries before `#next` lack lines that do not even wait. */
+  #isBehind(): boolean {
+    return this.runs.isIncomplete || this.runs.all().some(({ lost }) => lost > 0);
+  }
+
+  #projectAgain(): void {
+    if (this.runs.all().some((run) => run.lost > 0 && run.isWaiting)) return; // there is no room yet
+    this.#next = this.#position.up_to;
+    this.runs.isIncomplete = false;
+    for (const run of this.runs.all()) run.lost = 0;
+  }
+
+  async #takeAll(announced: readonly Announced[]): Promise<void> {
+    for (const [i, one] of announced.entries()) {
+      if ("emitted" in one) this.#takeEmitted(one, await this.#runOf(ownerOfCall(one.emitted)));
+      else {
+        await this.#readUpTo(one.seq);
+        if (one.seq === this.#next) await this.#project({ seq: one.seq, ...JSON.parse(one.body) }, one.event);
+      }
+      if (i % stride === stride - 1) await setImmediate();
     }
   }
 
-  /** Lines for what the audit log has and the folders have not. */
-  async #catchUp(upTo: number): Promise<void> {
-    const { audit, redact, log } = this.#options;
-    const missed = upTo - this.position.upTo;
-    if (missed > mostRecovered) {
-      log(
-        `${missed === 1 ? "1 event of the audit log has no line" : `${missed} events of the audit log have no lines`} in the run folders: the archive was off.`,
-      );
-      this.position.leaveOut(upTo);
-      return;
+  #takeEmitted(
+    { emitted, at }: Extract<Announced, { readonly at: number }>,
+    run: Awaited<ReturnType<OpenRuns["tryOpen"]>>,
+  ): void {
+    run?.takeEmitted(emitted, at);
+  }
+
+  /** Projects what no announcement told of. */
+  async #readUpTo(end: number): Promise<void> {
+    while (this.#next < end) {
+      const limit = Math.min(page, end - this.#next);
+      const entries = await this.#options.audit.query({ after: this.#next - 1, limit });
+      for (const entry of entries) if (entry.seq < end) await this.#project(entry);
+      if (entries.length < limit) this.#next = end; // an unreadable entry has no lines
     }
-    let made = 0;
-    while (this.position.upTo < upTo) {
-      const to = Math.min(upTo, this.position.upTo + recoveredAtOnce);
-      made += await recover({
-        ...{ audit, redact, from: this.position.upTo, upTo: to },
-        runOf: (tenant, runId, { principal, refs }) =>
-          this.runs.tryOpen({ tenant, runId, principal: principal && { tenant, ...principal }, taskId: refs.task }),
-      });
-      if (!(await this.runs.flush(true)) || this.runs.takeFailed()) return;
-      this.position.advance(to);
-    }
-    for (const run of this.runs.all()) run.lost = 0;
-    this.#isBehind = false;
-    if (made > 0)
-      log(
-        `${made === 1 ? "1 line of run folders was" : `${made} lines of run folders were`} made up from the audit log.`,
-      );
+  }
+
+  async #project(entry: LogEntry, event?: DurableEvent): Promise<void> {
+    const runId = runIn(entry);
+    const run = runId === undefined ? undefined : await this.#runOf(ownerOf(entry, runId));
+    run?.take(entry, event?.moment === "ended" ? event : undefined);
+    this.#next = entry.seq + 1;
+    if (this.#next % mostUnwritten === 0) await this.runs.flush(false);
+  }
+
+  async #runOf(owner: RunOwner): ReturnType<OpenRuns["tryOpen"]> {
+    return this.runs.get(owner.tenant, owner.runId) ?? (await this.runs.tryOpen(owner));
+  }
+
+  #advance(): void {
+    if (this.#position.up_to === this.#next) return;
+    this.#position = { ...this.#position, up_to: this.#next };
+    this.#isPositionSaved = false;
   }
 
   #keepHouseLater(): void {
@@ -204,30 +218,29 @@ export class Archive implements AsyncDisposable {
   async #keepHouse(): Promise<void> {
     this.#stopHousekeeping?.();
     this.#stopHousekeeping = undefined;
-    this.#keptHouseAt = this.#options.clock.monotonic();
+    this.#lastHousekeeping = this.#options.clock.monotonic();
     await this.runs.evict();
     await this.runs.save();
+    if (this.#isBehind() || this.runs.all().some((run) => run.isWaiting)) this.#keepHouseLater();
+    if (this.#isPositionSaved) return;
     try {
-      await this.position.save();
-      this.#isPlaceLost = false;
+      await writePosition(this.folder, this.#position);
+      this.#isPositionSaved = true;
+      this.#isSavingFailed = false;
     } catch (error) {
-      if (!this.#isPlaceLost) this.#options.log(`The run archive's place could not be kept: ${messageOf(error)}`);
-      this.#isPlaceLost = true;
+      if (!this.#isSavingFailed) this.#options.log(`The run archive cannot save its position: ${messageOf(error)}`);
+      this.#isSavingFailed = true;
     }
   }
 }
 
-/** The folder says these itself. */
-const saidThere: ReadonlySet<string> = new Set([sealType, `${byHandType}finished`]);
+function ownerOfCall({ call }: EmittedEvent): RunOwner {
+  const { principal, runId, taskId } = call.authority;
+  return { tenant: principal.tenant, runId, principal, taskId };
+}
 
-/** Undefined: it is no run's. What is noted names its run in its data. */
-function ownerOf(event: Archived): RunOwner | undefined {
-  if (event.moment !== "noted") {
-    const { principal, runId, taskId } = event.call.authority;
-    return { tenant: principal.tenant, runId, principal, taskId };
-  }
-  const { data, type, principal, tenant = "default" } = event;
-  const runId = data !== undefined && isJsonObject(data) ? data["run_id"] : undefined;
-  if (typeof runId !== "string" || saidThere.has(type)) return undefined;
-  return { tenant: principal?.tenant ?? tenant, runId, principal };
+/** A system event is about an agent, or about the operator or Postern itself, who own no run. */
+function ownerOf({ tenant, principal, refs }: LogEntry, runId: string): RunOwner {
+  const isOwner = refs.tool_call !== undefined || !(principal?.agent === "system" || principal?.agent === "operator");
+  return { tenant, runId, principal: isOwner && principal ? { tenant, ...principal } : undefined, taskId: refs.task };
 }

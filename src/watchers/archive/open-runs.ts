@@ -5,13 +5,13 @@ import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { RunFolders } from "../../calls/run-folders.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
-import type { Redact } from "./bounded.ts";
+import { sealOf, writeFirstDocuments, writeManifest } from "./documents.ts";
 import { folderName } from "./folders.ts";
-import { sealOf, writeFirstPapers, writeManifest } from "./papers.ts";
+import { sealType } from "./projection.ts";
+import type { ProjectionOptions } from "./records.ts";
 import { RunLog } from "./run-log.ts";
-import type { Summarize } from "./tool-record.ts";
 
-export interface OpenRunsOptions {
+export interface OpenRunsOptions extends ProjectionOptions {
   readonly folders: RunFolders;
   readonly clock: Clock;
   /** Writes into the audit log. */
@@ -20,19 +20,19 @@ export interface OpenRunsOptions {
     summary: string,
     more: Partial<Actor> & { readonly tenant: string; readonly outcome?: "success"; readonly data: JsonObject },
   ) => Promise<void>;
-  readonly redact: Redact;
-  readonly summarize: Summarize;
   readonly artifacts?: Pick<ArtifactStore, "openStream">;
   readonly log: (problem: string) => void;
-  /** The effective configuration, as YAML; kept with each run that begins. */
+  /** The effective configuration, as YAML. Each new run gets it as a file. */
   readonly config?: string | undefined;
+  /** Entries of the audit log before this one have their lines in the files. */
+  readonly projected: () => number;
 }
 
 /** Which run, and whose it becomes when it is new. */
 export interface RunOwner {
   readonly tenant: string;
   readonly runId: string;
-  /** Nobody's yet: of what was noted about it, or said of it by hand. */
+  /** Missing until a caller or `begin` names one. */
   readonly principal?: Principal | undefined;
   readonly taskId?: string | undefined;
 }
@@ -40,26 +40,23 @@ export interface RunOwner {
 const mostOpen = 256;
 const mostRefused = 1_000;
 const idleMs = 3_600_000;
-export const sealType = "run.archived";
-/** `operator.action.run_begun`, `…run_described`, `…run_finished`. */
-export const byHandType = "operator.action.run_";
 
-/** The runs that are written now. One that nobody has written to for an hour is sealed and let go. */
+/** The runs that are written now. One without an event for an hour is sealed and closed. */
 export class OpenRuns {
   readonly #options: OpenRunsOptions;
-  /** The one that was used last is the last. */
   readonly #runs: Map<string, RunLog> = new Map();
-  /** What cannot be a run, whatever the disk says: told once. */
+  /** Ids that no folder can have. The log was told once. */
   readonly #refused: Set<string> = new Set();
-  #failed = false;
+  /** Whether a run could not be opened, but may be later. */
+  isIncomplete = false;
   /** The log was told that runs cannot be opened, or not saved; once until they can. */
-  readonly #told: Set<"open" | "save"> = new Set();
+  readonly #reported: Set<"open" | "save"> = new Set();
 
   constructor(options: OpenRunsOptions) {
     this.#options = options;
   }
 
-  /** Undefined: nothing of it is in memory. */
+  /** Returns undefined if it is not open. */
   get(tenant: string, runId: string): RunLog | undefined {
     return this.#runs.get(keyOf(tenant, runId));
   }
@@ -77,21 +74,21 @@ export class OpenRuns {
 
   /** @throws RuntimeFault `run_invalid` for what cannot be a run; and what the disk says */
   async open({ tenant, runId, principal, taskId }: RunOwner): Promise<RunLog> {
-    const { folders, clock, redact, summarize, log, config } = this.#options;
+    const { folders, redact, config, projected } = this.#options;
     const key = keyOf(tenant, runId);
     const known = this.#runs.get(key);
     if (known !== undefined) return known;
     this.checkName(tenant, runId);
     const folder = (): string => folders.open(tenant, runId);
-    const run = await RunLog.open({ tenant, runId, principal, taskId, folder, clock, redact, summarize, log });
+    const run = await RunLog.open({ ...this.#options, tenant, runId, principal, taskId, folder, from: projected() });
     const isNew = run.tally.sequence === 1;
     await run.save(true); // so that every folder says whose it is, also after a kill
-    if (isNew) await writeFirstPapers(run, config, redact);
+    if (isNew) await writeFirstDocuments(run, config, redact);
     this.#runs.set(key, run);
     return run;
   }
 
-  /** Undefined: it cannot be written, now or ever; the log was told. */
+  /** Returns undefined if it cannot be written; the log was told. */
   async tryOpen(owner: RunOwner): Promise<RunLog | undefined> {
     const { tenant, runId } = owner;
     const key = keyOf(tenant, runId);
@@ -99,33 +96,26 @@ export class OpenRuns {
     if (known !== undefined || this.#refused.has(key)) return known;
     try {
       const run = await this.open(owner);
-      this.#told.delete("open");
+      this.#reported.delete("open");
       return run;
     } catch (error) {
       const { log, redact } = this.#options;
-      const isForEver = error instanceof RuntimeFault;
-      if (isForEver || !this.#told.has("open"))
+      const isFinal = error instanceof RuntimeFault;
+      if (isFinal || !this.#reported.has("open"))
         log(redact(`The run \`${runId}\` is not archived: ${messageOf(error)}`));
-      if (isForEver) {
+      if (isFinal) {
         if (this.#refused.size < mostRefused) this.#refused.add(key);
         return undefined;
       }
-      this.#told.add("open");
-      this.#failed = true;
+      this.#reported.add("open");
+      this.isIncomplete = true;
       return undefined;
     }
   }
 
-  /** Whether a run could not be opened since this was asked last, and may be later. */
-  takeFailed(): boolean {
-    const failed = this.#failed;
-    this.#failed = false;
-    return failed;
-  }
-
-  /** All of them are written out, or false. */
+  /** Resolves to false if lines still wait. */
   async flush(isLast: boolean): Promise<boolean> {
-    const waiting = this.all().filter((run) => run.isWaiting);
+    const waiting = this.all().filter((run) => isLast || run.isWaiting);
     const written = await Promise.all(waiting.map((run) => run.flush(isLast)));
     return written.every(Boolean);
   }
@@ -134,25 +124,25 @@ export class OpenRuns {
     for (const run of this.all()) if (run.isUnsaved) await this.#trySave(run, true);
   }
 
-  /** Those nobody has used for long, the oldest first when there are too many; a call that runs keeps its run. */
+  /** Closes idle runs, and the oldest ones when too many are open. A running call keeps its run open. */
   async evict(): Promise<void> {
     const now = this.#options.clock.now();
     let tooMany = this.#runs.size - mostOpen;
     for (const run of this.all()) {
       const isIdle = now - Date.parse(run.tally.lastAt) > idleMs;
-      if ((tooMany <= 0 && !isIdle) || run.tally.open.size > 0 || run.isWaiting) continue;
+      if ((tooMany <= 0 && !isIdle) || run.tally.open.size > 0 || run.isWaiting || run.lost > 0) continue;
       tooMany -= 1;
-      await this.letGo(run);
+      await this.close(run);
     }
   }
 
-  async letGo(run: RunLog): Promise<void> {
+  async close(run: RunLog): Promise<void> {
     if (run.isUnsealed) await this.seal(run);
     await this.#trySave(run, false);
     this.#runs.delete(keyOf(run.tenant, run.runId));
   }
 
-  /** By whoever finished it, or by itself. Manifest and digests, as an event of the audit log: whoever changes the folder later must change that log too. */
+  /** Writes the manifest, and the digests of all files as an event of the audit log. */
   async seal(run: RunLog, by?: Actor): Promise<void> {
     const { artifacts, clock, note, log } = this.#options;
     if (!(await run.flush(true)) || run.isWaiting) return; // the log was told; the next seal covers it
@@ -174,11 +164,11 @@ export class OpenRuns {
   async #trySave(run: RunLog, isLive: boolean): Promise<void> {
     try {
       await run.save(isLive);
-      this.#told.delete("save");
+      this.#reported.delete("save");
     } catch (error) {
-      if (!this.#told.has("save"))
+      if (!this.#reported.has("save"))
         this.#options.log(`\`run.json\` of \`${run.runId}\` cannot be written now: ${messageOf(error)}`);
-      this.#told.add("save");
+      this.#reported.add("save");
     }
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { Archive } from "./archive.ts";
 import { folderName } from "./folders.ts";
-import { summaryIn } from "./kept.ts";
+import { summaryIn } from "./parse.ts";
 import type { RunPage, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 

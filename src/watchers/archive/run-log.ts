@@ -2,40 +2,43 @@ import { join } from "node:path";
 import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { Clock } from "../../calls/clock.ts";
+import { words } from "../../calls/event.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
-import { brief, type Redact } from "./bounded.ts";
-import { EarlyWords } from "./early-words.ts";
+import { brief } from "./bounded.ts";
 import { governanceOf } from "./governance.ts";
-import { eventIn, pretty, summaryIn } from "./kept.ts";
-import { RunFiles } from "./run-files.ts";
-import type { RunEvent, RunSummary, ToolRecord } from "./runs.ts";
-import { type Archived, type Spelled, spell } from "./spell.ts";
+import { pretty, summaryIn } from "./parse.ts";
+import { type EmittedEvent, emitted, project, type UnnumberedEvent } from "./projection.ts";
+import type { LiveEvent, LogEntry, ProjectionOptions } from "./records.ts";
+import { type LineFileName, RunFiles } from "./run-files.ts";
+import type { RunEvent, RunSummary } from "./runs.ts";
 import { Tally } from "./tally.ts";
-import { type ErrorRecord, errorRecord, type Summarize, toolRecord } from "./tool-record.ts";
 import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
-export interface RunLogOptions {
+export interface RunLogOptions extends ProjectionOptions {
   readonly tenant: string;
   readonly runId: string;
-  /** Who begins it; a run that is there already keeps its own. None: whoever calls first. */
+  /** Who begins it. A run that exists keeps its own; without one, the first caller becomes its owner. */
   readonly principal: Principal | undefined;
   readonly taskId?: string | undefined;
-  /** Makes the folder, also when it went away meanwhile. */
+  /** Entries of the audit log from here on may be projected again; earlier ones have their lines. */
+  readonly from: number;
+  /** Makes the folder, also if it was removed. */
   readonly folder: () => string;
   readonly clock: Clock;
-  readonly redact: Redact;
-  readonly summarize: Summarize;
   readonly log: (problem: string) => void;
 }
 
-interface Own {
+interface OwnEvent {
   readonly severity?: RunEvent["severity"];
   readonly actor?: string;
   readonly data?: JsonObject;
 }
 
-/** One run's three line files, and what they add up to. Everything is added in memory; `flush` writes. */
+/** Calls whose tool spoke before their start was in the log. */
+const mostEarly = 1_000;
+
+/** One run's three files of lines, and what they add up to. Lines wait in memory until `flush` writes them. */
 export class RunLog {
   readonly tally: Tally = new Tally();
   readonly tenant: string;
@@ -43,12 +46,15 @@ export class RunLog {
   readonly folder: string;
   readonly #options: RunLogOptions;
   readonly #files: RunFiles;
-  readonly #early = new EarlyWords();
+  /** The last entry that was projected here. */
+  #lastSeq = -1;
+  /** A tool may speak before the entry of its start is announced: a queued claim is told after it was committed. */
+  readonly #early = new Map<string, UnnumberedEvent[]>();
   #principal: NonNullable<RunSummary["principal"]> | undefined;
   #taskId: string | undefined;
   #expected: readonly string[] = [];
   #missing: readonly string[] | undefined;
-  /** Events that could not be kept in memory any longer; they are made up from the audit log. */
+  /** Entries that found no room in memory. They are projected again when the files can be written. */
   lost = 0;
   #failing = false;
   #unsaved = false;
@@ -60,40 +66,29 @@ export class RunLog {
     this.tenant = options.tenant;
     this.runId = options.runId;
     this.folder = options.folder();
-    this.#principal = options.principal && principalOf(options.principal, options.redact);
+    this.#principal = options.principal && this.#shown(options.principal);
     this.#taskId = options.taskId;
-    this.#files = new RunFiles(this.folder, options.folder, (path) =>
-      options.log(`\`${path}\` was changed by somebody else; \`postern runs verify ${options.runId}\` says more.`),
-    );
+    const changed = (path: string): void =>
+      options.log(`Another process changed \`${path}\`; \`postern runs verify ${options.runId}\` says more.`);
+    const { from, folder: remake } = options;
+    this.#files = new RunFiles({ folder: this.folder, remake, changed, from });
   }
 
-  /**
-   * Goes on where the files end; a new run gets its first event.
-   *
-   * @param each told of every event that is there already
-   */
-  static async open(options: RunLogOptions, each: (event: RunEvent) => void = () => {}): Promise<RunLog> {
+  /** Continues where the files end. A new run gets its first event. */
+  static async open(options: RunLogOptions): Promise<RunLog> {
     const run = new RunLog(options);
     await run.#readSummary();
-    await run.#files.events.open((line) => {
-      const event = eventIn(line);
-      if (event === undefined) return; // somebody has written there; verify names the line
-      run.tally.add(event);
-      each(event);
+    await run.#files.open((event) => run.tally.add(event));
+    if (run.tally.sequence > 0) return run;
+    const { agent, user } = run.#principal ?? {};
+    const shown = (name: string): string => brief(name, 300, options.redact);
+    run.say("run.created", agent === undefined ? "The run was made" : `Run of \`${shown(agent)}\``, {
+      data: {
+        tenant: shown(options.tenant),
+        ...(agent !== undefined && { agent: shown(agent) }),
+        ...(user !== undefined && { user: shown(user) }),
+      },
     });
-    await run.#files.tools.open();
-    await run.#files.errors.open();
-    if (run.tally.sequence === 0) {
-      const told = (name: string): string => brief(name, 300, options.redact);
-      const { agent, user } = run.#principal ?? {};
-      run.say("run.created", agent === undefined ? "The run was made" : `Run of \`${told(agent)}\``, {
-        data: {
-          tenant: told(options.tenant),
-          ...(agent !== undefined && { agent: told(agent) }),
-          ...(user !== undefined && { user: told(user) }),
-        },
-      });
-    }
     return run;
   }
 
@@ -101,77 +96,68 @@ export class RunLog {
     return this.#unsaved;
   }
 
+  get isWaiting(): boolean {
+    return this.#files.isWaiting;
+  }
+
   get expected(): readonly string[] {
     return this.#expected;
   }
 
-  take(event: Archived): void {
-    if (this.#files.events.isFull) {
+  /** Adds the lines of an entry that the files lack. Doing it again adds nothing. */
+  take(entry: LogEntry, live?: LiveEvent): void {
+    const { seq, type, refs, principal, timestamp } = entry;
+    if (seq <= this.#lastSeq) return;
+    if (this.lost > 0 || this.#files.isFull) {
       this.lost += 1;
       return;
     }
-    const { clock, redact } = this.#options;
-    if (event.moment !== "noted") this.#principal ??= principalOf(event.call.authority.principal, redact);
-    const spelled = spell(event, clock.now(), redact);
-    if (event.moment === "emitted" && !this.tally.open.has(event.call.id)) {
-      this.#early.add(event.call.id, spelled);
-      return;
-    }
-    if (event.moment === "ended") {
-      this.#sayEarly(event.call.id);
-      const startedAt = this.tally.open.get(event.call.id)?.at;
-      this.addCall(toolRecord(event, startedAt, this.#options), errorRecord(event, redact));
-    }
-    const parent = "call" in event ? (event.call.parentId ?? event.call.id) : undefined;
-    this.add(spelled, event.moment === "attempted" ? parent : spelled.callId);
-    if (event.moment === "attempted") this.#sayEarly(event.call.id);
+    this.#lastSeq = seq;
+    const callId = refs.tool_call;
+    const start = callId === undefined ? undefined : this.tally.startOf(callId);
+    const { event, parent, record, error } = project(entry, start ?? {}, { ...this.#options, live });
+    if (callId !== undefined) this.#principal ??= principal && this.#shown(principal);
+    const lacks = (name: LineFileName): boolean => !this.#files.has(name, seq, timestamp);
+    if (record !== undefined && lacks("logs/tools.jsonl")) this.#files.add("logs/tools.jsonl", record);
+    if (error !== undefined && lacks("logs/errors.jsonl")) this.#files.add("logs/errors.jsonl", error);
+    const isStart = type === words.attempted.audit;
+    if (callId !== undefined && !isStart) this.#addEarly(callId);
+    if (lacks("events.jsonl")) this.add(event, parent);
+    if (callId !== undefined && isStart) this.#addEarly(callId);
+  }
+
+  /** @param at wall clock, milliseconds */
+  takeEmitted(event: EmittedEvent, at: number): void {
+    const callId = event.call.id;
+    const line = emitted(event, at, this.#options.redact);
+    if (this.tally.open.has(callId) || this.#early.size >= mostEarly) this.add(line, callId);
+    else this.#early.set(callId, [...(this.#early.get(callId) ?? []), line]);
   }
 
   /** Something about the run itself. */
-  say(type: string, summary: string, { severity = "info", actor = "postern", data = {} }: Own = {}): void {
-    const at = this.#options.clock.now();
-    this.add({ at, type, summary, severity, actor, data, session_id: null, task_id: this.#taskId ?? null }, undefined);
+  say(type: string, summary: string, { severity = "info", actor = "postern", data = {} }: OwnEvent = {}): void {
+    const timestamp = new Date(this.#options.clock.now()).toISOString();
+    this.add({ session_id: null, task_id: this.#taskId ?? null, type, timestamp, actor, severity, summary, data });
   }
 
-  /**
-   * @param parent the call whose start this belongs to
-   * @param start the event it started with, where that is no call that is open
-   * @returns the event's id
-   */
-  add(spelled: Spelled, parent: string | undefined, start?: string): string {
-    const { at, callId, ...said } = spelled;
-    if (this.tally.sequence === 1 && !said.type.startsWith("run.")) this.start();
+  /** @param parent the call whose start this belongs to */
+  add({ correlation_id, ...event }: UnnumberedEvent, parent?: string): void {
+    if (this.tally.sequence === 1 && !event.type.startsWith("run.")) this.start();
     const sequence = this.tally.sequence + 1;
-    const parentEvent = (parent === undefined ? undefined : this.tally.startOf(parent)) ?? start;
-    const event: RunEvent = {
-      event_id: `evt_${this.runId}_${sequence}`,
-      sequence,
-      run_id: this.runId,
-      session_id: said.session_id,
-      task_id: said.task_id,
-      type: said.type,
-      timestamp: new Date(at).toISOString(),
-      actor: said.actor,
-      severity: said.severity,
-      summary: said.summary,
-      data: said.data,
-      ...(callId !== undefined && { correlation_id: callId }),
+    const parentEvent = parent === undefined ? undefined : this.tally.startOf(parent)?.eventId;
+    const numbered: RunEvent = {
+      ...{ event_id: `evt_${this.runId}_${sequence}`, sequence, run_id: this.runId },
+      ...event,
+      ...(correlation_id !== undefined && { correlation_id }),
       ...(parentEvent !== undefined && { parent_event_id: parentEvent }),
     };
-    this.#files.events.add(JSON.stringify(event));
-    this.tally.add(event);
+    this.#files.add("events.jsonl", numbered);
+    this.tally.add(numbered);
     this.#unsaved = true;
     this.isUnsealed = true;
-    return event.event_id;
   }
 
-  addCall(record: ToolRecord | undefined, error: ErrorRecord | undefined): void {
-    if (record !== undefined) this.#files.tools.add(JSON.stringify(record));
-    if (error !== undefined) this.#files.errors.add(JSON.stringify(error));
-  }
-
-  /** At the first thing that happens, or when somebody says that it begins. */
-  /** @param by who began it by hand; nobody: its first call did */
+  /** @param by who began it by hand; without one its first call did */
   start(by?: Actor): void {
     if (this.tally.sequence !== 1) return;
     this.say("run.started", "The run has begun", by === undefined ? {} : { actor: by.by, data: { via: by.via } });
@@ -192,9 +178,9 @@ export class RunLog {
     this.#unsaved = true;
   }
 
-  /** Everything that was added is in the files, or false: then it waits, and the log was told once. */
+  /** Resolves to false if the lines still wait; then the log was told once. */
   async flush(isLast = false): Promise<boolean> {
-    for (const callId of this.#early.due(isLast)) this.#sayEarly(callId);
+    if (isLast) for (const callId of this.#early.keys()) this.#addEarly(callId);
     try {
       await this.#files.flush();
       if (this.#failing) this.#options.log(`The run \`${this.runId}\` can be written again.`);
@@ -206,10 +192,6 @@ export class RunLog {
       this.#failing = true;
       return false;
     }
-  }
-
-  get isWaiting(): boolean {
-    return this.#files.isWaiting || !this.#early.isEmpty;
   }
 
   summary(isLive: boolean): RunSummary {
@@ -240,16 +222,12 @@ export class RunLog {
       ...{ session_id, calls, first_at: firstAt, last_at: lastAt },
     }));
     const session = {
-      run_id: this.runId,
-      tenant: this.tenant,
-      principal: this.#principal,
-      sessions,
+      ...{ run_id: this.runId, tenant: this.tenant, principal: this.#principal, sessions },
       forgotten: this.tally.sessionsForgotten,
     };
     await this.write("session.json", pretty(session));
     this.#unsaved = false;
-    const summary = pretty(this.summary(isLive));
-    await this.write("run.json", summary).catch((error: unknown) => {
+    await this.write("run.json", pretty(this.summary(isLive))).catch((error: unknown) => {
       this.#unsaved = true;
       throw error;
     });
@@ -260,31 +238,35 @@ export class RunLog {
     await writeWholeFile(join(this.folder, name), text);
   }
 
+  /** Of what is in the files. */
   extents(): ReturnType<RunFiles["extents"]> {
     return this.#files.extents();
   }
 
-  #sayEarly(callId: string): void {
-    for (const said of this.#early.take(callId)) this.add(said, callId);
+  #shown({ agent, user }: Omit<Principal, "tenant">): NonNullable<RunSummary["principal"]> {
+    const { redact } = this.#options;
+    return { agent: redact(agent), ...(user !== undefined && { user: redact(user) }) };
+  }
+
+  #addEarly(callId: string): void {
+    const lines = this.#early.get(callId) ?? [];
+    this.#early.delete(callId);
+    for (const line of lines) this.add(line, callId);
   }
 
   async #readSummary(): Promise<void> {
     const text = await readWholeFile(join(this.folder, "run.json"));
-    const kept = text === undefined ? undefined : summaryIn(text);
-    if (kept === undefined) return;
-    if (kept.run_id !== this.runId || kept.tenant !== this.tenant) {
+    const found = text === undefined ? undefined : summaryIn(text);
+    if (found === undefined) return;
+    if (found.run_id !== this.runId || found.tenant !== this.tenant) {
       throw new RuntimeFault(
         "run_invalid",
-        `\`${this.folder}\` belongs to the run \`${kept.run_id}\` of \`${kept.tenant}\`; choose another run id.`,
+        `\`${this.folder}\` belongs to the run \`${found.run_id}\` of \`${found.tenant}\`; choose another run id.`,
       );
     }
-    this.#principal = kept.principal;
-    this.#taskId = kept.task_id ?? this.#taskId;
-    this.#expected = kept.deliverables.expected;
-    this.#missing = kept.deliverables.missing;
+    this.#principal = found.principal;
+    this.#taskId = found.task_id ?? this.#taskId;
+    this.#expected = found.deliverables.expected;
+    this.#missing = found.deliverables.missing;
   }
-}
-
-function principalOf({ agent, user }: Principal, redact: Redact): NonNullable<RunSummary["principal"]> {
-  return { agent: redact(agent), ...(user !== undefined && { user: redact(user) }) };
 }

@@ -51,6 +51,24 @@ export interface ToolRecord {
   readonly replayed?: true;
   /** The line was made from the audit log, because the process died before it was written. */
   readonly recovered?: true;
+  /** The entry of the audit log that the line comes from. */
+  readonly audit_seq: number;
+}
+
+/** One line of `logs/errors.jsonl`: ErrorInfo (SPEC 3.12), with the rules that refused (case 153). */
+export interface ErrorRecord {
+  readonly timestamp: string;
+  readonly call_id: string;
+  readonly tool_name: string;
+  readonly action: string;
+  readonly status: "failed" | "blocked";
+  readonly code: string;
+  readonly message: string;
+  readonly category: "config" | "sandbox" | "skill" | "tool" | "memory" | "engine" | "governance" | "unknown";
+  readonly retryable: boolean;
+  readonly rules?: readonly string[];
+  readonly recovered?: true;
+  readonly audit_seq: number;
 }
 
 export type RunState = "started" | "running" | "completed" | "failed" | "stopped";

@@ -2,6 +2,13 @@ import { endWords, words } from "../../calls/event.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { RunCounts, RunEvent, RunState } from "./runs.ts";
 
+/** A call's `tool.started`. `at` is missing once the call has left without an end. */
+interface Start {
+  readonly eventId: string;
+  readonly at?: string;
+  readonly digest: string;
+}
+
 /** Beyond so many of a kind only their number is known. */
 const mostKept = 10_000;
 
@@ -22,9 +29,9 @@ export class Tally {
   readonly #ends = { completed: 0, failed: 0, blocked: 0, previewed: 0, replayed: 0 };
   #started = 0;
   /** Calls that were started and have not ended: their event and when. */
-  readonly open: Map<string, { readonly eventId: string; readonly at: string }> = new Map();
+  readonly open: Map<string, Start> = new Map();
   /** Starts of calls that left without an end: a script that waited, or whose process died, goes on as the call it was. */
-  readonly #left: Map<string, string> = new Map();
+  readonly #left: Map<string, Start> = new Map();
   /** Approvals that nobody has decided. */
   readonly waiting: Set<string> = new Set();
   /** Calls that may have happened. */
@@ -48,8 +55,8 @@ export class Tally {
   }
 
   /** The event that a call's later events belong to; also of one that goes on in another process, as a new arrival. */
-  startOf(callId: string): string | undefined {
-    return this.open.get(callId)?.eventId ?? this.#left.get(callId);
+  startOf(callId: string): Start | undefined {
+    return this.open.get(callId) ?? this.#left.get(callId);
   }
 
   add(event: RunEvent): void {
@@ -83,8 +90,7 @@ export class Tally {
     switch (type) {
       case "tool.started":
         this.#started += 1;
-        // One that was made up later may have ended lines ago.
-        if (data["recovered"] !== true && this.open.size < mostKept) this.open.set(callId, { eventId, at });
+        if (this.open.size < mostKept) this.open.set(callId, { eventId, at, digest: textIn(data, "args_digest") });
         return;
       case "tool.waiting":
         this.#leave(callId);
@@ -104,7 +110,8 @@ export class Tally {
 
   #leave(callId: string): void {
     const started = this.open.get(callId);
-    if (started !== undefined && this.#left.size < mostKept) this.#left.set(callId, started.eventId);
+    if (started !== undefined && this.#left.size < mostKept)
+      this.#left.set(callId, { eventId: started.eventId, digest: started.digest });
     this.open.delete(callId);
   }
 

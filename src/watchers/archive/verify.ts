@@ -1,31 +1,34 @@
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
-import type { AuditEvent, AuditLog } from "../../audit/log.ts";
+import type { AuditEvent, AuditFilter, AuditLog } from "../../audit/log.ts";
+import { words } from "../../calls/event.ts";
 import { messageOf } from "../../calls/fault.ts";
-import { isJsonObject, type Json, sha256 } from "../../calls/json.ts";
-import { counted } from "../../calls/shown.ts";
+import type { ToolOutcome } from "../../calls/outcome.ts";
 import { noLink } from "../../system/plain-file.ts";
-import { compareCalls, compareEvents, type Numbered } from "./compare.ts";
-import { auditEvents } from "./from-audit.ts";
-import { errorIn, eventIn, recordIn, summaryIn } from "./kept.ts";
-import { deliverablesIn } from "./manifest.ts";
-import { sealType } from "./open-runs.ts";
-import { sealedPapers } from "./papers.ts";
+import type { Redact } from "./bounded.ts";
+import { errorIn, eventIn, recordIn } from "./parse.ts";
+import { type Projected, project, runIn, sealType } from "./projection.ts";
+import type { CallStart } from "./records.ts";
 import { lineFiles } from "./run-files.ts";
-import type { RunEvent, RunProblem, RunSummary, RunVerification, ToolRecord } from "./runs.ts";
-import type { ErrorRecord } from "./tool-record.ts";
-import { readWholeFile } from "./whole-file.ts";
+import type { ErrorRecord, RunEvent, RunProblem, RunVerification, ToolRecord } from "./runs.ts";
+import {
+  documentProblems,
+  type LinesRead,
+  type Numbered,
+  sealProblems,
+  sealsIn,
+  summaryProblems,
+} from "./verify-files.ts";
 
 export interface VerifyOptions {
   readonly folder: string;
   readonly tenant: string;
   readonly runId: string;
   readonly audit: Pick<AuditLog, "query" | "size">;
+  readonly redact: Redact;
   /** Whether an entry of the log must have its lines. */
   readonly covers: (seq: number) => boolean;
-  /** How many entries need none: the archive was off. */
-  readonly leftOut: number;
-  /** How much of each file is read: somebody may write on meanwhile. */
+  /** How much of each file is read: the archive may add lines meanwhile. */
   readonly sizes: ReadonlyMap<string, number>;
   readonly isLive: boolean;
   /** Whether something came since the last seal. */
@@ -34,8 +37,9 @@ export interface VerifyOptions {
 
 const longestLineBytes = 4_096;
 const mostProblems = 100;
+const page = 1_000;
 
-/** The folder held against the audit log: what was edited, cut off, put in another order, added or left out is named. */
+/** Projects the audit log again and compares. Reports what was edited, cut off, moved, added or left out. */
 export async function verifyRun(options: VerifyOptions): Promise<RunVerification> {
   const { folder, tenant, runId, audit, sizes, isLive } = options;
   const problems: RunProblem[] = [];
@@ -46,22 +50,15 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
   const events = parsed("events.jsonl", eventIn, reading);
   const calls = parsed("logs/tools.jsonl", recordIn, reading);
   const errors = parsed("logs/errors.jsonl", errorIn, reading);
-  problems.push(...orderOf(events, runId), ...errorsOf(calls, errors));
-  const logged: AuditEvent[] = [];
-  for await (const event of auditEvents(audit, { tenant, runId })) logged.push(event);
-  if (audit.size === 0) notes.push("There is no audit log to compare with.");
-  else {
-    problems.push(...compareEvents(events, logged, options.covers), ...compareCalls(calls, logged, options.covers));
-  }
-  if (options.leftOut > 0)
-    notes.push(
-      `${options.leftOut === 1 ? "1 entry of the audit log has no line" : `${options.leftOut} entries of the audit log have no lines`} here, because the archive was off.`,
-    );
-  const seals = await sealsOf(options);
+  problems.push(...orderOf(events, runId));
+  if (audit.size === 0) notes.push("The audit log is empty, so lines can be compared with nothing.");
+  const projected = audit.size === 0 ? undefined : await projectedAgain(options, calls);
+  if (projected !== undefined) problems.push(...compare(linesOf({ events, calls, errors }), projected, options));
+  const seals = sealsIn(await entriesOf(audit, { tenant, type: sealType, text: runId }), runId);
   if (seals.length === 0) notes.push("The run was never sealed: texts in its lines can be compared with nothing.");
   problems.push(...sealProblems(seals, files));
   const last = seals.at(-1);
-  if (last !== undefined && !options.isUnsealed) problems.push(...(await paperProblems(folder, last, events)));
+  if (last !== undefined && !options.isUnsealed) problems.push(...(await documentProblems(folder, last, events)));
   problems.push(...(await summaryProblems(folder, events, { isLive, isWhole: problems.length === 0 })));
   return {
     intact: problems.length === 0,
@@ -74,7 +71,7 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
   };
 }
 
-/** Bytes of each file of lines that is there. */
+/** Bytes of each file of lines that exists. */
 export async function sizesIn(folder: string): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>();
   for (const name of lineFiles) {
@@ -82,13 +79,6 @@ export async function sizesIn(folder: string): Promise<ReadonlyMap<string, numbe
     if (found !== undefined) sizes.set(name, found.size);
   }
   return sizes;
-}
-
-interface LinesRead {
-  readonly lines: readonly string[];
-  readonly bytes: Buffer;
-  readonly isTorn: boolean;
-  readonly missing?: string;
 }
 
 async function readLines(path: string, limit: number | undefined): Promise<LinesRead> {
@@ -136,147 +126,133 @@ function* orderOf(events: readonly Numbered<RunEvent>[], runId: string): Generat
   }
 }
 
-/** What failed or was refused has a line in both files. */
-function* errorsOf(
+/** Entries old to new, however many. */
+async function entriesOf(audit: VerifyOptions["audit"], where: AuditFilter): Promise<readonly AuditEvent[]> {
+  const found: AuditEvent[] = [];
+  for (let after = -1; ; ) {
+    const entries = await audit.query({ ...where, after, limit: page });
+    found.push(...entries);
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < page) return found;
+    after = last.seq;
+  }
+}
+
+/** The lines that the log gives, by entry. A replayed or settled call ended as its line says: the log does not hold that. */
+async function projectedAgain(
+  { audit, tenant, runId, redact }: VerifyOptions,
   calls: readonly Numbered<ToolRecord>[],
-  errors: readonly Numbered<ErrorRecord>[],
+): Promise<ReadonlyMap<number, Projected>> {
+  const statuses = new Map(calls.map(({ value }) => [value.audit_seq, outcomeStatuses[value.status]]));
+  const starts = new Map<string, CallStart>();
+  const projected = new Map<number, Projected>();
+  for (const entry of await entriesOf(audit, { tenant, text: runId })) {
+    if (runIn(entry) !== runId) continue;
+    const { seq, type, request_hash, timestamp, refs } = entry;
+    const callId = refs.tool_call ?? "";
+    const options = { redact, summarize: () => "", status: statuses.get(seq) };
+    projected.set(seq, project(entry, starts.get(callId) ?? {}, options));
+    if (type === words.attempted.audit)
+      starts.set(callId, { at: timestamp, ...(request_hash !== undefined && { digest: request_hash }) });
+  }
+  return projected;
+}
+
+const outcomeStatuses: Readonly<Record<ToolRecord["status"], ToolOutcome["status"]>> = {
+  started: "pending",
+  completed: "ok",
+  failed: "error",
+  blocked: "denied",
+};
+
+/** A line that says which entry it comes from. */
+interface FromLog {
+  readonly file: (typeof lineFiles)[number];
+  readonly line: number;
+  readonly seq: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+function linesOf({
+  events,
+  calls,
+  errors,
+}: {
+  readonly events: readonly Numbered<RunEvent>[];
+  readonly calls: readonly Numbered<ToolRecord>[];
+  readonly errors: readonly Numbered<ErrorRecord>[];
+}): readonly FromLog[] {
+  return [
+    ...events
+      .filter(({ value }) => value.data["audit_seq"] !== undefined || /^(?:tool|approval)\./.test(value.type))
+      .map(({ line, value }) => {
+        const seq = Number(value.data["audit_seq"]);
+        return { file: "events.jsonl" as const, line, seq, fields: eventFields(value) };
+      }),
+    ...calls.map(({ line, value }) => {
+      return { file: "logs/tools.jsonl" as const, line, seq: value.audit_seq, fields: { ...value } };
+    }),
+    ...errors.map(({ line, value }) => {
+      return { file: "logs/errors.jsonl" as const, line, seq: value.audit_seq, fields: { ...value } };
+    }),
+  ];
+}
+
+function eventFields({ data, ...event }: Projected["event"]): Readonly<Record<string, unknown>> {
+  return { ...event, ...data };
+}
+
+/** What the log does not hold, or what is the file's own. */
+const notInLog: ReadonlySet<string> = new Set([
+  ...["event_id", "sequence", "run_id", "parent_event_id", "artifacts", "artifacts_of"],
+  ...["args_summary", "result_summary", "started_at", "error", "message", "recovered"],
+]);
+
+function* compare(
+  lines: readonly FromLog[],
+  projected: ReadonlyMap<number, Projected>,
+  { covers, redact }: Pick<VerifyOptions, "covers" | "redact">,
 ): Generator<RunProblem> {
-  const left = new Map<string, number>();
-  for (const { line, value } of errors) left.set(`${value.call_id} ${value.timestamp}`, line);
-  for (const { line, value } of calls) {
-    if (value.status !== "failed" && value.status !== "blocked") continue;
-    if (left.delete(`${value.call_id} ${value.completed_at}`)) continue;
-    yield {
-      file: "logs/errors.jsonl",
-      why: `the line of \`${value.call_id}\` is missing; \`logs/tools.jsonl\` has it as ${value.status} in line ${line}`,
-    };
-  }
-  for (const [name, line] of left)
-    yield {
-      file: "logs/errors.jsonl",
-      line,
-      why: `\`${name.split(" ", 1)[0]}\` did not fail: \`logs/tools.jsonl\` says nothing of it`,
-    };
-}
-
-interface Seal {
-  readonly at: string;
-  readonly events: number;
-  readonly files: ReadonlyMap<string, { readonly bytes: number; readonly sha256: string }>;
-}
-
-async function sealsOf({ audit, tenant, runId }: VerifyOptions): Promise<readonly Seal[]> {
-  const seals: Seal[] = [];
-  for await (const { data, timestamp } of auditEvents(audit, { tenant, type: sealType })) {
-    if (data === undefined || !isJsonObject(data) || data["run_id"] !== runId) continue;
-    const { files, events } = data;
-    if (files === undefined || !isJsonObject(files)) continue;
-    const extents = Object.entries(files).flatMap(([name, value]) => extentIn(name, value));
-    seals.push({ at: timestamp, events: typeof events === "number" ? events : 0, files: new Map(extents) });
-  }
-  return seals;
-}
-
-function extentIn(name: string, value: Json): readonly [string, { readonly bytes: number; readonly sha256: string }][] {
-  if (!isJsonObject(value)) return [];
-  const { bytes, sha256 } = value;
-  return typeof bytes === "number" && typeof sha256 === "string" ? [[name, { bytes, sha256 }]] : [];
-}
-
-/** Lines only grow, so every seal holds for ever: for the beginning of the file. */
-function* sealProblems(seals: readonly Seal[], files: ReadonlyMap<string, LinesRead>): Generator<RunProblem> {
   for (const file of lineFiles) {
-    const bytes = files.get(file)?.bytes ?? Buffer.alloc(0);
-    const broken = seals.find((seal) => {
-      const extent = seal.files.get(file);
-      return extent !== undefined && sha256(bytes.subarray(0, extent.bytes)) !== extent.sha256;
-    });
-    const extent = broken?.files.get(file);
-    if (broken === undefined || extent === undefined) continue;
-    yield {
-      file,
-      why:
-        bytes.length < extent.bytes
-          ? `it has ${bytes.length} bytes; ${extent.bytes} were sealed at ${broken.at}: it was cut or edited`
-          : `its first ${extent.bytes} bytes are not the ones that were sealed at ${broken.at}: it was edited`,
-    };
-  }
-}
-
-/** What the last seal vouches for as a whole; a text that was written since then has its event. */
-async function paperProblems(
-  folder: string,
-  seal: Seal,
-  events: readonly Numbered<RunEvent>[],
-): Promise<readonly RunProblem[]> {
-  const problems: RunProblem[] = [];
-  for (const file of sealedPapers) {
-    const extent = seal.files.get(file);
-    if (extent === undefined) continue;
-    const text = await readWholeFile(join(folder, file)).catch(() => "");
-    if (text === undefined) {
-      problems.push({ file, why: "it is missing" });
-      continue;
+    const left = new Map<number, Readonly<Record<string, unknown>>>();
+    for (const [seq, line] of projected) {
+      const fields = fieldsFor(file, line);
+      if (fields !== undefined) left.set(seq, fields);
     }
-    const sealed = file === "transcript.md" ? Buffer.from(text).subarray(0, extent.bytes) : text; // it only grows
-    if (sha256(sealed) === extent.sha256) continue;
-    const rendered = events.findLast(({ value }) => value.type === "prompt.rendered" && value.data["file"] === file);
-    if (rendered?.value.data["sha256"] !== sha256(text))
-      problems.push({ file, why: `it is not what was sealed at ${seal.at}` });
+    let before = -1;
+    for (const { line, seq, fields } of lines.filter((one) => one.file === file)) {
+      const expected = left.get(seq);
+      left.delete(seq);
+      if (expected === undefined) {
+        yield { file, line, why: "no entry of the audit log has this line: it was added or repeated" };
+        continue;
+      }
+      const why = difference(fields, expected, redact);
+      if (why !== undefined) yield { file, line, why: `${why} (entry ${seq} of the audit log)` };
+      if (seq < before) yield { file, line, why: "it stands after lines of later entries" };
+      before = Math.max(before, seq);
+    }
+    for (const [seq, expected] of left) {
+      const { audit, correlation_id, call_id } = expected;
+      const what = audit === undefined ? `${call_id ?? "a system event"}` : `${audit}\` of \`${correlation_id}`;
+      if (covers(seq)) yield { file, why: `the line for \`${what}\` is missing (entry ${seq} of the audit log)` };
+    }
   }
-  return problems;
 }
 
-async function summaryProblems(
-  folder: string,
-  events: readonly Numbered<RunEvent>[],
-  { isLive, isWhole }: { readonly isLive: boolean; readonly isWhole: boolean },
-): Promise<readonly RunProblem[]> {
-  const file = "run.json";
-  const text = await readWholeFile(join(folder, file)).catch(() => "");
-  const summary = text === undefined ? undefined : summaryIn(text);
-  if (summary === undefined) return [{ file, why: text === undefined ? "it is missing" : "it is no summary of ours" }];
-  const problems: RunProblem[] = [];
-  if (!isLive && isWhole && summary.counts.events !== events.length)
-    problems.push({ file, why: `it counts ${counted(summary.counts.events, "event")}; there are ${events.length}` });
-  const end = events.findLast(({ value }) => value.type === "run.completed" || value.type === "run.failed");
-  const said = end === undefined ? undefined : end.value.type.slice("run.".length);
-  const isOver = summary.state === "completed" || summary.state === "failed";
-  if (isOver ? summary.state !== said : said !== undefined)
-    problems.push({ file, why: `it says ${summary.state}; the events say ${said ?? "that the run has not ended"}` });
-  return isOver ? [...problems, ...(await deliverableProblems(folder, summary))] : problems;
+function fieldsFor(file: FromLog["file"], { event, record, error }: Projected): FromLog["fields"] | undefined {
+  if (file === "events.jsonl") return eventFields(event);
+  const line = file === "logs/tools.jsonl" ? record : error;
+  return line && { ...line };
 }
 
-async function deliverableProblems(folder: string, { deliverables }: RunSummary): Promise<readonly RunProblem[]> {
-  const text = await readWholeFile(join(folder, "artifact-manifest.json")).catch(() => undefined);
-  const listed = text === undefined ? undefined : manifestIn(text);
-  if (listed === undefined) return [{ file: "artifact-manifest.json", why: "it is missing or no manifest of ours" }];
-  const found = new Map((await deliverablesIn(folder)).deliverables.map(({ path, sha256 }) => [path, sha256]));
-  const problems: RunProblem[] = [];
-  for (const [path, sha256] of listed) {
-    const file = `deliverables/${path}`;
-    const now = found.get(path);
-    if (now === undefined) problems.push({ file, why: "the manifest lists it; it is missing" });
-    else if (now !== sha256) problems.push({ file, why: "it is not what the manifest lists: it was changed" });
+/** A secret that was learned since the line was written is masked in what is expected now. */
+function difference(fields: FromLog["fields"], expected: FromLog["fields"], redact: Redact): string | undefined {
+  for (const name of new Set([...Object.keys(fields), ...Object.keys(expected)])) {
+    if (notInLog.has(name)) continue;
+    const was = JSON.stringify(expected[name]) ?? "missing";
+    const is = JSON.stringify(fields[name]) ?? "missing";
+    if (is !== was && redact(is) !== was) return `its ${name} is ${is.slice(0, 200)}; it was ${was.slice(0, 200)}`;
   }
-  for (const path of found.keys())
-    if (!listed.has(path)) problems.push({ file: `deliverables/${path}`, why: "the manifest does not list it" });
-  const missing = new Set(deliverables.missing);
-  for (const path of deliverables.expected)
-    if (!path.endsWith("/") && missing.has(path) === listed.has(path))
-      problems.push({
-        file: "run.json",
-        why: `what it says of \`deliverables/${path}\` is not what the manifest says`,
-      });
-  return problems;
-}
-
-function manifestIn(text: string): ReadonlyMap<string, string> | undefined {
-  try {
-    const { deliverables }: { readonly deliverables?: unknown } = JSON.parse(text);
-    if (!Array.isArray(deliverables)) return undefined;
-    return new Map(deliverables.map(({ path, sha256 }) => [String(path), String(sha256)]));
-  } catch {
-    return undefined; // the caller says what that means
-  }
+  return undefined;
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { settled } from "../../test/fakes/clock.ts";
 import { asker, eventTypes, type House, house } from "../../test/fakes/house.ts";
 
-import type { AlarmBook } from "./alarm-book.ts";
-import { hearVerification } from "./open-alarms.ts";
+import { onVerified } from "./open-alarms.ts";
+import type { AlarmRepository } from "./repository.ts";
 
 const anything = { type: "object" } as const;
 const open = (h: House): readonly string[] =>
@@ -32,7 +32,7 @@ async function moodyHouse(says = "no luck"): Promise<House & { mood: { fails: bo
 
 const moody = { tool: "moody", arguments: {} };
 
-describe("causes of alarms", () => {
+describe("alarm rules", () => {
   it("a tool that fails five times in a row, until it succeeds", async () => {
     await using h = await moodyHouse();
     for (let call = 0; call < 4; call += 1) await h.runtime.invoke(moody, asker);
@@ -158,10 +158,10 @@ describe("causes of alarms", () => {
     await settled();
     expect(open(h)).toEqual([]);
     const broken = { intact: false, events: 3, firstBroken: 1, why: "it was changed" } as const;
-    hearVerification(h.runtime.alarms as AlarmBook, { ...broken, unreadable: "failing" }); // who asked may ask again
+    onVerified(h.runtime.alarms as AlarmRepository, { ...broken, unreadable: "failing" }); // who asked may ask again
     await settled();
     expect(open(h)).toEqual([]);
-    hearVerification(h.runtime.alarms as AlarmBook, broken); // what it is
+    onVerified(h.runtime.alarms as AlarmRepository, broken); // what it is
     await settled();
     expect(open(h)).toEqual(["audit_not_intact"]);
     await h.runtime.audit.verify();

@@ -1,12 +1,11 @@
-/** Our own files read back: somebody may have written there, so every field that is relied on is looked at. */
-import type { RunEvent, RunSummary, ToolRecord } from "./runs.ts";
-import type { ErrorRecord } from "./tool-record.ts";
+/** Reads our own files. Other programs can write there, so each field that we use is checked. */
+import type { ErrorRecord, RunEvent, RunSummary, ToolRecord } from "./runs.ts";
 
 export function pretty(value: object): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** Undefined: it is no event of ours. */
+/** Each returns undefined if the text is no such object. */
 export function eventIn(line: string): RunEvent | undefined {
   const event = fieldsOf<RunEvent>(line);
   const isOurs =
@@ -14,28 +13,28 @@ export function eventIn(line: string): RunEvent | undefined {
     [event?.event_id, event?.type, event?.timestamp, event?.summary, event?.severity].every(isText) &&
     typeof event?.data === "object" &&
     event.data !== null;
-  return isOurs ? (event as RunEvent) : undefined; // looked at above, as far as anyone relies on it
+  return isOurs ? (event as RunEvent) : undefined; // the fields we use were checked
 }
 
-/** Undefined: it is no line of `logs/tools.jsonl`. */
 export function recordIn(line: string): ToolRecord | undefined {
   const record = fieldsOf<ToolRecord>(line);
   const isOurs =
     [record?.call_id, record?.tool_name, record?.action, record?.completed_at, record?.args_digest].every(isText) &&
     isText(record?.status) &&
+    typeof record.audit_seq === "number" &&
     typeof record?.duration_ms === "number" &&
     Array.isArray(record.artifacts);
-  return isOurs ? (record as ToolRecord) : undefined; // looked at above, as far as anyone relies on it
+  return isOurs ? (record as ToolRecord) : undefined; // the fields we use were checked
 }
 
-/** Undefined: it is no line of `logs/errors.jsonl`. */
 export function errorIn(line: string): ErrorRecord | undefined {
   const record = fieldsOf<ErrorRecord>(line);
-  const isOurs = [record?.call_id, record?.timestamp, record?.code, record?.message].every(isText);
-  return isOurs ? (record as ErrorRecord) : undefined; // looked at above, as far as anyone relies on it
+  const isOurs =
+    [record?.call_id, record?.timestamp, record?.code, record?.message].every(isText) &&
+    typeof record?.audit_seq === "number";
+  return isOurs ? (record as ErrorRecord) : undefined; // the fields we use were checked
 }
 
-/** Undefined: it is no `run.json`. */
 export function summaryIn(text: string): RunSummary | undefined {
   const summary = fieldsOf<RunSummary>(text);
   const isOurs =
@@ -44,7 +43,7 @@ export function summaryIn(text: string): RunSummary | undefined {
     Array.isArray(summary?.deliverables?.expected) &&
     typeof summary?.counts === "object" &&
     Array.isArray(summary.governance?.reasons);
-  return isOurs ? (summary as RunSummary) : undefined; // looked at above, as far as anyone relies on it
+  return isOurs ? (summary as RunSummary) : undefined; // the fields we use were checked
 }
 
 function fieldsOf<T>(text: string): Partial<T> | undefined {

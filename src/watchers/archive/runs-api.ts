@@ -6,13 +6,14 @@ import type { Principal } from "../../calls/call.ts";
 import { RuntimeFault } from "../../calls/fault.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Archive } from "./archive.ts";
-import { checkAbout, checkEnd, checkEventFilter, checkLimit, checkRun, checkRunFilter } from "./asked.ts";
 import type { Redact } from "./bounded.ts";
+import { checkDeliverables, writeAbout } from "./documents.ts";
 import { folderName } from "./folders.ts";
-import { eventIn, recordIn } from "./kept.ts";
-import { byHandType, type OpenRunsOptions } from "./open-runs.ts";
-import { checkDeliverables, writeAbout } from "./papers.ts";
+import type { OpenRunsOptions } from "./open-runs.ts";
+import { eventIn, recordIn } from "./parse.ts";
+import { byHandType } from "./projection.ts";
 import { lastLines, linesAfter } from "./reader.ts";
+import { checkAbout, checkEnd, checkEventFilter, checkLimit, checkRun, checkRunFilter } from "./run-checks.ts";
 import { RunListing } from "./run-listing.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunEvent, RunFilter, RunName, RunPage, RunSummary, Runs, RunVerification, ToolRecord } from "./runs.ts";
@@ -43,7 +44,7 @@ interface ChangeByHand {
 }
 
 /** The archive as the public face has it. Reading waits for what was announced before, and for nothing else. */
-export class RunsFace implements Runs {
+export class RunsApi implements Runs {
   readonly #archive: Archive;
   readonly #listing: RunListing;
   readonly #options: RunsOptions;
@@ -143,17 +144,13 @@ export class RunsFace implements Runs {
     const { tenant = "default", runId } = name;
     const now = await this.#archive.with(async () => {
       const run = this.#archive.runs.get(tenant, runId);
-      const { position } = this.#archive;
-      const sizes = await sizesIn(this.#folder(name)); // nobody writes now, so these belong together
-      return { sizes, isLive: run !== undefined, isUnsealed: run?.isUnsealed ?? false, upTo: position.upTo };
+      const last = this.#options.audit.size - 1;
+      const sizes = await sizesIn(this.#folder(name)); // nothing is written now, so these belong together
+      const covered = (seq: number): boolean => seq <= last && this.#archive.covers(seq);
+      return { sizes, covers: covered, isLive: run !== undefined, isUnsealed: run?.isUnsealed ?? false };
     });
     return verifyRun({
-      ...{ folder: this.#folder(name), tenant, runId, audit: this.#options.audit },
-      covers: (seq) => seq < now.upTo && this.#archive.position.covers(seq),
-      leftOut: this.#archive.position.leftOut,
-      sizes: now.sizes,
-      isLive: now.isLive,
-      isUnsealed: now.isUnsealed,
+      ...{ folder: this.#folder(name), tenant, runId, ...this.#options, ...now },
     });
   }
 

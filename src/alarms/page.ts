@@ -1,24 +1,38 @@
+import { checkMembers, type Kind } from "../calls/checked-members.ts";
 import { RuntimeFault } from "../calls/fault.ts";
-import type { Alarm, AlarmPage, AlarmState } from "./alarms.ts";
+import type { Alarm, AlarmFilter, AlarmPage, AlarmState } from "./alarms.ts";
+
+const members: Readonly<Record<keyof AlarmFilter, Kind>> = {
+  tenant: "a text",
+  state: ["open", "acked", "resolved"],
+  limit: "a whole number from 0",
+  after: "a text",
+};
 
 const ranks: Readonly<Record<AlarmState, number>> = { open: 0, acked: 1, resolved: 2 };
 
 type Placed = Pick<Alarm, "state" | "lastSeen" | "id">;
 
-/** Open ones first, then those that somebody knows of; of each the latest first. */
+/** Open ones first, then acknowledged ones; of each the latest first. */
 function inOrder(one: Placed, other: Placed): number {
   return ranks[one.state] - ranks[other.state] || other.lastSeen - one.lastSeen || (one.id < other.id ? -1 : 1);
 }
 
 /**
- * So many of them, behind a cursor. It says where its alarm stood when the page was made: one that moves meanwhile takes
- * nobody's place.
+ * A page of the alarms that the filter lets through. The cursor is the place of the last alarm when the page was made, so
+ * an alarm that moves meanwhile does not shift the others.
  *
- * @throws RuntimeFault `filter_invalid` when `after` is no page's
+ * @throws RuntimeFault `filter_invalid` that names the member and the value
  */
-export function pageOf(alarms: readonly Alarm[], limit: number, after: string | undefined): AlarmPage {
+export function pageOf(alarms: readonly Alarm[], where: AlarmFilter): AlarmPage {
+  checkMembers(where, { code: "filter_invalid", what: "The filter", members, of: "alarms" });
+  const { tenant, state, limit = 1_000, after } = where;
   const from = after === undefined ? undefined : placeIn(after);
-  const found = alarms.filter((alarm) => from === undefined || inOrder(from, alarm) < 0).sort(inOrder);
+  const found = alarms
+    .filter((alarm) => tenant === undefined || alarm.tenant === tenant)
+    .filter((alarm) => state === undefined || alarm.state === state)
+    .filter((alarm) => from === undefined || inOrder(from, alarm) < 0)
+    .sort(inOrder);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   if (last === undefined || shown.length === found.length) return { alarms: shown };

@@ -3,56 +3,50 @@ import type { Store } from "../stores/store.ts";
 import type { Alarm, AlarmWord } from "./alarms.ts";
 
 export const storeAlarmId = "alm_store_broken";
-/** So long no call was refused. */
+/** It closes if no call was refused for so long. */
 const quietMs = 60_000;
 
 export interface StoreAlarmOptions {
   readonly store: Pick<Store, "broken">;
   readonly clock: Clock;
-  /** Reaches people without the store, each time it is raised and each time it is over. */
+  /** Reaches people without the store. */
   readonly urgent: (type: "alarm.opened" | "alarm.resolved", summary: string) => void;
 }
 
-/**
- * The one alarm that cannot be kept: that nothing can be written, or no more. It is here as long as this process is, with
- * people's words on it; that it is over is seen when something was written again.
- */
+/** The one alarm that cannot be stored: the store does not write. It lives in this process, acknowledgements included. */
 export class StoreAlarm {
   readonly #options: StoreAlarmOptions;
   #alarm: Alarm | undefined;
-  #isTold = false;
+  #isReported = false;
 
   constructor(options: StoreAlarmOptions) {
     this.#options = options;
   }
 
-  /** Whether something that is written now would be news. */
+  /** Whether a successful write may close it. */
   get isRaised(): boolean {
     return this.#alarm !== undefined && this.#alarm.state !== "resolved";
   }
 
-  /**
-   * As it stands: a store that has stopped is broken whether or not a call has come since, and nothing is written until
-   * Postern is started anew; one that only refused something may take the next.
-   */
+  /** A stopped store is broken even if no call came since. It writes again only after a restart. */
   get alarm(): Alarm | undefined {
     const { broken } = this.#options.store;
     if (this.#alarm === undefined && broken !== undefined) this.#open(broken.message);
     return this.#alarm && { ...this.#alarm, data: { stopped: broken !== undefined } };
   }
 
-  /** A call was refused for it. */
+  /** After a call was refused. */
   refused(why: string): void {
     const { store, clock, urgent } = this.#options;
     if (this.isRaised && this.#alarm !== undefined)
       this.#alarm = { ...this.#alarm, count: this.#alarm.count + 1, lastSeen: clock.now() };
     else this.#open(store.broken?.message ?? why);
-    if (this.#isTold || this.#alarm === undefined) return;
-    this.#isTold = true;
+    if (this.#isReported || this.#alarm === undefined) return;
+    this.#isReported = true;
     urgent("alarm.opened", this.#alarm.summary);
   }
 
-  /** Something was written. A disk that is nearly full takes one thing and refuses the next: that is not over. */
+  /** After a write. A nearly full disk accepts one write and refuses the next, so it closes only after a quiet time. */
   works(): void {
     const { store, clock } = this.#options;
     if (!this.isRaised || this.#alarm === undefined || store.broken !== undefined) return;
@@ -64,12 +58,11 @@ export class StoreAlarm {
     this.#alarm = { ...this.#alarm, state: "acked", acked: { ...word, at: this.#options.clock.now() } };
   }
 
-  /** When a call is refused again, it is raised anew. */
   resolve(word: Omit<AlarmWord, "at">): void {
     if (this.#alarm === undefined) return;
     this.#alarm = { ...this.#alarm, state: "resolved", resolved: { ...word, at: this.#options.clock.now() } };
-    if (this.#isTold) this.#options.urgent("alarm.resolved", `Over: ${this.#alarm.summary}`);
-    this.#isTold = false;
+    if (this.#isReported) this.#options.urgent("alarm.resolved", `Over: ${this.#alarm.summary}`);
+    this.#isReported = false;
   }
 
   #open(why: string): void {

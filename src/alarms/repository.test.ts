@@ -4,8 +4,8 @@ import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../test/fakes/sqlite-files.ts";
 import { MapStore } from "../stores/map-store.ts";
 import type { Store } from "../stores/store.ts";
-import { type AlarmBook, openAlarms } from "./alarm-book.ts";
 import type { AlarmPage, Cause } from "./alarms.ts";
+import { AlarmRepository } from "./repository.ts";
 
 const cause: Cause = {
   kind: "tool_errors",
@@ -17,7 +17,7 @@ const cause: Cause = {
 };
 
 async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } = {}): Promise<{
-  readonly alarms: AlarmBook;
+  readonly alarms: AlarmRepository;
   readonly clock: FakeClock;
   readonly store: Store;
   readonly told: () => Promise<readonly string[]>;
@@ -26,7 +26,7 @@ async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } =
   const store = more.store ?? new MapStore({ clock, spell: (event) => JSON.stringify(event) });
   const log = (problem: string): void => void more.log?.push(problem);
   const redact = (text: string): string => text.replaceAll("hunter2", "***");
-  const alarms = await openAlarms({ store, clock, policyVersion: "p1", redact, log });
+  const alarms = await AlarmRepository.open({ store, clock, policyVersion: "p1", redact, log });
   const told = async (): Promise<readonly string[]> => {
     const types: string[] = [];
     for await (const { body } of store.events({ after: -1 })) types.push((JSON.parse(body) as { type: string }).type);

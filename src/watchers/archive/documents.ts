@@ -1,4 +1,4 @@
-/** What stands beside a run's lines: what it was asked to do, where it may write, what it leaves behind. */
+/** The files of a run that are no lines: task, prompts, manifests. */
 
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,15 +8,15 @@ import { counted } from "../../calls/shown.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import { noLink } from "../../system/plain-file.ts";
 import type { Redact } from "./bounded.ts";
-import { pretty } from "./kept.ts";
 import type { Extent } from "./line-file.ts";
 import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
+import { pretty } from "./parse.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunAbout } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 
 /** Sealed as a whole, when they are there. */
-export const sealedPapers = [
+export const sealedDocuments = [
   "artifact-manifest.json",
   "config.yaml",
   "effective-system-prompt.md",
@@ -27,7 +27,7 @@ export const sealedPapers = [
 ] as const;
 
 /** Of a run that is new. `config`: the effective configuration as YAML. */
-export async function writeFirstPapers(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
+export async function writeFirstDocuments(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
   const sandbox = {
     run_id: run.runId,
     roots: [
@@ -112,7 +112,7 @@ export async function writeManifest(
 export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Json }> {
   const files: Record<string, Json> = {};
   for (const [name, { bytes, sha256 }] of Object.entries(run.extents())) files[name] = { bytes, sha256 };
-  for (const name of sealedPapers) {
+  for (const name of sealedDocuments) {
     const text = await readWholeFile(join(run.folder, name));
     if (text !== undefined) files[name] = { ...extentOf(text) };
   }

@@ -5,17 +5,15 @@ import type { Clock } from "../calls/clock.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
-import { isJsonObject, type Json } from "../calls/json.ts";
-import type { Change } from "../stores/collection.ts";
+import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
+import { type Change, plainJson } from "../stores/collection.ts";
 import { LiveCollection } from "../stores/live-collection.ts";
 import type { Store } from "../stores/store.ts";
-import { pageOf } from "./alarm-order.ts";
-import { alarmFromJson, alarmId, alarmKind, alarmToJson, raisedName } from "./alarm-record.ts";
-import type { Alarm, AlarmBell, AlarmChange, AlarmFilter, AlarmPage, Alarms, AlarmWord, Cause } from "./alarms.ts";
-import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./broken.ts";
-import { checkedFilter } from "./checked-filter.ts";
+import type { Alarm, AlarmChange, AlarmFilter, AlarmPage, AlarmRaiser, Alarms, AlarmWord, Cause } from "./alarms.ts";
+import { pageOf } from "./page.ts";
+import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./store-alarm.ts";
 
-export interface AlarmBookOptions {
+export interface AlarmRepositoryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly policyVersion: string;
@@ -25,82 +23,80 @@ export interface AlarmBookOptions {
   readonly urgent?: StoreAlarmOptions["urgent"];
 }
 
-type Step = {
+/** What an alarm becomes, and the event that says so. A change of the count alone has no event. */
+interface Step {
   readonly alarm: Alarm;
   readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
-};
+}
 
-/** How often a cause came again is written so often at most; the alarm itself is written at once. */
+/** Counts are written so often at most; the alarm itself is written at once. */
 const countEveryMs = 10_000;
-/** Keys come from names that tools and servers have; so many are a fault of whoever makes them. */
+/** Keys hold names of tools and servers, so a faulty server could make any number of them. */
 const mostAlarms = 5_000;
-/** Of what the cause says, beside its names. */
+/** Of each text in the data. */
 const mostCharacters = 500;
 const mostListed = 100;
 
-export async function openAlarms(options: AlarmBookOptions): Promise<AlarmBook> {
-  const book = new AlarmBook(options);
-  await book.read();
-  return book;
-}
-
-export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
-  readonly #options: AlarmBookOptions;
+export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
+  readonly #options: AlarmRepositoryOptions;
   readonly #alarms: LiveCollection<Alarm | undefined>;
-  /** Causes that came again and are not written yet: how often, and when last. */
+  /** Causes that came again since the last write: how often, and when last. */
   readonly #again = new Map<string, { times: number; at: number }>();
-  /** Tenants and keys of those that are open or acked. */
+  /** Ids of those that are open or acked. */
   readonly #raised = new Set<string>();
-  /** On their way into the store. */
+  /** Ids of those whose opening is being written. */
   readonly #raising = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
   #cancelCount: (() => void) | undefined;
 
-  /** Beside the others, because it cannot be kept. */
-  readonly ofStore: StoreAlarm;
+  readonly storeAlarm: StoreAlarm;
 
-  constructor(options: AlarmBookOptions) {
+  private constructor(options: AlarmRepositoryOptions) {
     const { store, log } = options;
     this.#options = options;
     this.#alarms = new LiveCollection<Alarm | undefined>({
-      ...{ store, kind: alarmKind, write: (alarm) => (alarm === undefined ? null : alarmToJson(alarm)) },
+      ...{
+        store,
+        kind: "alarm",
+        write: (alarm) => (alarm === undefined ? null : plainJson({ ...alarm, id: undefined })),
+      },
       read: (body, id) => {
-        const alarm = alarmFromJson(id, body);
+        const alarm = alarmIn(id, body);
         if (alarm === undefined) log(`The alarm \`${id}\` in the store is not what Postern writes.`);
         return alarm;
       },
-      updated: (alarm) => this.#noteRaised(alarm),
+      updated: (alarm) => {
+        if (alarm?.state === "resolved") this.#raised.delete(alarm.id);
+        else if (alarm !== undefined) this.#raised.add(alarm.id);
+      },
     });
-    this.ofStore = new StoreAlarm({ urgent: () => undefined, ...options });
+    this.storeAlarm = new StoreAlarm({ urgent: () => undefined, ...options });
   }
 
-  async read(): Promise<void> {
-    await this.#alarms.readAll();
+  static async open(options: AlarmRepositoryOptions): Promise<AlarmRepository> {
+    const alarms = new AlarmRepository(options);
+    await alarms.#alarms.readAll();
+    return alarms;
   }
 
-  list(where: AlarmFilter = {}): readonly Alarm[] {
+  list(where?: AlarmFilter): readonly Alarm[] {
     return this.page(where).alarms;
   }
 
   page(where: AlarmFilter = {}): AlarmPage {
-    const { tenant, state, limit = 1_000, after } = checkedFilter(where);
-    const { alarm: ofStore } = this.ofStore;
-    const kept = this.#alarms.items.flatMap((alarm) => (alarm === undefined ? [] : [this.#counted(alarm)]));
-    const wanted = [...kept, ...(ofStore === undefined ? [] : [ofStore])].filter(
-      (alarm) => (tenant === undefined || alarm.tenant === tenant) && (state === undefined || alarm.state === state),
-    );
-    return pageOf(wanted, limit, after);
+    const stored = this.#alarms.items.flatMap((alarm) => (alarm === undefined ? [] : [this.#counted(alarm)]));
+    return pageOf([...stored, this.storeAlarm.alarm ?? []].flat(), where);
   }
 
   get(id: string): Alarm | undefined {
     checkId(id, "alarm");
-    if (id === storeAlarmId) return this.ofStore.alarm;
+    if (id === storeAlarmId) return this.storeAlarm.alarm;
     const alarm = this.#alarms.at(id);
     return alarm && this.#counted(alarm);
   }
 
   isRaised(tenant: string, key: string): boolean {
-    return this.#raised.has(raisedName(tenant, key));
+    return this.#raised.size > 0 && this.#raised.has(alarmId(tenant, key));
   }
 
   get isQuiet(): boolean {
@@ -116,14 +112,14 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
       return;
     }
     if (this.#alarms.size >= mostAlarms && !this.#alarms.has(id)) {
-      this.#options.log(`There are ${mostAlarms} alarms; this one was not kept: ${cause.summary}`);
+      this.#options.log(`There are ${mostAlarms} alarms; this one was not stored: ${cause.summary}`);
       return;
     }
     this.#raising.add(id);
     this.#later(id, cause.summary, (before) => {
       this.#raising.delete(id);
       if (before !== undefined && before.state !== "resolved")
-        return { alarm: { ...before, count: before.count + 1, lastSeen: at } }; // another process was quicker
+        return { alarm: { ...before, count: before.count + 1, lastSeen: at } }; // another process was faster
       return {
         alarm: this.#opened(id, cause, at),
         event: { type: `alarm.${cause.kind}`, summary: cause.summary, outcome: "failure" },
@@ -139,7 +135,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    if (id === storeAlarmId) return this.#ofStore("acknowledge", by, reason);
+    if (id === storeAlarmId) return this.#changeStoreAlarm("acknowledge", by, reason);
     return this.#byPerson(id, by, (before) => {
       if (before.state === "acked") return { alarm: before };
       const acked: AlarmWord = { ...whoOf(by), at: this.#options.clock.now(), ...this.#reasonOf(reason) };
@@ -154,7 +150,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    if (id === storeAlarmId) return this.#ofStore("resolve", by, reason);
+    if (id === storeAlarmId) return this.#changeStoreAlarm("resolve", by, reason);
     return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { ...whoOf(by), ...this.#reasonOf(reason) }));
   }
 
@@ -166,13 +162,11 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
   }
 
   #resolvedStep(before: Alarm, word: Omit<AlarmWord, "at">): Step {
-    const resolved: AlarmWord = { ...word, at: this.#options.clock.now() };
-    const event = {
-      ...{ type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success" as const },
-      ...(word.by !== undefined && { by: word.by }),
-      ...(word.via !== undefined && { via: word.via }),
+    const { reason: _reason, ...by } = word;
+    return {
+      alarm: { ...before, state: "resolved", resolved: { ...word, at: this.#options.clock.now() } },
+      event: { type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success", ...by },
     };
-    return { alarm: { ...before, state: "resolved", resolved }, event };
   }
 
   #opened(id: string, { kind, key, tenant, severity, summary, data = {} }: Cause, at: number): Alarm {
@@ -189,12 +183,16 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     return reason === undefined ? {} : { reason: this.#options.redact(reason) };
   }
 
-  async #ofStore(verb: "acknowledge" | "resolve", by: Actor, reason: string | undefined): Promise<AlarmChange> {
+  async #changeStoreAlarm(
+    verb: "acknowledge" | "resolve",
+    by: Actor,
+    reason: string | undefined,
+  ): Promise<AlarmChange> {
     checkWho(by, "alarm_invalid");
-    const { alarm } = this.ofStore;
+    const { alarm } = this.storeAlarm;
     if (alarm === undefined || alarm.state === "resolved") return refusalOf(storeAlarmId, alarm);
-    this.ofStore[verb]({ ...whoOf(by), ...this.#reasonOf(reason) });
-    return { changed: true, alarm: this.ofStore.alarm ?? alarm };
+    this.storeAlarm[verb]({ ...whoOf(by), ...this.#reasonOf(reason) });
+    return { changed: true, alarm: this.storeAlarm.alarm ?? alarm };
   }
 
   async #byPerson(id: string, by: Actor, next: (before: Alarm) => Step): Promise<AlarmChange> {
@@ -212,7 +210,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
     return refused ?? (alarm === undefined ? refusalOf(id, undefined) : { changed: true, alarm });
   }
 
-  /** One after the other, beside whoever saw the cause. */
+  /** Changes run one after the other, and the caller does not wait. */
   #later(id: string, what: string, next: (before: Alarm | undefined) => Step | undefined): void {
     this.#turn = this.#turn
       .then(() => this.#change(id, next))
@@ -253,14 +251,7 @@ export class AlarmBook implements Alarms, AlarmBell, AsyncDisposable {
       : { ...alarm, count: alarm.count + again.times, lastSeen: again.at };
   }
 
-  #noteRaised(alarm: Alarm | undefined): void {
-    if (alarm === undefined) return;
-    const name = raisedName(alarm.tenant, alarm.key);
-    if (alarm.state === "resolved") this.#raised.delete(name);
-    else this.#raised.add(name);
-  }
-
-  /** What came while it was written is counted the next time. */
+  /** A cause that came during the write is counted with the next one. */
   #uncount(id: string, written: number): void {
     const again = this.#again.get(id);
     if (again === undefined || again.times <= written) this.#again.delete(id);
@@ -281,6 +272,23 @@ function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {
   if (alarm === undefined)
     return { changed: false, why: "alarm_unknown", message: `There is no alarm \`${id.slice(0, 64)}\`.` };
   return { changed: false, why: "alarm_resolved", message: `The alarm \`${id}\` is over already.` };
+}
+
+function alarmId(tenant: string, key: string): string {
+  return `alm_${sha256(`${tenant}\0${key}`).slice(0, 24)}`;
+}
+
+/** Returns undefined if Postern did not write it. */
+function alarmIn(id: string, body: Json): Alarm | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const { kind, key, tenant, summary, count, firstSeen, lastSeen, severity, state, data } = body;
+  const isOurs =
+    [kind, key, tenant, summary].every((field) => typeof field === "string") &&
+    [count, firstSeen, lastSeen].every((field) => typeof field === "number") &&
+    (severity === "warning" || severity === "critical") &&
+    (state === "open" || state === "acked" || state === "resolved") &&
+    isJsonObject(data);
+  return isOurs ? ({ ...body, id } as unknown as Alarm) : undefined; // every required field was checked
 }
 
 function cleaned(value: Json, redact: (text: string) => string): Json {

@@ -1,6 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
-import type { AlarmBell } from "./alarms.ts";
+import type { AlarmRaiser } from "./alarms.ts";
 
 /** What of an API token says how long it lasts. */
 export interface PassingToken {
@@ -14,7 +14,7 @@ export interface PassingToken {
 }
 
 export interface ExpiringOptions {
-  readonly bell: AlarmBell;
+  readonly alarms: AlarmRaiser;
   readonly clock: Clock;
   readonly tokens: () => Promise<readonly PassingToken[]>;
   readonly log: (problem: string) => void;
@@ -23,49 +23,42 @@ export interface ExpiringOptions {
 const lookEveryMs = 3_600_000;
 const soonMs = 3 * 86_400_000;
 
-/** Looks every hour for API tokens that are over in three days: whoever uses one still has time to make another. */
+/** Looks every hour for API tokens that expire within three days. No event tells of that. */
 export class ExpiringTokens implements Disposable {
   readonly #options: ExpiringOptions;
   #cancel: (() => void) | undefined;
-  #over = false;
+  #isClosed = false;
 
   constructor(options: ExpiringOptions) {
     this.#options = options;
   }
 
   async look(): Promise<void> {
-    const { bell, clock, tokens, log } = this.#options;
+    const { clock, tokens, log } = this.#options;
     this.#cancel = clock.in(lookEveryMs, () => void this.look(), false);
     try {
-      const all = await tokens();
-      if (this.#over) return;
-      for (const token of all) tell(token, bell, clock.now());
+      for (const token of await tokens()) if (!this.#isClosed) this.#check(token);
     } catch (error) {
       log(`Tokens that expire could not be looked for: ${messageOf(error)}`);
     }
   }
 
   [Symbol.dispose](): void {
-    this.#over = true;
+    this.#isClosed = true;
     this.#cancel?.();
   }
-}
 
-function tell({ id, name, owner, tenant, expiresAt, revokedAt }: PassingToken, bell: AlarmBell, now: number): void {
-  const key = `token_expiring/${id}`;
-  const isOver = revokedAt !== undefined || expiresAt <= now;
-  if (isOver || expiresAt - now > soonMs) {
-    if (bell.isRaised(tenant, key)) bell.settle(tenant, key, isOver ? "it is over" : "it lasts longer now");
-  } else if (!bell.isRaised(tenant, key)) {
+  #check({ id, name, owner, tenant, expiresAt, revokedAt }: PassingToken): void {
+    const { alarms, clock } = this.#options;
+    const kind = "token_expiring";
+    const key = `${kind}/${id}`;
+    const isRaised = alarms.isRaised(tenant, key);
+    const isOver = revokedAt !== undefined || expiresAt <= clock.now();
+    const isSoon = !isOver && expiresAt - clock.now() <= soonMs;
+    if (isRaised && !isSoon) alarms.settle(tenant, key, isOver ? "it is over" : "it lasts longer now");
+    if (isRaised || !isSoon) return;
     const until = new Date(expiresAt).toISOString();
-    const summary = `The API token \`${name}\` of ${owner} is over at ${until}; make another before that.`;
-    bell.raise({
-      kind: "token_expiring",
-      key,
-      tenant,
-      severity: "warning",
-      summary,
-      data: { token: id, owner, until },
-    });
+    const summary = `The API token \`${name}\` of ${owner} expires at ${until}; make another before that.`;
+    alarms.raise({ kind, key, tenant, severity: "warning", summary, data: { token: id, owner, until } });
   }
 }
