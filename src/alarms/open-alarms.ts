@@ -43,7 +43,7 @@ export function onAltered(alarms: AlarmRaiser, found: Broken, log: (problem: str
 /** After each verification that a person asked for. */
 export function onVerified(alarms: AlarmRaiser, found: Verification & Partial<Verdict>): void {
   if (!found.intact) {
-    if (found.unreadable === "failing") return; // the person was told, and may try again
+    if (found.unreadable === "failing") return; // the person got that answer, and may try again
     raiseAudit(alarms, brokenSentence(found), { first_broken: found.firstBroken });
   } else if (found.problems !== undefined) raiseAudit(alarms, found.problems.join(" "));
   else alarms.settle("default", auditKey, "the log was verified and is intact");

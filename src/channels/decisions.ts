@@ -15,7 +15,7 @@ import { Collection } from "../stores/collection.ts";
 import type { Store } from "../stores/store.ts";
 import { isSignedBy, keyFrom } from "./signature.ts";
 
-/** Who may answer through a channel, and how its word is known to be its own. */
+/** Who may decide through a channel, and what signs its decisions. */
 export interface DecisionOptions {
   readonly name: string;
   /** What signs: `secret://connector/key`. */
@@ -38,7 +38,7 @@ export interface DecisionDependencies {
   };
 }
 
-/** A request as it came in: nothing of it is believed before its signature was found good over exactly these bytes. */
+/** A request as it came in. Nothing in it counts before its signature over these bytes was verified. */
 export interface Incoming {
   readonly id: string | null;
   readonly timestamp: string | null;
@@ -59,22 +59,22 @@ export type Received =
   | { readonly taken: false; readonly code: keyof typeof channelProblems | DecisionProblem; readonly message: string };
 
 const toleranceSeconds = 300;
-/** Ids are kept for as long as a timestamp can be good, that last moment too. */
+/** Ids are remembered as long as a timestamp is accepted. */
 const keptMs = 2 * toleranceSeconds * 1000;
-/** Within that time: more decisions than people make. */
+/** Within that time; people make fewer decisions. */
 const mostSeen = 2_000;
 const keyKeptMs = 30_000;
-/** What no message can bring: a typed name, a person who signed in. */
+/** A message has no typed name and no signed-in person. */
 const onlySignedIn: ReadonlySet<DecisionProblem> = new Set(["confirmation_needed", "sign_in_needed"]);
 const idPattern = /^[\x21-\x7e]{1,200}$/;
 
-/** Decisions that come in from where people were told. They are decisions like any other; only critical ones are not made here. */
+/** Receives decisions through channels. They follow the same rules as others; critical calls are decided in the console only. */
 export class DecisionReceiver {
   readonly #channels: ReadonlyMap<string, DecisionOptions>;
   readonly #dependencies: DecisionDependencies;
-  /** The messages that each channel brought lately. */
+  /** The recent messages of each channel. */
   readonly #seen: Collection<readonly Seen[]>;
-  /** Anybody may knock here: that must not fetch a secret each time. */
+  /** Anyone can send requests here, so a request must not fetch a secret each time. */
   readonly #keys = new Map<string, { readonly key: Promise<Buffer | undefined>; readonly until: number }>();
 
   constructor(channels: readonly DecisionOptions[], dependencies: DecisionDependencies) {
@@ -88,7 +88,7 @@ export class DecisionReceiver {
 
   async receive(name: string, incoming: Incoming): Promise<Received> {
     const channel = this.#channels.get(name);
-    // The same answer whether there is such a channel or not: who cannot sign learns nothing.
+    // The same answer if the channel does not exist, so that a sender without the key learns nothing.
     if (channel === undefined || !(await this.#isGenuine(channel, incoming)))
       return refused("signature_refused", "The signature, its id or its timestamp is not good for this channel.");
     const parsed = decisionIn(incoming.body);
@@ -133,12 +133,12 @@ export class DecisionReceiver {
     const known = this.#keys.get(name);
     if (known !== undefined && known.until > now) return known.key;
     const key = this.#dependencies.reveal(secret).then(keyFrom);
-    key.catch(() => this.#keys.delete(name)); // whoever waits for it is told
+    key.catch(() => this.#keys.delete(name)); // the waiting caller gets the error
     this.#keys.set(name, { key, until: now + keyKeptMs });
     return key;
   }
 
-  /** Written before it is acted upon: a message acts once at most, also over a crash. */
+  /** Written before the decision, so that a message acts at most once, also over a crash. */
   async #isFirst(name: string, id: string): Promise<boolean> {
     const { changed } = await this.#seen.change(name, (before = []) => {
       const now = this.#dependencies.clock.now();
@@ -158,7 +158,7 @@ export class DecisionReceiver {
     try {
       const account = await this.#dependencies.people.get(user, { by: via, via, tenant });
       const may = !account.disabled && permissionsOf(account.roles, account.tenant).has("approvals:decide");
-      // By the account's own spelling: a person is one, whoever wrote the name down.
+      // The account's own name counts, so that two spellings are one person.
       return may ? { ...by, user: account.name, roles: account.roles, groups: account.groups } : undefined;
     } catch {
       return undefined; // no such account: the mapping is older than the people
@@ -190,7 +190,7 @@ function decisionIn(body: string): ParsedDecision | Extract<Received, { taken: f
     return refused("decision_invalid", "`reason` must be text of at most 2000 characters.");
   if (expectedDigest !== undefined && typeof expectedDigest !== "string")
     return refused("decision_invalid", "`expected_digest` must be text.");
-  // A message shows what whoever wrote it chose to show: the digest says what it was made of.
+  // A message may show anything; the digest proves which call the person saw.
   if (decision === "approved" && expectedDigest === undefined)
     return refused(
       "decision_invalid",

@@ -29,7 +29,7 @@ export interface ChannelsDependencies extends Omit<DecisionDependencies, "reveal
   readonly note: OutboxOptions["note"];
   readonly log: (problem: string) => void;
   readonly redact: (value: JsonObject) => JsonObject;
-  /** Makes known what a channel's configuration writes out and nobody may see. */
+  /** Makes secrets that stand in a channel's configuration known to the redactor. */
   readonly learn: (values: readonly string[]) => void;
   /** A secret's value, which every mask knows from then on. */
   readonly resolveSecret: ResolveSecret;
@@ -42,7 +42,7 @@ export interface ChannelsDependencies extends Omit<DecisionDependencies, "reveal
  */
 export interface OpenChannels extends Channels, AsyncDisposable {
   receive(name: string, incoming: Incoming): Promise<Received>;
-  /** Of an alarm that cannot be kept every channel that wants alarms is told at once. Never rejects. */
+  /** Sends an alarm that cannot be stored to every channel that wants alarms. Never rejects. */
   urgent(type: "alarm.opened" | "alarm.resolved", summary: string): Promise<void>;
 }
 

@@ -97,7 +97,7 @@ export class Outbox implements AsyncDisposable {
     if (!this.#options.channel.wants({ type, tenant: "default" })) return;
     const named = { kind: "store_broken", severity: "critical", dedupe_key: "store_broken" };
     const sent = await this.#sendNow(type, summary, named);
-    if (!sent.delivered) this.#options.log(`The channel \`${this.#id}\` could not be told: ${sent.problem}`);
+    if (!sent.delivered) this.#options.log(`The channel \`${this.#id}\` did not get an urgent notice: ${sent.problem}`);
   }
 
   /** Once, without the log. */

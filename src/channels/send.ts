@@ -17,7 +17,7 @@ const mostAnswerBytes = 4_096;
 const longestRetryAfterMs = 3_600_000;
 
 /**
- * One POST to exactly the address that was looked at. Redirects are not followed: where they lead nobody has looked.
+ * One POST to exactly the address that was checked. Redirects are not followed, because their target was not checked.
  * 2xx is taken, 410 means never again, everything else is tried again.
  */
 export async function post(
@@ -35,7 +35,7 @@ export async function post(
       ...headers,
     },
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    agent: false, // no connection is kept: the next one is looked at again
+    agent: false, // each request checks its address again
     lookup: pinned(address),
   } as const;
   try {

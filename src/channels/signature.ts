@@ -30,8 +30,8 @@ export function isSignedBy(key: Buffer, signed: Signed, header: string): boolean
   const wanted = Buffer.from(sign(key, signed));
   let fits = false;
   for (const one of header.split(" ").slice(0, 10)) {
-    const given = Buffer.from(one);
-    if (given.length === wanted.length && timingSafeEqual(given, wanted)) fits = true;
+    const signature = Buffer.from(one);
+    if (signature.length === wanted.length && timingSafeEqual(signature, wanted)) fits = true;
   }
   return fits;
 }

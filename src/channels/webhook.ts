@@ -20,13 +20,13 @@ export interface WebhookOptions {
   readonly tenants?: readonly string[];
   /** A machine of this network, over http too. */
   readonly allowPrivate?: boolean;
-  /** Whether arguments go along; masked, but somebody else's server reads them. */
+  /** Whether notices hold the arguments, masked. Another server reads them. */
   readonly arguments?: boolean;
 }
 
 export interface WebhookDependencies {
   readonly clock: Clock;
-  /** Puts values in the place of references, asked anew at each try: they may have been changed. */
+  /** Replaces references by values, at each try, because secrets change. */
   readonly reveal: (text: string) => Promise<string>;
   readonly redact: (value: JsonObject) => JsonObject;
   readonly resolve?: Resolve;
@@ -34,7 +34,7 @@ export interface WebhookDependencies {
 
 export type NoticeFormat = (notice: Notice, secret: string | undefined) => Posted | { readonly problem: string };
 
-/** One HTTP POST a notice, wherever the operator wants it. */
+/** One HTTP POST a notice. */
 export function webhookChannel(
   options: WebhookOptions,
   dependencies: WebhookDependencies,

@@ -5,12 +5,12 @@ import type { CallEvent } from "../calls/event.ts";
 import { deepFrozen, isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 
 /**
- * One thing that happened, as a live page is told of it: never arguments or results, never a secret.
+ * One event as a live page gets it: without arguments, results and secrets.
  *
  * @public
  */
 export interface FeedEvent {
-  /** `1042` is entry 1042 of the audit log; `1042.3` the third thing announced after it and kept nowhere. */
+  /** `1042` is entry 1042 of the audit log; `1042.3` the third event announced after it, which no log holds. */
   readonly id: string;
   /** A word of the audit log, or `tool_call.arrived`, `tool_call.progressed`, `tool_call.left`, `tool_call.emitted`. */
   readonly type: string;
@@ -18,7 +18,7 @@ export interface FeedEvent {
   readonly at: string;
   readonly tenant: string;
   readonly agent: string;
-  /** For whom it was done, where a call said so. */
+  /** The user of the call's principal. */
   readonly user?: string;
   readonly traceId: string;
   readonly runId?: string | undefined;
@@ -26,28 +26,28 @@ export interface FeedEvent {
   readonly approvalId?: string | undefined;
   readonly tool?: string | undefined;
   readonly summary: string;
-  /** Everything else the audit log says of it; of something announced, its own few facts. */
+  /** All other fields of the entry, or a few facts of an announced event. */
   readonly data: JsonObject;
 }
 
 /**
- * Who may be told of what, and what they want to be told.
+ * What a reader may see, and what it wants.
  *
  * @public
  */
 export interface FeedFilter {
   readonly tenant: string;
-  /** Only what this one's calls do. */
+  /** Only this principal's calls. */
   readonly principal?: Principal | undefined;
-  /** Beside what is about calls and approvals: alarms and the switches for everything, or everything the audit log holds. */
+  /** Beside calls: alarms, approvals and the switches that concern all, or the whole audit log. */
   readonly also: "nothing" | "alarms" | "everything";
-  /** Exact types, or prefixes that end in `.`: `gate.`. None: all. */
+  /** Exact types, or prefixes that end in `.`: `gate.`. Without it, all. */
   readonly types?: readonly string[] | undefined;
   readonly runId?: string | undefined;
   readonly traceId?: string | undefined;
 }
 
-/** What is told though it is nowhere written. */
+/** Moments that are announced but not written. */
 export type Announced = Extract<CallEvent, { readonly moment: "arrived" | "progressed" | "emitted" | "left" }>;
 
 /** Steps of a place: so many things may be announced after one entry of the log. */
@@ -67,13 +67,13 @@ export function idOf(place: number): string {
   return step === 0 ? String(seqOf(place)) : `${seqOf(place)}.${step}`;
 }
 
-/** Undefined: no id of a feed. */
+/** Returns undefined if it is no id of a feed. */
 export function placeFrom(id: string): number | undefined {
   const [, seq = "", step = "0"] = /^(-1|\d{1,9})(?:\.(\d{1,6}))?$/.exec(id) ?? [];
   return seq === "" ? undefined : placeOf(Number(seq), Number(step));
 }
 
-/** An entry of the log is redacted already: what is told is what is kept, without its hashes. */
+/** The entry without its hashes; it is redacted already. */
 export function fromEntry(seq: number, body: string): FeedEvent {
   const entry = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // audit/entry.ts wrote it
   const { type, timestamp, tenant, trace_id, summary, refs, tool_name, request_hash, response_hash, ...rest } = entry;
@@ -95,23 +95,26 @@ export function fromEntry(seq: number, body: string): FeedEvent {
   });
 }
 
-/** What is nobody's call says among its data what it is about. */
+/** A system event names its subject in its data. */
 function named(data: Json | undefined, name: string): string | undefined {
   const value = isJsonObject(data) ? data[name] : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
-export interface Told {
+export interface TimedEvent {
   readonly announced: Announced;
   readonly place: number;
   /** Wall clock, milliseconds. */
   readonly at: number;
 }
 
-export function fromAnnounced({ announced: event, place, at }: Told, redact: (text: string) => string): FeedEvent {
+export function fromAnnounced(
+  { announced: event, place, at }: TimedEvent,
+  redact: (text: string) => string,
+): FeedEvent {
   const { call } = event;
   const { principal, runId, traceId } = call.authority;
-  const { summary, data } = announcedWords(event, redact);
+  const { summary, data } = announcedDetails(event, redact);
   return deepFrozen({
     id: idOf(place),
     type: `tool_call.${event.moment}`,
@@ -128,7 +131,7 @@ export function fromAnnounced({ announced: event, place, at }: Told, redact: (te
   });
 }
 
-function announcedWords(
+function announcedDetails(
   event: Announced,
   redact: (text: string) => string,
 ): { readonly summary: string; readonly data: JsonObject } {
@@ -170,19 +173,19 @@ function redacted(value: Json, redact: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redacted(inner, redact)]));
 }
 
-/** What of an event a reader is told: as it is, without its words, or nothing. */
-export function toldAs(event: FeedEvent, filter: FeedFilter): FeedEvent | undefined {
-  const told = filter.also === "alarms" && whoMay.test(event.type) ? withoutWords(event) : event;
-  return matches(told, filter) ? told : undefined;
+/** The event for a reader: whole, without details, or undefined. */
+export function shownTo(event: FeedEvent, filter: FeedFilter): FeedEvent | undefined {
+  const shown = filter.also === "alarms" && deciderChanges.test(event.type) ? withoutDetails(event) : event;
+  return matches(shown, filter) ? shown : undefined;
 }
 
-/** Who looks at a card must know that others may decide it now; whose account was changed, and how, is for who administers. */
-function withoutWords({ id, at, tenant, traceId }: FeedEvent): FeedEvent {
+/** A decider must know that the deciders changed. Only administrators see which account changed and how. */
+function withoutDetails({ id, at, tenant, traceId }: FeedEvent): FeedEvent {
   const summary = "Who may decide has changed";
   return { id, at, tenant, traceId, type: "approval.deciders_changed", agent: "system", summary, data: {} };
 }
 
-const whoMay = /^operator\.action\.(?:account_\w+|token_revoked)$/;
+const deciderChanges = /^operator\.action\.(?:account_\w+|token_revoked)$/;
 
 function matches(event: FeedEvent, filter: FeedFilter): boolean {
   const { tenant, principal, also, types, runId, traceId } = filter;
@@ -198,9 +201,9 @@ function matches(event: FeedEvent, filter: FeedFilter): boolean {
 
 function isFor({ callId, type }: FeedEvent, also: FeedFilter["also"]): boolean {
   if (also === "everything" || callId !== undefined) return true;
-  return also === "alarms" && (forPeople.test(type) || switches.test(type));
+  return also === "alarms" && (peopleEvents.test(type) || switches.test(type));
 }
 
-const forPeople = /^(?:alarm|approval|grant)\./;
-/** Whether calls pass is everybody's to know, at once. */
+const peopleEvents = /^(?:alarm|approval|grant)\./;
+/** Everyone may know at once whether calls pass. */
 const switches = /^operator\.action\.(?:pause|resume|autonomy|tool|server)$/;

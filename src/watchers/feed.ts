@@ -1,29 +1,29 @@
 /**
- * The live feed: what happened, told to pages and terminals while they look.
+ * The live feed: events for pages and terminals that are open now.
  *
- * Invariant: it waits for nobody and keeps nothing for a reader that does not read; while nobody reads it costs a call
- * nothing. Entries of the audit log are told after they were committed, and can be told again from the log itself;
- * what is only announced (progress, arrivals) can not. Whoever was told too little gets a `reset` and reads anew.
- * Next: feed-event.ts (what is told), live-feed.ts (how).
+ * Invariant: no call waits for a reader, and without readers a call pays nothing. Entries of the audit log are sent after
+ * their commit and can be sent again from the log; progress and arrivals can not. A reader that missed events gets a
+ * `reset` and reloads.
+ * Next: feed-event.ts (what an event is), live-feed.ts (how it is sent).
  */
 import type { FeedEvent, FeedFilter } from "./feed-event.ts";
 
 /**
- * Why a reader must read anew: it was away too long, too slow, or more happens than is told.
+ * Why a reader must reload: it was away too long, it was too slow, or there were too many events.
  *
  * @public
  */
 export type ResetReason = "too_old" | "too_slow" | "too_many";
 
 /**
- * Who is told. Nothing here may throw or wait.
+ * A page or terminal that follows the feed. Contract: nothing here throws or waits.
  *
  * @public
  */
 export interface FeedReader {
-  /** In order, and each list the same object for all readers with the same filter. False: it cannot take more. */
+  /** In order, and each list the same object for all readers with the same filter. Returns false if it cannot take more. */
   take(events: readonly FeedEvent[]): boolean;
-  /** Things happened that it is not told of; it goes on after `id`. With `too_slow` it is not told anything more. */
+  /** It misses events and continues after `id`. After `too_slow` it gets no more events. */
   reset(id: string, reason: ResetReason): void;
   /** Every 15 s, so that both ends notice a dead line. */
   beat(): void;
@@ -33,17 +33,17 @@ export interface FeedReader {
 
 /** @public */
 export interface Feed {
-  /** The id of the last thing that happened: who begins after it misses nothing of what it did not see by now. */
+  /** The id of the last event. A reader that begins after it misses nothing. */
   readonly last: string;
   /**
-   * Tells a reader what happens from now on, or since the event `after` as far as that is still known.
+   * Sends a reader the events from now on, or since the event `after` if that is still known.
    *
-   * @returns where it begins, and how to stop; undefined when there are too many readers already
+   * @returns where it begins, and how to stop; undefined if there are too many readers
    */
-  open(filter: FeedFilter, after: string | undefined, reader: FeedReader): Promise<FeedSeat | undefined>;
+  open(filter: FeedFilter, after: string | undefined, reader: FeedReader): Promise<FeedSubscription | undefined>;
 }
 
 /** @public */
-export interface FeedSeat extends Disposable {
+export interface FeedSubscription extends Disposable {
   readonly from: string;
 }

@@ -50,7 +50,7 @@ export type {
   RunVerification,
   ToolRecord,
 } from "./archive/runs.ts";
-export type { Feed, FeedReader, FeedSeat, ResetReason } from "./feed.ts";
+export type { Feed, FeedReader, FeedSubscription, ResetReason } from "./feed.ts";
 export type { FeedEvent, FeedFilter } from "./feed-event.ts";
 export type { Hooks } from "./hooks.ts";
 export { progressWatcher } from "./progress.ts";

@@ -3,7 +3,7 @@ import type { CallEvent } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { Store } from "../stores/store.ts";
 import { checkOpening } from "./checked-feed.ts";
-import type { Feed, FeedReader, FeedSeat } from "./feed.ts";
+import type { Feed, FeedReader, FeedSubscription } from "./feed.ts";
 import {
   type FeedEvent,
   type FeedFilter,
@@ -13,8 +13,8 @@ import {
   placeFrom,
   placeOf,
   seqOf,
-  type Told,
-  toldAs,
+  shownTo,
+  type TimedEvent,
 } from "./feed-event.ts";
 import type { Watcher } from "./watcher.ts";
 
@@ -29,59 +29,59 @@ export interface FeedOptions {
   readonly log: (problem: string) => void;
 }
 
-interface Seat {
+interface Subscription {
   readonly key: string;
   readonly filter: FeedFilter;
   readonly reader: FeedReader;
-  /** What it has been told, up to here. */
+  /** It was sent everything up to here. */
   place: number;
-  /** How many in which second. */
+  /** How many events it was sent in which second. */
   second: number;
-  told: number;
-  /** The second in which some were left out, of which it is not told yet. */
+  sent: number;
+  /** The second in which events were left out; the reset is still to come. */
   floodedIn: number | undefined;
 }
 
 interface Batch {
   readonly events: readonly { readonly place: number; readonly event: FeedEvent }[];
-  /** The place of the last thing that happened. */
+  /** The place of the last event. */
   readonly last: number;
   readonly isFlood: boolean;
   /** Whole seconds. */
   readonly now: number;
-  /** By filter: what readers that are level are told. */
+  /** By filter: the list for all readers that have no backlog. */
   readonly lists: Map<string, readonly FeedEvent[]>;
 }
 
-type Fresh = Told | { readonly place: number; readonly body: string };
+type Pending = TimedEvent | { readonly place: number; readonly body: string };
 
 const mostReaders = 256;
-/** Readers are told together, at most so often: a burst costs each of them one write. */
-const tellEveryMs = 25;
+/** Events are sent in batches, so a burst costs each reader one write. */
+const sendEveryMs = 25;
 const beatEveryMs = 15_000;
-/** After the last reader has gone it may come back and miss nothing. */
+/** The feed runs on for so long after its last reader left, so that it can reconnect without a gap. */
 const lingerMs = 60_000;
-const mostKept = 2_048;
-/** Further behind than this a reader is quicker reading anew. */
+const mostRecent = 2_048;
+/** A reader that is further behind is faster if it reloads. */
 const mostFromLog = 2_000;
-/** Nobody can look at more in a second. */
+/** No person can read more in a second. */
 const mostASecond = 1_000;
 
 export class LiveFeed implements Feed, Disposable {
   readonly #options: FeedOptions;
-  readonly #seats = new Set<Seat>();
-  /** Told already, the last ones, old to new. */
-  #kept: Batch["events"][number][] = [];
-  #fresh: Fresh[] = [];
-  /** Of one call only its last word counts, when they come faster than they are told. */
-  readonly #progress = new Map<string, Fresh>();
-  /** Some of `#fresh` were let go: the pump was held up while much happened. */
-  #overran = false;
+  readonly #subscriptions = new Set<Subscription>();
+  /** The last ones that were sent, old to new. */
+  #recent: Batch["events"][number][] = [];
+  #pending: Pending[] = [];
+  /** Only the last progress of each call is sent. */
+  readonly #progress = new Map<string, Pending>();
+  /** Whether pending events were dropped. */
+  #isOverflown = false;
   #seq = -1;
   #step = 0;
-  #keptFrom = 0;
+  #recentFrom = 0;
   #following: readonly Disposable[] = [];
-  #cancels: { tell?: (() => void) | undefined; beat?: () => void; linger?: (() => void) | undefined } = {};
+  #cancels: { send?: (() => void) | undefined; beat?: () => void; linger?: (() => void) | undefined } = {};
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -91,63 +91,66 @@ export class LiveFeed implements Feed, Disposable {
     return idOf(this.#following.length > 0 ? this.#now() : placeOf(this.#options.size() - 1, 0));
   }
 
-  async open(filter: FeedFilter, after: string | undefined, reader: FeedReader): Promise<FeedSeat | undefined> {
+  async open(filter: FeedFilter, after: string | undefined, reader: FeedReader): Promise<FeedSubscription | undefined> {
     checkOpening(filter, after, reader);
-    if (this.#seats.size >= mostReaders) return undefined;
-    this.#wake();
-    const seat: Seat = {
+    if (this.#subscriptions.size >= mostReaders) return undefined;
+    this.#start();
+    const subscription: Subscription = {
       key: JSON.stringify(filter),
       filter,
       reader,
       place: this.#now(),
       second: 0,
-      told: 0,
+      sent: 0,
       floodedIn: undefined,
     };
     const from = after === undefined ? undefined : (placeFrom(after) ?? -1);
-    if (from === undefined) this.#seats.add(seat);
-    else await this.#catchUp(seat, from);
+    if (from === undefined) this.#subscriptions.add(subscription);
+    else await this.#catchUp(subscription, from);
     const leave = (): void => {
-      if (this.#seats.delete(seat) && this.#seats.size === 0) this.#linger();
+      if (this.#subscriptions.delete(subscription) && this.#subscriptions.size === 0) this.#linger();
     };
-    return { from: idOf(seat.place), [Symbol.dispose]: leave };
+    return { from: idOf(subscription.place), [Symbol.dispose]: leave };
   }
 
   [Symbol.dispose](): void {
-    for (const { reader } of this.#seats) reader.end();
-    this.#seats.clear();
-    this.#sleep();
+    for (const { reader } of this.#subscriptions) reader.end();
+    this.#subscriptions.clear();
+    this.#stop();
   }
 
   #now(): number {
     return placeOf(this.#seq, this.#step);
   }
 
-  /** From what is kept here, else from the log. Entries that come meanwhile are read as well, until it is level. */
-  async #catchUp(seat: Seat, from: number): Promise<void> {
-    const known = from >= this.#keptFrom || seqOf(this.#now()) - seqOf(from) <= mostFromLog;
+  /** From memory, else from the log. Entries that come meanwhile are read too. */
+  async #catchUp(subscription: Subscription, from: number): Promise<void> {
+    const known = from >= this.#recentFrom || seqOf(this.#now()) - seqOf(from) <= mostFromLog;
     if (from < 0 || from > this.#now() || !known) {
-      this.#seats.add(seat);
-      return seat.reader.reset(idOf(seat.place), "too_old");
+      this.#subscriptions.add(subscription);
+      return subscription.reader.reset(idOf(subscription.place), "too_old");
     }
-    seat.place = from;
-    while (seat.place < this.#keptFrom) {
-      const before = seat.place;
-      for await (const { seq, body } of this.#options.store.events({ after: seqOf(seat.place), limit: mostFromLog })) {
-        seat.place = placeOf(seq, 0);
-        const event = toldAs(fromEntry(seq, body), seat.filter);
-        if (event !== undefined) seat.reader.take([event]);
+    subscription.place = from;
+    while (subscription.place < this.#recentFrom) {
+      const before = subscription.place;
+      for await (const { seq, body } of this.#options.store.events({
+        after: seqOf(subscription.place),
+        limit: mostFromLog,
+      })) {
+        subscription.place = placeOf(seq, 0);
+        const event = shownTo(fromEntry(seq, body), subscription.filter);
+        if (event !== undefined) subscription.reader.take([event]);
       }
-      if (seat.place === before) break; // announced after the last entry, and gone
+      if (subscription.place === before) break; // it was only announced, and is in no log
     }
-    const missed = toldOf(this.#kept, seat);
-    if (missed.length > 0) seat.reader.take(missed);
-    seat.place = Math.max(seat.place, this.#kept.at(-1)?.place ?? 0);
-    this.#seats.add(seat);
+    const missed = eventsFor(this.#recent, subscription);
+    if (missed.length > 0) subscription.reader.take(missed);
+    subscription.place = Math.max(subscription.place, this.#recent.at(-1)?.place ?? 0);
+    this.#subscriptions.add(subscription);
   }
 
-  /** Follows from the entry that is the last one now; nothing is told while nobody reads. */
-  #wake(): void {
+  /** Follows the log from its last entry. Without readers, the feed does not follow. */
+  #start(): void {
     this.#cancels.linger?.();
     this.#cancels.linger = undefined;
     if (this.#following.length > 0) return;
@@ -165,25 +168,25 @@ export class LiveFeed implements Feed, Disposable {
     ];
     this.#seq = size() - 1;
     this.#step = 0;
-    this.#keptFrom = this.#now();
+    this.#recentFrom = this.#now();
     const beat = (): void => {
-      for (const { reader } of this.#seats) reader.beat();
+      for (const { reader } of this.#subscriptions) reader.beat();
       this.#cancels.beat = clock.in(beatEveryMs, beat, false);
     };
     this.#cancels.beat = clock.in(beatEveryMs, beat, false);
   }
 
   #linger(): void {
-    this.#cancels.linger = this.#options.clock.in(lingerMs, () => this.#sleep(), false);
+    this.#cancels.linger = this.#options.clock.in(lingerMs, () => this.#stop(), false);
   }
 
-  #sleep(): void {
+  #stop(): void {
     for (const following of this.#following) following[Symbol.dispose]();
     for (const cancel of Object.values(this.#cancels)) cancel?.();
     this.#cancels = {};
     this.#following = [];
-    this.#kept = [];
-    this.#fresh = [];
+    this.#recent = [];
+    this.#pending = [];
     this.#progress.clear();
   }
 
@@ -196,95 +199,102 @@ export class LiveFeed implements Feed, Disposable {
     )
       return;
     this.#step += 1;
-    const fresh = { place: this.#now(), announced: event, at: this.#options.clock.now() };
+    const pending = { place: this.#now(), announced: event, at: this.#options.clock.now() };
     if (event.moment === "progressed") {
-      this.#progress.set(event.call.id, fresh);
-      this.#tellLater();
-    } else this.#add(fresh);
+      this.#progress.set(event.call.id, pending);
+      this.#sendLater();
+    } else this.#add(pending);
   }
 
-  #add(fresh: Fresh): void {
-    if (this.#fresh.length >= mostKept) {
-      this.#fresh = [];
-      this.#overran = true;
+  #add(pending: Pending): void {
+    if (this.#pending.length >= mostRecent) {
+      this.#pending = [];
+      this.#isOverflown = true;
     }
-    this.#fresh.push(fresh);
-    this.#tellLater();
+    this.#pending.push(pending);
+    this.#sendLater();
   }
 
-  #tellLater(): void {
-    this.#cancels.tell ??= this.#options.clock.in(tellEveryMs, () => this.#tell(), false);
+  #sendLater(): void {
+    this.#cancels.send ??= this.#options.clock.in(sendEveryMs, () => this.#send(), false);
   }
 
-  #tell(): void {
-    this.#cancels.tell = undefined;
+  #send(): void {
+    this.#cancels.send = undefined;
     const now = Math.floor(this.#options.clock.monotonic() / 1000);
-    const fresh =
+    const pending =
       this.#progress.size === 0
-        ? this.#fresh
-        : [...this.#fresh, ...this.#progress.values()].sort((a, b) => a.place - b.place);
-    // Under a flood nobody is told anything in this second any more: then nothing is spelled either.
-    const isFlood = this.#overran || (this.#seats.size > 0 && [...this.#seats].every((seat) => seat.floodedIn === now));
-    const events: Batch["events"] = isFlood ? [] : fresh.flatMap((one) => this.#spelled(one));
-    const last = fresh.at(-1)?.place ?? this.#now();
-    this.#fresh = [];
+        ? this.#pending
+        : [...this.#pending, ...this.#progress.values()].sort((a, b) => a.place - b.place);
+    // If every reader had too much in this second, nothing is made.
+    const isFlood =
+      this.#isOverflown ||
+      (this.#subscriptions.size > 0 &&
+        [...this.#subscriptions].every((subscription) => subscription.floodedIn === now));
+    const events: Batch["events"] = isFlood ? [] : pending.flatMap((one) => this.#eventsOf(one));
+    const last = pending.at(-1)?.place ?? this.#now();
+    this.#pending = [];
     this.#progress.clear();
-    this.#overran = false;
-    this.#keep(events, isFlood ? last : undefined);
-    const batch: Batch = { events, last, isFlood: isFlood && fresh.length > 0, now, lists: new Map() };
-    for (const seat of [...this.#seats]) this.#tellSeat(seat, batch);
-    if ([...this.#seats].some(({ floodedIn }) => floodedIn !== undefined)) this.#tellLater();
+    this.#isOverflown = false;
+    this.#remember(events, isFlood ? last : undefined);
+    const batch: Batch = { events, last, isFlood: isFlood && pending.length > 0, now, lists: new Map() };
+    for (const subscription of [...this.#subscriptions]) this.#sendTo(subscription, batch);
+    if ([...this.#subscriptions].some(({ floodedIn }) => floodedIn !== undefined)) this.#sendLater();
   }
 
-  #spelled(fresh: Fresh): Batch["events"] {
-    const { place } = fresh;
+  #eventsOf(pending: Pending): Batch["events"] {
+    const { place } = pending;
     try {
-      const event = "body" in fresh ? fromEntry(seqOf(place), fresh.body) : fromAnnounced(fresh, this.#options.redact);
+      const event =
+        "body" in pending ? fromEntry(seqOf(place), pending.body) : fromAnnounced(pending, this.#options.redact);
       return [{ place, event }];
     } catch (error) {
-      this.#options.log(`An event could not be told to those who look on: ${messageOf(error)}`);
+      this.#options.log(`An event could not be sent to those who look on: ${messageOf(error)}`);
       return [];
     }
   }
 
-  #keep(events: Batch["events"], lostUpTo: number | undefined): void {
+  #remember(events: Batch["events"], lostUpTo: number | undefined): void {
     if (lostUpTo !== undefined) {
-      this.#kept = [];
-      this.#keptFrom = lostUpTo;
+      this.#recent = [];
+      this.#recentFrom = lostUpTo;
     }
-    this.#kept.push(...events);
-    if (this.#kept.length <= mostKept) return;
-    const over = this.#kept.length - mostKept / 2;
-    this.#keptFrom = this.#kept[over - 1]?.place ?? this.#keptFrom;
-    this.#kept = this.#kept.slice(over);
+    this.#recent.push(...events);
+    if (this.#recent.length <= mostRecent) return;
+    const over = this.#recent.length - mostRecent / 2;
+    this.#recentFrom = this.#recent[over - 1]?.place ?? this.#recentFrom;
+    this.#recent = this.#recent.slice(over);
   }
 
-  #tellSeat(seat: Seat, { events, last, isFlood, now, lists }: Batch): void {
-    const before = seat.place;
-    if (now !== seat.second) {
-      // Only now, so that it stands after all that was left out.
-      if (seat.floodedIn !== undefined) seat.reader.reset(idOf(before), "too_many");
-      Object.assign(seat, { second: now, told: 0, floodedIn: undefined });
+  #sendTo(subscription: Subscription, { events, last, isFlood, now, lists }: Batch): void {
+    const before = subscription.place;
+    if (now !== subscription.second) {
+      // The reset stands after all that was left out.
+      if (subscription.floodedIn !== undefined) subscription.reader.reset(idOf(before), "too_many");
+      Object.assign(subscription, { second: now, sent: 0, floodedIn: undefined });
     }
     if (last <= before) return;
-    seat.place = last;
+    subscription.place = last;
     const isLevel = before < (events[0]?.place ?? 0);
-    const known = isLevel ? lists.get(seat.key) : undefined;
-    const wanted = known ?? toldOf(events, { place: before, filter: seat.filter });
-    if (isLevel) lists.set(seat.key, wanted);
-    seat.told += wanted.length;
-    if (isFlood || seat.told > mostASecond) {
-      seat.floodedIn = now;
+    const known = isLevel ? lists.get(subscription.key) : undefined;
+    const wanted = known ?? eventsFor(events, { place: before, filter: subscription.filter });
+    if (isLevel) lists.set(subscription.key, wanted);
+    subscription.sent += wanted.length;
+    if (isFlood || subscription.sent > mostASecond) {
+      subscription.floodedIn = now;
       return;
     }
-    if (wanted.length === 0 || seat.reader.take(wanted)) return;
-    seat.reader.reset(idOf(last), "too_slow");
-    this.#seats.delete(seat);
-    if (this.#seats.size === 0) this.#linger();
+    if (wanted.length === 0 || subscription.reader.take(wanted)) return;
+    subscription.reader.reset(idOf(last), "too_slow");
+    this.#subscriptions.delete(subscription);
+    if (this.#subscriptions.size === 0) this.#linger();
   }
 }
 
-/** What a reader is told of these: what stands after its place, as far as it is for it. */
-function toldOf(events: Batch["events"], { place: after, filter }: Pick<Seat, "place" | "filter">): FeedEvent[] {
-  return events.flatMap(({ place, event }) => (place > after ? (toldAs(event, filter) ?? []) : []));
+/** Those after its place that its filter lets through. */
+function eventsFor(
+  events: Batch["events"],
+  { place: after, filter }: Pick<Subscription, "place" | "filter">,
+): FeedEvent[] {
+  return events.flatMap(({ place, event }) => (place > after ? (shownTo(event, filter) ?? []) : []));
 }

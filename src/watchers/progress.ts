@@ -4,7 +4,7 @@ import type { Stream } from "./stream.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** Beyond so many runs or open calls the oldest is forgotten: its count begins again. */
-const mostKept = 10_000;
+const mostCounted = 10_000;
 
 /**
  * Tells a sink of every call that is really attempted; of a refused or replayed one nothing (case 196). A sink that fails
@@ -17,12 +17,12 @@ const mostKept = 10_000;
  */
 export function progressWatcher(sink: ProgressSink): Watcher {
   const steps = new Steps();
-  return (event) => told(steps.of(event), sink);
+  return (event) => send(steps.of(event), sink);
 }
 
 /**
  * Callers that hear of their own calls, and of the calls these make (`onProgress`). In the stream only while there is one:
- * nobody else's call pays for it.
+ * other calls pay nothing for it.
  */
 export class Listeners {
   readonly #stream: Pick<Stream, "watch">;
@@ -46,7 +46,7 @@ export class Listeners {
     const sink = this.#sinks.get(id);
     if (sink === undefined) return undefined;
     if (event.moment === "left") this.#forget(id);
-    return told(this.#steps.of(event), sink);
+    return send(this.#steps.of(event), sink);
   }
 
   #forget(id: string): void {
@@ -59,16 +59,16 @@ export class Listeners {
 
 const none: readonly AgentProgress[] = [];
 
-/** What each moment is as progress. */
+/** Turns moments into progress. */
 class Steps {
   readonly #counts = new Map<string, number>();
   readonly #open = new Map<string, number>();
 
   of(event: CallEvent): readonly AgentProgress[] {
-    if (event.moment === "attempted") return this.#begun(event.call);
+    if (event.moment === "attempted") return this.#start(event.call);
     if (event.moment === "progressed") {
-      const begun = this.#begun(event.call); // a tool may report progress before its claim is committed
-      return [...begun, this.#step(event.call, words.progressed.progress, event.content)];
+      const start = this.#start(event.call); // a tool may report progress before its claim is committed
+      return [...start, this.#step(event.call, words.progressed.progress, event.content)];
     }
     if (event.moment !== "ended" || !this.#open.has(event.call.id)) return none;
     const step = this.#step(event.call, words.ended.progress, event.outcome.text);
@@ -76,8 +76,8 @@ class Steps {
     return [step];
   }
 
-  /** Whichever of its moments comes first begins a call. */
-  #begun(call: ToolCall): readonly AgentProgress[] {
+  /** The first moment of a call starts it, whichever it is. */
+  #start(call: ToolCall): readonly AgentProgress[] {
     if (this.#open.has(call.id)) return none;
     const { runId } = call.authority;
     const seq = (this.#counts.get(runId) ?? 0) + 1;
@@ -92,7 +92,7 @@ class Steps {
   }
 }
 
-function told(steps: readonly AgentProgress[], sink: ProgressSink): void | Promise<void> {
+function send(steps: readonly AgentProgress[], sink: ProgressSink): void | Promise<void> {
   const [only] = steps;
   if (only === undefined) return undefined;
   if (steps.length === 1) return sink(only);
@@ -102,7 +102,7 @@ function told(steps: readonly AgentProgress[], sink: ProgressSink): void | Promi
 function keepNewest(map: Map<string, number>, key: string, value: number): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= mostKept) return;
+  if (map.size <= mostCounted) return;
   for (const oldest of map.keys()) {
     map.delete(oldest);
     return;

@@ -4,21 +4,21 @@ import type { Watcher } from "./watcher.ts";
 
 export interface Stream {
   readonly announce: Announce;
-  /** Every moment from now on, in order, until disposed. Watching twice is being told twice. */
+  /** Calls the watcher with every moment from now on, in order, until disposed. */
   watch(watcher: Watcher): Disposable;
 }
 
 /**
- * One stream, many watchers, each told in the same order. What a watcher throws, now or as a rejected promise, goes to `log`
+ * One stream, many watchers, each called in the same order. What a watcher throws, now or as a rejected promise, goes to `log`
  * and nowhere else (D14).
  *
  * @param log throws nothing (calls/harmless-log.ts)
  */
 export function createStream(log: (problem: string) => void): Stream {
-  let seats: readonly { readonly watcher: Watcher }[] = [];
-  /** What happened while a moment was told: a watcher may make the next one. */
-  const untold: CallEvent[] = [];
-  let isTelling = false;
+  let watchers: readonly { readonly watcher: Watcher }[] = [];
+  /** Moments that a watcher caused while another one was announced. */
+  const waiting: CallEvent[] = [];
+  let isAnnouncing = false;
 
   const complain = (event: CallEvent, error: unknown): void => {
     log(`A watcher failed at \`${event.moment}\`: ${messageOf(error)}.`);
@@ -34,23 +34,23 @@ export function createStream(log: (problem: string) => void): Stream {
 
   return {
     announce: (event) => {
-      if (isTelling) {
-        untold.push(event);
+      if (isAnnouncing) {
+        waiting.push(event);
         return;
       }
-      isTelling = true;
-      for (let next: CallEvent | undefined = event; next !== undefined; next = untold.shift()) {
-        // `seats` is replaced, never changed: who comes or goes while a moment is told is not in this round.
-        for (const { watcher } of seats) tell(watcher, next);
+      isAnnouncing = true;
+      for (let next: CallEvent | undefined = event; next !== undefined; next = waiting.shift()) {
+        // `watchers` is replaced, never changed: so a watcher that comes or goes now is not in this round.
+        for (const { watcher } of watchers) tell(watcher, next);
       }
-      isTelling = false;
+      isAnnouncing = false;
     },
     watch: (watcher) => {
-      const seat = { watcher };
-      seats = [...seats, seat];
+      const entry = { watcher };
+      watchers = [...watchers, entry];
       return {
         [Symbol.dispose]: () => {
-          seats = seats.filter((other) => other !== seat);
+          watchers = watchers.filter((other) => other !== entry);
         },
       };
     },

@@ -1,4 +1,4 @@
-import type { FeedReader, FeedSeat, ResetReason } from "../../src/watchers/feed.ts";
+import type { FeedReader, FeedSubscription, ResetReason } from "../../src/watchers/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../src/watchers/feed-event.ts";
 import type { House } from "./house.ts";
 
@@ -40,7 +40,7 @@ export async function listen(
   h: House,
   filter: FeedFilter = all,
   after?: string,
-): Promise<Ears & { readonly seat: FeedSeat }> {
+): Promise<Ears & { readonly seat: FeedSubscription }> {
   const ears = new Ears();
   const seat = await h.runtime.feed.open(filter, after, ears);
   if (seat === undefined) throw new Error("no seat");

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Feed, FeedReader, FeedSeat, ResetReason } from "../../watchers/feed.ts";
+import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../watchers/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../watchers/feed-event.ts";
 import type { Who } from "../credentials.ts";
 import { feedEventToWire } from "../wire-feed.ts";
@@ -110,7 +110,7 @@ async function eventStream(
 class StreamReader implements FeedReader {
   readonly stream: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #seat: FeedSeat | undefined;
+  #seat: FeedSubscription | undefined;
   readonly #givePlaceBack: () => void;
 
   constructor(givePlaceBack: () => void) {
@@ -127,7 +127,7 @@ class StreamReader implements FeedReader {
   }
 
   /** Where it stands, so that a client that hears nothing before the line breaks still knows. */
-  begin(seat: FeedSeat): void {
+  begin(seat: FeedSubscription): void {
     this.#seat = seat;
     if (this.#controller === undefined) this.#leave();
     else this.#send(encoder.encode(`id: ${seat.from}\nretry: 1000\n\n`));

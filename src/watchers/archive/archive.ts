@@ -182,7 +182,7 @@ export class Archive implements AsyncDisposable {
     run?.takeEmitted(emitted, at);
   }
 
-  /** Projects what no announcement told of. */
+  /** Projects entries that were not announced here. */
   async #readUpTo(end: number): Promise<void> {
     while (this.#next < end) {
       const limit = Math.min(page, end - this.#next);

@@ -5,7 +5,7 @@ export type Redact = (text: string) => string;
 
 const mark = "…";
 const markBytes = 3;
-/** A secret that is cut in two is not found any more, so far more is cleaned than is kept. */
+/** A secret that was cut in two is not found, so far more is cleaned than is written. */
 const cleanedCharacters = 65_536;
 
 /**
@@ -18,14 +18,14 @@ export function brief(text: string, limitBytes: number, redact: Redact): string 
   if (!whole && clean.length < cleanedCharacters / 2) clean = redact(text); // masks drew the cut end near
   const head = clean.slice(0, limitBytes + 1).toWellFormed();
   if (head.length === clean.length && bytesOf(head) <= limitBytes) return head;
-  let kept = "";
+  let short = "";
   let room = limitBytes - markBytes;
   for (const character of head) {
     room -= bytesOf(character);
     if (room < 0) break;
-    kept += character;
+    short += character;
   }
-  return kept + mark;
+  return short + mark;
 }
 
 function bytesOf(text: string): number {

@@ -47,18 +47,21 @@ export async function writeFirstDocuments(run: RunLog, config: string | undefine
   });
 }
 
-/** @param about checked already: what begins here is written to the end */
+/** @param about checked already, so that all of it can be written */
 export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): Promise<void> {
   const { task, taskId, prompt, systemPrompt, transcript, deliverables } = about;
   if (taskId !== undefined) run.nameTask(taskId);
   if (deliverables !== undefined) run.expect(deliverables);
   if (task !== undefined) {
     // JSON is YAML too.
-    await run.write("task.yaml", ended(redact(typeof task === "string" ? task : JSON.stringify(task, undefined, 2))));
+    await run.write(
+      "task.yaml",
+      withNewline(redact(typeof task === "string" ? task : JSON.stringify(task, undefined, 2))),
+    );
   }
   if (systemPrompt !== undefined) await writePrompt(run, "effective-system-prompt.md", redact(systemPrompt));
   if (prompt !== undefined) await writePrompt(run, "prompt.md", redact(prompt));
-  if (transcript !== undefined) await append(join(run.folder, "transcript.md"), ended(redact(transcript)));
+  if (transcript !== undefined) await append(join(run.folder, "transcript.md"), withNewline(redact(transcript)));
   run.isUnsealed = true;
 }
 
@@ -123,6 +126,6 @@ export function extentOf(text: string): Extent {
   return { bytes: Buffer.byteLength(text), sha256: sha256(text) };
 }
 
-function ended(text: string): string {
+function withNewline(text: string): string {
   return text.endsWith("\n") ? text : `${text}\n`;
 }

@@ -43,7 +43,7 @@ export function openRunFolders(base: string): RunFolders {
 }
 
 /**
- * One name for one run: no run id holds a `~`, and a tenant that is no plain word is told by its digest.
+ * One name for one run: no run id holds a `~`, and a tenant that is no plain word is named by its digest.
  *
  * @throws RuntimeFault `run_invalid`
  */
@@ -58,11 +58,11 @@ export function folderName(tenant: string, runId: string): string {
 
 /** A name of any characters as the name of a folder: itself when it is a plain word. Two names never give one. */
 export function plainName(name: string): string {
-  return plainTenant.test(name) ? name : told(name);
+  return plainTenant.test(name) ? name : digested(name);
 }
 
 /** A dot is in no plain tenant, so the two spellings cannot meet. */
-function told(tenant: string): string {
+function digested(tenant: string): string {
   const readable = tenant.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 40);
   return `${readable}.${sha256(tenant.toWellFormed()).slice(0, 32)}`;
 }

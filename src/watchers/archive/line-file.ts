@@ -13,7 +13,7 @@ const addingTo = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
 const newline = 0x0a;
 const chunkBytes = 65_536;
 const longestLineBytes = 1_048_576;
-/** More is not kept in memory while nothing can be written. */
+/** If so much waits, the file is full: no more lines are added until it can be written. */
 const mostWaitingCharacters = 2_000_000;
 
 /**
@@ -30,7 +30,7 @@ export class LineFile {
   #waiting = "";
   #waitingLines = 0;
 
-  /** @param changed told when somebody else has written to the file meanwhile */
+  /** @param changed runs if another process has written to the file */
   constructor(path: string, changed: (path: string) => void) {
     this.path = path;
     this.#changed = changed;

@@ -19,7 +19,7 @@ export interface ArtifactManifest {
   readonly run_id: string;
   readonly made_at: string;
   readonly deliverables: readonly FileEntry[];
-  /** Results kept by reference; without a size it is gone, or no longer the run's. */
+  /** Stored results. Without a size, the artifact is gone or no longer the run's. */
   readonly artifacts: readonly {
     readonly sha256: string;
     readonly bytes?: number;
@@ -47,11 +47,11 @@ export async function deliverablesIn(folder: string): Promise<Pick<ArtifactManif
 
 export async function artifactEntries(
   tenant: string,
-  kept: ReadonlyMap<string, Omit<Principal, "tenant">>,
+  digests: ReadonlyMap<string, Omit<Principal, "tenant">>,
   artifacts: Pick<ArtifactStore, "openStream"> | undefined,
 ): Promise<ArtifactManifest["artifacts"]> {
   const entries: ArtifactManifest["artifacts"][number][] = [];
-  for (const [sha256, owner] of kept) {
+  for (const [sha256, owner] of digests) {
     try {
       const opened = await artifacts?.openStream(sha256, { tenant, ...owner });
       if (opened === undefined) entries.push({ sha256 });
@@ -96,7 +96,7 @@ const mediaTypes: ReadonlyMap<string, string> = new Map([
   [".zip", "application/zip"],
 ]);
 
-/** By the file's name alone: nobody reads strangers' bytes to guess. */
+/** By the file's name alone; the bytes are untrusted. */
 function mediaTypeOf(path: string): string {
   return mediaTypes.get(extname(path).toLowerCase()) ?? "application/octet-stream";
 }

@@ -28,7 +28,7 @@ export interface OpenRunsOptions extends ProjectionOptions {
   readonly projected: () => number;
 }
 
-/** Which run, and whose it becomes when it is new. */
+/** Which run, and who owns it if it is new. */
 export interface RunOwner {
   readonly tenant: string;
   readonly runId: string;
@@ -45,11 +45,11 @@ const idleMs = 3_600_000;
 export class OpenRuns {
   readonly #options: OpenRunsOptions;
   readonly #runs: Map<string, RunLog> = new Map();
-  /** Ids that no folder can have. The log was told once. */
+  /** Ids that no folder can have. The log has one line of each. */
   readonly #refused: Set<string> = new Set();
   /** Whether a run could not be opened, but may be later. */
   isIncomplete = false;
-  /** The log was told that runs cannot be opened, or not saved; once until they can. */
+  /** Problems that the log has a line of; one line until it works again. */
   readonly #reported: Set<"open" | "save"> = new Set();
 
   constructor(options: OpenRunsOptions) {
@@ -88,7 +88,7 @@ export class OpenRuns {
     return run;
   }
 
-  /** Returns undefined if it cannot be written; the log was told. */
+  /** Returns undefined if it cannot be written; then the log says why. */
   async tryOpen(owner: RunOwner): Promise<RunLog | undefined> {
     const { tenant, runId } = owner;
     const key = keyOf(tenant, runId);
@@ -145,12 +145,12 @@ export class OpenRuns {
   /** Writes the manifest, and the digests of all files as an event of the audit log. */
   async seal(run: RunLog, by?: Actor): Promise<void> {
     const { artifacts, clock, note, log } = this.#options;
-    if (!(await run.flush(true)) || run.isWaiting) return; // the log was told; the next seal covers it
+    if (!(await run.flush(true)) || run.isWaiting) return; // the next seal covers it
     try {
       await writeManifest(run, artifacts, clock.now());
       const { state, governance } = run.summary(true);
-      const said = { run_id: run.runId, events: run.tally.sequence, state, governance: governance.result };
-      const data: JsonObject = { ...said, files: await sealOf(run) };
+      const facts = { run_id: run.runId, events: run.tally.sequence, state, governance: governance.result };
+      const data: JsonObject = { ...facts, files: await sealOf(run) };
       await note(sealType, `Run ${run.runId} sealed at event ${run.tally.sequence}`, {
         ...(by !== undefined && { by: by.by, via: by.via }),
         ...{ tenant: run.tenant, data },

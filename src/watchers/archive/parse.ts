@@ -49,7 +49,7 @@ export function summaryIn(text: string): RunSummary | undefined {
 function fieldsOf<T>(text: string): Partial<T> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Partial<T>) : undefined; // nothing is said of any field
+    return typeof value === "object" && value !== null ? (value as Partial<T>) : undefined; // no field is known yet
   } catch {
     return undefined; // the caller says what that means
   }

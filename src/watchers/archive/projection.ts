@@ -72,7 +72,7 @@ export function project(entry: LogEntry, start: CallStart, options: EndOptions):
   return { event: ofCall(entry, { type: `approval.${word}`, summary: word, data }, redact), parent: tool_call };
 }
 
-/** What a tool said of its own work. No entry holds it. */
+/** What a tool emitted about its work. No entry holds it. */
 export function emitted({ call, type, summary, data }: EmittedEvent, now: number, redact: Redact): UnnumberedEvent {
   const { principal, taskId, traceId } = call.authority;
   const named = wellFormed.test(type) && !reserved.test(type);

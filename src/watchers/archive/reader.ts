@@ -1,56 +1,27 @@
 import { openIfThere } from "../../system/plain-file.ts";
 
+/** While the last lines are looked for, so many more are in memory. */
+const mostSpare = 1_000;
+
 /**
- * The lines that are wanted, in order, `limit` at most. A file that is not there has none.
+ * The first or the last lines, in order, `limit` at most. A missing file has none.
  *
- * @param read undefined for what is not ours, or not wanted
+ * @param read returns undefined for a line that is not ours, or not wanted
  */
-export async function linesAfter<T>(
+export async function linesIn<T>(
   path: string,
-  limit: number,
   read: (line: string) => T | undefined,
+  { limit, which = "first" }: { readonly limit: number; readonly which?: "first" | "last" },
 ): Promise<readonly T[]> {
-  const found: T[] = [];
-  const file = await openIfThere(path);
+  let found: T[] = [];
+  await using file = await openIfThere(path);
   if (file === undefined) return found;
   for await (const line of file.readLines()) {
     const value = read(line);
     if (value === undefined) continue;
     found.push(value);
-    if (found.length >= limit) break;
+    if (which === "first" && found.length >= limit) break;
+    if (found.length >= limit + mostSpare) found = found.slice(found.length - limit);
   }
-  return found;
-}
-
-const stretchBytes = 256 * 1024;
-const lineBreak = 0x0a;
-
-/** The last lines that are ours, in order, `limit` at most: read from the end, however long the file has become. */
-export async function lastLines<T>(
-  path: string,
-  limit: number,
-  read: (line: string) => T | undefined,
-): Promise<readonly T[]> {
-  const file = await openIfThere(path);
-  if (file === undefined) return [];
-  try {
-    const found: T[] = [];
-    let rest: Buffer = Buffer.alloc(0);
-    for (let end = (await file.stat()).size; end > 0 && found.length < limit; ) {
-      const start = Math.max(0, end - stretchBytes);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
-      const bytes = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
-      const cut = start === 0 ? 0 : bytes.indexOf(lineBreak) + 1; // what stands before it is part of a line that began earlier
-      rest = start === 0 || cut > 0 ? bytes.subarray(0, cut) : bytes;
-      const lines = start > 0 && cut === 0 ? [] : bytes.toString("utf8", cut).split("\n").reverse();
-      for (const line of lines) {
-        const value = line === "" ? undefined : read(line);
-        if (value !== undefined && found.length < limit) found.push(value);
-      }
-      end = start;
-    }
-    return found.reverse();
-  } finally {
-    await file.close();
-  }
+  return which === "first" ? found.slice(0, limit) : found.slice(Math.max(0, found.length - limit));
 }

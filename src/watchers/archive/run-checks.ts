@@ -1,4 +1,4 @@
-/** What somebody's code says of runs, looked at before anything is changed by it. */
+/** Checks of what a program passes to the runs API. */
 import { checkWho } from "../../calls/actor.ts";
 import { checkPrincipal } from "../../calls/authority.ts";
 import { checkMember, checkMembers, type Kind } from "../../calls/checked-members.ts";

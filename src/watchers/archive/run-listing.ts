@@ -7,7 +7,7 @@ import { summaryIn } from "./parse.ts";
 import type { RunPage, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 
-/** Where a run stands in the list: what is written now comes first, then what was written last; by name where both are the same. */
+/** The place of a run in the list: open runs first, then the latest; equal times by name. */
 interface Place {
   readonly isLive: boolean;
   /** Of its last event, or when its `run.json` was written: milliseconds. */
@@ -21,8 +21,7 @@ interface Written extends Place {
   readonly bytes: number;
 }
 
-/** What is asked of a list. */
-export interface PageAsked {
+export interface PageRequest {
   readonly isWanted: (summary: RunSummary) => boolean;
   readonly limit: number;
   /** A page's `nextAfter`. */
@@ -33,7 +32,7 @@ export interface PageAsked {
 const atOnce = 64;
 const mostRead = 10_000;
 
-/** Runs as a list: what is written now is told from memory, the rest by its `run.json`, which is read once as long as it stays what it is. */
+/** The list of runs. Open runs come from memory, others from their `run.json`, which is read again only if it changed. */
 export class RunListing {
   readonly #archive: Pick<Archive, "folder" | "runs">;
   readonly #read = new Map<string, Written & { readonly summary: RunSummary | undefined }>();
@@ -42,8 +41,8 @@ export class RunListing {
     this.#archive = archive;
   }
 
-  /** What is written now first, then what was written last. */
-  async page({ isWanted, limit, after }: PageAsked): Promise<RunPage> {
+  /** Open runs first, then the latest. */
+  async page({ isWanted, limit, after }: PageRequest): Promise<RunPage> {
     const from = after === undefined ? undefined : placeIn(after);
     const found: { readonly summary: RunSummary; readonly place: Place }[] = [];
     const isBehind = (place: Place): boolean => from === undefined || inOrder(from, place) < 0;
@@ -54,9 +53,9 @@ export class RunListing {
         .sort((one, other) => inOrder(one.place, other.place)),
     );
     const others = found.length > limit ? [] : await this.#written(new Set(live.map(({ place }) => place.name)));
-    const kept = others.filter(isBehind);
-    for (let at = 0; at < kept.length && found.length <= limit; at += atOnce) {
-      const some = kept.slice(at, at + atOnce);
+    const behind = others.filter(isBehind);
+    for (let at = 0; at < behind.length && found.length <= limit; at += atOnce) {
+      const some = behind.slice(at, at + atOnce);
       const read = await Promise.all(some.map((place) => this.#summary(place).then((summary) => ({ summary, place }))));
       for (const { summary, place } of read)
         if (summary !== undefined && isWanted(summary)) found.push({ summary, place });
@@ -69,8 +68,8 @@ export class RunListing {
     };
   }
 
-  /** As its folder says; a run that nobody here writes to has stopped, whatever its process last said. */
-  async kept(name: string): Promise<RunSummary | undefined> {
+  /** As its folder says. A run that is not open here has stopped, whatever its file says. */
+  async stored(name: string): Promise<RunSummary | undefined> {
     const path = join(this.#archive.folder, name, "run.json");
     const text = await readWholeFile(path).catch(() => undefined); // unreadable: it is none
     const summary = text === undefined ? undefined : summaryIn(text);
@@ -78,7 +77,7 @@ export class RunListing {
     return summary.state === "started" || summary.state === "running" ? { ...summary, state: "stopped" } : summary;
   }
 
-  /** The one that was written last first. */
+  /** The latest first. */
   async #written(leftOut: ReadonlySet<string>): Promise<readonly Written[]> {
     const entries = await readdir(this.#archive.folder, { withFileTypes: true });
     const written = await Promise.all(
@@ -96,7 +95,7 @@ export class RunListing {
     const { name, at, bytes } = written;
     const known = this.#read.get(name);
     if (known !== undefined && known.at === at && known.bytes === bytes) return known.summary;
-    const found = await this.kept(name);
+    const found = await this.stored(name);
     const isItsOwn = found !== undefined && folderName(found.tenant, found.run_id) === name; // a copy is no run
     const summary = isItsOwn ? found : undefined;
     if (this.#read.size >= mostRead) this.#read.clear();

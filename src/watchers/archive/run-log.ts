@@ -48,7 +48,7 @@ export class RunLog {
   readonly #files: RunFiles;
   /** The last entry that was projected here. */
   #lastSeq = -1;
-  /** A tool may speak before the entry of its start is announced: a queued claim is told after it was committed. */
+  /** A tool may emit before the entry of its start is announced: a queued claim is announced after its commit. */
   readonly #early = new Map<string, UnnumberedEvent[]>();
   #principal: NonNullable<RunSummary["principal"]> | undefined;
   #taskId: string | undefined;
@@ -178,7 +178,7 @@ export class RunLog {
     this.#unsaved = true;
   }
 
-  /** Resolves to false if the lines still wait; then the log was told once. */
+  /** Resolves to false if the lines still wait; then the log has one line about it. */
   async flush(isLast = false): Promise<boolean> {
     if (isLast) for (const callId of this.#early.keys()) this.#addEarly(callId);
     try {

@@ -12,7 +12,7 @@ import { folderName } from "./folders.ts";
 import type { OpenRunsOptions } from "./open-runs.ts";
 import { eventIn, recordIn } from "./parse.ts";
 import { byHandType } from "./projection.ts";
-import { lastLines, linesAfter } from "./reader.ts";
+import { linesIn } from "./reader.ts";
 import { checkAbout, checkEnd, checkEventFilter, checkLimit, checkRun, checkRunFilter } from "./run-checks.ts";
 import { RunListing } from "./run-listing.ts";
 import type { RunLog } from "./run-log.ts";
@@ -28,22 +28,22 @@ export interface RunsOptions {
   readonly redact: Redact;
   /** Writes into the audit log. */
   readonly note: OpenRunsOptions["note"];
-  /** Whose run it is, for whoever begins one by name. */
+  /** Checks whose run it is when an agent begins one by name. */
   readonly owners: {
     claims(of: { readonly principal: Principal; readonly runId: string }): boolean | Promise<boolean>;
   };
 }
 
-/** What somebody does to a run, and with what words. */
+/** A change of a run through this API. */
 interface ChangeByHand {
   readonly as: "begun" | "described" | "finished";
-  /** What an agent does is in the folder alone. */
+  /** Missing if an agent does it; then the audit log has no event. */
   readonly by: Actor | undefined;
   readonly principal?: Principal | undefined;
   readonly data?: JsonObject;
 }
 
-/** The archive as the public face has it. Reading waits for what was announced before, and for nothing else. */
+/** The public API of runs. Reading waits for what was announced before, and for nothing else. */
 export class RunsApi implements Runs {
   readonly #archive: Archive;
   readonly #listing: RunListing;
@@ -55,10 +55,10 @@ export class RunsApi implements Runs {
     this.#listing = new RunListing(options.archive);
   }
 
-  async begin(name: RunName, given: Parameters<Runs["begin"]>[1] = {}): Promise<RunSummary> {
+  async begin(name: RunName, change: Parameters<Runs["begin"]>[1] = {}): Promise<RunSummary> {
     checkRun(name);
-    checkAbout(given);
-    const { by, principal, ...about } = given;
+    checkAbout(change);
+    const { by, principal, ...about } = change;
     if (principal !== undefined && !(await this.#options.owners.claims({ principal, runId: name.runId }))) {
       throw new RuntimeFault(
         "run_foreign",
@@ -71,19 +71,18 @@ export class RunsApi implements Runs {
     });
   }
 
-  async describe(name: RunName, given: Parameters<Runs["describe"]>[1]): Promise<RunSummary> {
+  async describe(name: RunName, change: Parameters<Runs["describe"]>[1]): Promise<RunSummary> {
     checkRun(name);
-    checkAbout(given);
-    const { by, ...about } = given;
+    checkAbout(change);
+    const { by, ...about } = change;
     return this.#change(name, { as: "described", by }, (run) => writeAbout(run, about, this.#options.redact));
   }
 
-  async finish(name: RunName, given: Parameters<Runs["finish"]>[1] = {}): Promise<RunSummary> {
+  async finish(name: RunName, change: Parameters<Runs["finish"]>[1] = {}): Promise<RunSummary> {
     checkRun(name);
-    checkEnd(given);
-    const { state = "completed", reason, by } = given;
-    const said = reason === undefined ? undefined : this.#options.redact(reason).slice(0, 300).toWellFormed();
-    const because = said === undefined ? {} : { reason: said };
+    checkEnd(change);
+    const { state = "completed", reason, by } = change;
+    const because = reason === undefined ? {} : { reason: this.#options.redact(reason).slice(0, 300).toWellFormed() };
     return this.#change(name, { as: "finished", by, data: { state, ...because } }, async (run) => {
       await checkDeliverables(run);
       const data = { ...because, ...(by !== undefined && { via: by.via }) };
@@ -116,7 +115,7 @@ export class RunsApi implements Runs {
     const { tenant = "default", runId } = run;
     const name = folderName(tenant, runId);
     await this.#archive.flush();
-    const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#listing.kept(name));
+    const summary = this.#archive.runs.get(tenant, runId)?.summary(true) ?? (await this.#listing.stored(name));
     return summary?.tenant === tenant && summary.run_id === runId ? summary : undefined;
   }
 
@@ -127,16 +126,17 @@ export class RunsApi implements Runs {
     const isWanted = (event: RunEvent): boolean =>
       event.sequence > after &&
       (type === undefined || event.type === type || (type.endsWith(".") && event.type.startsWith(type)));
-    return linesAfter(join(this.#folder(name), "events.jsonl"), limit, (line) => {
+    const read = (line: string): RunEvent | undefined => {
       const event = eventIn(line);
       return event !== undefined && isWanted(event) ? event : undefined;
-    });
+    };
+    return linesIn(join(this.#folder(name), "events.jsonl"), read, { limit });
   }
 
   async calls(name: RunName, limit: number = defaultLimit): Promise<readonly ToolRecord[] | undefined> {
     checkLimit(limit);
     if ((await this.get(name)) === undefined) return undefined;
-    return lastLines(join(this.#folder(name), "logs", "tools.jsonl"), limit, recordIn);
+    return linesIn(join(this.#folder(name), "logs", "tools.jsonl"), recordIn, { limit, which: "last" });
   }
 
   async verify(name: RunName): Promise<RunVerification | undefined> {
@@ -164,7 +164,7 @@ export class RunsApi implements Runs {
     return this.#archive.flush();
   }
 
-  /** Nobody's folder changes by hand before the audit log names them: what dies in between leaves a word without a deed. */
+  /** A person's change is in the audit log before the folder changes. */
   #change(
     { tenant = "default", runId }: RunName,
     { as, by, principal, data = {} }: ChangeByHand,

@@ -1,16 +1,16 @@
 /**
- * The run archive: what an agent did, as a folder that a person can read (SPEC 14.6).
+ * Run folders: what an agent did, as files that a person can read (SPEC 14.6).
  *
- * Invariant: it looks on. A call never waits for it, and what cannot be written is told to the log and made up from the
- * audit log later; lines are only ever added, each run's events numbered without gaps.
- * Next: archive.ts (from moments to batches), run-log.ts (one run), line-file.ts (one file), recover.ts (what was missed),
- * verify.ts (the folder held against the audit log), folders.ts (where it lies).
+ * Invariant: the folders are a projection of the audit log. No call waits for them; lines are only added, and each entry
+ * of the log has its lines once, so projecting again from any position is safe. Projecting again is the recovery.
+ * Next: projection.ts (from an entry to its lines), archive.ts (the subscriber and its position), run-log.ts (one run),
+ * verify.ts (projects again and compares), folders.ts (where folders lie).
  */
 import type { Actor } from "../../calls/actor.ts";
 import type { Principal } from "../../calls/call.ts";
 import type { JsonObject } from "../../calls/json.ts";
 
-/** One line of `events.jsonl` (SPEC 14.4), as kept and as sent. */
+/** One line of `events.jsonl` (SPEC 14.4), as written and as sent. */
 export interface RunEvent {
   readonly event_id: string;
   /** From 1, without gaps: the order's truth. */
@@ -49,7 +49,7 @@ export interface ToolRecord {
   readonly error?: { readonly code: string; readonly message: string };
   /** The same call's outcome from before. */
   readonly replayed?: true;
-  /** The line was made from the audit log, because the process died before it was written. */
+  /** The line comes from the audit log alone, because the process died before it was written. */
   readonly recovered?: true;
   /** The entry of the audit log that the line comes from. */
   readonly audit_seq: number;
@@ -85,13 +85,13 @@ export interface GovernanceReason {
   readonly message: string;
 }
 
-/** `run.json`, as kept and as sent. */
+/** `run.json`, as written and as sent. */
 export interface RunSummary {
   readonly run_id: string;
   readonly tenant: string;
-  /** Who began it, by name or by its first call; nobody yet: it is missing. */
+  /** Who began it, by name or by its first call. */
   readonly principal?: { readonly agent: string; readonly user?: string };
-  /** `stopped`: nothing writes to it any more, and nobody said how it ended. */
+  /** `stopped`: closed without an end. */
   readonly state: RunState;
   readonly task_id?: string;
   readonly reason?: string;
@@ -116,7 +116,7 @@ export interface RunCounts {
   readonly previewed: number;
   /** Arrivals that were answered with what the same call had ended with: nothing ran. */
   readonly replayed: number;
-  /** Approvals that nobody has decided yet. */
+  /** Undecided approvals. */
   readonly waiting: number;
   readonly errors: number;
   readonly artifacts: number;
@@ -128,7 +128,7 @@ export interface RunName {
   readonly tenant?: string;
 }
 
-/** What an embedder knows of a run and Postern does not. Texts are redacted and kept as files of the run. */
+/** What an embedder knows of a run and Postern does not. Texts are redacted and become files of the run. */
 export interface RunAbout {
   /** `task.yaml`. */
   readonly task?: string | JsonObject;

@@ -32,7 +32,7 @@ export class Tally {
   readonly open: Map<string, Start> = new Map();
   /** Starts of calls that left without an end: a script that waited, or whose process died, goes on as the call it was. */
   readonly #left: Map<string, Start> = new Map();
-  /** Approvals that nobody has decided. */
+  /** Undecided approvals. */
   readonly waiting: Set<string> = new Set();
   /** Calls that may have happened. */
   readonly unknown: Set<string> = new Set();
@@ -65,7 +65,7 @@ export class Tally {
     this.lastAt = event.timestamp;
     if (event.severity === "error") this.errors += 1;
     const { data } = event;
-    // What a stranger tried in somebody else's run is told, and counts for nothing.
+    // A refused call of another principal has its line, and does not count.
     const isStranger = data["code"] === "run_foreign";
     if (this.finishedAt !== undefined && !event.type.startsWith("run.") && !isStranger) this.late += 1;
     if (event.type.startsWith("run.")) this.#addRun(event, data);

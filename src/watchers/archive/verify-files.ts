@@ -104,10 +104,10 @@ export async function summaryProblems(
   if (!isLive && isWhole && summary.counts.events !== events.length)
     problems.push({ file, why: `it counts ${counted(summary.counts.events, "event")}; there are ${events.length}` });
   const end = events.findLast(({ value }) => value.type === "run.completed" || value.type === "run.failed");
-  const said = end === undefined ? undefined : end.value.type.slice("run.".length);
+  const ended = end === undefined ? undefined : end.value.type.slice("run.".length);
   const isOver = summary.state === "completed" || summary.state === "failed";
-  if (isOver ? summary.state !== said : said !== undefined)
-    problems.push({ file, why: `it says ${summary.state}; the events say ${said ?? "that the run has not ended"}` });
+  if (isOver ? summary.state !== ended : ended !== undefined)
+    problems.push({ file, why: `it says ${summary.state}; the events say ${ended ?? "that the run has not ended"}` });
   return isOver ? [...problems, ...(await deliverableProblems(folder, summary))] : problems;
 }
 

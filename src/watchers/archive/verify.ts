@@ -252,7 +252,12 @@ function difference(fields: FromLog["fields"], expected: FromLog["fields"], reda
     if (notInLog.has(name)) continue;
     const was = JSON.stringify(expected[name]) ?? "missing";
     const is = JSON.stringify(fields[name]) ?? "missing";
-    if (is !== was && redact(is) !== was) return `its ${name} is ${is.slice(0, 200)}; it was ${was.slice(0, 200)}`;
+    if (is !== was && redact(is) !== was) return `its ${name} is ${shown(is)}; it was ${shown(was)}`;
   }
   return undefined;
+}
+
+/** A short value, and a text without its quotes. */
+function shown(json: string): string {
+  return json.replace(/^"(.*)"$/s, "$1").slice(0, 200);
 }

@@ -11,7 +11,7 @@ export type Found =
 
 const deepest = 64;
 const mostFiles = 100_000;
-/** Beneath a folder we hold open nobody can swap a link in (facts: one name a step, relative to a held folder). */
+/** If each step is relative to a folder that is held open, no link can be swapped in. */
 const held = existsSync("/proc/self/fd");
 
 /**
