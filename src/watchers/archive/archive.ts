@@ -166,7 +166,7 @@ export class Archive implements AsyncDisposable {
 
   async #takeAll(announced: readonly Announced[]): Promise<void> {
     for (const [i, one] of announced.entries()) {
-      if ("emitted" in one) this.#takeEmitted(one, await this.#runOf(ownerOfCall(one.emitted)));
+      if ("emitted" in one) (await this.#runOf(ownerOfCall(one.emitted)))?.takeEmitted(one.emitted, one.at);
       else {
         await this.#readUpTo(one.seq);
         if (one.seq === this.#next) await this.#project({ seq: one.seq, ...JSON.parse(one.body) }, one.event);
@@ -175,15 +175,9 @@ export class Archive implements AsyncDisposable {
     }
   }
 
-  #takeEmitted(
-    { emitted, at }: Extract<Announced, { readonly at: number }>,
-    run: Awaited<ReturnType<OpenRuns["tryOpen"]>>,
-  ): void {
-    run?.takeEmitted(emitted, at);
-  }
-
-  /** Projects entries that were not announced here. */
-  async #readUpTo(end: number): Promise<void> {
+  /** Projects entries that were not announced here. What the log has not read yet itself comes with a later call. */
+  async #readUpTo(wanted: number): Promise<void> {
+    const end = Math.min(wanted, this.#options.audit.size);
     while (this.#next < end) {
       const limit = Math.min(page, end - this.#next);
       const entries = await this.#options.audit.query({ after: this.#next - 1, limit });
@@ -193,10 +187,10 @@ export class Archive implements AsyncDisposable {
   }
 
   async #project(entry: LogEntry, event?: DurableEvent): Promise<void> {
+    this.#next = entry.seq + 1; // first, so that an entry that throws does not stop the ones after it
     const runId = runIn(entry);
     const run = runId === undefined ? undefined : await this.#runOf(ownerOf(entry, runId));
     run?.take(entry, event?.moment === "ended" ? event : undefined);
-    this.#next = entry.seq + 1;
     if (this.#next % mostUnwritten === 0) await this.runs.flush(false);
   }
 

@@ -24,20 +24,14 @@ export class LineFile {
   readonly path: string;
   readonly #changed: (path: string) => void;
   #bytes = 0;
-  #lines = 0;
   #hash: Hash = createHash("sha256");
   #torn = false;
   #waiting = "";
-  #waitingLines = 0;
 
   /** @param changed runs if another process has written to the file */
   constructor(path: string, changed: (path: string) => void) {
     this.path = path;
     this.#changed = changed;
-  }
-
-  get lines(): number {
-    return this.#lines;
   }
 
   get isWaiting(): boolean {
@@ -49,16 +43,14 @@ export class LineFile {
   }
 
   /** Reads what is there, cuts a torn end, and goes on behind it. */
-  async open(each: (line: string, number: number) => void = () => {}): Promise<void> {
+  async open(each: (line: string) => void = () => {}): Promise<void> {
     await using file = await openPlainFile(this.path, constants.O_RDWR | constants.O_CREAT, "run_invalid");
     this.#bytes = 0;
-    this.#lines = 0;
     this.#hash = createHash("sha256");
     for await (const line of wholeLines(file)) {
-      this.#lines += 1;
       this.#bytes += line.length;
       this.#hash.update(line);
-      each(line.toString("utf8", 0, line.length - 1), this.#lines);
+      each(line.toString("utf8", 0, line.length - 1));
     }
     if ((await file.stat()).size > this.#bytes) await file.truncate(this.#bytes);
     this.#torn = false;
@@ -67,7 +59,6 @@ export class LineFile {
   /** @param line without its break */
   add(line: string): void {
     this.#waiting += `${line}\n`;
-    this.#waitingLines += 1;
   }
 
   /** One append for everything that was added. When it throws, all of it is still waiting and the file is as it was. */
@@ -75,7 +66,6 @@ export class LineFile {
     if (this.#waiting === "") return;
     const bytes = Buffer.from(this.#waiting);
     const taken = this.#waiting.length;
-    const lines = this.#waitingLines;
     await using file = await openPlainFile(this.path, addingTo, "run_invalid");
     await this.#mend(file);
     this.#torn = true;
@@ -94,8 +84,6 @@ export class LineFile {
     this.#waiting = this.#waiting.slice(taken);
     this.#bytes += bytes.length;
     this.#hash.update(bytes);
-    this.#waitingLines -= lines;
-    this.#lines += lines;
   }
 
   /** Of what is in the file. */
