@@ -28,8 +28,19 @@ export const policyOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
 
 type PolicyData = Omit<PolicyOptions, "also">;
 export type ExpectationFile = SnakeCased<Omit<Expectation, "now" | "where">, "arguments"> & { readonly at?: string };
-export type PolicyFile = RuleFileOf<Omit<PolicyData, "runtime"> & { readonly approvalRequiredRisk?: Risk }> & {
+interface SectionOnly {
+  /** The other way to say `maxRiskUnapproved`: from it on a person is asked. */
+  readonly approvalRequiredRisk?: Risk;
+  /** A Cedar policy set beside the rules; its files are relative to the configuration's folder. */
   readonly cedar?: CedarSection;
+}
+/** The `policy` section of a configuration. */
+export type PolicySection = Omit<PolicyData, "runtime"> &
+  SectionOnly & {
+    /** What the policy is expected to answer: `postern policy test`. */
+    readonly tests?: readonly (Omit<Expectation, "now" | "where"> & { readonly at?: string })[];
+  };
+export type PolicyFile = RuleFileOf<Omit<PolicyData, "runtime"> & SectionOnly> & {
   readonly tests?: readonly ExpectationFile[];
 };
 
