@@ -10,7 +10,7 @@ import type { Limits } from "../calls/session.ts";
 import { type ChainsSection, chainsSchema } from "../chains/chains-config.ts";
 import { type ChannelsSection, channelsSchema } from "../channels/channels-config.ts";
 import { type GuardrailSection, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
-import { type PolicyFile, type PolicySection, policyOpaque, policySchemas } from "../policy/schema.ts";
+import { type PolicyConfig, type PolicyConfigFile, policyOpaque, policySchemas } from "../policy/schema.ts";
 import { type ResultSettings, resultsSchema } from "../results/results-config.ts";
 import { type SecretsSection, secretsSchema } from "../secrets/secrets-config.ts";
 import { type FilesSection, filesSchema } from "../tools/builtin/files/files-config.ts";
@@ -37,7 +37,7 @@ export interface ConfigData {
   readonly data?: string;
   readonly autonomy?: Autonomy;
   readonly agent?: { readonly scopes?: readonly string[] };
-  readonly policy?: PolicySection;
+  readonly policy?: PolicyConfig;
   /** Looks at arguments and at results; each only makes things stricter. */
   readonly guardrails?: readonly GuardrailSection[];
   readonly limits?: Partial<Limits>;
@@ -68,7 +68,7 @@ export interface ConfigData {
 
 /** A configuration as a file writes it, checked. */
 export type ConfigFile = SnakeCased<Omit<ConfigData, "policy" | "servers">, "equals" | "one_of"> & {
-  readonly policy?: PolicyFile;
+  readonly policy?: PolicyConfigFile;
   readonly servers?: Readonly<Record<string, unknown>>;
 };
 

@@ -26,7 +26,7 @@ import { fileOptionsFrom, fileSettingsFrom } from "../tools/builtin/files/files-
 import { memoryProblem, memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
 import { providedSettingsFrom } from "../tools/builtin/provided/provided-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import { codeConfig, type Given } from "./code-config.ts";
+import { type CodeConfig, codeConfig } from "./code-config.ts";
 import {
   type ConfigData,
   type ConfigFile,
@@ -35,7 +35,7 @@ import {
   configSchema,
   publicUrlPattern,
 } from "./config-schema.ts";
-import { type Found, findFile } from "./find-file.ts";
+import { type ConfigLocation, findFile } from "./find-file.ts";
 import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
 import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
 import type { Settings } from "./settings.ts";
@@ -79,9 +79,9 @@ export function loadOverrides({ flags, environment }: Pick<LoadOptions, "flags" 
 }
 
 async function givenBy(
-  { file, language }: Found,
+  { file, language }: ConfigLocation,
   folder: string,
-): Promise<{ readonly given: Given; readonly locate: Locate }> {
+): Promise<{ readonly given: CodeConfig; readonly locate: Locate }> {
   const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
   if (language === "typescript") {
     const given = codeConfig(await imported(file, shown), shown);
@@ -203,12 +203,12 @@ function checkRoutes({ approvals = {} }: ConfigData, locate: Locate): void {
   ]);
 }
 
-interface Parsed extends Given {
+interface CheckedConfig extends CodeConfig {
   readonly data: ConfigData;
   readonly policy: PolicyOptions;
 }
 
-interface Place {
+interface ConfigPlace {
   readonly file: string | undefined;
   /** What relative paths of flags and environment are relative to. */
   readonly folder: string;
@@ -222,7 +222,7 @@ function publicUrlOf({ listen, channels }: Pick<ConfigData, "listen" | "channels
   return listen?.publicUrl ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
 }
 
-function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
+function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overrides): Settings {
   const { file, folder, whereOf = () => undefined } = place;
   const { data, policy } = given;
   const base = file === undefined ? folder : dirname(file);
@@ -276,7 +276,7 @@ function listenOf(data: ConfigData, { host, port }: Overrides): Settings["listen
 function serversOf(
   servers: Settings["servers"],
   base: string,
-  whereOf: NonNullable<Place["whereOf"]>,
+  whereOf: NonNullable<ConfigPlace["whereOf"]>,
 ): Settings["servers"] {
   return Object.fromEntries(
     Object.entries(servers).map(([name, server]) => [
@@ -293,7 +293,7 @@ function serversOf(
 function placedTools(
   server: string,
   tools: NonNullable<ServerConfig["tools"]>,
-  whereOf: NonNullable<Place["whereOf"]>,
+  whereOf: NonNullable<ConfigPlace["whereOf"]>,
 ): NonNullable<ServerConfig["tools"]> {
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => {

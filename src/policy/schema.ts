@@ -35,18 +35,18 @@ interface SectionOnly {
   readonly cedar?: CedarSection;
 }
 /** The `policy` section of a configuration. */
-export type PolicySection = Omit<PolicyData, "runtime"> &
+export type PolicyConfig = Omit<PolicyData, "runtime"> &
   SectionOnly & {
     /** What the policy is expected to answer: `postern policy test`. */
     readonly tests?: readonly (Omit<Expectation, "now" | "where"> & { readonly at?: string })[];
   };
-export type PolicyFile = RuleFileOf<Omit<PolicyData, "runtime"> & SectionOnly> & {
+export type PolicyConfigFile = RuleFileOf<Omit<PolicyData, "runtime"> & SectionOnly> & {
   readonly tests?: readonly ExpectationFile[];
 };
 
 export interface PolicySchemas {
   /** The `policy` section of a file. */
-  readonly section: z.ZodType<PolicyFile>;
+  readonly section: z.ZodType<PolicyConfigFile>;
   /** The options of `createPolicy`, without live layers. */
   readonly options: z.ZodType<RuleFileOf<PolicyData>>;
   readonly conditions: z.ZodType<RuleFileOf<Conditions>>;

@@ -3,13 +3,13 @@ import { noOpaqueFields, toCamelCase } from "../../calls/case.ts";
 import { createPolicy } from "../decide.ts";
 import { guardrailsFrom, guardrailsSchema } from "../guardrails/guardrails-config.ts";
 import { policyOptionsFrom } from "../options.ts";
-import { type PolicyFile, policySchemas } from "../schema.ts";
+import { type PolicyConfigFile, policySchemas } from "../schema.ts";
 
 const sectionOf = (file: unknown) => toCamelCase(guardrailsSchema.parse(file), noOpaqueFields);
 const policySchema = policySchemas().section;
 
 it("the file's spelling becomes the library's, and a policy", () => {
-  const file: PolicyFile = policySchema.parse({
+  const file: PolicyConfigFile = policySchema.parse({
     taint: "raise",
     adjusters: {
       broadcast: { more_than: 5, groups: ["board@*"] },
