@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { noOpaqueFields, toCamelCase } from "../calls/case.ts";
 import { accountSettingsFrom, accountsSchema } from "./accounts-config.ts";
 
 const openid = { issuer: "https://login.example.com", client_id: "postern" };
@@ -12,7 +13,7 @@ it("says nothing: sessions of 12 hours unused and 7 days, and nobody signs in el
 });
 
 it("takes a provider with no more than its address and our name there: strangers are refused, roles are viewer", () => {
-  expect(accountSettingsFrom({ openid }).openId).toMatchObject({
+  expect(accountSettingsFrom(toCamelCase({ openid }, noOpaqueFields)).openId).toMatchObject({
     label: "login.example.com",
     scopes: ["openid", "profile", "email"],
     defaultRoles: ["viewer"],

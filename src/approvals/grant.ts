@@ -6,7 +6,7 @@ import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { Along, ApprovalRecord, DeciderState, Giver } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
-import { type Conditions, compileConditions, type Holds, permits } from "../policy/rules/condition.ts";
+import { type ConditionCheck, type Conditions, compileConditions, permits } from "../policy/rules/condition.ts";
 import { checkedConditions } from "../policy/schema.ts";
 import { shownArguments } from "./binding.ts";
 
@@ -129,7 +129,7 @@ export function rememberProblem(remember: Remember, approval: ApprovalRecord, no
   }
 }
 
-export function fits(holds: readonly Holds[], given: JsonObject): boolean {
+export function fits(holds: readonly ConditionCheck[], given: JsonObject): boolean {
   return holds.every((one) => (one(given) & permits) !== 0);
 }
 

@@ -5,7 +5,7 @@ import { RuntimeFault } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
-import { compileConditions, type Holds } from "../policy/rules/condition.ts";
+import { type ConditionCheck, compileConditions } from "../policy/rules/condition.ts";
 import type { Audience } from "../stores/audience.ts";
 import { actorOf, checkRequest, type Decider } from "./decision.ts";
 import type { Eligibility } from "./eligibility.ts";
@@ -69,7 +69,7 @@ const keepUsesMs = 2000;
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
   readonly #shelf: Shelf<Grant>;
-  readonly #holds = new Map<string, readonly Holds[]>();
+  readonly #holds = new Map<string, readonly ConditionCheck[]>();
   /** Ids by tenant, tool and action. */
   readonly #byTool = new Map<string, Set<string>>();
   readonly #unkept = new Map<string, { uses: number; lastUsedAt: number }>();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Risk } from "../calls/call.ts";
+import { noOpaqueFields, toCamelCase } from "../calls/case.ts";
 import { approvalSettingsFrom, approvalsSchema, routesProblem } from "./approvals-config.ts";
 import { type ApprovalRoute, Routing, routedBy } from "./routes.ts";
 
@@ -117,7 +118,7 @@ describe("the routes of approvals", () => {
         },
       ],
     });
-    expect(approvalSettingsFrom(file)).toEqual({
+    expect(approvalSettingsFrom(toCamelCase(file, noOpaqueFields))).toEqual({
       patience: "suspend",
       ttlMs: 60_000,
       routes: [
@@ -134,12 +135,12 @@ describe("the routes of approvals", () => {
         },
       ],
     });
-    expect(routesProblem(file)).toBeUndefined();
+    expect(routesProblem(toCamelCase(file, noOpaqueFields))).toBeUndefined();
     expect(routesProblem({ routes: [{ to: { roles: ["approvr"] } }] })).toBe(
       "`approvals.routes[0].to.roles` names `approvr`, which does not exist; there are viewer, approver, operator, auditor, admin.",
     );
     expect(
-      routesProblem({ routes: [{ ttl_seconds: 60, escalate_after_seconds: 60, escalate_to: { roles: ["admin"] } }] }),
+      routesProblem({ routes: [{ ttlSeconds: 60, escalateAfterSeconds: 60, escalateTo: { roles: ["admin"] } }] }),
     ).toMatch(/escalateAfterMs` is 60000; it must be less than the `ttlMs` of 60000/);
     expect(routesProblem({ routes: [{ quorum: 3, to: { users: ["ann"] } }] })).toMatch(/at most the 1 users/);
   });

@@ -1,30 +1,29 @@
 /** The `audit` section of a configuration file. Only src/config imports this. */
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { SnakeCased } from "../calls/case.ts";
 import type { RecheckSettings } from "./recheck.ts";
 import type { Witness, WitnessSettings } from "./witness.ts";
 
-export interface AuditFile {
-  readonly recheck?:
-    | { readonly enabled?: boolean | undefined; readonly entries_per_second?: number | undefined }
-    | undefined;
-  readonly witness?: WitnessSettings | undefined;
+export interface AuditSection {
+  readonly recheck?: RecheckSettings;
+  readonly witness?: WitnessSettings;
 }
 
-export const auditSchema: z.ZodType<AuditFile> = z.strictObject({
+export const auditSchema: z.ZodType<SnakeCased<AuditSection>> = z.strictObject({
   recheck: z
     .strictObject({
-      enabled: z.boolean().optional().describe("On when nothing is said."),
-      entries_per_second: z.int().min(1).max(10_000).optional().describe("How fast; 500 when nothing is said."),
+      enabled: z.boolean().exactOptional().describe("On when nothing is said."),
+      entries_per_second: z.int().min(1).max(10_000).exactOptional().describe("How fast; 500 when nothing is said."),
     })
-    .optional()
+    .exactOptional()
     .describe("Verify the log in the background, again and again, while Postern runs."),
   witness: z
     .union([
       z.strictObject({ file: z.string().min(1) }),
-      z.strictObject({ url: z.url({ protocol: /^https?$/ }), token: z.string().min(1).optional() }),
+      z.strictObject({ url: z.url({ protocol: /^https?$/ }), token: z.string().min(1).exactOptional() }),
     ])
-    .optional()
+    .exactOptional()
     .describe("Where heads of the log are kept beyond the reach of whoever can write the data folder."),
 });
 
@@ -35,9 +34,9 @@ export interface AuditSettings {
 }
 
 /** @param base the folder that paths are relative to */
-export function auditSettingsFrom({ recheck = {}, witness }: AuditFile, base: string): AuditSettings {
+export function auditSettingsFrom({ recheck = {}, witness }: AuditSection, base: string): AuditSettings {
   return {
-    recheck: { enabled: recheck.enabled, entriesPerSecond: recheck.entries_per_second },
+    recheck,
     witness: witness !== undefined && "file" in witness ? { file: resolve(base, witness.file) } : witness,
   };
 }

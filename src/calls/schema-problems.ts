@@ -29,7 +29,7 @@ export interface SchemaProblem {
 }
 
 type Sentences = Pick<SchemaProblem, "message" | "fix">;
-type Issue = core.$ZodIssue;
+type ZodIssue = core.$ZodIssue;
 
 export interface CheckedValue {
   readonly value: unknown;
@@ -41,7 +41,7 @@ export interface CheckedValue {
 }
 
 export function schemaProblems(
-  issues: readonly Issue[],
+  issues: readonly ZodIssue[],
   written: CheckedValue,
   above: KeyPath = [],
 ): readonly SchemaProblem[] {
@@ -79,7 +79,7 @@ function knownKeys(schema: JsonSchemaKeys, path: KeyPath): readonly string[] {
   ]);
 }
 
-function problemsOf(issue: Issue, path: KeyPath, written: CheckedValue): readonly SchemaProblem[] {
+function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): readonly SchemaProblem[] {
   const { value, schema, language } = written;
   const nameOf = nameIn(language);
   const key = keyText(namedSteps(path, written));
@@ -143,21 +143,21 @@ function unknownKey(name: string, known: readonly string[]): Sentences {
 }
 
 /** Of a choice, the branch that went furthest before something did not fit is the one that was meant. */
-function likeliest(choices: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
-  const wrongFromTheStart = (issues: readonly Issue[]): boolean =>
+function likeliest(choices: readonly (readonly ZodIssue[])[]): readonly ZodIssue[] | undefined {
+  const wrongFromTheStart = (issues: readonly ZodIssue[]): boolean =>
     issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
   const meant = choices.filter((issues) => !wrongFromTheStart(issues));
   return [...meant].sort((a, b) => a.length - b.length)[0];
 }
 
-interface Place {
+interface IssuePlace {
   /** As a sentence shows it. */
   readonly value: string;
   readonly path: KeyPath;
   readonly language: CheckedValue["language"];
 }
 
-function sentencesOf(issue: Issue, { value, path, language }: Place): Sentences {
+function sentencesOf(issue: ZodIssue, { value, path, language }: IssuePlace): Sentences {
   switch (issue.code) {
     case "invalid_type":
       if (value === "nothing")
@@ -203,12 +203,12 @@ function noneOf(options: readonly string[], value: string): Sentences {
 }
 
 /** A schema's own check may say how to mend it: `{ message, params: { fix } }`. */
-function fixIn(issue: Issue): string | undefined {
+function fixIn(issue: ZodIssue): string | undefined {
   const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
   return typeof fix === "string" ? fix : undefined;
 }
 
-function fixOf(issue: Issue | undefined): string {
+function fixOf(issue: ZodIssue | undefined): string {
   if (issue === undefined) return "Choose another name.";
   if (!issue.message.startsWith("Invalid")) return issue.message;
   return issue.code === "invalid_format" && issue.pattern !== undefined

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
 import { asker, boss, house } from "../../test/fakes/house.ts";
+import { noOpaqueFields, toCamelCase } from "../calls/case.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { defineTool } from "../tools/define.ts";
 import { chainOptionsFrom, chainsSchema } from "./chains-config.ts";
@@ -116,7 +117,11 @@ describe("what an engine says is a stranger's word", () => {
 describe("configuration", () => {
   it("is read, and false means off", () => {
     const file = chainsSchema.parse({ engines: ["quickjs"], limits: { max_tool_calls: 5 }, cpu_ms: 100 });
-    expect(chainOptionsFrom(file)).toEqual({ engines: ["quickjs"], limits: { maxToolCalls: 5 }, cpuMs: 100 });
+    expect(chainOptionsFrom(toCamelCase(file, noOpaqueFields))).toEqual({
+      engines: ["quickjs"],
+      limits: { maxToolCalls: 5 },
+      cpuMs: 100,
+    });
     expect(chainOptionsFrom({})).toEqual({});
     expect(chainOptionsFrom({ enabled: false })).toBeUndefined();
     expect(chainsSchema.safeParse({ engine: "x" }).success).toBe(false);

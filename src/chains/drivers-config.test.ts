@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { FakeCluster } from "../../test/fakes/fake-cluster.ts";
+import { noOpaqueFields, toCamelCase } from "../calls/case.ts";
 import { createRuntime, defineTool } from "../index.ts";
 import { chainOptionsFrom, chainsSchema } from "./chains-config.ts";
 import { driversSchema } from "./drivers-config.ts";
@@ -22,7 +23,7 @@ it("settings of engines that run elsewhere are read", () => {
     engines: ["kubernetes"],
     engine_settings: { kubernetes, firecracker: { ...machines, most: 4 } },
   });
-  expect(chainOptionsFrom(file)).toEqual({
+  expect(chainOptionsFrom(toCamelCase(file, noOpaqueFields))).toEqual({
     engines: ["kubernetes"],
     engineSettings: {
       kubernetes: {

@@ -1,42 +1,12 @@
 /** `chains.engine_settings` of a configuration file (snake_case): engines that run elsewhere. Only chains-config.ts imports this. */
 import { z } from "zod";
-import { type Given, given } from "../calls/given.ts";
+import type { SnakeCased } from "../calls/case.ts";
 import type { EngineSettings } from "./known-engines.ts";
 
-export interface DriversFile {
-  readonly kubernetes?: KubernetesFile | undefined;
-  readonly firecracker?: FirecrackerFile | undefined;
-}
-
-interface PlaceFile {
-  readonly cpus?: number | undefined;
-  readonly start_ms?: number | undefined;
-  readonly warm?: number | undefined;
-  readonly most?: number | undefined;
-}
-
-export interface KubernetesFile extends PlaceFile {
-  readonly namespace: string;
-  readonly runtime_class: string;
-  readonly image: string;
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-  readonly server?: string | undefined;
-  readonly token?: string | undefined;
-  readonly token_file?: string | undefined;
-  readonly authority?: string | undefined;
-  readonly longest_seconds?: number | undefined;
-  readonly installation?: string | undefined;
-}
-
-export interface FirecrackerFile extends PlaceFile {
-  readonly firecracker: string;
-  readonly jailer: string;
-  readonly kernel: string;
-  readonly rootfs: string;
-  readonly chroot_base: string;
-  readonly uid: number;
-  readonly gid: number;
+/** Without what only code can give. */
+export interface EngineSettingsData {
+  readonly kubernetes?: Omit<NonNullable<EngineSettings["kubernetes"]>, "clock">;
+  readonly firecracker?: Omit<NonNullable<EngineSettings["firecracker"]>, "clock" | "kvm">;
 }
 
 const path = z.string().regex(/^\//, "Write an absolute path: it begins with `/`.");
@@ -44,10 +14,10 @@ const name = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/, "Use 1 to 63 of a-z 0-9 - .: it is a name of the cluster's.");
 const place = {
-  cpus: z.number().min(0.1).max(64).optional().describe("Processors of one script; 1."),
-  start_ms: z.int().min(1000).max(600_000).optional().describe("Until one must be ready, in milliseconds."),
-  warm: z.int().min(0).max(64).optional().describe("Kept ready from the first script on; 1."),
-  most: z.int().min(1).max(1000).optional().describe("At once."),
+  cpus: z.number().min(0.1).max(64).exactOptional().describe("Processors of one script; 1."),
+  start_ms: z.int().min(1000).max(600_000).exactOptional().describe("Until one must be ready, in milliseconds."),
+  warm: z.int().min(0).max(64).exactOptional().describe("Kept ready from the first script on; 1."),
+  most: z.int().min(1).max(1000).exactOptional().describe("At once."),
 };
 
 const kubernetes = z
@@ -55,23 +25,28 @@ const kubernetes = z
     namespace: name.describe("Of its own: nothing but scripts runs in it."),
     runtime_class: name.describe("A RuntimeClass with a kernel of its own: gVisor's or Kata's."),
     image: z.string().min(1).max(512).describe("With `python3` 3.11 or newer in it; pin it by digest."),
-    kubeconfig: path.optional().describe("Without it and without `server`: the cluster Postern runs in."),
-    context: z.string().min(1).optional().describe("Of the kubeconfig; its `current-context`."),
+    kubeconfig: path.exactOptional().describe("Without it and without `server`: the cluster Postern runs in."),
+    context: z.string().min(1).exactOptional().describe("Of the kubeconfig; its `current-context`."),
     server: z
       .string()
       .regex(/^https?:\/\//, "Write an `https://` address.")
-      .optional(),
+      .exactOptional(),
     token: z
       .string()
       .regex(/^secret:\/\/[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/, "Write `secret://connector/key`, or use `token_file`.")
-      .optional(),
-    token_file: path.optional().describe("Read again for every request."),
-    authority: path.optional().describe("The cluster's certificate authority."),
-    longest_seconds: z.int().min(60).max(86_400).optional().describe("The cluster ends a pod after so long; 3600."),
+      .exactOptional(),
+    token_file: path.exactOptional().describe("Read again for every request."),
+    authority: path.exactOptional().describe("The cluster's certificate authority."),
+    longest_seconds: z
+      .int()
+      .min(60)
+      .max(86_400)
+      .exactOptional()
+      .describe("The cluster ends a pod after so long; 3600."),
     installation: z
       .string()
       .regex(/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/, "Use 1 to 63 of A-Z a-z 0-9 . _ -: it is a label.")
-      .optional()
+      .exactOptional()
       .describe("Tells this installation's pods from another's."),
     ...place,
   })
@@ -97,41 +72,10 @@ const firecracker = z.strictObject({
   uid: z.int().min(1).max(4_294_967_294).describe("Whom a machine runs as."),
   gid: z.int().min(1).max(4_294_967_294),
   ...place,
-  cpus: z.int().min(1).max(32).optional().describe("Processors of one machine; 1."),
+  cpus: z.int().min(1).max(32).exactOptional().describe("Processors of one machine; 1."),
 });
 
-export const driversSchema: z.ZodType<DriversFile> = z.strictObject({
-  kubernetes: kubernetes.optional().describe("A pod a script, under a RuntimeClass with a kernel of its own."),
-  firecracker: firecracker.optional().describe("A machine a script."),
+export const driversSchema: z.ZodType<SnakeCased<EngineSettingsData>> = z.strictObject({
+  kubernetes: kubernetes.exactOptional().describe("A pod a script, under a RuntimeClass with a kernel of its own."),
+  firecracker: firecracker.exactOptional().describe("A machine a script."),
 });
-
-export function engineSettingsFrom({ kubernetes: pods, firecracker: machines }: DriversFile): EngineSettings {
-  return {
-    ...(pods !== undefined && { kubernetes: podsFrom(pods) }),
-    ...(machines !== undefined && { firecracker: machinesFrom(machines) }),
-  };
-}
-
-function podsFrom(file: KubernetesFile): NonNullable<EngineSettings["kubernetes"]> {
-  const { namespace, image, kubeconfig, context, server, token, authority, installation } = file;
-  const { runtime_class: runtimeClass, token_file: tokenFile, longest_seconds: longestSeconds } = file;
-  return {
-    ...{ namespace, image, runtimeClass },
-    ...given({ kubeconfig, context, server, token, tokenFile, authority, longestSeconds, installation }),
-    ...placeFrom(file),
-  };
-}
-
-function machinesFrom(file: FirecrackerFile): NonNullable<EngineSettings["firecracker"]> {
-  const { firecracker: monitor, jailer, kernel, rootfs, uid, gid, chroot_base: chrootBase } = file;
-  return { firecracker: monitor, jailer, kernel, rootfs, uid, gid, chrootBase, ...placeFrom(file) };
-}
-
-function placeFrom({ cpus, warm, most, start_ms: startMs }: PlaceFile): Given<{
-  readonly cpus: number | undefined;
-  readonly warm: number | undefined;
-  readonly most: number | undefined;
-  readonly startMs: number | undefined;
-}> {
-  return given({ cpus, warm, most, startMs });
-}

@@ -1,25 +1,13 @@
 /** The `channels` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
-import { given } from "../calls/given.ts";
+import type { SnakeCased } from "../calls/case.ts";
 import type { NoticeType } from "./channel.ts";
 import { noticeTypes } from "./notice.ts";
 import type { ChannelsOptions, WebhookSettings } from "./open-channels.ts";
 
-export interface WebhookFile {
-  readonly name: string;
-  readonly url: string;
-  readonly secret?: string | undefined;
-  readonly kind?: "standard" | "slack" | undefined;
-  readonly events?: readonly NoticeType[] | undefined;
-  readonly tenants?: readonly string[] | undefined;
-  readonly allow_private?: boolean | undefined;
-  readonly arguments?: boolean | undefined;
-  readonly users?: Readonly<Record<string, string>> | undefined;
-}
-
-export interface ChannelsFile {
-  readonly webhooks?: readonly WebhookFile[] | undefined;
-  readonly console_url?: string | undefined;
+export interface ChannelsSection {
+  readonly webhooks?: readonly WebhookSettings[];
+  readonly consoleUrl?: string;
 }
 
 const reference = /^secret:\/\/[A-Za-z0-9._-]+\/[A-Za-z0-9._-]+$/;
@@ -39,23 +27,26 @@ const webhook = z
     secret: z
       .string()
       .regex(reference, "Write `secret://connector/key`; `postern secrets set` keeps the value.")
-      .optional()
+      .exactOptional()
       .describe("What signs, 24 bytes or more, or `whsec_…`. Needed by `standard`, and for `users`."),
-    kind: z.enum(["standard", "slack"]).optional().describe("`standard` (Standard Webhooks) when nothing is said."),
+    kind: z
+      .enum(["standard", "slack"])
+      .exactOptional()
+      .describe("`standard` (Standard Webhooks) when nothing is said."),
     events: z
       .array(z.enum(noticeTypes as [NoticeType, ...NoticeType[]])) // it is not empty
       .min(1)
-      .optional()
+      .exactOptional()
       .describe("All of them when nothing is said."),
-    tenants: z.array(z.string().min(1)).min(1).optional().describe("Of which tenants; all when nothing is said."),
-    allow_private: z.boolean().optional().describe("Whether it may be a machine of this network, over http too."),
+    tenants: z.array(z.string().min(1)).min(1).exactOptional().describe("Of which tenants; all when nothing is said."),
+    allow_private: z.boolean().exactOptional().describe("Whether it may be a machine of this network, over http too."),
     arguments: z
       .boolean()
-      .optional()
+      .exactOptional()
       .describe("Whether the arguments of a call go along. They are masked, but somebody else's server reads them."),
     users: z
       .record(z.string().min(1).max(256), z.string().min(1).max(256))
-      .optional()
+      .exactOptional()
       .describe("Who may decide through it: their names over there, and who they are here."),
   })
   .refine(
@@ -67,27 +58,20 @@ const webhook = z
     "`users` need `secret`: decisions that come in are signed by it.",
   );
 
-export const channelsSchema: z.ZodType<ChannelsFile> = z.strictObject({
+export const channelsSchema: z.ZodType<SnakeCased<ChannelsSection>> = z.strictObject({
   webhooks: z
     .array(webhook)
     .max(32)
     .refine((all) => new Set(all.map((one) => one.name)).size === all.length, "Two of them have the same `name`.")
-    .optional(),
+    .exactOptional(),
   console_url: z
     .url({ protocol: /^https?$/ })
-    .optional()
+    .exactOptional()
     .describe(
       "Where people reach the console, for links in messages; `listen.public_url`, else this machine's address, when nothing is said.",
     ),
 });
 
-export function channelSettingsFrom({ webhooks = [], console_url: consoleUrl }: ChannelsFile): ChannelsOptions {
-  return {
-    webhooks: webhooks.map(settingsOf),
-    ...(consoleUrl !== undefined && { consoleUrl: consoleUrl.replace(/\/+$/, "") }),
-  };
-}
-
-function settingsOf({ allow_private: allowPrivate, ...rest }: WebhookFile): WebhookSettings {
-  return given({ ...rest, allowPrivate });
+export function channelSettingsFrom({ webhooks = [], consoleUrl }: ChannelsSection): ChannelsOptions {
+  return { webhooks, ...(consoleUrl !== undefined && { consoleUrl: consoleUrl.replace(/\/+$/, "") }) };
 }

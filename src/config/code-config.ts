@@ -10,7 +10,7 @@ import { configOpaque } from "./config-schema.ts";
 import { ConfigProblems } from "./problem.ts";
 
 /** A configuration before it is checked: its data in the file's spelling, and what only code can give. */
-export interface Given {
+export interface CodeConfig {
   readonly data: unknown;
   readonly tools?: readonly (AnyTool | Toolset)[];
   readonly hooks?: Hooks;
@@ -20,7 +20,7 @@ export interface Given {
 }
 
 /** Takes a TypeScript configuration apart: live objects aside, the rest as if it had been written in a file. */
-export function codeConfig(exported: unknown, source: string): Given {
+export function codeConfig(exported: unknown, source: string): CodeConfig {
   if (!isRecord(exported)) {
     throw new ConfigProblems([
       {
@@ -71,7 +71,10 @@ function partedLooks(given: unknown): { readonly live: readonly Guardrail[]; rea
 }
 
 /** Channels of one's own and an address that is known later; webhooks are as in a file. */
-function partedChannels(given: unknown): { readonly live: NonNullable<Given["channels"]>; readonly data: unknown } {
+function partedChannels(given: unknown): {
+  readonly live: NonNullable<CodeConfig["channels"]>;
+  readonly data: unknown;
+} {
   if (!isRecord(given)) return { live: {}, data: given };
   const { also, consoleUrl, ...rest } = given;
   const later = typeof consoleUrl === "function";

@@ -1,69 +1,81 @@
 import { z } from "zod";
-import { type AccountsFile, accountsSchema } from "../accounts/accounts-config.ts";
-import { type ApprovalsFile, approvalsSchema } from "../approvals/approvals-config.ts";
-import { type AuditFile, auditSchema } from "../audit/audit-config.ts";
+import { type AccountsSection, accountsSchema } from "../accounts/accounts-config.ts";
+import { type ApprovalsSection, approvalsSchema } from "../approvals/approvals-config.ts";
+import { type AuditSection, auditSchema } from "../audit/audit-config.ts";
 import type { Autonomy } from "../calls/call.ts";
-import { type OpaqueFields, opaqueFields } from "../calls/case.ts";
-import type { LimitsFile } from "../calls/limits-file.ts";
+import { type OpaqueFields, opaqueFields, type SnakeCased } from "../calls/case.ts";
 import { autonomies } from "../calls/risk.ts";
 import { type JsonSchemaKeys, keysOf } from "../calls/schema-problems.ts";
-import { type ChainsFile, chainsSchema } from "../chains/chains-config.ts";
-import { type ChannelsFile, channelsSchema } from "../channels/channels-config.ts";
-import { type GuardrailFile, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
-import { type PolicyFile, policyOpaque, policySchemas } from "../policy/schema.ts";
-import { type ResultsFile, resultsSchema } from "../results/results-config.ts";
-import { type SecretsFile, secretsSchema } from "../secrets/secrets-config.ts";
-import { type FilesFile, filesSchema } from "../tools/builtin/files/files-config.ts";
-import { type MemoryFile, memorySchema } from "../tools/builtin/memory/memory-config.ts";
-import { type ProvidedFile, providedShape } from "../tools/builtin/provided/provided-config.ts";
-import { type SkillsFile, skillsSchema } from "../tools/builtin/skills/skills-config.ts";
+import type { Limits } from "../calls/session.ts";
+import { type ChainsSection, chainsSchema } from "../chains/chains-config.ts";
+import { type ChannelsSection, channelsSchema } from "../channels/channels-config.ts";
+import { type GuardrailSection, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
+import { type PolicyConfig, type PolicyConfigFile, policyOpaque, policySchemas } from "../policy/schema.ts";
+import { type ResultSettings, resultsSchema } from "../results/results-config.ts";
+import { type SecretsSection, secretsSchema } from "../secrets/secrets-config.ts";
+import { type FilesSection, filesSchema } from "../tools/builtin/files/files-config.ts";
+import { type MemorySection, memorySchema } from "../tools/builtin/memory/memory-config.ts";
+import { type ProvidedSection, providedShape } from "../tools/builtin/provided/provided-config.ts";
+import { type SkillsSection, skillsSchema } from "../tools/builtin/skills/skills-config.ts";
 import { serverNamePattern } from "../tools/upstream/names.ts";
+import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { serverSchema } from "../tools/upstream/server-config-schema.ts";
-import { type RunsFile, runsSchema } from "../watchers/archive/runs-config.ts";
+import { type RunsSection, runsSchema } from "../watchers/archive/runs-config.ts";
 
-/** `postern.yaml` and `postern.json` as they are written; `postern.config.ts` says the same in camelCase. */
-export interface ConfigFile {
-  readonly version?: 1 | undefined;
-  readonly listen?: ListenFile | undefined;
-  readonly accounts?: AccountsFile | undefined;
-  readonly data?: string | undefined;
-  readonly autonomy?: Autonomy | undefined;
-  readonly agent?: { readonly scopes?: readonly string[] | undefined } | undefined;
-  readonly policy?: PolicyFile | undefined;
-  readonly guardrails?: readonly GuardrailFile[] | undefined;
-  readonly limits?: LimitsFile | undefined;
-  readonly approvals?: ApprovalsFile | undefined;
-  readonly audit?: AuditFile | undefined;
-  readonly results?: ResultsFile | undefined;
-  readonly servers?: Readonly<Record<string, unknown>> | undefined;
-  readonly tools?:
-    | (ProvidedFile & {
-        readonly modules?: readonly string[] | undefined;
-        readonly folders?: readonly string[] | undefined;
-      })
-    | undefined;
-  readonly files?: FilesFile | undefined;
-  readonly memory?: MemoryFile | undefined;
-  readonly skills?: SkillsFile | undefined;
-  readonly secrets?: SecretsFile | undefined;
-  readonly runs?: RunsFile | undefined;
-  readonly chains?: ChainsFile | undefined;
-  readonly console?: { readonly edit_policy?: boolean | undefined } | undefined;
-  readonly channels?: ChannelsFile | undefined;
-  readonly log?: { readonly level?: LogLevel | undefined } | undefined;
+/** The data of a configuration in TypeScript. A file says the same in snake_case. */
+export interface ConfigData {
+  readonly version?: 1;
+  readonly listen?: {
+    readonly host?: "127.0.0.1" | "localhost" | "::1";
+    readonly port?: number;
+    /** How people reach it through a proxy with TLS: `https://HOST`. */
+    readonly publicUrl?: string;
+    /** Open connections of one client address; default 1000. */
+    readonly maxConnectionsPerAddress?: number;
+  };
+  /** Relative to the configuration's folder. */
+  readonly data?: string;
+  readonly autonomy?: Autonomy;
+  readonly agent?: { readonly scopes?: readonly string[] };
+  readonly policy?: PolicyConfig;
+  /** Looks at arguments and at results; each only makes things stricter. */
+  readonly guardrails?: readonly GuardrailSection[];
+  readonly limits?: Partial<Limits>;
+  /** Who signs in to the console. */
+  readonly accounts?: AccountsSection;
+  readonly approvals?: ApprovalsSection;
+  /** How the log is looked after. */
+  readonly audit?: AuditSection;
+  readonly results?: ResultSettings;
+  readonly servers?: Readonly<Record<string, ServerConfig>>;
+  readonly tools?: ProvidedSection & { readonly modules?: readonly string[]; readonly folders?: readonly string[] };
+  /** Tools for files; roots are relative to the configuration's folder. */
+  readonly files?: FilesSection;
+  readonly memory?: MemorySection;
+  /** Folders of skills (`FOLDER/NAME/SKILL.md`), relative to the configuration's folder. */
+  readonly skills?: SkillsSection;
+  /** Where Postern's own secrets come from: docs/reference/secrets.md. */
+  readonly secrets?: SecretsSection;
+  /** Folders of runs; relative to the configuration's folder, `runs` in the data folder when nothing is said. */
+  readonly runs?: RunsSection;
+  /** Scripts that call tools: on where an engine can run, unless it is switched off. */
+  readonly chains?: ChainsSection;
+  /** The pages that Postern serves; `editPolicy` lets them write the policy into a configuration that is a file of data. */
+  readonly console?: { readonly editPolicy?: boolean };
+  readonly channels?: ChannelsSection;
+  readonly log?: { readonly level?: LogLevel };
 }
 
-export interface ListenFile {
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-  readonly public_url?: string | undefined;
-  readonly max_connections_per_address?: number | undefined;
-}
+/** A configuration as a file writes it, checked. */
+export type ConfigFile = SnakeCased<Omit<ConfigData, "policy" | "servers">, "equals" | "one_of"> & {
+  readonly policy?: PolicyConfigFile;
+  readonly servers?: Readonly<Record<string, unknown>>;
+};
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
 /** `https://HOST` or `https://HOST:PORT`: what stands in a browser's `Origin`. */
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
-export const logLevels: readonly LogLevel[] = ["error", "warn", "info", "debug"];
+export const logLevels: readonly [LogLevel, ...LogLevel[]] = ["error", "warn", "info", "debug"];
 export const loopbackHosts: readonly string[] = ["127.0.0.1", "localhost", "::1"];
 
 const dayMs = 86_400_000;
@@ -72,12 +84,12 @@ const serverName = z
   .string()
   .regex(serverNamePattern, "Use 1 to 32 letters, digits, - and single _ inside: it is part of its tools' names.");
 
-function ms(max: number, what: string): z.ZodType<number | undefined> {
-  return z.int().min(1).max(max).optional().describe(`${what}, in milliseconds.`);
+function ms(max: number, what: string) {
+  return z.int().min(1).max(max).exactOptional().describe(`${what}, in milliseconds.`);
 }
 
 const limits = z.strictObject({
-  max_tool_calls: z.int().min(0).optional().describe("Calls of one session; 10000 when nothing is said."),
+  max_tool_calls: z.int().min(0).exactOptional().describe("Calls of one session; 10000 when nothing is said."),
   call_timeout_ms: ms(dayMs, "How long one tool may run"),
   approval_wait_ms: ms(dayMs, "How long a call holds the line for a person"),
   total_timeout_ms: ms(7 * dayMs, "All calls of one session together"),
@@ -85,28 +97,28 @@ const limits = z.strictObject({
     .int()
     .min(64)
     .max(16 * 1024 * 1024)
-    .optional()
+    .exactOptional()
     .describe("Larger results are kept as artifacts; 65536 (64 KiB) if left out."),
   max_risk_unapproved: z
     .enum(["safe", "medium", "high"])
-    .optional()
+    .exactOptional()
     .describe("Above it a person is asked, whatever the autonomy level says."),
 });
 
 /** The one schema: file, TypeScript and the published JSON Schema are all made from it. */
 export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
-  version: z.literal(1).optional().describe("Of this format."),
+  version: z.literal(1).exactOptional().describe("Of this format."),
   listen: z
     .strictObject({
       host: z
         .enum(["127.0.0.1", "localhost", "::1"])
-        .optional()
+        .exactOptional()
         .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
-      port: z.int().min(0).max(65_535).optional().describe("7420 when nothing is said; 0 takes a free one."),
+      port: z.int().min(0).max(65_535).exactOptional().describe("7420 when nothing is said; 0 takes a free one."),
       public_url: z
         .string()
         .regex(publicUrlPattern, "must be `https://HOST` or `https://HOST:PORT`, without a path")
-        .optional()
+        .exactOptional()
         .describe(
           "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` when nothing is said.",
         ),
@@ -114,18 +126,18 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
         .int()
         .min(1)
         .max(100_000)
-        .optional()
+        .exactOptional()
         .describe("Open connections of one client address, loopback and a proxy's included; default 1000."),
     })
-    .optional(),
+    .exactOptional(),
   data: path
-    .optional()
+    .exactOptional()
     .describe(
       "Folder of books, keys, tokens and artifacts, relative to this file; .postern when nothing is said. Keep it out of every tool's reach.",
     ),
   autonomy: z
     .enum(autonomies)
-    .optional()
+    .exactOptional()
     .describe(
       "What agents may do unasked, A0 (suggest only) to A4 (full); A2 when nothing is said. An operator's later switch wins.",
     ),
@@ -133,57 +145,57 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
     .strictObject({
       scopes: z
         .array(z.string().min(1))
-        .optional()
+        .exactOptional()
         .describe("Scopes the agent's token grants; none when nothing is said."),
     })
-    .optional(),
-  policy: policySchemas().section.optional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
-  guardrails: guardrailsSchema.optional().describe("Looks at arguments and at results: docs/reference/risk.md."),
-  limits: limits.optional().describe("The ceiling for every session; a caller may ask for less."),
-  accounts: accountsSchema.optional().describe("Who signs in to the console: docs/reference/accounts.md."),
+    .exactOptional(),
+  policy: policySchemas().section.exactOptional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
+  guardrails: guardrailsSchema.exactOptional().describe("Looks at arguments and at results: docs/reference/risk.md."),
+  limits: limits.exactOptional().describe("The ceiling for every session; a caller may ask for less."),
+  accounts: accountsSchema.exactOptional().describe("Who signs in to the console: docs/reference/accounts.md."),
   approvals: approvalsSchema
-    .optional()
+    .exactOptional()
     .describe("How long requests stay open, who decides: docs/reference/approvals.md."),
-  audit: auditSchema.optional().describe("How the log is looked after: docs/reference/audit.md."),
-  results: resultsSchema.optional().describe("What is kept of large results: docs/reference/results.md."),
+  audit: auditSchema.exactOptional().describe("How the log is looked after: docs/reference/audit.md."),
+  results: resultsSchema.exactOptional().describe("What is kept of large results: docs/reference/results.md."),
   servers: z
     .record(serverName, serverSchema)
-    .optional()
+    .exactOptional()
     .describe("Upstream MCP servers by name: docs/reference/mcp.md."),
   tools: z
     .strictObject({
       modules: z
         .array(path)
-        .optional()
+        .exactOptional()
         .describe(
           "Modules whose exported tools are offered, relative to this file. They are code and run inside Postern.",
         ),
       folders: z
         .array(path)
-        .optional()
+        .exactOptional()
         .describe("Folders with a tool in each `NAME/tool.ts`, relative to this file. They are code as modules are."),
       ...providedShape,
     })
-    .optional(),
-  skills: skillsSchema.optional().describe("Prompt packages from disk: docs/reference/skills.md."),
-  files: filesSchema.optional().describe("Tools for files beneath roots: docs/reference/files.md."),
-  memory: memorySchema.optional().describe("What agents may remember: docs/reference/memory.md."),
-  secrets: secretsSchema.optional().describe("Where values come from: docs/reference/secrets.md."),
-  chains: chainsSchema.optional().describe("Scripts that call tools: docs/reference/chains.md."),
-  runs: runsSchema.optional().describe("Folders of runs: docs/reference/runs.md."),
+    .exactOptional(),
+  skills: skillsSchema.exactOptional().describe("Prompt packages from disk: docs/reference/skills.md."),
+  files: filesSchema.exactOptional().describe("Tools for files beneath roots: docs/reference/files.md."),
+  memory: memorySchema.exactOptional().describe("What agents may remember: docs/reference/memory.md."),
+  secrets: secretsSchema.exactOptional().describe("Where values come from: docs/reference/secrets.md."),
+  chains: chainsSchema.exactOptional().describe("Scripts that call tools: docs/reference/chains.md."),
+  runs: runsSchema.exactOptional().describe("Folders of runs: docs/reference/runs.md."),
   console: z
     .strictObject({
       edit_policy: z
         .boolean()
-        .optional()
+        .exactOptional()
         .describe("Whether the console may write the policy into this file; off when nothing is said."),
     })
-    .optional()
+    .exactOptional()
     .describe("The pages that Postern serves: docs/guide/console.md."),
   channels: channelsSchema
-    .optional()
+    .exactOptional()
     .describe("Where people are told that they are wanted: docs/reference/channels.md."),
-  log: z.strictObject({ level: z.enum(["error", "warn", "info", "debug"]).optional() }).optional(),
+  log: z.strictObject({ level: z.enum(logLevels).exactOptional() }).exactOptional(),
 });
 
 /** Of the published `schema/postern.schema.json`; editors check a file against it while it is written. */

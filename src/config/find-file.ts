@@ -4,14 +4,14 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { whyUnreadable } from "../system/error-code.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-export type Language = "yaml" | "json" | "typescript";
-export interface Found {
+export type ConfigLanguage = "yaml" | "json" | "typescript";
+export interface ConfigLocation {
   /** Absolute. */
   readonly file: string;
-  readonly language: Language;
+  readonly language: ConfigLanguage;
 }
 
-const languages: ReadonlyMap<string, Language> = new Map([
+const languages: ReadonlyMap<string, ConfigLanguage> = new Map([
   [".yaml", "yaml"],
   [".yml", "yaml"],
   [".json", "json"],
@@ -28,7 +28,7 @@ const foundByItself: readonly string[] = ["postern.yaml", "postern.yml", "poster
 export function findFile(
   named: string | undefined,
   folder: string,
-): Found | undefined | { readonly problem: ConfigProblem } {
+): ConfigLocation | undefined | { readonly problem: ConfigProblem } {
   if (named !== undefined) return namedFile(resolve(folder, named), named);
   const here = foundByItself.filter((name) => existsSync(join(folder, name)));
   if (here.length > 1) {
@@ -51,7 +51,7 @@ export function codeNearby(folder: string): string | undefined {
   );
 }
 
-function namedFile(file: string, shown: string): Found | { readonly problem: ConfigProblem } {
+function namedFile(file: string, shown: string): ConfigLocation | { readonly problem: ConfigProblem } {
   const language = languages.get(extname(file).toLowerCase());
   const message = noFile(file);
   if (message !== undefined)

@@ -13,7 +13,6 @@ import { approvalSettingsFrom, routesProblem } from "../approvals/approvals-conf
 import { auditSettingsFrom } from "../audit/audit-config.ts";
 import { toCamelCase } from "../calls/case.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { limitsFrom } from "../calls/limits-file.ts";
 import type { KeyPath } from "../calls/schema-problems.ts";
 import { chainOptionsFrom } from "../chains/chains-config.ts";
 import { channelSettingsFrom } from "../channels/channels-config.ts";
@@ -22,15 +21,21 @@ import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
 import { type Guardrail, openGuardrails } from "../policy/guardrails/guardrails.ts";
 import { guardrailsFrom } from "../policy/guardrails/guardrails-config.ts";
 import { policyOptionsFrom } from "../policy/options.ts";
-import { resultSettingsFrom } from "../results/results-config.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
 import { fileOptionsFrom, fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
 import { memoryProblem, memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
 import { providedSettingsFrom } from "../tools/builtin/provided/provided-config.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import { codeConfig, type Given } from "./code-config.ts";
-import { type ConfigFile, configKeys, configOpaque, configSchema, publicUrlPattern } from "./config-schema.ts";
-import { type Found, findFile } from "./find-file.ts";
+import { type CodeConfig, codeConfig } from "./code-config.ts";
+import {
+  type ConfigData,
+  type ConfigFile,
+  configKeys,
+  configOpaque,
+  configSchema,
+  publicUrlPattern,
+} from "./config-schema.ts";
+import { type ConfigLocation, findFile } from "./find-file.ts";
 import { type Environment, type Flags, type Overrides, overridesFrom } from "./overrides.ts";
 import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
 import type { Settings } from "./settings.ts";
@@ -53,15 +58,16 @@ export async function loadConfig({ flags, environment, folder }: LoadOptions): P
   const { given, locate } = await givenBy(found, folder);
   const isCode = found.language === "typescript";
   const data = parseChecked(configSchema, given.data, { keys: configKeys, locate, isCode });
+  const config = toCamelCase(data, configOpaque) as ConfigData; // the schema is the file form of this type
   const policy = await policyOf(data, locate, dirname(found.file));
-  checkMemory(data, locate);
-  checkRoutes(data, locate);
-  const guardrails = await guardrailsOf(data, given.guardrails ?? [], locate);
+  checkMemory(config, locate);
+  checkRoutes(config, locate);
+  const guardrails = await guardrailsOf(config, given.guardrails ?? [], locate);
   const whereOf = (path: KeyPath): string | undefined => {
     const { source, line } = locate(path, "key");
     return line === undefined ? undefined : `${source}:${line}`;
   };
-  const made = { ...given, data, policy, guardrails };
+  const made = { ...given, data: config, policy, guardrails };
   return settingsOf(made, { file: found.file, folder, whereOf }, overrides);
 }
 
@@ -73,9 +79,9 @@ export function loadOverrides({ flags, environment }: Pick<LoadOptions, "flags" 
 }
 
 async function givenBy(
-  { file, language }: Found,
+  { file, language }: ConfigLocation,
   folder: string,
-): Promise<{ readonly given: Given; readonly locate: Locate }> {
+): Promise<{ readonly given: CodeConfig; readonly locate: Locate }> {
   const shown = relative(folder, file).startsWith("..") ? file : relative(folder, file) || basename(file);
   if (language === "typescript") {
     const given = codeConfig(await imported(file, shown), shown);
@@ -152,7 +158,7 @@ export async function policyOf(
 
 /** What only a guardrail itself can judge: `says` that does not go with `on`, a pattern that is none. */
 async function guardrailsOf(
-  { guardrails = [] }: ConfigFile,
+  { guardrails = [] }: ConfigData,
   live: readonly Guardrail[],
   locate: Locate,
 ): Promise<readonly Guardrail[]> {
@@ -174,7 +180,7 @@ async function guardrailsOf(
 }
 
 /** A memory whose server is missing would only be found out by the first agent that recalls. */
-function checkMemory({ memory = {}, servers = {} }: ConfigFile, locate: Locate): void {
+function checkMemory({ memory = {}, servers = {} }: ConfigData, locate: Locate): void {
   const problem = memoryProblem(memory, Object.keys(servers));
   if (problem === undefined) return;
   const path = ["memory", ...problem.path];
@@ -184,7 +190,7 @@ function checkMemory({ memory = {}, servers = {} }: ConfigFile, locate: Locate):
 }
 
 /** A quorum that nobody can reach would only be found out by the first call that waits for it. */
-function checkRoutes({ approvals = {} }: ConfigFile, locate: Locate): void {
+function checkRoutes({ approvals = {} }: ConfigData, locate: Locate): void {
   const message = routesProblem(approvals);
   if (message === undefined) return;
   throw new ConfigProblems([
@@ -197,12 +203,12 @@ function checkRoutes({ approvals = {} }: ConfigFile, locate: Locate): void {
   ]);
 }
 
-interface Parsed extends Given {
-  readonly data: ConfigFile;
+interface CheckedConfig extends CodeConfig {
+  readonly data: ConfigData;
   readonly policy: PolicyOptions;
 }
 
-interface Place {
+interface ConfigPlace {
   readonly file: string | undefined;
   /** What relative paths of flags and environment are relative to. */
   readonly folder: string;
@@ -211,12 +217,12 @@ interface Place {
 }
 
 /** Where people's browsers go and where links in messages lead is one address: either says it for both. */
-function publicUrlOf({ listen, channels }: Pick<ConfigFile, "listen" | "channels">): string | undefined {
-  const console = channels?.console_url?.replace(/\/+$/, "");
-  return listen?.public_url ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
+function publicUrlOf({ listen, channels }: Pick<ConfigData, "listen" | "channels">): string | undefined {
+  const console = channels?.consoleUrl?.replace(/\/+$/, "");
+  return listen?.publicUrl ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
 }
 
-function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
+function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overrides): Settings {
   const { file, folder, whereOf = () => undefined } = place;
   const { data, policy } = given;
   const base = file === undefined ? folder : dirname(file);
@@ -229,11 +235,11 @@ function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
     agentScopes: data.agent?.scopes ?? [],
     policy,
     guardrails: given.guardrails ?? [],
-    limits: limitsFrom(data.limits ?? {}),
+    limits: data.limits ?? {},
     accounts: accountSettingsFrom(data.accounts ?? {}),
     approvals: approvalSettingsFrom(data.approvals ?? {}, (route) => whereOf(["approvals", "routes", route])),
     audit: auditSettingsFrom(data.audit ?? {}, base),
-    results: resultSettingsFrom(data.results ?? {}),
+    results: data.results ?? {},
     servers: serversOf(data.servers ?? {}, base, whereOf),
     toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
     toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
@@ -247,7 +253,7 @@ function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
     hooks: given.hooks,
     secrets: given.secrets,
     secretSettings: secretSettingsFrom(data.secrets ?? {}, base, dataFolder),
-    console: { editPolicy: data.console?.edit_policy ?? false },
+    console: { editPolicy: data.console?.editPolicy ?? false },
     runs: {
       enabled: data.runs?.enabled ?? true,
       folder: data.runs?.folder === undefined ? join(dataFolder, "runs") : resolve(base, data.runs.folder),
@@ -257,24 +263,23 @@ function settingsOf(given: Parsed, place: Place, over: Overrides): Settings {
   };
 }
 
-function listenOf(data: ConfigFile, { host, port }: Overrides): Settings["listen"] {
+function listenOf(data: ConfigData, { host, port }: Overrides): Settings["listen"] {
   return {
     host: host ?? data.listen?.host ?? "127.0.0.1",
     port: port ?? data.listen?.port ?? 7420,
     publicUrl: publicUrlOf(data),
-    maxConnectionsPerAddress: data.listen?.max_connections_per_address,
+    maxConnectionsPerAddress: data.listen?.maxConnectionsPerAddress,
   };
 }
 
 /** A server starts in the configuration's folder, so that relative arguments mean what they say there. */
 function serversOf(
-  servers: Readonly<Record<string, unknown>>,
+  servers: Settings["servers"],
   base: string,
-  whereOf: NonNullable<Place["whereOf"]>,
+  whereOf: NonNullable<ConfigPlace["whereOf"]>,
 ): Settings["servers"] {
-  const { servers: spelled } = toCamelCase({ servers }, configOpaque) as { readonly servers: Settings["servers"] }; // the schema is the file form of this type
   return Object.fromEntries(
-    Object.entries(spelled).map(([name, server]) => [
+    Object.entries(servers).map(([name, server]) => [
       name,
       {
         ...server,
@@ -288,7 +293,7 @@ function serversOf(
 function placedTools(
   server: string,
   tools: NonNullable<ServerConfig["tools"]>,
-  whereOf: NonNullable<Place["whereOf"]>,
+  whereOf: NonNullable<ConfigPlace["whereOf"]>,
 ): NonNullable<ServerConfig["tools"]> {
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => {

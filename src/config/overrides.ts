@@ -26,7 +26,7 @@ export interface Overrides {
   readonly logLevel?: LogLevel;
 }
 
-interface Said {
+interface OverrideText {
   readonly source: "command line" | "environment";
   readonly name: string;
   readonly text: string;
@@ -60,7 +60,7 @@ export function overridesFrom(
   flags: Flags,
   environment: Environment,
 ): { readonly overrides: Overrides; readonly problems: readonly ConfigProblem[] } {
-  const said = new Map<keyof Flags, Said>();
+  const said = new Map<keyof Flags, OverrideText>();
   for (const [key, flag, variable] of names) {
     const byFlag = flags[key];
     const byVariable = environment[variable];
@@ -95,7 +95,7 @@ export function overridesFrom(
   return { overrides, problems };
 }
 
-function pathOf(given: Said | undefined, problems: ConfigProblem[]): string | undefined {
+function pathOf(given: OverrideText | undefined, problems: ConfigProblem[]): string | undefined {
   if (given === undefined) return undefined;
   if (given.text.trim() !== "" && !given.text.includes("\0")) return given.text;
   problems.push({
@@ -107,7 +107,7 @@ function pathOf(given: Said | undefined, problems: ConfigProblem[]): string | un
   return undefined;
 }
 
-function portOf(given: Said | undefined, problems: ConfigProblem[]): number | undefined {
+function portOf(given: OverrideText | undefined, problems: ConfigProblem[]): number | undefined {
   if (given === undefined) return undefined;
   const port = Number(given.text);
   if (/^\d{1,5}$/.test(given.text) && port <= 65_535) return port;
@@ -120,7 +120,7 @@ function portOf(given: Said | undefined, problems: ConfigProblem[]): number | un
   return undefined;
 }
 
-function notOneOf({ source, name, text }: Said, options: readonly string[]): ConfigProblem {
+function notOneOf({ source, name, text }: OverrideText, options: readonly string[]): ConfigProblem {
   const meant = nearest(text, options);
   const fix = meant === undefined ? "Write one of them." : `Did you mean \`${meant}\`?`;
   return { source, key: name, message: `\`${text}\` is not one of ${options.join(", ")}.`, fix };

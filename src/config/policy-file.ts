@@ -18,7 +18,7 @@ export interface PolicyFileOptions {
   readonly redact: (text: string) => string;
 }
 
-interface Read {
+interface SectionLookup {
   readonly file: string;
   /** Undefined: the policy cannot be told from what stands around it. */
   readonly section: PolicySection | undefined;
@@ -47,7 +47,7 @@ export function openPolicyFile(options: PolicyFileOptions): PolicyFile {
 
 const notAlone = "The policy does not stand by itself in the file. Edit the file itself.";
 
-async function look(options: PolicyFileOptions): Promise<Read> {
+async function look(options: PolicyFileOptions): Promise<SectionLookup> {
   const path = options.file;
   if (!/^\.ya?ml$/.test(extname(path).toLowerCase()))
     return {

@@ -10,7 +10,7 @@ import { type JsonSchemaKeys, type KeyPath, keysOf } from "../calls/schema-probl
 import type { PolicyOptions } from "../policy/decide.ts";
 import { expectationFrom } from "../policy/options.ts";
 import type { Expectation } from "../policy/report/expectations.ts";
-import { type ExpectationFile, type PolicyFile, policySchemas } from "../policy/schema.ts";
+import { type ExpectationFile, type PolicyConfigFile, policySchemas } from "../policy/schema.ts";
 import { whyUnreadable } from "../system/error-code.ts";
 import { codeConfig } from "./code-config.ts";
 import { configKeys } from "./config-schema.ts";
@@ -31,7 +31,7 @@ export interface PolicyText {
 }
 
 interface Sections {
-  readonly policy?: PolicyFile | undefined;
+  readonly policy?: PolicyConfigFile | undefined;
   readonly autonomy?: Autonomy | undefined;
 }
 

@@ -15,20 +15,20 @@ import type { KeyPath } from "../calls/schema-problems.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */
-export interface Source {
+export interface ConfigSource {
   readonly file: string;
   readonly value: unknown;
   /** Of the value at this path, or of the nearest thing around it. `key`: of the key itself. */
   place(path: KeyPath, part?: "key" | "value"): { readonly line: number; readonly column: number };
 }
 
-export type Read = { readonly source: Source } | { readonly problems: readonly ConfigProblem[] };
+export type ReadSource = { readonly source: ConfigSource } | { readonly problems: readonly ConfigProblem[] };
 
 /** A configuration is written by people; more than this is another file. */
 const maxCharacters = 1024 * 1024;
 
 /** JSON is read by the YAML parser too, which is a superset, because it knows where everything stands. */
-export function readSource(file: string, text: string, language: "yaml" | "json"): Read {
+export function readSource(file: string, text: string, language: "yaml" | "json"): ReadSource {
   if (text.length > maxCharacters) {
     return failed(
       file,
@@ -67,7 +67,7 @@ export function readSource(file: string, text: string, language: "yaml" | "json"
   }
 }
 
-function failed(source: string, message: string, fix: string): Read {
+function failed(source: string, message: string, fix: string): ReadSource {
   return { problems: [{ source, key: "", message, fix }] };
 }
 

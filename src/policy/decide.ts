@@ -2,7 +2,7 @@ import type { Principal } from "../calls/call.ts";
 import type { Reason } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { stricter } from "../calls/risk.ts";
-import { Draft, layers, type PolicyTerms, type Terms } from "./layers.ts";
+import { DecisionDraft, type DecisionTerms, layers, type PolicyTerms } from "./layers.ts";
 import { type CompiledOptions, compileOptions, type PolicyOptions } from "./options.ts";
 import type { Decision, EffectivePolicy, EffectiveQuery, Facts, Policy, Reads, ToolFacts } from "./policy.ts";
 import { effectivePolicy } from "./report/effective.ts";
@@ -87,8 +87,8 @@ class LayeredPolicy implements Policy {
     return new ToolRules(this.#options, tool, principal);
   }
 
-  #think(facts: Facts, terms: Terms): Decision {
-    const draft = new Draft();
+  #think(facts: Facts, terms: DecisionTerms): Decision {
+    const draft = new DecisionDraft();
     for (const layer of layers) {
       layer(facts, draft, terms);
       if (this.#observing ? draft.keptDenied : draft.denied) break;
@@ -131,7 +131,11 @@ function besides(tool: ToolFacts, { adjusters, pack }: PolicyTerms): readonly Re
 }
 
 /** What is enforced although nothing is: what was said always, and that a critical call asks (C5). */
-function observed(draft: Draft, thought: Decision["verdict"], { allowUnattendedCritical }: Terms): Decision["verdict"] {
+function observed(
+  draft: DecisionDraft,
+  thought: Decision["verdict"],
+  { allowUnattendedCritical }: DecisionTerms,
+): Decision["verdict"] {
   if (draft.keptDenied) return "DENY";
   const critical = draft.risk === "critical" && !allowUnattendedCritical;
   const verdict = critical ? stricter(draft.kept, "CONFIRM") : draft.kept;

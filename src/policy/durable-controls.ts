@@ -50,12 +50,12 @@ export async function openControls(options: ControlsOptions): Promise<Controls> 
   return new DurableControls(options, saved);
 }
 
-type Change = Pick<ControlChange, "change" | "value"> & {
+type ChangeDescription = Pick<ControlChange, "change" | "value"> & {
   readonly event: string;
   readonly summary: string;
 };
 
-interface Who {
+interface ControlActor {
   readonly by: Actor;
   readonly reason: string | undefined;
 }
@@ -85,17 +85,17 @@ class DurableControls implements Controls {
   }
 
   pause(by: Actor, reason?: string): Promise<ControlState> {
-    const change: Change = { change: "pause", event: "pause", summary: "all tool calls paused" };
+    const change: ChangeDescription = { change: "pause", event: "pause", summary: "all tool calls paused" };
     return this.#change({ by, reason }, change, (state) => (state.paused ? undefined : { ...state, paused: true }));
   }
 
   resume(by: Actor, reason?: string): Promise<ControlState> {
-    const change: Change = { change: "resume", event: "resume", summary: "tool calls resumed" };
+    const change: ChangeDescription = { change: "resume", event: "resume", summary: "tool calls resumed" };
     return this.#change({ by, reason }, change, (state) => (state.paused ? { ...state, paused: false } : undefined));
   }
 
   setAutonomy(level: Autonomy, by: Actor, reason?: string): Promise<ControlState> {
-    const change: Change = {
+    const change: ChangeDescription = {
       change: "autonomy",
       value: level,
       event: "autonomy",
@@ -127,9 +127,9 @@ class DurableControls implements Controls {
   #switch(
     kind: "tool" | "server",
     list: "offTools" | "offServers",
-    { name, on, by, reason }: Who & { readonly name: string; readonly on: boolean },
+    { name, on, by, reason }: ControlActor & { readonly name: string; readonly on: boolean },
   ): Promise<ControlState> {
-    const change: Change = {
+    const change: ChangeDescription = {
       change: `${kind}_${on ? "on" : "off"}`,
       value: name,
       event: kind,
@@ -145,7 +145,7 @@ class DurableControls implements Controls {
     });
   }
 
-  async #change({ by, reason }: Who, change: Change, next: NextState): Promise<ControlState> {
+  async #change({ by, reason }: ControlActor, change: ChangeDescription, next: NextState): Promise<ControlState> {
     checkWho(by, "controls_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "controls_invalid");
     await this.#saved.change(stateId, async (saved = noControls) => {
@@ -178,7 +178,7 @@ function pausedAs({ pausedBy, ...state }: ControlState, entry: ControlChange): C
   return by === undefined ? state : { ...state, pausedBy: by };
 }
 
-function eventOf(entry: ControlChange, { event, summary }: Change): Omit<NotedEvent, "policyVersion"> {
+function eventOf(entry: ControlChange, { event, summary }: ChangeDescription): Omit<NotedEvent, "policyVersion"> {
   const { at, by, via, change, value, reason } = entry;
   return {
     moment: "noted",

@@ -22,7 +22,7 @@ export interface PolicyTerms {
 }
 
 /** With the rules that apply to one call. */
-export interface Terms extends PolicyTerms {
+export interface DecisionTerms extends PolicyTerms {
   /** A rule about this tool looks at arguments or at the past. */
   readonly hasConditions: boolean;
   /** Once the risk is known: rules may speak of it. */
@@ -33,7 +33,7 @@ export interface Terms extends PolicyTerms {
  * A decision while it is thought. It only grows stricter: there is no way to lower it. Beside the answer stands the part
  * of it that is never for sale: what `…Always` was said of, and what mode `observe` enforces.
  */
-export class Draft {
+export class DecisionDraft {
   risk: Risk = "critical";
   /** Before anything raised it. */
   base: Risk = "critical";
@@ -82,7 +82,7 @@ export class Draft {
 }
 
 /** One step of the thought. Pure over the facts; the draft is the only thing it changes. */
-export type Layer = (facts: Facts, draft: Draft, terms: Terms) => void;
+export type Layer = (facts: Facts, draft: DecisionDraft, terms: DecisionTerms) => void;
 
 /** In this order, until one denies. */
 export const layers: readonly Layer[] = [
@@ -110,7 +110,7 @@ export const layers: readonly Layer[] = [
 ];
 
 /** First of all, since a denial states the risk as well. */
-function weighRisk({ tool, suggestion }: Facts, draft: Draft): void {
+function weighRisk({ tool, suggestion }: Facts, draft: DecisionDraft): void {
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);
   if (base === undefined || suggested === undefined) {
@@ -133,7 +133,7 @@ export function believedRisk({ riskSource }: Facts["tool"], base: Risk, suggeste
 }
 
 /** Each raises one level (SPEC 6.2). */
-function weighAdjusters(facts: Facts, draft: Draft, { adjusters }: Terms): void {
+function weighAdjusters(facts: Facts, draft: DecisionDraft, { adjusters }: DecisionTerms): void {
   const ofTool = adjusters.ofTool(facts.tool);
   if (ofTool !== undefined) draft.raise(ofTool);
   for (const raise of adjusters.ofCall) {
@@ -143,7 +143,7 @@ function weighAdjusters(facts: Facts, draft: Draft, { adjusters }: Terms): void 
 }
 
 /** Layers from outside. Whatever is no list of findings, a promise for example, is no answer. */
-function weighAlso(facts: Facts, draft: Draft, { also }: Terms): void {
+function weighAlso(facts: Facts, draft: DecisionDraft, { also }: DecisionTerms): void {
   for (const layer of also) {
     const findings = layer.weigh(facts);
     if (!Array.isArray(findings)) throw new TypeError(`The layer \`${layer.name}\` gave no list of findings.`);
@@ -152,7 +152,7 @@ function weighAlso(facts: Facts, draft: Draft, { also }: Terms): void {
 }
 
 /** What guardrails found in the arguments (D30). One that failed and is open is told all the same. */
-function weighFindings({ findings = [] }: Facts, draft: Draft): void {
+function weighFindings({ findings = [] }: Facts, draft: DecisionDraft): void {
   for (const finding of findings) {
     if (finding.says !== "ALLOW") draft.take({ ...finding, guardrail: `guardrail ${finding.guardrail}` });
     else draft.reasons.push({ rule: `guardrail ${finding.guardrail}: ${finding.why}`, says: "ALLOW" });
@@ -160,39 +160,39 @@ function weighFindings({ findings = [] }: Facts, draft: Draft): void {
 }
 
 /** What only reads disturbs nobody. Whether to ask is seen before the night itself raises the risk (C27). */
-function weighQuietHours({ tool, now }: Facts, draft: Draft, { pack }: Terms): void {
+function weighQuietHours({ tool, now }: Facts, draft: DecisionDraft, { pack }: DecisionTerms): void {
   if (pack.isQuiet === undefined || tool.effects === "read" || !pack.isQuiet(now)) return;
   if (draft.risk !== "safe") draft.demand("CONFIRM", pack.quietRule);
   draft.raise("adjuster quiet hours");
 }
 
 /** The runtime and the sandbox always win (SPEC 5.2). */
-function weighRuntime(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+function weighRuntime(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
   const { overruled } = permissionAt(draft.risk);
   if (overruled.length > 0) draft.denyAlways(...overruled);
 }
 
 /** A raise permits nothing: what was refused at the risk before it stays so, also where a `confirm` speaks of the higher one. */
-function raisedOr({ risk, base }: Draft, refusedAt: (risk: Risk) => readonly Reason[]): readonly Reason[] {
+function raisedOr({ risk, base }: DecisionDraft, refusedAt: (risk: Risk) => readonly Reason[]): readonly Reason[] {
   const refused = refusedAt(risk);
   return refused.length > 0 || base === risk ? refused : refusedAt(base);
 }
 
 /** What is off until somebody writes its name (SPEC 5.3, D27). */
-function weighDefaults(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+function weighDefaults(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
   const off = raisedOr(draft, (risk) => permissionAt(risk).off);
   if (off.length > 0) draft.denyAlways(...off);
 }
 
 /** Active skills restrict; what they allow grants nothing (SPEC 5.2, D3). */
-function weighSkills({ tool, skills }: Facts, draft: Draft): void {
+function weighSkills({ tool, skills }: Facts, draft: DecisionDraft): void {
   const forbidding = skills && skillsForbid(skills, tool);
   if (forbidding === undefined) return;
   const names = forbidding.map((name) => `\`${name}\``).join(", ");
   draft.denyAlways({ rule: `skill ${names}: \`${tool.tool}\` is not among the allowed tools`, says: "DENY" });
 }
 
-function weighRules(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+function weighRules(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
   const denied = raisedOr(draft, (risk) => permissionAt(risk).denied);
   const { granted } = permissionAt(draft.risk);
   if (denied.length > 0) draft.deny(...denied);
@@ -200,7 +200,7 @@ function weighRules(_facts: Facts, draft: Draft, { permissionAt }: Terms): void 
 }
 
 /** Least privilege at every autonomy level (SPEC 5.4). */
-function weighScopes({ tool, scopes }: Facts, draft: Draft): void {
+function weighScopes({ tool, scopes }: Facts, draft: DecisionDraft): void {
   const missing = missingScope(tool.scopes, scopes);
   if (missing === undefined) return;
   draft.missingScope = missing;
@@ -213,7 +213,7 @@ export function missingScope(required: readonly string[], granted: readonly stri
   return undefined;
 }
 
-function weighLevel({ autonomy }: Facts, draft: Draft, { matrix }: Terms): void {
+function weighLevel({ autonomy }: Facts, draft: DecisionDraft, { matrix }: DecisionTerms): void {
   if (autonomy === undefined) return;
   let verdict = cellOf(matrix, autonomy, draft.risk);
   // A raise never makes milder, also where a configured matrix is stricter about less.
@@ -226,7 +226,7 @@ function weighLevel({ autonomy }: Facts, draft: Draft, { matrix }: Terms): void 
 }
 
 /** Joins the matrix only where somebody set it; without a level it decides, and critical always asks (SPEC 6.6, C5). */
-function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: Draft, terms: Terms): void {
+function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: DecisionDraft, terms: DecisionTerms): void {
   const own = maxRiskUnapproved === undefined ? undefined : parseRisk(maxRiskUnapproved);
   if (own === undefined && maxRiskUnapproved !== undefined) {
     draft.demandAlways("BLOCK", `threshold \`${String(maxRiskUnapproved)}\` is unknown`);
@@ -240,26 +240,26 @@ function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: Draft, te
 }
 
 /** Enabled is not unattended: without a level that says how far an agent goes alone, a person is asked (SPEC 5.2). */
-function weighDestructive({ tool, autonomy }: Facts, draft: Draft): void {
+function weighDestructive({ tool, autonomy }: Facts, draft: DecisionDraft): void {
   if (autonomy === undefined && effectsOf(tool) === "destructive")
     draft.demandAlways("CONFIRM", "default: destructive asks");
 }
 
 /** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */
-function weighSecrets({ tool, autonomy }: Facts, draft: Draft): void {
+function weighSecrets({ tool, autonomy }: Facts, draft: DecisionDraft): void {
   const scope = tool.scopes.find((one) => one.startsWith("secrets:"));
   if (scope === undefined) return;
   draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `override secrets scope \`${scope}\``);
 }
 
 /** The tool itself wants a person to look: at every level, as with secrets. */
-function weighToolAsks({ suggestion, autonomy }: Facts, draft: Draft): void {
+function weighToolAsks({ suggestion, autonomy }: Facts, draft: DecisionDraft): void {
   if (suggestion?.confirm === undefined) return;
   draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `the tool asks for a person: ${suggestion.confirm}`);
 }
 
 /** A safe tool that only reads is let through where no rule, adjuster or guardrail would have looked. */
-function weighUnread({ tool, unread }: Facts, draft: Draft, { also, hasConditions }: Terms): void {
+function weighUnread({ tool, unread }: Facts, draft: DecisionDraft, { also, hasConditions }: DecisionTerms): void {
   if (unread === undefined) return;
   const isHarmless = tool.effects === "read" && draft.risk === "safe";
   if (isHarmless && !unread.wouldBeRead && !hasConditions && also.length === 0) return;
@@ -267,7 +267,7 @@ function weighUnread({ tool, unread }: Facts, draft: Draft, { also, hasCondition
 }
 
 /** Anti-flap and notification storm (SPEC 6.3). Named only where nothing else blocks: what passes with time is told as such. */
-function weighPack(facts: Facts, draft: Draft, { pack }: Terms): void {
+function weighPack(facts: Facts, draft: DecisionDraft, { pack }: DecisionTerms): void {
   for (const judge of pack.blocks) {
     const block = judge(facts);
     if (block === undefined) continue;
@@ -276,7 +276,7 @@ function weighPack(facts: Facts, draft: Draft, { pack }: Terms): void {
   }
 }
 
-function weighConfirms(_facts: Facts, draft: Draft, { permissionAt }: Terms): void {
+function weighConfirms(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
   const { confirms, runtimeConfirms } = permissionAt(draft.risk);
   if (runtimeConfirms.length > 0) draft.kept = stricter(draft.kept, "CONFIRM");
   if (runtimeConfirms.length + confirms.length === 0) return;

@@ -12,7 +12,7 @@ import { compilePack, type PackOptions } from "./risk/pack.ts";
 import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
 import { compileRules, type Rule, type RuleBook } from "./rules/rules.ts";
 import { type SandboxConstraint, sandboxRules } from "./rules/sandbox.ts";
-import { checkedOptions, type ExpectationFile, type PolicyFile, policyOpaque } from "./schema.ts";
+import { checkedOptions, type ExpectationFile, type PolicyConfigFile, policyOpaque } from "./schema.ts";
 
 export interface PolicyOptions {
   /** Deny wins, and their order means nothing. */
@@ -112,7 +112,7 @@ export type WhereOf = (path: readonly (string | number)[]) => string | undefined
  * @param whereOf paths are inside the section; without it a rule's place is `policy.rules[0]`
  * @throws RuntimeFault `policy_invalid`
  */
-export function policyOptionsFrom(file: PolicyFile, whereOf: WhereOf = () => undefined): PolicyOptions {
+export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () => undefined): PolicyOptions {
   const { cedar: _cedar, tests: _tests, max_risk_unapproved: most, approval_required_risk: required, ...rest } = file;
   if (most !== undefined && required !== undefined)
     throw invalid("`max_risk_unapproved` and `approval_required_risk` say the same in two ways; keep one.");

@@ -28,14 +28,25 @@ export const policyOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
 
 type PolicyData = Omit<PolicyOptions, "also">;
 export type ExpectationFile = SnakeCased<Omit<Expectation, "now" | "where">, "arguments"> & { readonly at?: string };
-export type PolicyFile = RuleFileOf<Omit<PolicyData, "runtime"> & { readonly approvalRequiredRisk?: Risk }> & {
+interface SectionOnly {
+  /** The other way to say `maxRiskUnapproved`: from it on a person is asked. */
+  readonly approvalRequiredRisk?: Risk;
+  /** A Cedar policy set beside the rules; its files are relative to the configuration's folder. */
   readonly cedar?: CedarSection;
+}
+/** The `policy` section of a configuration. */
+export type PolicyConfig = Omit<PolicyData, "runtime"> &
+  SectionOnly & {
+    /** What the policy is expected to answer: `postern policy test`. */
+    readonly tests?: readonly (Omit<Expectation, "now" | "where"> & { readonly at?: string })[];
+  };
+export type PolicyConfigFile = RuleFileOf<Omit<PolicyData, "runtime"> & SectionOnly> & {
   readonly tests?: readonly ExpectationFile[];
 };
 
 export interface PolicySchemas {
   /** The `policy` section of a file. */
-  readonly section: z.ZodType<PolicyFile>;
+  readonly section: z.ZodType<PolicyConfigFile>;
   /** The options of `createPolicy`, without live layers. */
   readonly options: z.ZodType<RuleFileOf<PolicyData>>;
   readonly conditions: z.ZodType<RuleFileOf<Conditions>>;

@@ -5,10 +5,11 @@
  */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
+import { noOpaqueFields, toCamelCase } from "../../src/calls/case.ts";
 import { SystemClock } from "../../src/calls/clock.ts";
 import { messageOf } from "../../src/calls/fault.ts";
 import { isJsonObject } from "../../src/calls/json.ts";
-import { driversSchema, engineSettingsFrom } from "../../src/chains/drivers-config.ts";
+import { driversSchema } from "../../src/chains/drivers-config.ts";
 import { type EngineSettings, knownEngines, placedEngine } from "../../src/chains/known-engines.ts";
 import type { SandboxDriver, SandboxLimits, Step } from "../../src/chains/sandbox.ts";
 import { driven, echoTools } from "../fakes/driven.ts";
@@ -113,7 +114,7 @@ function settingsIn(path: string): EngineSettings {
     leave(
       `\`${path}\`: ${read.error.issues.map(({ path: at, message }) => `chains.engine_settings.${at.join(".")}: ${message}`).join("; ")}`,
     );
-  return engineSettingsFrom(read.data);
+  return toCamelCase(read.data, noOpaqueFields);
 }
 
 function noSecret(): Promise<string> {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { CommandLine } from "../../../test/fakes/command-line.ts";
-import { approvalSettingsFrom } from "../../approvals/approvals-config.ts";
+import { type ApprovalsSection, approvalSettingsFrom } from "../../approvals/approvals-config.ts";
+import { noOpaqueFields, toCamelCase } from "../../calls/case.ts";
 import type { Finding } from "./checks.ts";
 import { routeFindings } from "./route-checks.ts";
 import { auditFinding, engineFinding } from "./running-checks.ts";
@@ -115,7 +116,9 @@ approvals:
   expect(said(findings)).toEqual([late]);
   const ann = { name: "ann", roles: ["approver"], groups: [], disabled: false } as never; // what of an account is looked at
   const { approvals } = parse(file);
-  expect(said([...routeFindings(approvalSettingsFrom(approvals), [ann])])).toEqual([
+  expect(
+    said([...routeFindings(approvalSettingsFrom(toCamelCase(approvals, noOpaqueFields) as ApprovalsSection), [ann])]),
+  ).toEqual([
     "warn `typo`: there is no account `anne`",
     "warn `typo`: nobody who may decide is in the group `opps`",
     "warn `typo`: a yes cannot be had: 0 people it is sent to may decide",

@@ -135,14 +135,14 @@ export async function readCedarSection(
   };
 }
 
-interface Named {
+interface NamedPolicy {
   readonly id: string;
   readonly text: string;
   readonly asks: boolean;
 }
 
 /** By text alone Cedar forgets an `@id` and counts instead, so each policy is given to it by name. */
-function namedPolicies(policies: string, cedar: Cedar): readonly Named[] {
+function namedPolicies(policies: string, cedar: Cedar): readonly NamedPolicy[] {
   const parts = cedar.policySetTextToParts(policies);
   if (parts.type !== "success") throw invalid(textOf(parts.errors));
   if (parts.policy_templates.length > 0) throw invalid("Templates are not supported; write each policy out.");
@@ -161,7 +161,7 @@ function namedPolicies(policies: string, cedar: Cedar): readonly Named[] {
   });
 }
 
-function validate(named: readonly Named[], schema: string, cedar: Cedar): void {
+function validate(named: readonly NamedPolicy[], schema: string, cedar: Cedar): void {
   const answer = cedar.validate({
     schema,
     policies: { staticPolicies: Object.fromEntries(named.map(({ id, text }) => [id, text])) },

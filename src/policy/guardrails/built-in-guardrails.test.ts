@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { corpus } from "../../../test/fakes/corpus.ts";
 import { expectWork } from "../../../test/fakes/in-time.ts";
 import type { GuardedResult } from "./guardrails.ts";
-import { longestText } from "./pattern-guardrail.ts";
 import { type PersonalDataKind, personalData } from "./personal-data.ts";
 import { promptInjection } from "./prompt-injection.ts";
+import { longestText } from "./text-guardrail.ts";
 
 const about: Omit<GuardedResult, "text"> = {
   tool: "web",

@@ -45,7 +45,7 @@ export interface GuardrailFinding<Says extends string> {
 export type ArgumentSays = "DENY" | "CONFIRM" | "RAISE";
 export type ResultSays = "WITHHOLD" | "MARK";
 
-interface Terms {
+interface GuardrailSettings {
   readonly name: string;
   /** What its own failure means. `closed` (default): as if it had found the worst. `open`: the call goes on. */
   readonly onFailure?: "open" | "closed";
@@ -57,18 +57,20 @@ interface Terms {
   ready?(): Promise<void>;
 }
 
-export interface ArgumentGuardrail extends Terms {
+export interface ArgumentGuardrail extends GuardrailSettings {
   readonly on: "arguments";
-  check(subject: GuardedArguments, context: { readonly signal: AbortSignal }): Answer<ArgumentSays>;
+  check(subject: GuardedArguments, context: { readonly signal: AbortSignal }): GuardrailAnswer<ArgumentSays>;
 }
 
 /** `WITHHOLD`: the caller gets a refusal in the place of the result. `MARK`: it is told, and taints the run. */
-export interface ResultGuardrail extends Terms {
+export interface ResultGuardrail extends GuardrailSettings {
   readonly on: "result";
-  check(subject: GuardedResult, context: { readonly signal: AbortSignal }): Answer<ResultSays>;
+  check(subject: GuardedResult, context: { readonly signal: AbortSignal }): GuardrailAnswer<ResultSays>;
 }
 
-type Answer<Says extends string> = readonly GuardrailFinding<Says>[] | Promise<readonly GuardrailFinding<Says>[]>;
+type GuardrailAnswer<Says extends string> =
+  | readonly GuardrailFinding<Says>[]
+  | Promise<readonly GuardrailFinding<Says>[]>;
 
 /**
  * One look at every call: patterns, a classifier, a service of yours.

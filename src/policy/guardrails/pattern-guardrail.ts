@@ -1,9 +1,9 @@
 import type { RE2JS } from "re2js";
 import { messageOf } from "../../calls/fault.ts";
-import { globMatcher } from "../rules/glob.ts";
-import { type ArgumentSays, type GuardedCall, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
+import { type ArgumentSays, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
+import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
-export interface PatternGuardrailOptions {
+export interface PatternGuardrailOptions extends TextGuardrailOptions {
   readonly name: string;
   readonly on: "arguments" | "result";
   /** RE2 syntax: no look-around, no back-references, and so no pattern and no text can make it hang. */
@@ -12,13 +12,7 @@ export interface PatternGuardrailOptions {
   readonly says?: ArgumentSays | ResultSays;
   readonly why?: string;
   readonly ignoreCase?: boolean;
-  /** Which tools; `*` stands for anything. Left out: all. */
-  readonly tools?: readonly string[];
-  readonly onFailure?: "open" | "closed";
 }
-
-/** A text longer than this counts as a failure: half a look is none. UTF-16 units. */
-export const longestText = 1_000_000;
 
 /**
  * Finds text by patterns, in time that grows with the text alone.
@@ -29,16 +23,14 @@ export const longestText = 1_000_000;
  * @public
  */
 export function patternGuardrail(options: PatternGuardrailOptions): Guardrail {
-  const { name, on, patterns, ignoreCase = false, onFailure } = options;
+  const { name, on, patterns, ignoreCase = false } = options;
   const { says = on === "arguments" ? "DENY" : "WITHHOLD", why = "it has a text that is not allowed" } = options;
-  checkSays(name, on, says);
   if (
     !Array.isArray(patterns) ||
     patterns.length === 0 ||
     !patterns.every((one) => typeof one === "string" && one !== "")
   )
     throw invalid(`\`patterns\` of guardrail \`${name}\` is no list of patterns.`);
-  const speaksOf = toolTest(options.tools);
   let compiled: readonly RE2JS[] | undefined;
   const ready = async (): Promise<void> => {
     const { RE2JS: Engine } = await import("re2js");
@@ -50,40 +42,9 @@ export function patternGuardrail(options: PatternGuardrailOptions): Guardrail {
       }
     });
   };
-  const check = (subject: GuardedCall & { readonly text: string }): readonly { says: typeof says; why: string }[] => {
-    if (!speaksOf(subject)) return [];
+  const find = (text: string): readonly string[] => {
     if (compiled === undefined) throw new TypeError("its patterns were not made ready");
-    checkLength(subject.text);
-    return compiled.some((pattern) => pattern.matcher(subject.text).find()) ? [{ says, why }] : [];
+    return compiled.some((pattern) => pattern.matcher(text).find()) ? [why] : [];
   };
-  return {
-    name,
-    on,
-    ready,
-    check,
-    ...(options.tools !== undefined && { tools: options.tools }),
-    ...(onFailure !== undefined && { onFailure }),
-  } as Guardrail; // `says` fits `on`: checked above
-}
-
-export function checkSays(name: string, on: unknown, says: unknown): void {
-  const allowed: readonly unknown[] = on === "arguments" ? ["DENY", "CONFIRM", "RAISE"] : ["WITHHOLD", "MARK"];
-  if (on !== "arguments" && on !== "result")
-    throw invalid(`\`on\` of guardrail \`${name}\` is \`${String(on)}\`; it is arguments or result.`);
-  if (!allowed.includes(says))
-    throw invalid(
-      `\`says\` of guardrail \`${name}\` is \`${String(says)}\`; on ${on} it is one of ${allowed.join(", ")}.`,
-    );
-}
-
-/** @throws RangeError where a look would have to be cut short */
-export function checkLength(text: string): void {
-  if (text.length > longestText)
-    throw new RangeError(`the text has ${text.length} characters, more than ${longestText}`);
-}
-
-export function toolTest(tools: readonly string[] | undefined): (call: GuardedCall) => boolean {
-  if (tools === undefined) return () => true;
-  const fits = tools.map(globMatcher);
-  return ({ tool }) => fits.some((matches) => matches(tool));
+  return textGuardrail({ name, on, says, ready, find }, options);
 }

@@ -1,18 +1,15 @@
-import { type ArgumentSays, type GuardedCall, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
-import { checkLength, checkSays, toolTest } from "./pattern-guardrail.ts";
+import { type ArgumentSays, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
+import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
 export type PersonalDataKind = "card" | "iban" | "email" | "phone";
 
-export interface PersonalDataOptions {
+export interface PersonalDataOptions extends TextGuardrailOptions {
   /** Default `arguments`: what leaves. */
   readonly on?: "arguments" | "result";
   /** Default: `CONFIRM` for arguments, `MARK` for results. */
   readonly says?: ArgumentSays | ResultSays;
   /** Default `card` and `iban`, which have check digits; addresses and phone numbers are in every mail. */
   readonly kinds?: readonly PersonalDataKind[];
-  /** Which tools; `*` stands for anything. Left out: all. */
-  readonly tools?: readonly string[];
-  readonly onFailure?: "open" | "closed";
 }
 
 /**
@@ -24,28 +21,14 @@ export interface PersonalDataOptions {
  * @public
  */
 export function personalData(options: PersonalDataOptions = {}): Guardrail {
-  const { on = "arguments", kinds = ["card", "iban"], onFailure } = options;
+  const { on = "arguments", kinds = ["card", "iban"] } = options;
   const { says = on === "arguments" ? "CONFIRM" : "MARK" } = options;
-  const name = "personal-data";
-  checkSays(name, on, says);
   for (const kind of kinds)
     if (!finders.has(kind))
       throw invalid(`\`${String(kind)}\` is no kind of personal data; there are ${[...finders.keys()].join(", ")}.`);
-  const speaksOf = toolTest(options.tools);
-  const check = (subject: GuardedCall & { readonly text: string }): readonly { says: typeof says; why: string }[] => {
-    if (!speaksOf(subject)) return [];
-    checkLength(subject.text);
-    return kinds.flatMap((kind) =>
-      finders.get(kind)?.(subject.text) === true ? [{ says, why: `it has ${names[kind]}` }] : [],
-    );
-  };
-  return {
-    name,
-    on,
-    check,
-    ...(options.tools !== undefined && { tools: options.tools }),
-    ...(onFailure !== undefined && { onFailure }),
-  } as Guardrail; // `says` fits `on`: checked above
+  const find = (text: string): readonly string[] =>
+    kinds.filter((kind) => finders.get(kind)?.(text) === true).map((kind) => `it has ${names[kind]}`);
+  return textGuardrail({ name: "personal-data", on, says, find }, options);
 }
 
 const names: Readonly<Record<PersonalDataKind, string>> = {

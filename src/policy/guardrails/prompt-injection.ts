@@ -1,14 +1,11 @@
-import type { ArgumentSays, GuardedCall, Guardrail, ResultSays } from "./guardrails.ts";
-import { checkLength, checkSays, toolTest } from "./pattern-guardrail.ts";
+import type { ArgumentSays, Guardrail, ResultSays } from "./guardrails.ts";
+import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
-export interface PromptInjectionOptions {
+export interface PromptInjectionOptions extends TextGuardrailOptions {
   /** Default `result`. */
   readonly on?: "arguments" | "result";
   /** Default: `MARK` for results, `CONFIRM` for arguments. */
   readonly says?: ArgumentSays | ResultSays;
-  /** Which tools; `*` stands for anything. Left out: all. */
-  readonly tools?: readonly string[];
-  readonly onFailure?: "open" | "closed";
 }
 
 /**
@@ -22,25 +19,14 @@ export interface PromptInjectionOptions {
  * @public
  */
 export function promptInjection(options: PromptInjectionOptions = {}): Guardrail {
-  const { on = "result", onFailure } = options;
+  const { on = "result" } = options;
   const { says = on === "arguments" ? "CONFIRM" : "MARK" } = options;
-  const name = "prompt-injection";
-  checkSays(name, on, says);
-  const speaksOf = toolTest(options.tools);
-  const check = (subject: GuardedCall & { readonly text: string }): readonly { says: typeof says; why: string }[] => {
-    if (!speaksOf(subject)) return [];
-    checkLength(subject.text);
-    const text = spelledPlainly(subject.text);
+  const find = (given: string): readonly string[] => {
+    const text = spelledPlainly(given);
     const met = signs.find(({ pattern }) => pattern.test(text));
-    return met === undefined ? [] : [{ says, why: met.why }];
+    return met === undefined ? [] : [met.why];
   };
-  return {
-    name,
-    on,
-    check,
-    ...(options.tools !== undefined && { tools: options.tools }),
-    ...(onFailure !== undefined && { onFailure }),
-  } as Guardrail; // `says` fits `on`: checked above
+  return textGuardrail({ name: "prompt-injection", on, says, find }, options);
 }
 
 /** Without what hides a phrase from a search and not from a model: odd letters, invisible characters, line breaks. */

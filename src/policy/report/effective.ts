@@ -1,6 +1,6 @@
 import type { Reason } from "../../calls/event.ts";
 import { rankOf } from "../../calls/risk.ts";
-import type { Terms } from "../layers.ts";
+import type { DecisionTerms } from "../layers.ts";
 import type {
   Decision,
   EffectiveLine,
@@ -15,21 +15,21 @@ import { globMatcher, isGlob } from "../rules/glob.ts";
 import type { ToolRules } from "../rules/tool-rules.ts";
 
 /** What the report asks of the policy. */
-export interface Deciding {
+export interface ReportedPolicy {
   readonly version: string;
   readonly also: readonly ExtraLayer[];
   /** Of the pack, and of taint: what hangs on the hour and on the past. */
   readonly beside: (tool: ToolFacts) => readonly Reason[];
   readonly rulesOf: (tool: ToolFacts) => ToolRules;
   /** By the layers that decide a call. */
-  readonly think: (facts: Facts, rules: ToolRules, permissionAt: Terms["permissionAt"]) => Decision;
+  readonly think: (facts: Facts, rules: ToolRules, permissionAt: DecisionTerms["permissionAt"]) => Decision;
 }
 
 /** By the very layers that decide a call, as if no condition held; what could change that is named beside it (SPEC 5.6). */
 export function effectivePolicy(
   tools: readonly ToolFacts[],
   query: EffectiveQuery,
-  deciding: Deciding,
+  deciding: ReportedPolicy,
 ): EffectivePolicy {
   const requests = query.requests ?? [];
   return {
@@ -44,7 +44,11 @@ export function effectivePolicy(
 const nothing = { version: 0, tainted: false, calls: [] };
 const nothingDone: Facts["history"] = { run: nothing, principal: nothing, tenant: nothing };
 
-function lineOf(tool: ToolFacts, query: EffectiveQuery, { also, beside, rulesOf, think }: Deciding): EffectiveLine {
+function lineOf(
+  tool: ToolFacts,
+  query: EffectiveQuery,
+  { also, beside, rulesOf, think }: ReportedPolicy,
+): EffectiveLine {
   const { principal, scopes = tool.scopes, autonomy, maxRiskUnapproved, skills, requests = [] } = query;
   const rules = rulesOf(tool);
   const facts: Facts = {

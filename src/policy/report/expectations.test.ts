@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { tool } from "../../../test/fakes/policy-facts.ts";
 import { createPolicy, type PolicyOptions } from "../decide.ts";
-import { checkExpectations, type Expectation, type Terms } from "./expectations.ts";
+import { checkExpectations, type Expectation, type ExpectationTerms } from "./expectations.ts";
 
 const pay = tool("pay", { risk: "medium", scopes: ["money:spend"] });
-const terms: Terms = {
+const terms: ExpectationTerms = {
   tools: (tool, action) =>
     tool === "pay" && action === "default"
       ? { facts: pay, suggest: ({ amount }) => (Number(amount) > 1000 ? { risk: "high" } : undefined) }

@@ -57,7 +57,7 @@ export type ToolAsked = (
   action: string,
 ) => { readonly facts: ToolFacts; readonly suggest: (given: JsonObject) => Suggestion | undefined } | undefined;
 
-export interface Terms {
+export interface ExpectationTerms {
   readonly tools: ToolAsked;
   /** All names, to say what was meant. */
   readonly names: readonly string[];
@@ -71,7 +71,7 @@ const mondayNoon = Date.UTC(2026, 0, 5, 12);
 export function checkExpectations(
   expectations: readonly Expectation[],
   policy: Policy,
-  terms: Terms,
+  terms: ExpectationTerms,
 ): readonly ExpectationResult[] {
   return expectations.map((one) => {
     const { name, expect, where } = one;
@@ -90,7 +90,7 @@ export function checkExpectations(
 function judge(
   one: Expectation,
   policy: Policy,
-  terms: Terms,
+  terms: ExpectationTerms,
 ): { readonly decision?: Decision; readonly problem?: string } {
   const { call, expect, rule, history = [] } = one;
   const asked = [call, ...history].find(({ tool, action = "default" }) => terms.tools(tool, action) === undefined);
@@ -106,14 +106,14 @@ function judge(
 
 function unknownTool(
   { tool, action = "default" }: { readonly tool: string; readonly action?: string },
-  terms: Terms,
+  terms: ExpectationTerms,
 ): string {
   const shown = action === "default" ? `\`${tool}\`` : `\`${tool}\` with the action \`${action}\``;
   const hint = terms.names.includes(tool) ? undefined : nearest(tool, terms.names);
   return `There is no tool ${shown}${hint === undefined ? "." : `; did you mean \`${hint}\`?`}`;
 }
 
-function factsOf(one: Expectation, terms: Terms): Facts | undefined {
+function factsOf(one: Expectation, terms: ExpectationTerms): Facts | undefined {
   const { call, principal, autonomy = terms.autonomy, now = mondayNoon } = one;
   const given = call.arguments ?? {};
   const asked = terms.tools(call.tool, call.action ?? "default");
@@ -132,7 +132,7 @@ function factsOf(one: Expectation, terms: Terms): Facts | undefined {
 }
 
 /** The same past in every scope: the expectation speaks of one principal in one run. */
-function historiesOf(past: readonly ExpectedPast[], now: number, { tools }: Terms): Histories {
+function historiesOf(past: readonly ExpectedPast[], now: number, { tools }: ExpectationTerms): Histories {
   const calls = past.flatMap(({ tool, action = "default", arguments: given = {}, state = "ok", secondsAgo = 0 }) => {
     const asked = tools(tool, action);
     if (asked === undefined) return [];

@@ -52,30 +52,30 @@ export interface VerdictChange {
   readonly after: Decision;
 }
 
-interface Entry extends PastCall {
+interface PastEntry extends PastCall {
   state: PastCall["state"];
 }
 
-class Scope implements History {
+class ScopeHistory implements History {
   version = 0;
   tainted = false;
-  calls: Entry[] = [];
+  calls: PastEntry[] = [];
 }
 
-const emptyScope: History = new Scope();
+const emptyScope: History = new ScopeHistory();
 const noHistory: Histories = {};
 
-interface Begun {
+interface StartedCall {
   readonly call: RecordedCall;
-  readonly entry: Entry;
+  readonly entry: PastEntry;
 }
 
 /** One policy's course of things. */
-class World {
+class PolicyReplay {
   readonly #policy: Policy;
-  readonly #scopes = new Map<string, Scope>();
+  readonly #scopes = new Map<string, ScopeHistory>();
   /** Begun, and not ended at the time of the call that is looked at. */
-  #open: Begun[] = [];
+  #open: StartedCall[] = [];
 
   constructor(policy: Policy) {
     this.#policy = policy;
@@ -106,7 +106,7 @@ class World {
     const { reads } = this.#policy;
     if (call.ended === undefined || reads === undefined) return;
     const { tool, now, suggestion, arguments: given } = call.facts;
-    const entry: Entry = {
+    const entry: PastEntry = {
       ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: given },
       ...(tool.server !== undefined && { server: tool.server }),
       ...(suggestion?.target !== undefined && { target: suggestion.target }),
@@ -119,7 +119,7 @@ class World {
 
   #end(now: number): void {
     if (this.#open.length === 0) return;
-    const open: Begun[] = [];
+    const open: StartedCall[] = [];
     for (const one of this.#open) {
       const { ended } = one.call;
       if (ended?.at === undefined || ended.at > now) open.push(one);
@@ -131,10 +131,10 @@ class World {
     this.#open = open;
   }
 
-  #scope(id: string): Scope {
+  #scope(id: string): ScopeHistory {
     let scope = this.#scopes.get(id);
     if (scope === undefined) {
-      scope = new Scope();
+      scope = new ScopeHistory();
       this.#scopes.set(id, scope);
     }
     return scope;
@@ -142,7 +142,7 @@ class World {
 }
 
 /** What left the window is let go, now and then. */
-function trim(scope: Scope, after: number): void {
+function trim(scope: ScopeHistory, after: number): void {
   const [first] = scope.calls;
   if (first === undefined || first.at > after || scope.calls.length < 64) return;
   scope.calls = scope.calls.filter(({ at }) => at > after);
@@ -157,7 +157,7 @@ export function* replay(
   calls: readonly RecordedCall[],
   policies: Readonly<Record<"before" | "after", Policy>>,
 ): Generator<VerdictChange | undefined> {
-  const [one, other] = [new World(policies.before), new World(policies.after)];
+  const [one, other] = [new PolicyReplay(policies.before), new PolicyReplay(policies.after)];
   for (const call of calls) {
     const [before, after] = [one.decide(call), other.decide(call)];
     yield call.isPast || isSame(before, after) ? undefined : changeOf(call, before, after);

@@ -50,7 +50,7 @@ const hourMs = 3_600_000;
 /** A failed call has notified nobody and moved nothing: trying it again is no flapping. */
 const took: ReadonlySet<PastCall["state"]> = new Set(["attempted", "ok", "unknown"]);
 
-interface Watch {
+interface PackCheck {
   readonly name: string;
   readonly speaksOf: (tool: ToolFacts) => boolean;
   readonly reads: Reads;
@@ -59,7 +59,7 @@ interface Watch {
 
 /** @throws RuntimeFault `policy_invalid` for quiet hours that cannot be */
 export function compilePack(options: PackOptions): Pack {
-  const watches: Watch[] = [];
+  const watches: PackCheck[] = [];
   if (options.antiFlap !== undefined) watches.push(antiFlap(options.antiFlap));
   if (options.notifications !== undefined) watches.push(storm(options.notifications));
   return {
@@ -76,7 +76,7 @@ export function compilePack(options: PackOptions): Pack {
   };
 }
 
-function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): Watch {
+function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): PackCheck {
   const { cooldownSeconds, tools, within: scope = "principal" } = settings;
   const windowMs = cooldownSeconds * 1000;
   return {
@@ -117,7 +117,7 @@ function targetOf(named: string | undefined, { arguments: args }: Pick<Facts, "a
   return named === undefined ? `arguments ${canonical(args)}` : `target ${named}`;
 }
 
-function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<PackOptions["notifications"]>): Watch {
+function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<PackOptions["notifications"]>): PackCheck {
   const isNotice = anyOf(tools);
   return {
     name: `pack: notification storm, more than ${maxPerHour} in an hour`,

@@ -1,13 +1,15 @@
 import { expect, it } from "vitest";
+import { noOpaqueFields, toCamelCase } from "../../calls/case.ts";
 import { createPolicy } from "../decide.ts";
 import { guardrailsFrom, guardrailsSchema } from "../guardrails/guardrails-config.ts";
 import { policyOptionsFrom } from "../options.ts";
-import { type PolicyFile, policySchemas } from "../schema.ts";
+import { type PolicyConfigFile, policySchemas } from "../schema.ts";
 
+const sectionOf = (file: unknown) => toCamelCase(guardrailsSchema.parse(file), noOpaqueFields);
 const policySchema = policySchemas().section;
 
 it("the file's spelling becomes the library's, and a policy", () => {
-  const file: PolicyFile = policySchema.parse({
+  const file: PolicyConfigFile = policySchema.parse({
     taint: "raise",
     adjusters: {
       broadcast: { more_than: 5, groups: ["board@*"] },
@@ -47,7 +49,7 @@ it.each<[unknown, RegExp]>([
 
 it("guardrails of a file, each under its own name", () => {
   const made = guardrailsFrom(
-    guardrailsSchema.parse([
+    sectionOf([
       { use: "prompt_injection" },
       { use: "prompt_injection", on: "arguments", says: "DENY", on_failure: "open" },
       { use: "personal_data", kinds: ["iban"], tools: ["mail__*"] },

@@ -2,10 +2,10 @@ import type { Json, JsonObject } from "../../calls/json.ts";
 import { invalid } from "../problem.ts";
 
 /** `$.to`, `$.items[*].amount`, `$.items[0]`, `$["odd name"]`: where a rule looks in the arguments. Undefined stands for `[*]`. */
-export type Step = string | number | undefined;
+export type PathStep = string | number | undefined;
 
 /** What was met on the way. `missing`: a field or an element is not there; `wrong`: a step does not fit what it meets. */
-export type Found = { readonly found: "value"; readonly value: Json } | typeof missing | typeof wrong;
+export type PathResult = { readonly found: "value"; readonly value: Json } | typeof missing | typeof wrong;
 export const missing = { found: "missing" } as const;
 export const wrong = { found: "wrong" } as const;
 
@@ -16,7 +16,7 @@ export interface ArgumentPath {
   /** What one walk without `[*]` meets: the value, or undefined when it is missing. Only for paths that are not `many`. */
   readonly one: (args: JsonObject) => Json | undefined | typeof wrong;
   /** All that a walk meets; an empty list under `[*]` gives nothing. */
-  readonly all: (args: JsonObject) => readonly Found[];
+  readonly all: (args: JsonObject) => readonly PathResult[];
 }
 
 const step = /\.([\p{L}\p{N}_-]+)|\[(\d{1,9}|\*)\]|\["((?:[^"\\]|\\["\\])+)"\]/uy;
@@ -35,16 +35,16 @@ export function parsePath(text: unknown, at: string): ArgumentPath {
     many,
     one: (args) => oneAt(args, steps),
     all: (args) => {
-      const met: Found[] = [];
+      const met: PathResult[] = [];
       collect(args, steps, met);
       return met;
     },
   };
 }
 
-function stepsOf(text: string): readonly Step[] | undefined {
+function stepsOf(text: string): readonly PathStep[] | undefined {
   if (!text.startsWith("$") || text.length === 1 || !text.isWellFormed()) return undefined;
-  const steps: Step[] = [];
+  const steps: PathStep[] = [];
   step.lastIndex = 1;
   for (let end = 1; end < text.length; end = step.lastIndex) {
     const met = step.exec(text);
@@ -57,7 +57,7 @@ function stepsOf(text: string): readonly Step[] | undefined {
   return typeof steps[0] === "string" ? steps : undefined;
 }
 
-function oneAt(args: JsonObject, steps: readonly Step[]): Json | undefined | typeof wrong {
+function oneAt(args: JsonObject, steps: readonly PathStep[]): Json | undefined | typeof wrong {
   let value: Json | undefined = args;
   for (const step of steps) {
     const next: Json | undefined | typeof wrong = stepInto(value, step);
@@ -67,14 +67,14 @@ function oneAt(args: JsonObject, steps: readonly Step[]): Json | undefined | typ
   return value;
 }
 
-function stepInto(value: Json, step: Step): Json | undefined | typeof wrong {
+function stepInto(value: Json, step: PathStep): Json | undefined | typeof wrong {
   if (typeof value !== "object" || value === null) return wrong;
   if (typeof step === "number") return Array.isArray(value) ? (value as readonly Json[])[step] : wrong;
   if (Array.isArray(value) || step === undefined) return wrong;
   return Object.hasOwn(value, step) ? (value as JsonObject)[step] : undefined; // neither null nor an array
 }
 
-function collect(value: Json, steps: readonly Step[], met: Found[]): void {
+function collect(value: Json, steps: readonly PathStep[], met: PathResult[]): void {
   let here = value;
   for (let i = 0; i < steps.length; i += 1) {
     const step = steps[i];

@@ -6,7 +6,7 @@
  */
 import type { Json, JsonObject } from "../../calls/json.ts";
 import { invalid } from "../problem.ts";
-import { type ArgumentPath, type Found, missing, parsePath, wrong } from "./argument-path.ts";
+import { type ArgumentPath, missing, type PathResult, parsePath, wrong } from "./argument-path.ts";
 import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
 import { globMatcher } from "./glob.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
@@ -51,13 +51,13 @@ export const denies = 2;
 export const asks = 4;
 
 /** Bits of `permits`, `denies` and `asks`. */
-export type Holds = (args: JsonObject) => number;
+export type ConditionCheck = (args: JsonObject) => number;
 
 /** What one condition says of one value. `missing`: it is not there; `unclear`: it is of a kind that cannot be compared. */
-type Answer = "yes" | "no" | "missing" | "unclear";
-type Test = (value: Json | undefined) => Answer;
+type ConditionAnswer = "yes" | "no" | "missing" | "unclear";
+type Test = (value: Json | undefined) => ConditionAnswer;
 
-const bits: Readonly<Record<Answer, number>> = {
+const bits: Readonly<Record<ConditionAnswer, number>> = {
   yes: permits | denies | asks,
   no: 0,
   missing: denies,
@@ -65,7 +65,7 @@ const bits: Readonly<Record<Answer, number>> = {
 };
 
 /** @throws RuntimeFault `policy_invalid` for what the schema cannot check, such as a pattern */
-export function compileConditions(conditions: Conditions, at: string): readonly Holds[] {
+export function compileConditions(conditions: Conditions, at: string): readonly ConditionCheck[] {
   return Object.entries(conditions).map(([text, condition]) => {
     const path = parsePath(text, at);
     const place = `\`${text}\` of ${at}`;
@@ -75,7 +75,7 @@ export function compileConditions(conditions: Conditions, at: string): readonly 
   });
 }
 
-function holdsAt(path: ArgumentPath, test: Test): Holds {
+function holdsAt(path: ArgumentPath, test: Test): ConditionCheck {
   if (path.many) return (args) => together(path.all(args), test);
   return (args) => {
     const value = path.one(args);
@@ -84,7 +84,7 @@ function holdsAt(path: ArgumentPath, test: Test): Holds {
 }
 
 /** All must permit; one is enough to deny or to ask. No value at all is nothing to judge: an empty list denies nobody and permits nothing. */
-function together(met: readonly Found[], test: Test): number {
+function together(met: readonly PathResult[], test: Test): number {
   if (met.length === 0) return 0;
   let all = permits;
   let any = 0;
@@ -192,11 +192,11 @@ function refusePatterns(
   }
 }
 
-const order: readonly Answer[] = ["yes", "unclear", "missing", "no"];
+const order: readonly ConditionAnswer[] = ["yes", "unclear", "missing", "no"];
 
 /** All must hold: the answer that is furthest from yes. */
-function worst(tests: readonly Test[], value: Json | undefined): Answer {
-  let answer: Answer = "yes";
+function worst(tests: readonly Test[], value: Json | undefined): ConditionAnswer {
+  let answer: ConditionAnswer = "yes";
   for (const test of tests) {
     const next = test(value);
     if (order.indexOf(next) > order.indexOf(answer)) answer = next;

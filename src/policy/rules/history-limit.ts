@@ -71,7 +71,7 @@ export function compileLimit(limit: HistoryLimit, rule: RuleSelector, at: string
   const { within, windowSeconds, atMost, sum, requires, forbids, ...own } = limit;
   const window = windowSeconds === undefined ? Number.POSITIVE_INFINITY : windowSeconds * 1000;
   const counted = compileSelector(own, at, { rule });
-  const checks: Check[] = [];
+  const checks: LimitCheck[] = [];
   if (atMost !== undefined) checks.push(countCheck(atMost, counted));
   if (sum !== undefined) checks.push(sumCheck(sum, counted, at));
   if (requires !== undefined) checks.push(requiresCheck(requires, at));
@@ -97,13 +97,13 @@ export function compileLimit(limit: HistoryLimit, rule: RuleSelector, at: string
   };
 }
 
-interface Check {
+interface LimitCheck {
   readonly text: string;
   readonly judge: (past: readonly PastCall[], facts: LimitFacts) => LimitResult;
   readonly usage?: (past: readonly PastCall[], facts: LimitFacts) => string;
 }
 
-function judgeAll(checks: readonly Check[], past: readonly PastCall[], facts: LimitFacts): LimitResult {
+function judgeAll(checks: readonly LimitCheck[], past: readonly PastCall[], facts: LimitFacts): LimitResult {
   let worst: LimitResult = "kept";
   for (const { judge } of checks) {
     const kept = judge(past, facts);
@@ -119,7 +119,7 @@ function seen({ calls }: History, after: number, own: string | undefined): reado
   return calls.filter(({ at, key }) => at > after && (own === undefined || key !== own));
 }
 
-function countCheck(most: number, counted: Selector): Check {
+function countCheck(most: number, counted: Selector): LimitCheck {
   const callsIn = (past: readonly PastCall[], facts: LimitFacts): number => {
     let calls = counted.isThis(facts) ? 1 : 0;
     for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
@@ -132,7 +132,7 @@ function countCheck(most: number, counted: Selector): Check {
   };
 }
 
-function sumCheck(sum: NonNullable<HistoryLimit["sum"]>, counted: Selector, at: string): Check {
+function sumCheck(sum: NonNullable<HistoryLimit["sum"]>, counted: Selector, at: string): LimitCheck {
   const { atMost: most } = sum;
   const path = parsePath(sum.path, `\`sum\` of ${at}`);
   const slack = 1e-9 * Math.max(1, Math.abs(most)); // 0.1 + 0.2 is not more than 0.3
@@ -167,7 +167,7 @@ function amountIn(args: JsonObject, path: ArgumentPath): number {
   return total;
 }
 
-function requiresCheck(selector: PastSelector, at: string): Check {
+function requiresCheck(selector: PastSelector, at: string): LimitCheck {
   const wanted = compileSelector(selector, `\`requires\` of ${at}`, { usual: ["ok"] });
   return {
     text: `a call of ${wanted.text} before`,
@@ -178,7 +178,7 @@ function requiresCheck(selector: PastSelector, at: string): Check {
   };
 }
 
-function forbidsCheck(selector: PastSelector, at: string): Check {
+function forbidsCheck(selector: PastSelector, at: string): LimitCheck {
   const unwanted = compileSelector(selector, `\`forbids\` of ${at}`);
   return {
     text: `no call of ${unwanted.text} before`,
@@ -238,27 +238,27 @@ function compileSelector(
 
 /** A path whose text does not say where it leads, or an artifact that was not read. */
 const unclear: unique symbol = Symbol("unclear");
-type Compared = Json | undefined | typeof unclear;
+type ComparedValue = Json | undefined | typeof unclear;
 
-interface Pair {
+interface ComparedPaths {
   readonly here: ArgumentPath;
   readonly there: ArgumentPath;
-  readonly valueAt: (path: ArgumentPath, args: JsonObject) => Compared;
+  readonly valueAt: (path: ArgumentPath, args: JsonObject) => ComparedValue;
 }
 
-function isNothing(value: Compared): boolean {
+function isNothing(value: ComparedValue): boolean {
   return value === undefined || value === unclear;
 }
 
 /** `a`, `./a` and `a//` are one. */
-function fileAt(path: ArgumentPath, args: JsonObject): Compared {
+function fileAt(path: ArgumentPath, args: JsonObject): ComparedValue {
   const value = scalarAt(path, args);
   if (value === unclear) return unclear;
   return typeof value === "string" ? (canonicalParts(value)?.join("/") ?? unclear) : undefined;
 }
 
 /** Lists and objects are not compared: undefined, like what is missing. An artifact that was not read may hold anything. */
-function scalarAt(path: ArgumentPath, args: JsonObject): Compared {
+function scalarAt(path: ArgumentPath, args: JsonObject): ComparedValue {
   const value = path.one(args);
   if (value === wrong) return undefined;
   const known = value as Json | undefined; // `wrong` is excluded
@@ -266,7 +266,7 @@ function scalarAt(path: ArgumentPath, args: JsonObject): Compared {
   return Array.isArray(known) ? undefined : known;
 }
 
-function pairsOf(paths: PastSelector["same"], at: string, valueAt: Pair["valueAt"]): readonly Pair[] {
+function pairsOf(paths: PastSelector["same"], at: string, valueAt: ComparedPaths["valueAt"]): readonly ComparedPaths[] {
   if (paths === undefined) return [];
   const pairs = typeof paths === "string" ? [[paths, paths] as const] : Object.entries(paths);
   return pairs.map((pair) => {
@@ -277,6 +277,10 @@ function pairsOf(paths: PastSelector["same"], at: string, valueAt: Pair["valueAt
 }
 
 /** @throws RuntimeFault `policy_invalid` */
-function samePairs(same: PastSelector["same"], samePath: PastSelector["samePath"], at: string): readonly Pair[] {
+function samePairs(
+  same: PastSelector["same"],
+  samePath: PastSelector["samePath"],
+  at: string,
+): readonly ComparedPaths[] {
   return [...pairsOf(same, `\`same\` of ${at}`, scalarAt), ...pairsOf(samePath, `\`samePath\` of ${at}`, fileAt)];
 }

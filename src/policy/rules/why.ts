@@ -5,7 +5,7 @@ import type { Json } from "../../calls/json.ts";
 import { shown } from "../../calls/shown.ts";
 import type { Facts } from "../policy.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
-import { type Condition, compileConditions, type Holds, permits } from "./condition.ts";
+import { type Condition, type ConditionCheck, compileConditions, permits } from "./condition.ts";
 import type { CompiledLimit } from "./history-limit.ts";
 import type { Rule } from "./rules.ts";
 
@@ -71,7 +71,7 @@ export function explainedBy(
 }
 
 interface ConditionText {
-  readonly holds: readonly Holds[];
+  readonly holds: readonly ConditionCheck[];
   readonly tell: (call: LookedAt) => string;
 }
 

@@ -26,24 +26,24 @@ function whereItIs() {
         "Write the program alone, and what follows it under `args`: `command: npx` and `args: [-y, some-server]`.",
       )
       .min(1)
-      .optional()
+      .exactOptional()
       .describe("The program to start; it is spoken to over its pipes. Either this or `url`."),
-    args: z.array(z.string()).optional(),
+    args: z.array(z.string()).exactOptional(),
     env: texts
-      .optional()
+      .exactOptional()
       .describe(
         "What the program sees beside PATH, HOME and the like. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
       ),
-    cwd: z.string().min(1).optional(),
-    url: z.string().min(1).optional().describe("Address of a server that speaks Streamable HTTP or HTTP+SSE."),
+    cwd: z.string().min(1).exactOptional(),
+    url: z.string().min(1).exactOptional().describe("Address of a server that speaks Streamable HTTP or HTTP+SSE."),
     transport: z
       .enum(["http", "sse"])
-      .optional()
+      .exactOptional()
       .describe(
         "`http`: Streamable HTTP. `sse`: HTTP+SSE of revision 2024-11-05. Without it both are tried, `sse` first when the path of `url` ends in `/sse`.",
       ),
     headers: texts
-      .optional()
+      .exactOptional()
       .describe(
         "Sent with every request. Values may be `secret://connector/key` and name variables of Postern's own environment: docs/reference/mcp.md.",
       ),
@@ -52,55 +52,55 @@ function whereItIs() {
 
 function howItIsTaken() {
   return {
-    enabled: z.boolean().optional().describe("False: the server is not connected."),
+    enabled: z.boolean().exactOptional().describe("False: the server is not connected."),
     trust: z
       .enum(["none", "annotations"])
-      .optional()
+      .exactOptional()
       .describe("`annotations`: believe the hints this server gives on its tools."),
     pin: z
       .enum(["first_seen", "strict"])
-      .optional()
+      .exactOptional()
       .describe(
         "When a tool's definition is trusted: as it is first seen (when nothing is said), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
       ),
-    risk: risk().optional().describe("For all of its tools that have none of their own; `high` when nothing is said."),
+    risk: risk().exactOptional().describe("For all of its tools that have none of their own; `high` when nothing is said."),
     open_world: z
       .boolean()
-      .optional()
+      .exactOptional()
       .describe("False: its results are as trusted as your own, for tools that say nothing themselves."),
-    call_timeout_ms: timeoutMs().optional(),
+    call_timeout_ms: timeoutMs().exactOptional(),
     start_timeout_ms: timeoutMs()
-      .optional()
+      .exactOptional()
       .describe("How long it may take until it is connected and has listed its tools; 60000 when nothing is said."),
     revision: z
       .enum(revisions)
-      .optional()
+      .exactOptional()
       .describe("The revision of the protocol that it speaks. Without it the server is asked."),
-    tools: z.record(z.string().min(1), tool()).optional().describe("Settings by the server's own tool names."),
+    tools: z.record(z.string().min(1), tool()).exactOptional().describe("Settings by the server's own tool names."),
   };
 }
 
 function tool() {
   return z.strictObject({
-    enabled: z.boolean().optional().describe("False: the tool is not offered at all."),
+    enabled: z.boolean().exactOptional().describe("False: the tool is not offered at all."),
     as: z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,64}$/, "Use 1 to 64 letters, digits, `-` and `_`.")
-      .optional()
+      .exactOptional()
       .describe("Its name here, instead of the server's own: when two names look alike."),
-    risk: risk().optional(),
+    risk: risk().exactOptional(),
     effects: z
       .enum(["read", "write", "destructive"])
-      .optional()
+      .exactOptional()
       .describe("What it does to the world; `write` when nothing is said."),
     open_world: z
       .boolean()
-      .optional()
+      .exactOptional()
       .describe("Whether its results may carry strangers' words; true when nothing is said."),
-    idempotent: z.boolean().optional().describe("True: running it twice does no more than running it once."),
-    scopes: z.array(z.string().min(1)).optional().describe("Scopes a caller needs for it."),
-    timeout_ms: timeoutMs().optional(),
-    optional: z.boolean().optional().describe("True: no warning if the server has no such tool."),
+    idempotent: z.boolean().exactOptional().describe("True: running it twice does no more than running it once."),
+    scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes a caller needs for it."),
+    timeout_ms: timeoutMs().exactOptional(),
+    optional: z.boolean().exactOptional().describe("True: no warning if the server has no such tool."),
   });
 }
 
