@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
+import { arrivalOf } from "../calls/arrival.ts";
+import type { ToolCall } from "../calls/call.ts";
 import { directLimits, Session } from "../calls/session.ts";
+import { invoke } from "../invoke.ts";
 import { MemoryArtifacts } from "../results/memory-artifacts.ts";
 import { claim } from "./claim.ts";
 
@@ -18,4 +21,26 @@ it("lets a call enter again as the same call if its past has moved, without what
   const moved = await claim(approved, caller, parts);
   expect(moved).toEqual({ again: { ...call, resumes: "key_1" } });
   expect(moved).toSatisfy(({ again }) => Object.isFrozen(again));
+});
+
+it("ends a call as overloaded if its past has moved at each of a thousand tries", async () => {
+  const clock = new FakeClock();
+  let tries = 0;
+  const carryOut = async (call: ToolCall) => {
+    tries += 1;
+    return { again: arrivalOf({ ...call, resumes: call.id }) };
+  };
+  const parts = {
+    ...{ clock, announce: () => {}, executor: { carryOut } },
+    runs: { claims: async () => true },
+    controls: { state: {} },
+    tools: { find: () => ({ facts: { effects: "read" }, parse: () => ({ input: {} }) }), unavailable: () => undefined },
+    redactor: { finds: () => false },
+    policy: { decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [] }) },
+    ledger: { find: async () => undefined, note: async () => true },
+  } as never;
+  const session = new Session(directLimits, clock);
+  const outcome = await invoke(aCall(), { session, patience: "deny" }, parts);
+  expect(outcome.refusal?.code).toBe("overloaded");
+  expect(tries).toBe(1001);
 });

@@ -1,4 +1,5 @@
 import type { Alarm } from "../../src/alarms/alarms.ts";
+import { isForeign } from "../../src/calls/authority.ts";
 import type { ToolOutcome } from "../../src/calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
 import type { Limits } from "../../src/calls/session.ts";
@@ -161,10 +162,9 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     approvals: {
       list: heard("approvals.list", [approval]),
-      page: async ({ tenant, agent }: ApprovalFilter) => {
+      page: async ({ tenant, principal }: ApprovalFilter) => {
         said.push(["approvals.page"]);
-        const fits =
-          tenant === approval.principal.tenant && (agent ?? approval.principal.agent) === approval.principal.agent;
+        const fits = tenant === approval.principal.tenant && !isForeign(approval.principal, principal);
         return { approvals: fits ? [approval] : [] };
       },
       get: async (id: string) => (id === approval.id ? approval : undefined),

@@ -18,7 +18,7 @@ export const approvalRoutes: readonly Route[] = serve(approvals, {
     const page = await runtime.approvals.page(
       {
         tenant,
-        ...(by.kind === "agent" && { principal: by.principal }),
+        ...askerOf(by),
         ...given({ ...where, runId }),
       },
       mine === true ? deciderOf(by) : undefined,

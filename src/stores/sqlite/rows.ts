@@ -29,6 +29,10 @@ export const insertCall = "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 export const updateCall = `update call set left_by = ?, match = ?, live_until = ?, fence = ?, state = ?, alive_until = ?,
   body = ?, outcome = ? where id = ?`;
 
+/** Where the outcome stands among the parameters. */
+export const insertedOutcome = 14;
+export const updatedOutcome = 7;
+
 /** The parameters of `insertCall`. */
 export function insertValues(record: CallRecord): SQLInputValue[] {
   const { key, call, match, fence, state, aliveUntil } = record;

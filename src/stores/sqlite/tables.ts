@@ -5,7 +5,7 @@ import { audienceKey } from "../audience.ts";
 import { digestsIn } from "../references.ts";
 import { urgencyOf } from "../urgency.ts";
 import type { Batch, PendingCall } from "./batch.ts";
-import { type CallRow, insertCall, insertValues, recordOf, updateCall, updateValues } from "./rows.ts";
+import { type CallRow, insertCall, insertedOutcome, insertValues, recordOf, updateCall, updatedOutcome, updateValues } from "./rows.ts";
 
 /** The writes, and the reads of single rows, all prepared once. Lists stand in queries.ts. */
 export class Tables {
@@ -87,7 +87,8 @@ export class Tables {
 
   /** The rows that a re-send without a key may find, old to new. */
   live(match: string, now: number): readonly CallRecord[] {
-    return many(this.#liveCalls, match, now);
+    const first = this.#liveCalls.get(match, now); // most calls have no twin
+    return first === undefined ? [] : many(this.#liveCalls, match, now);
   }
 
   /** Attempted by other incarnations. */
@@ -109,12 +110,9 @@ export class Tables {
     const values = isNew ? insertValues(record) : updateValues(record);
     (isNew ? this.#insertCall : this.#updateCall).get(...values); // `run` also counts the changes
     const { id, text } = record.call;
-    if (isNew) this.#writeReferences(id, text);
-    if (record.outcome !== undefined) this.#writeReferences(id, JSON.stringify(record.outcome));
-  }
-
-  #writeReferences(id: string, json: string): void {
-    for (const digest of digestsIn(json)) this.#refer.get(digest, id);
+    if (isNew) for (const digest of digestsIn(text)) this.#refer.get(digest, id);
+    const outcome = values[isNew ? insertedOutcome : updatedOutcome];
+    if (typeof outcome === "string") for (const digest of digestsIn(outcome)) this.#refer.get(digest, id);
   }
 
   #writeApproval(approval: ApprovalRecord): void {
