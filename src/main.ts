@@ -132,7 +132,7 @@ async function announce(
   flags: StartFlags & { readonly isNew: boolean },
 ): Promise<void> {
   const { file, dataFolder: folder, listen } = settings;
-  const [{ banner }, { commandName }, { explanationToWire }] = await Promise.all([
+  const [{ banner }, { commandName }, { shownExplanation }] = await Promise.all([
     import("./doors/cli/banner.ts"),
     import("./doors/cli/command-name.ts"),
     import("./doors/wire-tools.ts"),
@@ -155,7 +155,7 @@ async function announce(
       unmatched: names.found.length,
       agent: await clientOf(folder, url, "agent"),
       operator: await clientOf(folder, url, "operator"),
-      explain: async (call) => explanationToWire(await runtime.explain(call, asAgent), false),
+      explain: async (call) => shownExplanation(await runtime.explain(call, asAgent), false),
       // Over pipes this goes to the client's log, which its agent may read.
       signInUrl: flags.stdio === true ? undefined : await signInUrl(runtime, listen.publicUrl ?? url),
       command: commandName({ ...flags, port: undefined }), // it says in its folder where it listens

@@ -3,12 +3,13 @@ import type { RunOffer } from "../agents/run-tools.ts";
 import { given } from "../calls/given.ts";
 import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
 import type { SessionCall } from "../face.ts";
-import type { ContextWire, OutcomeWire } from "./wire.ts";
+import type { CallFields } from "./contract/calls.ts";
+import type { Outcome } from "./contract/outcome.ts";
+import type { Tool } from "./contract/tools.ts";
 import { innerNames } from "./wire.ts";
-import type { ToolWire } from "./wire-tools.ts";
 
 /** A request that is still open is pending, also when the caller has waited for it. */
-export function outcomeFromWire(wire: OutcomeWire): ToolOutcome {
+export function outcomeFromWire(wire: Outcome): ToolOutcome {
   const { call_id: callId, text, structured, artifact, summary, preview, marks, refusal, status } = wire;
   const expiresAt = wire.expires_at === undefined ? undefined : Date.parse(wire.expires_at);
   return given({
@@ -26,12 +27,12 @@ export function outcomeFromWire(wire: OutcomeWire): ToolOutcome {
   }) as unknown as ToolOutcome; // each status came with its members
 }
 
-function blockFromWire(block: OutcomeWire["content"][number]): ContentBlock {
+function blockFromWire(block: Outcome["content"][number]): ContentBlock {
   const members = Object.entries(block).map(([name, value]) => [innerNames.get(name) ?? name, value]);
   return Object.fromEntries(members) as ContentBlock; // it was one on the other side
 }
 
-export function offerFromWire(wire: ToolWire): RunOffer {
+export function offerFromWire(wire: Tool): RunOffer {
   const { tool, action: name, description, kind, provider_specs: providerSpecs, server } = wire;
   return {
     ...{ tool, name, description, kind, inputSchema: wire.input_schema, deferLoading: false },
@@ -41,6 +42,6 @@ export function offerFromWire(wire: ToolWire): RunOffer {
   };
 }
 
-export function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): ContextWire {
+export function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): Partial<CallFields> {
   return given({ task_id: taskId, step_id: stepId, trace_id: traceId, tool_call_id: toolCallId, reason });
 }

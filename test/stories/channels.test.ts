@@ -75,7 +75,7 @@ describe("channels of a Postern that runs", () => {
     const as = async (role: "agent" | "operator") => createClient({ url, token: (await readToken(data, role)) ?? "" });
     const agent = await as("agent");
     for (let call = 0; call < 5; call += 1)
-      await agent.call({ tool: "fail", arguments: {}, idempotency_key: `k${call}` });
+      await agent.api.calls.call({ tool: "fail", arguments: {}, idempotency_key: `k${call}` });
     const listed = await postern.run("alarms", "--json", "--data", "data");
     const { alarms } = JSON.parse(listed.out) as { alarms: { alarm_id: string; kind: string }[] };
     expect(alarms).toEqual([expect.objectContaining({ kind: "tool_errors", state: "open" })]);

@@ -57,7 +57,7 @@ describe("after `kill -9` and a new start", () => {
         structuredContent: { code: "outcome_unknown" },
       });
     expect(gateway.diary).toHaveLength(2);
-    const { calls } = await (await gateway.operator()).calls({ state: "unknown" });
+    const { calls } = await (await gateway.operator()).api.calls.list({ state: "unknown" });
     const idOf = (tool: string): string => calls.find((call) => call.tool === tool)?.call_id ?? "";
     const settle = (...words: readonly string[]) =>
       gateway.command("calls", "settle", ...words, "--reason", "I looked");
@@ -109,7 +109,7 @@ describe("stopping lets calls in flight end", () => {
     const far = { name: "everything__trigger-long-running-operation", arguments: { duration: 3, steps: 1 } };
     await operator.api.approvals.approve({ id: approvalOf(await client.callTool(far)) });
     const answers = [client.callTool({ name: "work", arguments: { job: "work" } }), client.callTool(far)];
-    await expect.poll(async () => (await operator.calls({ state: "attempted" })).calls).toHaveLength(2);
+    await expect.poll(async () => (await operator.api.calls.list({ state: "attempted" })).calls).toHaveLength(2);
     await expectDrained(gateway, gateway.signal("SIGTERM"), answers);
   });
 

@@ -37,8 +37,8 @@ export interface BannerFacts {
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
   const { health, agent, explain, operator } = facts;
-  const { engines } = await operator.chains.list({ limit: 1 });
-  const tools = await agent.tools();
+  const { engines } = await operator.api.chains.list({ limit: 1 });
+  const { tools } = await agent.api.tools.list();
   const shown = [...tools].sort((one, other) => Number(one.server !== undefined) - Number(other.server !== undefined));
   const rows = new Set(shown.slice(0, mostRows)); // our own tools first
   const told = await askEach(

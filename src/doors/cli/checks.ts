@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { messageOf } from "../../calls/fault.ts";
 import { directLimits, limitsWarning } from "../../calls/session.ts";
 import { counted } from "../../calls/shown.ts";
+import type { Health } from "../contract/tools.ts";
 import { checkFree } from "../http/port.ts";
-import type { HealthWire } from "../wire-tools.ts";
 import { connect } from "./connect.ts";
 import { otherwise } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
@@ -165,7 +165,7 @@ async function port({ listen }: Inspected): Promise<Finding> {
   }
 }
 
-function* serverFindings(found: HealthWire["servers"], configured: Inspected["servers"]): Generator<Finding> {
+function* serverFindings(found: Health["servers"], configured: Inspected["servers"]): Generator<Finding> {
   for (const { name, status, problem = status, refused } of found) {
     const check = `server ${name}`;
     if (status === "connected") yield { level: "ok", check, message: "connected" };
@@ -181,7 +181,7 @@ function* serverFindings(found: HealthWire["servers"], configured: Inspected["se
 }
 
 /** @param told what a Postern that was started for this has said itself */
-function* rejectedFindings(rejected: HealthWire["rejected"], told: readonly string[]): Generator<Finding> {
+function* rejectedFindings(rejected: Health["rejected"], told: readonly string[]): Generator<Finding> {
   for (const { tool, why } of rejected)
     if (!told.some((message) => message.endsWith(why)))
       yield {
@@ -212,7 +212,7 @@ async function* inside(
   try {
     const connection = await connect(host, flags, { tools: true, books: "any", problem });
     try {
-      const health = await connection.operator.health();
+      const health = await connection.operator.api.health.show();
       if (health.status === "ok")
         yield { level: "ok", check: "store", message: `opens; it offers ${counted(health.tools, "tool")}` };
       else

@@ -1,4 +1,4 @@
-import type { OutcomeWire } from "../wire.ts";
+import type { Outcome } from "../contract/outcome.ts";
 import type { GlobalFlags } from "./host.ts";
 
 /** The flags that say which Postern is meant. */
@@ -28,7 +28,7 @@ export function asTypedHere(sentence: string, command: string): string {
 }
 
 /** What a call came to: in our words as they are typed here, or in the tool's own, which stay as they are. */
-export function outcomeText({ status, text, refusal }: OutcomeWire, command: string): string {
+export function outcomeText({ status, text, refusal }: Outcome, command: string): string {
   const isOwn = status === "ok" || status === "preview" || refusal?.code === "tool_failed";
   return isOwn ? text : asTypedHere(text, command);
 }

@@ -4,8 +4,8 @@ import type { AgentRunId } from "../../calls/agent-runs.ts";
 import type { Clock } from "../../calls/clock.ts";
 import { canonical, type JsonObject } from "../../calls/json.ts";
 import { counted } from "../../calls/shown.ts";
+import type { Call } from "../contract/calls.ts";
 import { ClientProblem } from "../http/client.ts";
-import type { CallWire } from "../wire.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { remoteRuns } from "./remote-place.ts";
 import { printJson, type Work } from "./session.ts";
@@ -61,7 +61,7 @@ export async function tellRunInterrupted(
   const { command, terminal, operator } = work;
   const until = clock.monotonic() + settlesWithinMs;
   for (;;) {
-    const { calls } = await operator.calls({ run_id: run.runId, limit: 100 });
+    const { calls } = await operator.api.calls.list({ run_id: run.runId, limit: 100 });
     const own = calls.filter(({ trace_id }) => trace_id === traceId);
     if (own.some(({ state }) => state === "attempted") && clock.monotonic() < until) {
       await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
@@ -96,13 +96,13 @@ function isEnd({ type }: AuditEvent): boolean {
 async function lookedUp(
   { operator }: Work,
   events: readonly AuditEvent[],
-): Promise<{ readonly call_id: string | undefined; readonly call: CallWire | undefined }> {
+): Promise<{ readonly call_id: string | undefined; readonly call: Call | undefined }> {
   const refs = events.map((event) => event.refs);
   const id = refs.find((one) => one.tool_call !== undefined)?.tool_call;
   const named = refs.find((one) => one.key !== undefined)?.key ?? id;
   if (named === undefined) return { call_id: undefined, call: undefined };
   try {
-    const call = await operator.showCall(named);
+    const call = await operator.api.calls.show({ id: named });
     return { call_id: id ?? call.call_id, call };
   } catch (error) {
     if (error instanceof ClientProblem && error.status === 404) return { call_id: id, call: undefined }; // it left no row

@@ -1,5 +1,5 @@
 import { chainToolName } from "../../chains/names.ts";
-import type { ToolWire } from "../wire-tools.ts";
+import type { Tool } from "../contract/tools.ts";
 import { quoted } from "./command-name.ts";
 import { sampleArguments } from "./commands/arguments.ts";
 import type { ToldTool } from "./what-now.ts";
@@ -22,7 +22,7 @@ export function nextCommands(told: readonly ToldTool[], command: string): readon
     ({ action: { tool, kind, effects, risk } }) =>
       kind === "local" && effects !== "destructive" && harmless.has(risk) && tool !== chainToolName, // no sample is a script
   );
-  const which = (word: string): readonly ToolWire[] =>
+  const which = (word: string): readonly Tool[] =>
     callable.filter(({ now: { tried, word: told } }) => (tried ?? told) === word).map(({ action }) => action);
   const runs = which("runs").filter(({ risk }) => risk === "safe");
   const calls = [
@@ -39,17 +39,17 @@ export function nextCommands(told: readonly ToldTool[], command: string): readon
 }
 
 /** Our own tools first: they are there whatever became of a server. Of those, the one that needs least typing. */
-function pick(tools: readonly ToolWire[]): ToolWire | undefined {
-  const size = (tool: ToolWire): number =>
+function pick(tools: readonly Tool[]): Tool | undefined {
+  const size = (tool: Tool): number =>
     JSON.stringify(sampleArguments(tool.input_schema)).length + (tool.server === undefined ? 0 : 1000);
   return [...tools].sort((a, b) => size(a) - size(b))[0];
 }
 
-function nextCall(tool: ToolWire | undefined, command: string, why: string): NextCommand | undefined {
+function nextCall(tool: Tool | undefined, command: string, why: string): NextCommand | undefined {
   return tool === undefined ? undefined : { typed: callOf(tool, command), why };
 }
 
-function callOf({ tool, action, input_schema }: ToolWire, command: string): string {
+function callOf({ tool, action, input_schema }: Tool, command: string): string {
   const given = Object.entries(sampleArguments(input_schema)).map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     return ` ${quoted(`${name}=${text}`)}`;

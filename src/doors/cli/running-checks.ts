@@ -2,15 +2,15 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../calls/fault.ts";
 import { counted } from "../../calls/shown.ts";
+import type { ChainPage } from "../contract/chains.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { CheckedWire } from "../wire-audit.ts";
-import type { ChainsWire } from "../wire-chains.ts";
 import type { Finding } from "./checks.ts";
 
 /** What stands around the calls: who signs in, what runs scripts, who is told, where people look. */
 export async function* aroundFindings(operator: PosternClient): AsyncGenerator<Finding> {
   yield await accounts(operator);
-  yield engineFinding((await operator.chains.list({ limit: 1 })).engines);
+  yield engineFinding((await operator.api.chains.list({ limit: 1 })).engines);
   yield* await channels(operator);
   yield consolePage(existsSync);
   yield auditFinding(await operator.latestAudit({ limit: 1 }).catch(messageOf));
@@ -33,7 +33,7 @@ async function accounts({ people }: PosternClient): Promise<Finding> {
 }
 
 /** An engine that is not here is no trouble while another is: its package is optional. */
-export function engineFinding(found: ChainsWire["engines"]): Finding {
+export function engineFinding(found: ChainPage["engines"]): Finding {
   const check = "engines";
   if (found.length === 0) return { level: "ok", check, message: "code mode is off" };
   const ready = found.filter(({ problem }) => problem === undefined);
@@ -50,7 +50,7 @@ export function engineFinding(found: ChainsWire["engines"]): Finding {
 }
 
 /** Whether an engine for Python is configured and none can run. */
-export function lacksPython(engines: ChainsWire["engines"]): boolean {
+export function lacksPython(engines: ChainPage["engines"]): boolean {
   const python = engines.filter(({ name, language }) => language === "python" || usualPython.has(name));
   return python.length > 0 && python.every(({ problem }) => problem !== undefined);
 }

@@ -1,18 +1,19 @@
 import type { Json } from "../../calls/json.ts";
+import type { Explanation } from "../contract/policy.ts";
+import type { Tool } from "../contract/tools.ts";
 import type { PosternClient } from "../http/client.ts";
-import type { ExplanationWire, ToolWire } from "../wire-tools.ts";
 import { sampleArguments } from "./commands/arguments.ts";
 
 export interface WhatNow {
   readonly word: string;
   /** What the made-up call met, where others may meet something else. */
   readonly tried?: string;
-  readonly explanation?: ExplanationWire;
+  readonly explanation?: Explanation;
 }
 
 /** A tool, and what a call of it would meet now. */
 export interface ToldTool {
-  readonly action: ToolWire;
+  readonly action: Tool;
   readonly now: WhatNow;
 }
 
@@ -31,7 +32,7 @@ export interface Asked {
     readonly tool: string;
     readonly action: string;
     readonly arguments: Readonly<Record<string, Json>>;
-  }) => Promise<ExplanationWire>;
+  }) => Promise<Explanation>;
   readonly policy: Pick<PosternClient["policy"], "show">;
 }
 
@@ -39,10 +40,10 @@ export interface Asked {
 const atOnce = 8;
 
 /** One verdict has one word: where the policy says another of the tool as such, it depends on the call. */
-export async function askEach({ explain, policy }: Asked, actions: readonly ToolWire[]): Promise<readonly ToldTool[]> {
+export async function askEach({ explain, policy }: Asked, actions: readonly Tool[]): Promise<readonly ToldTool[]> {
   const { lines } = await policy.show();
   const ofItself = new Map(lines?.map(({ tool, action, verdict }) => [`${tool}\0${action}`, words[verdict]]));
-  const tell = async (action: ToolWire): Promise<ToldTool> => {
+  const tell = async (action: Tool): Promise<ToldTool> => {
     const now = await whatNow(explain, action);
     const usual = ofItself.get(`${action.tool}\0${action.action}`) ?? now.word;
     const isVerdict = now.explanation?.decision !== undefined;
@@ -57,7 +58,7 @@ export async function askEach({ explain, policy }: Asked, actions: readonly Tool
 /** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
 export async function whatNow(
   explain: Asked["explain"],
-  { tool, action, input_schema, unavailable, blocked }: ToolWire,
+  { tool, action, input_schema, unavailable, blocked }: Tool,
 ): Promise<WhatNow> {
   if (blocked !== undefined) return { word: `blocked: ${blocked}` };
   if (unavailable !== undefined) return { word: "off" };

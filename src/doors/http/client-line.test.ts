@@ -58,8 +58,9 @@ describe.each(["a socket", "a door in this process"] as const)(
       await using other = await otherEnd(way);
       const hangUp = new AbortController();
       const call = { tool: "echo", arguments: { to: "x", slow: true } };
-      const takenBack = expect(other.agent.call(call, hangUp.signal)).rejects.toThrow();
-      const callsOf = async (): Promise<number> => (await other.operator.calls({ state: "attempted" })).calls.length;
+      const takenBack = expect(other.agent.api.calls.call(call, hangUp.signal)).rejects.toThrow();
+      const callsOf = async (): Promise<number> =>
+        (await other.operator.api.calls.list({ state: "attempted" })).calls.length;
       await expect.poll(callsOf).toBe(1);
       await collectGarbage();
       hangUp.abort();

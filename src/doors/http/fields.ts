@@ -2,10 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { Autonomy } from "../../calls/call.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
-import type { ApprovalState, CallState } from "../../calls/records.ts";
 import type { autonomies } from "../../calls/risk.ts";
-import { approvalStates, callStates } from "../../calls/states.ts";
-import type { ContextWire } from "../wire.ts";
 
 /** The fields of requests, each written once. Strict objects throughout: an unknown field is refused by its name. */
 
@@ -33,29 +30,6 @@ export const autonomy: ZodType<Autonomy> = z.enum(
 
 export const runId: ZodType<string> = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
 export const traceId: ZodType<string> = z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
-
-export interface CallFields extends ContextWire {
-  readonly tool: string;
-  readonly action?: string | undefined;
-  readonly arguments?: JsonObject | undefined;
-}
-
-export const callFields: ZodType<CallFields> = z.strictObject({
-  tool: name,
-  action: name.optional(),
-  arguments: jsonObject.optional(),
-  run_id: runId.optional(),
-  task_id: name.optional(),
-  step_id: name.optional(),
-  trace_id: traceId.optional(),
-  scopes: z.array(name).max(256).optional(),
-  autonomy: autonomy.optional(),
-  idempotency_key: name.optional(),
-  tool_call_id: name.optional(),
-  patience: z.enum(["deny", "wait", "suspend"]).optional(),
-  approval_wait_ms: z.number().int().min(0).max(86_400_000).optional(),
-  reason: reason.optional(),
-});
 
 /** In a query everything is text. */
 function whole(min: number, max: number): ZodType<number> {
@@ -92,10 +66,6 @@ export const time: ZodType<number> = z
   ])
   .openapi({ type: "string", format: "date-time" });
 
-export const callState: ZodType<CallState> = z.enum(callStates);
-export const approvalState: ZodType<ApprovalState> = z.enum(approvalStates);
-
 export interface ReasonFields {
   readonly reason?: string | undefined;
 }
-export const reasonFields: ZodType<ReasonFields> = z.strictObject({ reason: reason.optional() });

@@ -39,7 +39,6 @@ import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
 import { openIdRoutes } from "./openid-routes.ts";
 import { originOf, refusePage } from "./page-guard.ts";
-import { pinRoutes } from "./pin-routes.ts";
 import { policyEditRoutes } from "./policy-edit-routes.ts";
 import { policyRoutes } from "./policy-routes.ts";
 import { type Route, refusePermission, type ServerContext } from "./route.ts";
@@ -49,8 +48,7 @@ import { secretRoutes } from "./secret-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { skillRoutes } from "./skill-routes.ts";
 import { timelineRoutes } from "./timeline-routes.ts";
-import { toolRoutes } from "./tool-routes.ts";
-import { toolStatsRoutes } from "./tool-stats-routes.ts";
+import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
 
 export interface HttpDoorOptions {
   readonly runtime: Runtime;
@@ -93,8 +91,8 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...chainRoutes,
   ...toolRoutes,
-  ...toolStatsRoutes,
-  ...pinRoutes,
+  ...healthRoutes,
+  ...artifactRoutes,
   ...approvalRoutes,
   ...grantRoutes,
   ...delegationRoutes,

@@ -1,8 +1,8 @@
 import type { Autonomy } from "../../calls/call.ts";
 import type { JsonObject } from "../../calls/json.ts";
+import type { Explanation } from "../contract/policy.ts";
 import type { NamedText } from "../policy-reader.ts";
 import type { PolicyTestWire, PolicyWire, SimulationWire } from "../wire-policy.ts";
-import type { ExplanationWire } from "../wire-tools.ts";
 import type { Line } from "./client-line.ts";
 
 /** The rules, and what they would decide, from the other end. Throws as PosternClient does. */
@@ -33,7 +33,7 @@ export class PolicyClient {
     run_id?: string | undefined;
     scopes?: readonly string[] | undefined;
     autonomy?: Autonomy | undefined;
-  }): Promise<ExplanationWire> {
+  }): Promise<Explanation> {
     return this.#line.post("/v1/policy/explain", body);
   }
   simulate(body: {

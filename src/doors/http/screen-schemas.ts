@@ -49,38 +49,6 @@ export const timelineAnswer: ZodType = z
   })
   .openapi("Timeline");
 
-export const statisticsAnswer: ZodType = z
-  .object({
-    since: when.optional(),
-    tools: z.array(
-      z.object({
-        tool: text,
-        action: text,
-        calls: whole,
-        errors: whole,
-        unknown: whole,
-        refused: whole,
-        p50_ms: z.number().optional(),
-        p95_ms: z.number().optional(),
-        last_call_at: when.optional(),
-        last_error_at: when.optional(),
-        last_error_code: text.optional(),
-      }),
-    ),
-    minutes: z.array(
-      z.object({
-        at: when,
-        ok: whole,
-        failed: whole,
-        refused: whole,
-        unknown: whole,
-        previewed: whole,
-        asked: whole,
-      }),
-    ),
-  })
-  .openapi("Statistics");
-
 export const latestAnswer: ZodType = z
   .object({
     events: z.array(z.record(text, z.unknown())),

@@ -1,95 +1,87 @@
-import { z } from "@hono/zod-openapi";
 import { RuntimeFault } from "../../calls/fault.ts";
 import { nearest } from "../../calls/nearest.ts";
 import type { Runtime } from "../../face.ts";
 import type { Offer } from "../../tools/tool.ts";
+import type { ToolChanges } from "../../tools/upstream/pins.ts";
+import type { Given } from "../contract/route.ts";
+import { artifacts, health, type tool, type toolChanges, tools } from "../contract/tools.ts";
 import type { Who } from "../credentials.ts";
-import { healthToWire, type ToolWire, toolToWire } from "../wire-tools.ts";
-import { healthAnswer, toolAnswer, toolsAnswer } from "./answer-schemas.ts";
-import { answer, problem } from "./answers.ts";
-import { name, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./old-route.ts";
+import { toolToWire } from "../wire-tools.ts";
+import { problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
+import { type Route, serve } from "./route.ts";
 
-interface ArtifactQuery {
-  readonly agent?: string | undefined;
-  readonly user?: string | undefined;
-}
-
-const artifactQuery: z.ZodType<ArtifactQuery> = z.strictObject({
-  agent: name.optional(),
-  user: name.optional(),
+export const toolRoutes: readonly Route[] = serve(tools, {
+  list: ({ runtime, by, query }) => ({
+    tools: offeredTo(runtime, by, query.run_id).map((action) => shown(runtime, action)),
+  }),
+  show: ({ runtime, by, part }) => {
+    const offered = offeredTo(runtime, by);
+    const actions = offered.filter((action) => action.tool === part("name"));
+    if (actions.length === 0) return unknownTool(part("name"), offered);
+    return { tool: part("name"), actions: actions.map((action) => shown(runtime, action)) };
+  },
+  changes: ({ runtime, part }) => {
+    const changes = runtime.pins.changes(part("name"));
+    return changes === undefined ? unpinned(runtime, part("name")) : shownChanges(changes);
+  },
+  approve: async ({ runtime, by, part, body }) => {
+    const approved = await runtime.pins.approve(part("name"), { ...body, ...actorOf(by) });
+    if (approved.approved) return shownChanges(approved.changes);
+    return approved.why === "tool_unknown" ? unpinned(runtime, part("name")) : problem(approved.why, approved.message);
+  },
+  statistics: ({ runtime, by }) => {
+    const { statistics } = runtime.tools;
+    const { tenant } = by.principal;
+    return {
+      since: statistics.since,
+      tools: statistics.actions(tenant).map(({ p50Ms, p95Ms, lastCallAt, lastErrorAt, lastErrorCode, ...counts }) => ({
+        ...counts,
+        p50_ms: p50Ms,
+        p95_ms: p95Ms,
+        last_call_at: lastCallAt,
+        last_error_at: lastErrorAt,
+        last_error_code: lastErrorCode,
+      })),
+      minutes: statistics.minutes(tenant),
+    };
+  },
 });
 
-const toolsQuery: z.ZodType<{ readonly run_id?: string | undefined }> = z.strictObject({ run_id: runId.optional() });
+export const healthRoutes: readonly Route[] = serve(health, {
+  show: async ({ runtime, rejected = [] }) => ({ ...(await runtime.checkHealth()), rejected }),
+});
 
-export const toolRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/v1/tools",
-    needs: "tools:read",
-    summary: "Every action this token may be shown, with its risk, schema and health.",
-    body: nothing,
-    query: toolsQuery,
-    answers: toolsAnswer,
-    run: ({ runtime, by, query }) =>
-      answer({ tools: offeredTo(runtime, by, query.run_id).map((action) => describe(runtime, action)) }),
-  }),
-  route({
-    method: "get",
-    path: "/v1/tools/{name}",
-    needs: "tools:read",
-    summary: "One tool: each of its actions.",
-    body: nothing,
-    query: nothing,
-    answers: toolAnswer,
-    run: ({ runtime, by, part }) => {
-      const offered = offeredTo(runtime, by);
-      const actions = offered.filter(({ tool }) => tool === part("name"));
-      if (actions.length === 0) return unknown(part("name"), offered);
-      return answer({
-        tool: part("name"),
-        actions: actions.map((action) => describe(runtime, action)),
-      });
-    },
-  }),
-  route({
-    method: "get",
-    path: "/v1/artifacts/{digest}",
-    needs: "artifacts:read",
-    summary:
-      "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
-    body: nothing,
-    query: artifactQuery,
-    answers: "application/octet-stream",
-    run: sendArtifact,
-  }),
-  route({
-    method: "get",
-    path: "/v1/health",
-    needs: "tools:read",
-    summary: "What works and what does not, in detail.",
-    body: nothing,
-    query: nothing,
-    answers: healthAnswer,
-    run: async ({ runtime, rejected }) => answer(healthToWire(await runtime.checkHealth(), rejected)),
-  }),
-];
+export const artifactRoutes: readonly Route[] = serve(artifacts, {
+  read: async ({ runtime, by, part, query: { agent, user } }) => {
+    const digest = part("digest");
+    const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
+    if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
+    if (by.kind === "agent" && (agent !== undefined || user !== undefined)) {
+      return problem(
+        "request_invalid",
+        "Only an operator may name whose artifact it is; leave `agent` and `user` out.",
+      );
+    }
+    const { tenant } = by.principal;
+    const named = agent === undefined ? undefined : { tenant, agent, ...(user !== undefined && { user }) };
+    try {
+      const { meta, chunks } = await runtime.artifacts.openStream(digest, named ?? by.principal);
+      const headers = { ...artifactHeaders(digest, meta.mediaType), "content-length": String(meta.bytes) };
+      return new Response(ReadableStream.from(chunks), { headers });
+    } catch (error) {
+      if (error instanceof RuntimeFault && error.code === "artifact_unavailable") return missing;
+      throw error;
+    }
+  },
+});
 
 /** A person is shown everything; an agent what policy and the active skills of its run let it see. */
-function unknown(named: string, offered: readonly Offer[]): Response {
-  const meant = nearest(
-    named,
-    offered.map(({ tool }) => tool),
-  );
-  const perhaps = meant === undefined ? "" : ` Did you mean \`${meant}\`?`;
-  return problem("tool_unknown", `There is no tool \`${named.slice(0, 200)}\`.${perhaps}`);
-}
-
 function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
-function describe(runtime: Runtime, action: Offer): ToolWire {
+function shown(runtime: Runtime, action: Offer): Given<typeof tool> {
   return toolToWire(action, {
     health: runtime.tools.get(action.tool)?.health,
     unavailable: runtime.tools.unavailable(action),
@@ -97,26 +89,29 @@ function describe(runtime: Runtime, action: Offer): ToolWire {
   });
 }
 
-async function sendArtifact({ runtime, by, part, query }: Asked<unknown, ArtifactQuery>): Promise<Response> {
-  const digest = part("digest");
-  const missing = problem("artifact_unavailable", "There is no such artifact, or it is not yours.");
-  if (!/^[0-9a-f]{64}$/.test(digest)) return missing;
-  if (by.kind === "agent" && (query.agent !== undefined || query.user !== undefined)) {
-    return problem("request_invalid", "Only an operator may name whose artifact it is; leave `agent` and `user` out.");
-  }
-  const { tenant } = by.principal;
-  const named =
-    query.agent === undefined
-      ? undefined
-      : { tenant, agent: query.agent, ...(query.user !== undefined && { user: query.user }) };
-  try {
-    const { meta, chunks } = await runtime.artifacts.openStream(digest, named ?? by.principal);
-    const headers = { ...artifactHeaders(digest, meta.mediaType), "content-length": String(meta.bytes) };
-    return new Response(ReadableStream.from(chunks), { headers });
-  } catch (error) {
-    if (error instanceof RuntimeFault && error.code === "artifact_unavailable") return missing;
-    throw error;
-  }
+function unknownTool(named: string, offered: readonly Offer[]): Response {
+  const meant = nearest(
+    named,
+    offered.map((action) => action.tool),
+  );
+  const perhaps = meant === undefined ? "" : ` Did you mean \`${meant}\`?`;
+  return problem("tool_unknown", `There is no tool \`${named.slice(0, 200)}\`.${perhaps}`);
+}
+
+function unpinned(runtime: Runtime, name: string): Response {
+  if (!runtime.tools.has(name)) return unknownTool(name, []);
+  return problem(
+    "tool_unknown",
+    `\`${name}\` comes from no server: its definition is your own, and nothing to approve.`,
+  );
+}
+
+function shownChanges({ pinned, offered, ...changes }: ToolChanges): Given<typeof toolChanges> {
+  return {
+    ...changes,
+    pinned: pinned && { ...pinned, definition: pinned.digest },
+    offered: offered && { ...offered, definition: offered.digest },
+  };
 }
 
 /** A stranger's bytes: saved, never shown; a media type that is none would be a header of the stranger's making. */

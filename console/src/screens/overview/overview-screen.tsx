@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import type { Statistics } from "../../../../src/doors/contract/tools.ts";
 import type { Approval } from "../../api/approvals.ts";
 import { get } from "../../api/client.ts";
 import { serverNow } from "../../api/server-time.ts";
@@ -17,31 +18,7 @@ import { totalOf, useInbox, useWaiting } from "../approvals/inbox.ts";
 import { ControlsCard } from "./controls.tsx";
 import { WaitingTimes } from "./waiting-times.tsx";
 
-interface Statistics {
-  /** When the first call since the start came; it counts nothing from before. */
-  readonly since?: string;
-  readonly tools: readonly ToolRow[];
-  readonly minutes: readonly Minute[];
-}
-
-interface ToolRow {
-  readonly tool: string;
-  readonly action: string;
-  readonly calls: number;
-  readonly errors: number;
-  readonly refused: number;
-  readonly p50_ms?: number;
-  readonly p95_ms?: number;
-}
-
-interface Minute {
-  readonly at: string;
-  readonly ok: number;
-  readonly failed: number;
-  readonly refused: number;
-  readonly previewed: number;
-  readonly unknown: number;
-}
+type Minute = Statistics["minutes"][number];
 
 const outcomes: readonly Series[] = [
   { name: "ok", tone: "safe" },
@@ -168,7 +145,7 @@ function clock(atMs: number): string {
   return new Date(atMs).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
-function ToolTable({ tools }: { readonly tools: readonly ToolRow[] }): ReactNode {
+function ToolTable({ tools }: { readonly tools: Statistics["tools"] }): ReactNode {
   if (tools.length === 0) return <EmptyState icon="tools" title="No tool has been called since the start" />;
   const busiest = [...tools].sort((a, b) => b.calls + b.refused - a.calls - a.refused).slice(0, 10);
   return (

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
+import type { Call } from "../../../../src/doors/contract/calls.ts";
 import { get, post } from "../../api/client.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -13,7 +14,7 @@ import { Time } from "../../kit/time.tsx";
 import { CallFields, PastCalls } from "./call-fields.tsx";
 import { bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
 import { Decision, Verdict } from "./verdict.tsx";
-import type { CallWire, ExplanationWire } from "./wire.ts";
+import type { ExplanationWire } from "./wire.ts";
 
 /** A recorded call is asked about by its id, with the authority it had; one that was typed or changed, by what is typed. */
 type Asked = { readonly callId: string } | { readonly typed: TypedCall };
@@ -22,7 +23,7 @@ type Asked = { readonly callId: string } | { readonly typed: TypedCall };
 export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined }): ReactNode {
   const [typed, setTyped] = useState(emptyCall);
   const [asked, setAsked] = useState<Asked>();
-  const choose = (call: CallWire): void => {
+  const choose = (call: Call): void => {
     setTyped(typedFrom(call));
     setAsked({ callId: call.call_id });
   };
@@ -69,10 +70,10 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
 }
 
 /** The call that the address names, once it is there; or why it is not. */
-function usePastCall(id: string | undefined, onFound: (call: CallWire) => void): string | undefined {
+function usePastCall(id: string | undefined, onFound: (call: Call) => void): string | undefined {
   const { data, error } = useQuery({
     queryKey: ["call", id],
-    queryFn: () => get<CallWire>(`/v1/calls/${encodeURIComponent(id ?? "")}`),
+    queryFn: () => get<Call>(`/v1/calls/${encodeURIComponent(id ?? "")}`),
     enabled: id !== undefined,
   });
   // It is filled in when it comes, not whenever the page is drawn: what was typed since stays.

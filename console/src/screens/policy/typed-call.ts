@@ -1,5 +1,5 @@
+import type { Call } from "../../../../src/doors/contract/calls.ts";
 import { readObject } from "../../kit/json-text.ts";
-import type { CallWire } from "./wire.ts";
 
 /** A call as it stands in the form: text, until it is asked about. */
 export interface TypedCall {
@@ -27,7 +27,7 @@ export const emptyCall: TypedCall = {
   arguments: "{}",
 };
 
-export function typedFrom(call: CallWire): TypedCall {
+export function typedFrom(call: Call): TypedCall {
   return {
     tool: call.tool,
     action: call.action,

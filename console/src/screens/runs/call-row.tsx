@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
+import type { Chain } from "../../../../src/doors/contract/chains.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Facts } from "../../kit/card.tsx";
@@ -15,13 +16,13 @@ import { hatched } from "./looks.ts";
 import { Script, WaitsAt } from "./script.tsx";
 import { Unknown } from "./unknown.tsx";
 import type { Part, Row, Scale, Segment } from "./waterfall.ts";
-import type { ChainWire, TimelineCall } from "./wire.ts";
+import type { TimelineCall } from "./wire.ts";
 
 interface CallRowProps {
   readonly row: Row;
   readonly scale: Scale;
   /** Of a script that runs, waits, or was cut short. */
-  readonly chain: ChainWire | undefined;
+  readonly chain: Chain | undefined;
   readonly isOpen: boolean;
   readonly onToggle: (callId: string) => void;
   readonly maySettle: boolean;
@@ -161,7 +162,7 @@ function Details({
   maySettle,
 }: {
   readonly row: Row;
-  readonly chain: ChainWire | undefined;
+  readonly chain: Chain | undefined;
   readonly maySettle: boolean;
 }): ReactNode {
   const { call } = row;

@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import type { Call } from "../../../../src/doors/contract/calls.ts";
+import type { Chain } from "../../../../src/doors/contract/chains.ts";
 import { get } from "../../api/client.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -9,10 +11,10 @@ import { classNames } from "../../kit/class-names.ts";
 import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
-import type { ChainWire, TimelineCall } from "./wire.ts";
+import type { TimelineCall } from "./wire.ts";
 
 /** In the row of a script that was put away: where it stands. */
-export function WaitsAt({ chain: { waiting } }: { readonly chain: ChainWire }): ReactNode {
+export function WaitsAt({ chain: { waiting } }: { readonly chain: Chain }): ReactNode {
   const [first] = waiting;
   if (first === undefined) return null;
   return (
@@ -39,22 +41,11 @@ interface Traced {
 /** What came of the calls of one line, in the order it first did. */
 type Came = ReadonlyMap<string, number>;
 
-interface ScriptCall {
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly outcome?: { readonly structured?: unknown };
-}
-
 /** The script as it was sent, with what each line called, and the line it waits in. */
-export function Script({
-  call,
-  chain,
-}: {
-  readonly call: TimelineCall;
-  readonly chain: ChainWire | undefined;
-}): ReactNode {
+export function Script({ call, chain }: { readonly call: TimelineCall; readonly chain: Chain | undefined }): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "script", call.call_id],
-    queryFn: ({ signal }) => get<ScriptCall>(`/v1/calls/${encodeURIComponent(call.call_id)}`, { signal }),
+    queryFn: ({ signal }) => get<Call>(`/v1/calls/${encodeURIComponent(call.call_id)}`, { signal }),
   });
   const code = data?.arguments["code"];
   const language = chain?.language ?? data?.arguments["language"];
@@ -72,7 +63,7 @@ export function Script({
   );
 }
 
-function PutAway({ chain: { waiting, since, expires_at } }: { readonly chain: ChainWire }): ReactNode {
+function PutAway({ chain: { waiting, since, expires_at } }: { readonly chain: Chain }): ReactNode {
   return (
     <Notice tone="accent">
       Put away <Time at={since} />: it goes on where it stands when the same call is sent again after the decision
@@ -122,7 +113,7 @@ function Listing({
 }: {
   readonly code: string;
   readonly came: ReadonlyMap<number, Came>;
-  readonly waiting: ChainWire["waiting"];
+  readonly waiting: Chain["waiting"];
 }): ReactNode {
   const [all, setAll] = useState(false);
   const lines = code.split(/\r\n|[\r\n]/);

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import type { ToolChanges } from "../../../../src/doors/contract/tools.ts";
 import { get, post } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { actorText } from "../../kit/actor.ts";
@@ -12,12 +13,11 @@ import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
 import { useSending } from "../use-sending.ts";
-import type { ChangesWire } from "./wire.ts";
 
 function useChanges(tool: string) {
   return useQuery({
     queryKey: ["live", "changes", tool],
-    queryFn: () => get<ChangesWire>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
+    queryFn: () => get<ToolChanges>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
   });
 }
 

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import type { ActionStatistics, Tool as ToolAction } from "../../../../src/doors/contract/tools.ts";
 import { useMay } from "../../api/session.ts";
 import { typed } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -13,7 +14,6 @@ import { DefinitionTab, PageDefinition } from "./definition-tab.tsx";
 import { ToolSwitch } from "./switches.tsx";
 import { TryTab } from "./try-tab.tsx";
 import type { Tool } from "./use-tools.ts";
-import type { ActionStatistics, ToolWire } from "./wire.ts";
 
 export function ToolDetail({ tool, since }: { readonly tool: Tool; readonly since: string | undefined }): ReactNode {
   const may = useMay();
@@ -71,7 +71,7 @@ function ActionChoice({
   chosen,
   onChoose,
 }: {
-  readonly actions: readonly ToolWire[];
+  readonly actions: readonly ToolAction[];
   readonly chosen: string;
   readonly onChoose: (action: string) => void;
 }): ReactNode {
@@ -88,7 +88,7 @@ function ActionChoice({
 }
 
 /** The page is a stranger's program, and is named here, never shown. */
-function PageFacts({ ui }: { readonly ui: NonNullable<ToolWire["ui"]> }): ReactNode {
+function PageFacts({ ui }: { readonly ui: NonNullable<ToolAction["ui"]> }): ReactNode {
   const asked = [
     ...ui.permissions,
     ...Object.values(ui.csp ?? {}).flatMap((list) => (Array.isArray(list) ? list : [])),
@@ -110,7 +110,7 @@ const sources = new Map([
 ]);
 
 /** A guess may only raise: what it would make of a stranger's tool says what to state. */
-function whoSays({ risk, risk_source: source, guess }: ToolWire): string {
+function whoSays({ risk, risk_source: source, guess }: ToolAction): string {
   const isStated = source === "declared" || source === "operator";
   if (isStated || guess === undefined || guess.risk === risk) return sources.get(source) ?? source;
   return `nobody stated it: ${risk} until you do; by its name and description it would be ${guess.risk}`;
@@ -122,7 +122,7 @@ function About({
   since,
 }: {
   readonly tool: Tool;
-  readonly action: ToolWire;
+  readonly action: ToolAction;
   readonly since: string | undefined;
 }): ReactNode {
   const statistics = tool.statistics.find((one) => one.action === action.action);
@@ -235,7 +235,7 @@ function Health({
   action: { health },
   statistics,
 }: {
-  readonly action: ToolWire;
+  readonly action: ToolAction;
   readonly statistics: ActionStatistics | undefined;
 }): ReactNode {
   if (health === undefined) return null;
@@ -266,7 +266,7 @@ function Health({
   );
 }
 
-function Schemas({ action }: { readonly action: ToolWire }): ReactNode {
+function Schemas({ action }: { readonly action: ToolAction }): ReactNode {
   return (
     <div className="grid gap-5">
       <Part label="Arguments">

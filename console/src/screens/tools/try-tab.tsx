@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
+import type { Outcome } from "../../../../src/doors/contract/outcome.ts";
+import type { Tool as ToolAction } from "../../../../src/doors/contract/tools.ts";
 import { request } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { refusalText } from "../../api/typed.ts";
@@ -14,12 +16,11 @@ import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { useFeed } from "../../live/feed.ts";
 import { ProgressLine } from "../progress-line.tsx";
-import type { OutcomeWire, ToolWire } from "./wire.ts";
 
 /** An ordinary call, by the person who is signed in: it passes every gate, and is in the log like any other. */
-export function TryTab({ action }: { readonly action: ToolWire }): ReactNode {
+export function TryTab({ action }: { readonly action: ToolAction }): ReactNode {
   const [entered, setEntered] = useState(() => enteredOf({}));
-  const [outcome, setOutcome] = useState<OutcomeWire | Error>();
+  const [outcome, setOutcome] = useState<Outcome | Error>();
   const [isBusy, setIsBusy] = useState(false);
   const { callId, follow } = useFollowed();
   const read = readEntered(entered);
@@ -42,7 +43,7 @@ export function TryTab({ action }: { readonly action: ToolWire }): ReactNode {
         </Button>
       </div>
       {isBusy && callId !== undefined && <ProgressLine callId={callId} tool={action.tool} />}
-      {outcome !== undefined && !isBusy && <Outcome outcome={outcome} />}
+      {outcome !== undefined && !isBusy && <ShownOutcome outcome={outcome} />}
     </div>
   );
 }
@@ -66,7 +67,7 @@ function useFollowed(): { readonly callId: string | undefined; readonly follow: 
   return { callId, follow };
 }
 
-function Outcome({ outcome }: { readonly outcome: OutcomeWire | Error }): ReactNode {
+function ShownOutcome({ outcome }: { readonly outcome: Outcome | Error }): ReactNode {
   if (outcome instanceof Error)
     return (
       <Notice>
@@ -89,7 +90,7 @@ function Outcome({ outcome }: { readonly outcome: OutcomeWire | Error }): ReactN
           </Link>
         </p>
       )}
-      {outcome.text !== undefined && outcome.text !== "" && outcome.refusal === undefined && (
+      {outcome.text !== "" && outcome.refusal === undefined && (
         <pre className="mono max-h-96 overflow-auto rounded-md bg-sunken px-3 py-2 whitespace-pre-wrap">
           <Text lines>{outcome.text}</Text>
         </pre>
@@ -104,15 +105,15 @@ function Outcome({ outcome }: { readonly outcome: OutcomeWire | Error }): ReactN
 
 /** A refused call is an answer too: its body is the outcome, whatever the number says. */
 async function called(
-  { tool, action }: ToolWire,
+  { tool, action }: ToolAction,
   { given, traceId }: { readonly given: Fields; readonly traceId: string },
-): Promise<OutcomeWire | Error> {
+): Promise<Outcome | Error> {
   const body = { tool, action, arguments: given, patience: "suspend", trace_id: traceId };
   try {
-    return await request<OutcomeWire>("POST", "/v1/calls", { body });
+    return await request<Outcome>("POST", "/v1/calls", { body });
   } catch (error) {
     const sent = error instanceof Problem ? error.body : undefined;
-    if (typeof sent === "object" && sent !== null && "call_id" in sent) return sent as OutcomeWire; // an outcome has a call id, a problem has none
+    if (typeof sent === "object" && sent !== null && "call_id" in sent) return sent as Outcome; // an outcome has a call id, a problem has none
     return error instanceof Error ? error : new Error(String(error));
   }
 }

@@ -1,15 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import type { Controls } from "../../../../src/doors/contract/controls.ts";
+import type {
+  ActionStatistics,
+  Health,
+  ServerHealth,
+  Statistics,
+  Tool as ToolAction,
+} from "../../../../src/doors/contract/tools.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import type { EffectiveLine, PolicyWire } from "../policy/wire.ts";
-import type { ActionStatistics, ControlsWire, ServerHealth, StatisticsWire, ToolWire } from "./wire.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */
 export interface Tool {
   readonly name: string;
   readonly server: string | undefined;
-  readonly actions: readonly ToolWire[];
+  readonly actions: readonly ToolAction[];
   readonly statistics: readonly ActionStatistics[];
   /** What a call of it meets, by whoever calls by default; `depends`: on its action or its arguments. Undefined: not known. */
   readonly verdict: string | undefined;
@@ -35,20 +42,20 @@ export function useTools(): {
   const isPerson = may("controls:read");
   const tools = useQuery({
     queryKey: ["live", "tools"],
-    queryFn: () => get<{ readonly tools: readonly ToolWire[] }>("/v1/tools"),
+    queryFn: () => get<{ readonly tools: readonly ToolAction[] }>("/v1/tools"),
   });
   const health = useQuery({
     queryKey: ["live", "health"],
-    queryFn: () => get<{ readonly servers: readonly ServerHealth[] }>("/v1/health"),
+    queryFn: () => get<Health>("/v1/health"),
   });
   const statistics = useQuery({
     queryKey: ["live", "statistics"],
-    queryFn: () => get<StatisticsWire>("/v1/statistics"),
+    queryFn: () => get<Statistics>("/v1/statistics"),
     enabled: isPerson,
   });
   const controls = useQuery({
     queryKey: ["live", "controls"],
-    queryFn: () => get<ControlsWire>("/v1/controls"),
+    queryFn: () => get<Controls>("/v1/controls"),
     enabled: isPerson,
   });
   const policy = useQuery({
@@ -74,7 +81,7 @@ export function useTools(): {
 
 interface Known {
   readonly statistics: readonly ActionStatistics[] | undefined;
-  readonly controls: ControlsWire | undefined;
+  readonly controls: Controls | undefined;
   readonly lines: readonly EffectiveLine[] | undefined;
 }
 
@@ -85,16 +92,16 @@ function verdictOf(own: readonly EffectiveLine[]): string | undefined {
 }
 
 function groupsOf(
-  actions: readonly ToolWire[],
+  actions: readonly ToolAction[],
   servers: readonly ServerHealth[],
   { statistics = [], controls, lines = [] }: Known,
 ): readonly Group[] {
-  const byServer = new Map<string | undefined, Map<string, ToolWire[]>>();
+  const byServer = new Map<string | undefined, Map<string, ToolAction[]>>();
   const linesOf = Map.groupBy(lines, ({ tool }) => tool);
   const statisticsOf = Map.groupBy(statistics, ({ tool }) => tool);
   for (const { name } of servers) byServer.set(name, new Map());
   for (const action of actions) {
-    const tools = byServer.get(action.server) ?? new Map<string, ToolWire[]>();
+    const tools = byServer.get(action.server) ?? new Map<string, ToolAction[]>();
     byServer.set(action.server, tools);
     tools.set(action.tool, [...(tools.get(action.tool) ?? []), action]);
   }

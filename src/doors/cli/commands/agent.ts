@@ -90,7 +90,7 @@ async function scriptOf(host: Host, { model, script }: AgentRunFlags): Promise<A
 export async function resumeAgent(host: Host, runId: string, flags: AgentFlags): Promise<ExitCode> {
   const maxSteps = stepsIn(flags);
   return goOn(host, flags, async (work) => {
-    const { state } = await work.agent.agentRun(runId);
+    const { state } = await work.agent.api.agentRuns.show({ id: runId });
     const settings = settingsOf(runId, state);
     return { runId, settings: maxSteps === undefined ? settings : { ...settings, max_steps: maxSteps } };
   });

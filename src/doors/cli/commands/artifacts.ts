@@ -25,10 +25,8 @@ export async function getArtifact(
   const { agent, user } = flags;
   if (user !== undefined && agent === undefined) throw new UsageProblem("`--user` needs `--agent`: whose user it is.");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const bytes =
-      agent === undefined
-        ? work.agent.artifact(digest)
-        : work.operator.artifact(digest, { agent, ...(user && { user }) });
+    const whose = agent === undefined ? work.agent : work.operator;
+    const bytes = whose.api.artifacts.read({ digest, agent, user });
     if (file === undefined) await print(work, bytes);
     else await save(work, bytes, file);
     return exitCodes.ok;

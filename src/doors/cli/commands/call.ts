@@ -1,13 +1,12 @@
 import { text as textOf } from "node:stream/consumers";
 import { newTraceId } from "../../../calls/ids.ts";
 import type { JsonObject } from "../../../calls/json.ts";
-import type { Preview } from "../../../calls/outcome.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { counted } from "../../../calls/shown.ts";
 import { chainToolName } from "../../../chains/names.ts";
+import type { CallFields } from "../../contract/calls.ts";
+import type { Outcome, Preview } from "../../contract/outcome.ts";
 import { ClientProblem } from "../../http/client.ts";
-import type { CallFields } from "../../http/fields.ts";
-import type { OutcomeWire, PreviewWire } from "../../wire.ts";
 import { cardLines, previewDetails } from "../card.ts";
 import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
@@ -104,7 +103,7 @@ export async function schemaOf(
   action = "default",
 ): Promise<JsonObject | undefined> {
   try {
-    const { actions } = await client.showTool(tool);
+    const { actions } = await client.api.tools.show({ name: tool });
     return actions.find((one) => one.action === action)?.input_schema;
   } catch (error) {
     if (error instanceof ClientProblem && error.status === 404) return undefined;
@@ -116,22 +115,22 @@ async function answered(
   { agent, now }: Work,
   body: CallFields,
   { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
-): Promise<OutcomeWire> {
+): Promise<Outcome> {
   const until = now() + waitMs;
   for (;;) {
     const left = Math.max(0, until - now());
     const wait = waitMs > 0 ? { approval_wait_ms: Math.min(holdMs, left) } : {};
-    const outcome = await agent.call({ ...body, ...wait }, signal);
+    const outcome = await agent.api.calls.call({ ...body, ...wait }, signal);
     if (!isOpen(outcome) || now() >= until) return outcome;
   }
 }
 
 /** A request is open: the call was not run and is not over, also when our wait for it is. */
-function isOpen({ how_to_approve }: OutcomeWire): boolean {
+function isOpen({ how_to_approve }: Outcome): boolean {
   return how_to_approve !== undefined;
 }
 
-async function show(work: Work, tool: string, outcome: OutcomeWire): Promise<void> {
+async function show(work: Work, tool: string, outcome: Outcome): Promise<void> {
   const { terminal, paint } = work;
   const { status, text, refusal } = outcome;
   if (status === "ok" || status === "preview") {
@@ -158,12 +157,12 @@ function againText(command: string, tool: string): string {
 }
 
 /** The diff stands in the text. */
-function withoutDiff({ diff: _, ...preview }: PreviewWire): Preview {
+function withoutDiff({ diff: _, ...preview }: Preview): Preview {
   return preview;
 }
 
 /** What is kept instead of shown, and how a person prints it. */
-function keptLines({ artifact, files = [] }: OutcomeWire, command: string): readonly string[] {
+function keptLines({ artifact, files = [] }: Outcome, command: string): readonly string[] {
   const print = (digest: string): string => `\`${command} artifacts get ${digest}\` prints it`;
   return [
     ...(artifact === undefined ? [] : [`The whole result is artifact ${artifact}: ${print(artifact)}.`]),
@@ -173,7 +172,7 @@ function keptLines({ artifact, files = [] }: OutcomeWire, command: string): read
 
 /** A tool whose definition changed waits for an operator, who reads here how to look at it. */
 async function showBlocked({ agent, terminal, command }: Work, tool: string): Promise<void> {
-  const { actions } = await agent.showTool(tool).catch(() => ({ actions: [] })); // it is hidden from this agent: there is no more to say
+  const { actions } = await agent.api.tools.show({ name: tool }).catch(() => ({ actions: [] })); // it is hidden from this agent: there is no more to say
   if (!actions.some(({ blocked }) => blocked === "changed" || blocked === "new")) return;
   terminal.aside(
     `Look at it:  ${command} tools diff ${visible(tool)}\nTrust it:    ${command} tools approve ${visible(tool)}\n`,

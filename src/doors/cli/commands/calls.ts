@@ -1,6 +1,6 @@
-import type { CallState } from "../../../calls/records.ts";
+import { callStates } from "../../../calls/states.ts";
+import type { Call } from "../../contract/calls.ts";
 import { actionText } from "../../said.ts";
-import type { CallWire } from "../../wire.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { tellOfMore, upTo } from "../pages.ts";
@@ -17,19 +17,13 @@ export interface CallsFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
-const states: readonly CallState[] = ["held", "queued", "attempted", "suspended", "ok", "failed", "denied", "unknown"];
-
 export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode> {
   const { state, tool, run } = flags;
   const limit = wholeNumber(flags.limit ?? "50", "--limit");
-  const where = {
-    ...(state !== undefined && { state: oneOf(state, states, "--state") }),
-    ...(tool !== undefined && { tool }),
-    ...(run !== undefined && { run_id: run }),
-  };
+  const where = { state: state === undefined ? undefined : oneOf(state, callStates, "--state"), tool, run_id: run };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { rows: calls, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.calls({ ...where, limit: most, ...(from !== undefined && { before: from }) });
+      const page = await work.operator.api.calls.list({ ...where, limit: most, before: from });
       return { rows: page.calls, next: page.next_before };
     });
     if (work.json) printJson(work, { calls, next_before: next });
@@ -39,7 +33,7 @@ export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode
   });
 }
 
-function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): string {
+function callTable({ paint, terminal, now }: Work, calls: readonly Call[]): string {
   const rows = calls.map((call) => [
     call.call_id,
     call.state,
@@ -55,7 +49,7 @@ function callTable({ paint, terminal, now }: Work, calls: readonly CallWire[]): 
   return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, { terminal, paint });
 }
 
-function took({ started_at, ended_at }: CallWire): string {
+function took({ started_at, ended_at }: Call): string {
   return started_at === undefined || ended_at === undefined
     ? ""
     : duration(Date.parse(ended_at) - Date.parse(started_at));
@@ -63,14 +57,14 @@ function took({ started_at, ended_at }: CallWire): string {
 
 export async function showCall(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const call = await work.operator.showCall(id);
+    const call = await work.operator.api.calls.show({ id });
     if (work.json) printJson(work, call);
     else work.terminal.out(callText(work, call));
     return exitCodes.ok;
   });
 }
 
-function callText({ command, paint, now }: Work, call: CallWire): string {
+function callText({ command, paint, now }: Work, call: Call): string {
   const line = labelled(paint, 10);
   const { outcome, requested_by: by } = call;
   return [
@@ -89,7 +83,7 @@ function callText({ command, paint, now }: Work, call: CallWire): string {
   ].join("");
 }
 
-function unknownText(command: string, { call_id: id, retryable, idempotency_key: key }: CallWire): string {
+function unknownText(command: string, { call_id: id, retryable, idempotency_key: key }: Call): string {
   if (!retryable) return `Settle it: ${command} calls settle ${id} succeeded|failed|retry --reason "…"\n`;
   const same = key === undefined ? "the same tool and arguments" : "the same idempotency key";
   return `It may be run again, and nothing runs by itself. It runs when its caller sends it again with ${same}; where it needs approval, a person is asked again.\n`;
@@ -118,7 +112,7 @@ export async function settleCall(
   if (reason === undefined || reason.trim() === "")
     throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const call = await work.operator.settle(id, outcome, reason);
+    const call = await work.operator.api.calls.settle({ id, outcome, reason });
     if (work.json) printJson(work, call);
     else work.terminal.out(`${callText(work, call)}${afterSettling[outcome]}`);
     return exitCodes.ok;

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { ChainScript } from "../../../calls/scripts.ts";
-import type { ChainsWire } from "../../wire-chains.ts";
+import type { ChainPage } from "../../contract/chains.ts";
 import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -52,27 +52,21 @@ export interface ChainListFlags extends GlobalFlags {
 
 export async function listChains(host: Host, flags: ChainListFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "100", "--limit");
-  const where = flags.run === undefined ? {} : { run_id: flags.run };
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    let engines: ChainsWire["engines"] = [];
+    let engines: ChainPage["engines"] = [];
     const { rows: chains, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.chains.list({
-        ...where,
-        limit: most,
-        ...(from !== undefined && { before: from }),
-      });
+      const page = await work.operator.api.chains.list({ run_id: flags.run, limit: most, before: from });
       engines = page.engines;
       return { rows: page.chains, next: page.next_before };
     });
-    const listed = { chains, next_before: next, engines };
-    if (work.json) printJson(work, listed);
-    else work.terminal.out(`${chainTable(work, listed)}${engineLines(work, listed)}`);
+    if (work.json) printJson(work, { chains, next_before: next, engines });
+    else work.terminal.out(`${chainTable(work, chains)}${engineLines(work, engines)}`);
     tellOfMore(work, next !== undefined);
     return exitCodes.ok;
   });
 }
 
-function chainTable({ paint, terminal, now }: Work, { chains }: ChainsWire): string {
+function chainTable({ paint, terminal, now }: Work, chains: ChainPage["chains"]): string {
   if (chains.length === 0) return "No script runs, waits or was cut short.\n";
   const rows = chains.map(({ call_id, state, requested_by, run_id, since, waiting, source }) => [
     call_id,
@@ -88,7 +82,7 @@ function chainTable({ paint, terminal, now }: Work, { chains }: ChainsWire): str
   return `${table(headings, rows, { terminal, paint })}${advice === undefined ? "" : `${paint("dim", "Interrupted")}\n  ${advice}\n`}`;
 }
 
-function engineLines({ paint }: Work, { engines }: ChainsWire): string {
+function engineLines({ paint }: Work, engines: ChainPage["engines"]): string {
   const lines = engines.map(
     ({ name, language, problem = "ready" }) => `  ${name}${language === undefined ? "" : ` (${language})`}: ${problem}`,
   );
@@ -101,7 +95,7 @@ export async function resumeChain(host: Host, id: string, flags: GlobalFlags): P
   if (id === "")
     throw new RuntimeFault("call_missing", "Name the script by its call id; `postern chain list` shows them.");
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const outcome = await work.operator.chains.resume(id); // a person's act, as deciding is: it bears a name in the log
+    const outcome = await work.operator.api.chains.resume({ id }); // a person's act, as deciding is: it bears a name in the log
     if (work.json) printJson(work, outcome);
     else work.terminal.out(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });

@@ -1,5 +1,5 @@
 import { autonomies } from "../../../calls/risk.ts";
-import type { ControlChangeWire, ControlsWire } from "../../wire-tools.ts";
+import type { ControlChange, Controls } from "../../contract/controls.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -11,19 +11,19 @@ export interface ControlFlags extends GlobalFlags {
 }
 
 export function showControls(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return stateAfter(host, flags, ({ operator }) => operator.controls());
+  return stateAfter(host, flags, ({ operator }) => operator.api.controls.show());
 }
 
 export async function controlHistory(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const changes = await work.operator.controlHistory();
+    const { changes } = await work.operator.api.controls.history();
     if (work.json) printJson(work, { changes });
     else work.terminal.out(changes.length === 0 ? "Nothing was changed yet.\n" : historyTable(work, changes));
     return exitCodes.ok;
   });
 }
 
-function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChangeWire[]): string {
+function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChange[]): string {
   const rows = changes.map(({ at, by, via, change, value = "", reason = "" }) => [
     relative(Date.parse(at), now()),
     actorText(by, via),
@@ -36,14 +36,12 @@ function historyTable({ terminal, paint, now }: Work, changes: readonly ControlC
 
 /** All calls of everybody, at once. */
 export function switchAll(host: Host, verb: "pause" | "resume", { reason, ...flags }: ControlFlags): Promise<ExitCode> {
-  return stateAfter(host, flags, ({ operator }) =>
-    verb === "pause" ? operator.pause(reason) : operator.unpause(reason),
-  );
+  return stateAfter(host, flags, ({ operator }) => operator.api.controls[verb]({ reason }));
 }
 
 export function setAutonomy(host: Host, level: string, { reason, ...flags }: ControlFlags): Promise<ExitCode> {
   const wanted = oneOf(level.toUpperCase(), autonomies, "autonomy");
-  return stateAfter(host, flags, ({ operator }) => operator.setAutonomy(wanted, reason));
+  return stateAfter(host, flags, ({ operator }) => operator.api.controls.autonomy({ level: wanted, reason }));
 }
 
 export function switchOne(
@@ -54,7 +52,7 @@ export function switchOne(
   const on = oneOf(to, ["on", "off"], `${what} ${name}`) === "on";
   return stateAfter(host, flags, async (work) => {
     const { operator, terminal } = work;
-    const state = await (what === "tool" ? operator.setTool(name, on, reason) : operator.setServer(name, on, reason));
+    const state = await operator.api.controls[what]({ name, enabled: on, reason });
     if (!on && !(await isThere(work, what, name)))
       terminal.aside(`There is no ${what} \`${visible(name)}\` now; it is off should one come. Is the name right?\n`);
     return state;
@@ -64,14 +62,14 @@ export function switchOne(
 /** A Postern that was started inside has connected nothing, so it cannot tell. */
 async function isThere({ operator, running }: Work, what: "tool" | "server", name: string): Promise<boolean> {
   if (!running) return true;
-  if (what === "server") return (await operator.health()).servers.some((one) => one.name === name);
-  return (await operator.tools()).some(({ tool }) => tool === name);
+  if (what === "server") return (await operator.api.health.show()).servers.some((one) => one.name === name);
+  return (await operator.api.tools.list()).tools.some(({ tool }) => tool === name);
 }
 
 async function stateAfter(
   host: Host,
   flags: GlobalFlags,
-  change: (work: Work) => Promise<ControlsWire>,
+  change: (work: Work) => Promise<Controls>,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const state = await change(work);
@@ -81,7 +79,7 @@ async function stateAfter(
   });
 }
 
-function stateText({ paint, now }: Work, controls: ControlsWire): string {
+function stateText({ paint, now }: Work, controls: Controls): string {
   const { paused, paused_by: by, autonomy, off_tools, off_servers } = controls;
   const line = (label: string, text: string): string => `${paint("dim", label.padEnd(12))} ${text}\n`;
   const off = (names: readonly string[]): string => (names.length === 0 ? "none" : names.map(visible).join(", "));

@@ -1,6 +1,6 @@
 import { RuntimeFault } from "../../../calls/fault.ts";
 import { reveal } from "../../../tools/upstream/reveal.ts";
-import type { DefinitionWire, DifferenceWire, ToolChangesWire } from "../../wire-pins.ts";
+import type { Definition, Difference, ToolChanges } from "../../contract/tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -18,7 +18,7 @@ const shownDigits = 12;
 
 export async function diffTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const changes = await work.operator.toolChanges(name);
+    const changes = await work.operator.api.tools.changes({ name });
     if (work.json) printJson(work, changes);
     else work.terminal.out(diffText(work, changes) + howToApprove(work.command, changes));
     return exitCodes.ok;
@@ -37,13 +37,13 @@ export async function approveTools(
     throw new UsageProblem("`--definition` takes the 12 or more hex digits that `tools diff` shows, of one tool.");
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const names = name === undefined ? await blockedOf(work, all ?? "") : [name];
-    const approved: ToolChangesWire[] = [];
+    const approved: ToolChanges[] = [];
     for (const tool of names) {
-      const changes = await work.operator.toolChanges(tool);
+      const changes = await work.operator.api.tools.changes({ name: tool });
       const digest = digestOf(changes);
       if (definition !== undefined && !digest.startsWith(definition)) throw differs(tool, digest, definition);
       if (!work.json) work.terminal.out(diffText(work, changes));
-      approved.push(await work.operator.approveTool(tool, digest, reason));
+      approved.push(await work.operator.api.tools.approve({ name: tool, definition: digest, reason }));
       if (!work.json) work.terminal.out(`${work.paint("green", "approved")} ${visible(tool)}\n\n`);
     }
     if (work.json) printJson(work, { approved });
@@ -53,8 +53,8 @@ export async function approveTools(
 }
 
 async function blockedOf({ operator }: Work, server: string): Promise<readonly string[]> {
-  const tools = await operator.tools();
-  const { servers } = await operator.health();
+  const { tools } = await operator.api.tools.list();
+  const { servers } = await operator.api.health.show();
   if (!servers.some(({ name }) => name === server)) {
     const known = servers.map(({ name }) => name).join(", ");
     throw new UsageProblem(`There is no server \`${visible(server)}\`; there is ${known === "" ? "none" : known}.`);
@@ -62,7 +62,7 @@ async function blockedOf({ operator }: Work, server: string): Promise<readonly s
   return tools.filter((tool) => tool.server === server && tool.blocked !== undefined).map(({ tool }) => tool);
 }
 
-function digestOf({ pinned, offered }: ToolChangesWire): string {
+function digestOf({ pinned, offered }: ToolChanges): string {
   return (offered ?? pinned)?.definition ?? "";
 }
 
@@ -79,7 +79,7 @@ const stateWords = {
   new: "blocked: new",
 } as const;
 
-function diffText(work: Work, { tool, server, state, pinned, offered, differences }: ToolChangesWire): string {
+function diffText(work: Work, { tool, server, state, pinned, offered, differences }: ToolChanges): string {
   const { paint } = work;
   const word = paint(state === "pinned" ? "green" : "red", stateWords[state]);
   return [
@@ -90,7 +90,7 @@ function diffText(work: Work, { tool, server, state, pinned, offered, difference
   ].join("");
 }
 
-function definitionLine({ paint, now }: Work, label: string, kept: DefinitionWire | undefined): string {
+function definitionLine({ paint, now }: Work, label: string, kept: Definition | undefined): string {
   if (kept === undefined) return "";
   const by =
     label === "now"
@@ -102,7 +102,7 @@ function definitionLine({ paint, now }: Work, label: string, kept: DefinitionWir
   return `  ${paint("dim", label.padEnd(8))} ${kept.definition.slice(0, shownDigits)}  ${by} ${when}\n`;
 }
 
-function differenceText({ paint }: Work, { field, path, rows }: DifferenceWire): string {
+function differenceText({ paint }: Work, { field, path, rows }: Difference): string {
   const where = path === undefined ? field : `${field} ${reveal(path)}`;
   const lines = rows.map((row) => {
     const style = row.startsWith("+") ? "green" : row.startsWith("-") ? "red" : "dim";
@@ -111,7 +111,7 @@ function differenceText({ paint }: Work, { field, path, rows }: DifferenceWire):
   return `\n  ${paint("cyan", where)}\n${lines.join("")}`;
 }
 
-function howToApprove(command: string, { tool, state, offered }: ToolChangesWire): string {
+function howToApprove(command: string, { tool, state, offered }: ToolChanges): string {
   if (state === "pinned" || offered === undefined) return "";
   const digits = offered.definition.slice(0, shownDigits);
   return `\nTo trust exactly this: ${command} tools approve ${tool} --definition ${digits} --reason "…"\n`;

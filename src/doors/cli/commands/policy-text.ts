@@ -3,6 +3,7 @@
 import type { Reason } from "../../../calls/event.ts";
 import { counted } from "../../../calls/shown.ts";
 import type { PolicyWarning } from "../../../policy/report/warnings.ts";
+import type { Explanation } from "../../contract/policy.ts";
 import { actionText } from "../../said.ts";
 import type {
   EffectiveLineWire,
@@ -12,7 +13,7 @@ import type {
   SimulationWire,
   VerdictChangeWire,
 } from "../../wire-policy.ts";
-import type { DecisionWire, ExplanationWire } from "../../wire-tools.ts";
+import type { DecisionWire } from "../../wire-tools.ts";
 import { asTypedHere } from "../command-name.ts";
 import type { Work } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
@@ -116,7 +117,7 @@ function countsText(lines: readonly EffectiveLineWire[]): string {
   return `\n${lines.length === 0 ? "No tools are registered." : told.join(", ")}\n`;
 }
 
-export function explanationText(screen: Screen, tool: string, explanation: ExplanationWire): string {
+export function explanationText(screen: Screen, tool: string, explanation: Explanation): string {
   const { paint, terminal, command } = screen;
   const { decision } = explanation;
   const refusal = explanation.reached === "refused" ? explanation.refusal : undefined;
@@ -142,7 +143,7 @@ export function explanationText(screen: Screen, tool: string, explanation: Expla
 }
 
 /** Of a recorded call: what of it is explained, and how it was weighed then. */
-function recordedText(screen: Screen, { edited, weighed }: NonNullable<ExplanationWire["recorded"]> = {}): string {
+function recordedText(screen: Screen, { edited, weighed }: NonNullable<Explanation["recorded"]> = {}): string {
   const { terminal } = screen;
   const [asked, runs] = [edited?.asked_digest, edited?.digest].map((digest) => digest?.slice(0, 16));
   const edit = `A person changed its arguments: explained is what runs (sha256 ${runs}), not what was sent (${asked}).`;

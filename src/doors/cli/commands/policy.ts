@@ -1,7 +1,7 @@
 import type { Autonomy } from "../../../calls/call.ts";
 import { autonomies } from "../../../calls/risk.ts";
 import { globMatcher } from "../../../policy/rules/glob.ts";
-import type { ExplanationWire } from "../../wire-tools.ts";
+import type { Explanation } from "../../contract/policy.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { tablesFor } from "../policy-tables.ts";
@@ -53,7 +53,7 @@ export async function explainCall(
     throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
   return withPostern({ host, flags, needs }, async (work) => {
     if (flags.call !== undefined) {
-      const { tool: called } = await work.operator.showCall(flags.call);
+      const { tool: called } = await work.operator.api.calls.show({ id: flags.call });
       return told(work, called, await work.operator.explainCall(flags.call));
     }
     const schema = words.length === 0 ? undefined : await schemaOf(work.operator, tool, flags.action);
@@ -68,7 +68,7 @@ export async function explainCall(
   });
 }
 
-function told(work: Work, tool: string, explanation: ExplanationWire): ExitCode {
+function told(work: Work, tool: string, explanation: Explanation): ExitCode {
   if (work.json) printJson(work, explanation);
   else work.terminal.out(explanationText(work, tool, explanation));
   return explanation.decision === undefined ? exitCodes.failed : exitCodes.ok;

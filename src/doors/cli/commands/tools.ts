@@ -1,5 +1,5 @@
+import type { Health, Tool } from "../../contract/tools.ts";
 import { actionText } from "../../said.ts";
-import type { HealthWire, ToolWire } from "../../wire-tools.ts";
 import { reasonText } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -12,10 +12,10 @@ import { type Asked, askEach, type ToldTool, whatNow } from "../what-now.ts";
 /** What is offered to the agent, at which risk, and what a call would meet now. */
 export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const tools = await work.agent.tools();
+    const { tools } = await work.agent.api.tools.list();
     if (work.json) printJson(work, { tools });
     else {
-      const { servers, rejected } = await work.operator.health();
+      const { servers, rejected } = await work.operator.api.health.show();
       work.terminal.out(
         toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint, rejected),
       );
@@ -26,7 +26,7 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
 
 export async function showTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const tool = await work.agent.showTool(name);
+    const tool = await work.agent.api.tools.show({ name });
     if (work.json) printJson(work, tool);
     else for (const action of tool.actions) work.terminal.out(await toolText(work, action));
     return exitCodes.ok;
@@ -49,15 +49,11 @@ export function toolTable(
 }
 
 function askedOf({ agent, operator }: Work): Asked {
-  return { explain: (call) => agent.explain(call), policy: operator.policy };
+  return { explain: (call) => agent.api.calls.explain(call), policy: operator.policy };
 }
 
 /** What cannot be offered is missing above, so it is said: of servers, and of the operator's own folders. */
-export function refusedNote(
-  servers: HealthWire["servers"],
-  paint: Paint,
-  rejected: HealthWire["rejected"] = [],
-): string {
+export function refusedNote(servers: Health["servers"], paint: Paint, rejected: Health["rejected"] = []): string {
   const lines = [...servers.flatMap(({ refused }) => refused), ...rejected].map(
     ({ tool, why }) => `  ${visible(tool)}: ${visible(why)}\n`,
   );
@@ -65,7 +61,7 @@ export function refusedNote(
 }
 
 /** What changed behind the operator's back is worth a line of its own. */
-function blockedNote(actions: readonly ToolWire[], command: string, paint: Paint): string {
+function blockedNote(actions: readonly Tool[], command: string, paint: Paint): string {
   const blocked = actions.filter((action) => action.blocked !== undefined);
   const [first] = blocked;
   if (first === undefined) return "";
@@ -92,7 +88,7 @@ function firstSentence(text: string): string {
   return first;
 }
 
-async function toolText(work: Work, action: ToolWire): Promise<string> {
+async function toolText(work: Work, action: Tool): Promise<string> {
   const { paint } = work;
   const now = await whatNow(askedOf(work).explain, action);
   const line = labelled(paint, 10);
@@ -120,14 +116,14 @@ function schemaLines(heading: string, schema: object): readonly string[] {
 }
 
 /** What MCP clients are told. */
-function hintsText({ annotations }: ToolWire): string {
+function hintsText({ annotations }: Tool): string {
   return Object.entries(annotations)
     .map(([name, value]) => `${name} ${String(value)}`)
     .join(", ");
 }
 
 /** Until an operator states a risk it is `high` at least: what the tool looks like, and the line to write. */
-function guessText({ tool, server = "", guess }: ToolWire): string {
+function guessText({ tool, server = "", guess }: Tool): string {
   if (guess === undefined) return "";
   const own = tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool;
   return `looks ${guess.risk}, ${guess.effects} (${guess.why.join("; ")}). If so, write under servers.${server}.tools: ${own}: { risk: ${guess.risk}, effects: ${guess.effects} }`;

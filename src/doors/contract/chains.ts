@@ -1,0 +1,56 @@
+import { z } from "@hono/zod-openapi";
+import { callId, limit, principal, runId, text, when, whole } from "./fields.ts";
+import { outcome } from "./outcome.ts";
+import { route, type Shape } from "./route.ts";
+
+export const chain = z
+  .object({
+    call_id: text,
+    state: z.enum(["running", "waiting", "interrupted"]),
+    advice: text.optional(),
+    requested_by: principal,
+    run_id: text,
+    language: text.optional(),
+    source: text,
+    engine: text.optional(),
+    image_bytes: whole.optional(),
+    since: when,
+    waiting: z.array(z.object({ tool: text, approval_id: text, line: whole.optional() })),
+    expires_at: when.optional(),
+  })
+  .openapi("Chain");
+export type Chain = Shape<typeof chain>;
+
+export const chainPage = z.object({
+  chains: z.array(chain),
+  next_before: text.optional().openapi({ description: "Where the next page begins." }),
+  engines: z.array(
+    z.object({
+      name: text,
+      language: z.enum(["javascript", "python"]).optional(),
+      problem: text.optional(),
+      down: z.literal(true).optional().openapi({ description: "It may run here, and did not start for a script." }),
+    }),
+  ),
+});
+export type ChainPage = Shape<typeof chainPage>;
+
+/** A script is run as any tool is (`POST /v1/calls`, `tool_chain`). These routes show what runs and what waits. */
+export const chains = {
+  list: route({
+    method: "get",
+    path: "/v1/chains",
+    needs: "calls:read",
+    summary:
+      "Scripts that run now, wait for a person or were cut short and can go on, new to old, and the engines there are. An agent sees its own.",
+    query: z.strictObject({ run_id: runId.optional(), before: callId.optional(), limit: limit.optional() }),
+    answer: chainPage,
+  }),
+  resume: route({
+    method: "post",
+    path: "/v1/chains/{id}/resume",
+    needs: "calls:make",
+    summary: "Let a script go on that waits or was cut short; 202 while its person has not decided.",
+    answer: outcome,
+  }),
+};
