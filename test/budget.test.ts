@@ -9,7 +9,7 @@ const budgets: Readonly<Record<string, number>> = {
   alarms: 920,
   approvals: 2_860,
   audit: 3_110,
-  calls: 2_900,
+  calls: 3_000,
   chains: 12_220,
   channels: 1_500,
   config: 1_810,

@@ -5,7 +5,16 @@ import { audienceKey } from "../audience.ts";
 import { digestsIn } from "../references.ts";
 import { urgencyOf } from "../urgency.ts";
 import type { Batch, PendingCall } from "./batch.ts";
-import { type CallRow, insertCall, insertedOutcome, insertValues, recordOf, updateCall, updatedOutcome, updateValues } from "./rows.ts";
+import {
+  type CallRow,
+  insertCall,
+  insertedOutcome,
+  insertValues,
+  recordOf,
+  updateCall,
+  updatedOutcome,
+  updateValues,
+} from "./rows.ts";
 
 /** The writes, and the reads of single rows, all prepared once. Lists stand in queries.ts. */
 export class Tables {
