@@ -153,7 +153,7 @@ export function stubRuntime(options: StubOptions = {}): {
       return { limits, invoke, close: async () => {} };
     },
     resume: heard("resume", outcome),
-    explain: heard("explain", { reached: "verdict", decision, facts }),
+    explain: heard("explain", { reached: "verdict", decision, counting: decision.reasons, facts }),
     offered: () => [],
     calls: {
       list: heard("calls.list", [record]),
@@ -161,10 +161,9 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     approvals: {
       list: heard("approvals.list", [approval]),
-      page: async ({ tenant, agent }: ApprovalFilter) => {
+      page: async ({ tenant, principal = approval.principal }: ApprovalFilter) => {
         said.push(["approvals.page"]);
-        const fits =
-          tenant === approval.principal.tenant && (agent ?? approval.principal.agent) === approval.principal.agent;
+        const fits = tenant === approval.principal.tenant && principal.agent === approval.principal.agent;
         return { approvals: fits ? [approval] : [] };
       },
       get: async (id: string) => (id === approval.id ? approval : undefined),
@@ -219,7 +218,7 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     policy: {
       ...{ version: "p1", effective: () => undefined, warnings: () => [] },
-      explainCall: heard("explainCall", { reached: "verdict", decision, facts }),
+      explainCall: heard("explainCall", { reached: "verdict", decision, counting: decision.reasons, facts }),
     },
     artifacts: {
       openStream: heard("artifact", {
