@@ -3,7 +3,6 @@
  * field that is renamed, dropped or becomes optional on the server does not compile here.
  */
 import type { Preview } from "../../console/src/api/approvals.ts";
-import type { Session } from "../../console/src/api/who.ts";
 import type {
   CallWire as CallShown,
   DecisionWire as DecisionShown,
@@ -19,7 +18,6 @@ import type {
 } from "../../console/src/screens/tools/wire.ts";
 import type { Json } from "../../src/calls/json.ts";
 import type { CallWire, OutcomeWire, PreviewWire } from "../../src/doors/wire.ts";
-import type { SessionWire } from "../../src/doors/wire-accounts.ts";
 import type { ChainWire } from "../../src/doors/wire-chains.ts";
 import type { PolicyWire, SimulationWire } from "../../src/doors/wire-policy.ts";
 import type { TimelineWire } from "../../src/doors/wire-timeline.ts";
@@ -41,7 +39,6 @@ type Holds<Shown, Wire> = Sent<Wire> extends Shown ? true : { readonly notAs: Sh
 
 export const held: readonly [
   Holds<Preview, PreviewWire>,
-  Holds<Session, SessionWire>,
   Holds<CallShown, CallWire>,
   Holds<DecisionShown, DecisionWire>,
   Holds<ExplanationShown, ExplanationWire>,
@@ -52,4 +49,4 @@ export const held: readonly [
   Holds<ControlsShown, ControlsWire>,
   Holds<OutcomeShown, OutcomeWire>,
   Holds<ToolShown, ToolWire>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true, true, true, true, true];

@@ -135,8 +135,13 @@ function readValue(
   throw new UsageProblem(`\`${flag} ${typed}\`: ${why}.`);
 }
 
+/** A word of the command line, as the value of a field. @throws UsageProblem */
+export function readField<S extends z.ZodType>(type: S, typed: string, flag: string): Exclude<Given<S>, undefined> {
+  return readValue(unwrapped(type).inner, typed, { flag }) as Exclude<Given<S>, undefined>; // its schema took it
+}
+
 /** Words apart by commas. */
-export function wordsIn(text: string): readonly string[] {
+function wordsIn(text: string): readonly string[] {
   return text
     .split(",")
     .map((word) => word.trim())

@@ -3,7 +3,6 @@ import { nearest } from "../../calls/nearest.ts";
 import type { Act } from "./act.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { accountCommands } from "./groups/accounts.ts";
 import { agentCommands } from "./groups/agent.ts";
 import { artifactCommands } from "./groups/artifacts.ts";
 import { auditCommands } from "./groups/audit.ts";
@@ -18,7 +17,6 @@ import { runCommands } from "./groups/runs.ts";
 import { secretCommands } from "./groups/secrets.ts";
 import { skillCommands } from "./groups/skills.ts";
 import { startCommand } from "./groups/start.ts";
-import { tokenCommands } from "./groups/tokens.ts";
 import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 import { visible, visibleLines } from "./text.ts";
@@ -95,6 +93,16 @@ const approvals: Group = {
   description: "what waits for a person",
   load: async () => (await import("./commands/approvals.ts")).approvalCommands,
 };
+const accounts: Group = {
+  name: "accounts",
+  description: "the people who sign in to the console, and their roles",
+  load: async () => (await import("./commands/accounts.ts")).accountCommands,
+};
+const tokens: Group = {
+  name: "tokens",
+  description: "tokens for programs: scoped, expiring, revocable at once",
+  load: async () => (await import("./commands/tokens.ts")).tokenCommands,
+};
 const alarms: Group = {
   name: "alarms",
   description: "what somebody should look at",
@@ -120,7 +128,7 @@ const groups: readonly (AddCommands | Group)[] = [
     auditCommands,
   ],
   ...[controlCommands, runCommands, policyCommands, skillCommands, memoryCommands, secretCommands],
-  ...[accountCommands, tokenCommands, alarms, channels, doctorCommand],
+  ...[accounts, tokens, alarms, channels, doctorCommand],
 ];
 
 function withoutCommands(host: Host, version: string): Command {

@@ -12,7 +12,6 @@ import type { CandidateWire } from "../wire-memory.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
 import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
-import { AccountsClient } from "./accounts-client.ts";
 import type { AgentRunWire } from "./agent-run-routes.ts";
 import { ChainClient } from "./chain-client.ts";
 import { Line } from "./client-line.ts";
@@ -53,7 +52,6 @@ type AuditAsked = {
 };
 
 export class PosternClient {
-  readonly people: AccountsClient;
   readonly chains: ChainClient;
   readonly policy: PolicyClient;
   readonly #line: Line;
@@ -62,7 +60,6 @@ export class PosternClient {
   constructor(line: Line) {
     this.#line = line;
     this.api = clientOf(contract, line);
-    this.people = new AccountsClient(line);
     this.chains = new ChainClient(line);
     this.policy = new PolicyClient(line);
   }
