@@ -2,7 +2,6 @@
  * What the console believes the server sends, held to what the server says it sends. Only types: `tsc` is the test. A
  * field that is renamed, dropped or becomes optional on the server does not compile here.
  */
-import type { Session } from "../../console/src/api/who.ts";
 import type {
   DecisionWire as DecisionShown,
   ExplanationWire as ExplanationShown,
@@ -12,7 +11,6 @@ import type {
 import type { TimelineCall } from "../../console/src/screens/runs/wire.ts";
 import type { Json } from "../../src/calls/json.ts";
 import type { Decision, Explanation } from "../../src/doors/contract/policy.ts";
-import type { SessionWire } from "../../src/doors/wire-accounts.ts";
 import type { PolicyWire, SimulationWire } from "../../src/doors/wire-policy.ts";
 import type { TimelineWire } from "../../src/doors/wire-timeline.ts";
 
@@ -31,10 +29,9 @@ type Sent<Wire> = [Json] extends [Wire]
 type Holds<Shown, Wire> = Sent<Wire> extends Shown ? true : { readonly notAs: Shown };
 
 export const held: readonly [
-  Holds<Session, SessionWire>,
   Holds<DecisionShown, Decision>,
   Holds<ExplanationShown, Explanation>,
   Holds<PolicyShown, PolicyWire>,
   Holds<SimulationShown, SimulationWire>,
   Holds<TimelineCall, TimelineWire>,
-] = [true, true, true, true, true, true];
+] = [true, true, true, true, true];

@@ -1,10 +1,12 @@
 /** Who is here, and what they may do. One query; everything that needs to know asks it. */
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { Session, SignedIn } from "../../../src/doors/contract/session.ts";
 import { get, post, request } from "./client.ts";
 import { Problem } from "./problem.ts";
 import { keepProof } from "./proof.ts";
 import { typeAs } from "./typed.ts";
-import type { Session, SignedIn } from "./who.ts";
+
+export type { Session };
 
 const key = ["session"] as const;
 

@@ -4,8 +4,8 @@ import { asker, house } from "../../../test/fakes/house.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { openCredentials } from "../credentials.ts";
 import { createHttpDoor } from "../http/http-door.ts";
-import { listApprovals } from "./commands/approvals.ts";
 import type { Host } from "./host.ts";
+import { createProgram } from "./program.ts";
 
 const folder = ownFolder();
 
@@ -24,7 +24,7 @@ async function room(...given: Parameters<typeof house>) {
     startInside: async () => ({ url: "http://postern.inside", send: door.fetch, close: async () => {} }),
   } as unknown as Host; // what a list needs
   const listed = async (): Promise<string> => {
-    await listApprovals(host, {});
+    await createProgram(host, "1.2.3").run(["approvals"]);
     return said.splice(0).join("");
   };
   return { h, listed };

@@ -223,7 +223,7 @@ async function* inside(
           fix: "Make room on the disk or mend it, then start again.",
         };
       yield* policyChecks(connection.operator, file === undefined ? undefined : () => host.configurationText(flags));
-      yield* routeFindings(approvals, await connection.operator.people.list());
+      yield* routeFindings(approvals, (await connection.operator.api.accounts.list()).accounts);
       yield* aroundFindings(connection.operator);
       yield* serverFindings(health.servers, servers);
       yield* rejectedFindings(health.rejected, told);

@@ -3,15 +3,11 @@ import { nearest } from "../../calls/nearest.ts";
 import type { Act } from "./act.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { accountCommands } from "./groups/accounts.ts";
 import { agentCommands } from "./groups/agent.ts";
-import { alarmCommands } from "./groups/alarms.ts";
-import { approvalCommands } from "./groups/approvals.ts";
 import { artifactCommands } from "./groups/artifacts.ts";
 import { auditCommands } from "./groups/audit.ts";
 import { callCommands } from "./groups/call.ts";
 import { chainCommands } from "./groups/chain.ts";
-import { channelCommands } from "./groups/channels.ts";
 import { controlCommands } from "./groups/controls.ts";
 import { doctorCommand } from "./groups/doctor.ts";
 import { initCommand } from "./groups/init.ts";
@@ -21,7 +17,6 @@ import { runCommands } from "./groups/runs.ts";
 import { secretCommands } from "./groups/secrets.ts";
 import { skillCommands } from "./groups/skills.ts";
 import { startCommand } from "./groups/start.ts";
-import { tokenCommands } from "./groups/tokens.ts";
 import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 import { visible, visibleLines } from "./text.ts";
@@ -42,8 +37,8 @@ export function createProgram(host: Host, version: string): Program {
       return ended.command;
     },
     async run(words) {
-      const program = commands(host, version, ended);
       try {
+        const program = await commands({ host, version, words }, ended);
         await program.parseAsync([...words], { from: "user" });
         return ended.code;
       } catch (error) {
@@ -60,7 +55,10 @@ interface Ended {
   command: string;
 }
 
-function commands(host: Host, version: string, ended: Ended): Command {
+async function commands(
+  { host, version, words }: { readonly host: Host; readonly version: string; readonly words: readonly string[] },
+  ended: Ended,
+): Promise<Command> {
   const program = withoutCommands(host, version);
   // A command's flags stand after its name, and the common ones anywhere.
   const act: Act = (command, run) => {
@@ -70,13 +68,54 @@ function commands(host: Host, version: string, ended: Ended): Command {
       ended.code = await run(flags, command.args);
     });
   };
-  for (const add of groups) add(program, host, act);
+  for (const group of groups) {
+    if (typeof group === "function") group(program, host, act);
+    else {
+      const command = program.command(group.name).description(group.description);
+      if (words.includes(group.name)) (await group.load())(command, host, act);
+    }
+  }
   nameUnknown(program);
   return program;
 }
 
+type AddCommands = (group: Command, host: Host, act: Act) => void;
+
+/** A group whose file, and with it the contract, is loaded only for a command line that names it. */
+interface Group {
+  readonly name: string;
+  readonly description: string;
+  readonly load: () => Promise<AddCommands>;
+}
+
+const approvals: Group = {
+  name: "approvals",
+  description: "what waits for a person",
+  load: async () => (await import("./commands/approvals.ts")).approvalCommands,
+};
+const accounts: Group = {
+  name: "accounts",
+  description: "the people who sign in to the console, and their roles",
+  load: async () => (await import("./commands/accounts.ts")).accountCommands,
+};
+const tokens: Group = {
+  name: "tokens",
+  description: "tokens for programs: scoped, expiring, revocable at once",
+  load: async () => (await import("./commands/tokens.ts")).tokenCommands,
+};
+const alarms: Group = {
+  name: "alarms",
+  description: "what somebody should look at",
+  load: async () => (await import("./commands/alarms.ts")).alarmCommands,
+};
+const channels: Group = {
+  name: "channels",
+  description: "where people are told that they are wanted",
+  load: async () => (await import("./commands/channels.ts")).channelCommands,
+};
+
 /** In the order of their help. */
-const groups: readonly ((program: Command, host: Host, act: Act) => void)[] = [
+const groups: readonly (AddCommands | Group)[] = [
   ...[
     initCommand,
     startCommand,
@@ -85,11 +124,11 @@ const groups: readonly ((program: Command, host: Host, act: Act) => void)[] = [
     chainCommands,
     agentCommands,
     toolCommands,
-    approvalCommands,
+    approvals,
     auditCommands,
   ],
   ...[controlCommands, runCommands, policyCommands, skillCommands, memoryCommands, secretCommands],
-  ...[accountCommands, tokenCommands, alarmCommands, channelCommands, doctorCommand],
+  ...[accounts, tokens, alarms, channels, doctorCommand],
 ];
 
 function withoutCommands(host: Host, version: string): Command {

@@ -17,9 +17,9 @@ export async function* aroundFindings(operator: PosternClient): AsyncGenerator<F
   yield* await alarms(operator);
 }
 
-async function accounts({ people }: PosternClient): Promise<Finding> {
+async function accounts({ api }: PosternClient): Promise<Finding> {
   const check = "accounts";
-  const enabled = (await people.list()).filter(({ disabled }) => !disabled);
+  const enabled = (await api.accounts.list()).accounts.filter(({ disabled }) => !disabled);
   if (enabled.length === 0)
     return { level: "ok", check, message: "none: whoever holds the data folder decides; `postern accounts add`" };
   if (enabled.some(({ roles }) => roles.includes("approver")))

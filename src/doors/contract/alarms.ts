@@ -37,7 +37,7 @@ export const alarms = {
     needs: "alarms:read",
     summary: "Problems that a person should look at: open ones first, then the latest.",
     query: z.strictObject({
-      state: state.optional(),
+      state: state.optional().describe("Only in this state."),
       limit: limit.optional(),
       after: cursor("open", "acked", "resolved").optional(),
     }),

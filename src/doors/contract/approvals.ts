@@ -150,8 +150,17 @@ const page = z.object({
 export type ApprovalPage = Shape<typeof page>;
 export type Waiting = NonNullable<ApprovalPage["waiting"]>;
 
-const noBody = { reason: reason.optional(), expected_digest: digest.optional() };
-const yesBody = { ...noBody, confirmation: z.string().max(256).optional(), remember: remember.optional() };
+const noBody = {
+  reason: reason.optional().describe("Recorded, and told to the agent."),
+  expected_digest: digest
+    .optional()
+    .describe("Of what you saw (its `shown_digest`): nothing is decided when it changed."),
+};
+const yesBody = {
+  ...noBody,
+  confirmation: z.string().max(256).optional().describe("The tool's name, typed: for what is critical."),
+  remember: remember.optional(),
+};
 export const batchAnswer = z.object({
   approval_id: text,
   decided: z.boolean(),
@@ -170,11 +179,14 @@ export const approvals = {
     summary:
       "Requests for approval, one page at a time: pending ones by urgency, `decided` ones new to old, all others old to new. `mine`: those that you may decide. An agent sees its own.",
     query: z.strictObject({
-      state: z.enum([...approvalStates, "decided"]).optional(),
-      risk: risk.optional(),
-      tool: name.optional(),
-      run_id: runId.optional(),
-      mine: z.boolean().optional(),
+      state: z
+        .enum([...approvalStates, "decided"])
+        .optional()
+        .describe("Only in this state."),
+      risk: risk.optional().describe("Only of this risk."),
+      tool: name.optional().describe("Only for this tool."),
+      run_id: runId.optional().describe("Only of this run."),
+      mine: z.boolean().optional().describe("Only what you may decide."),
       after: name.optional(),
       limit: limit.optional(),
     }),

@@ -1,3 +1,4 @@
+import { accounts, tokens } from "./accounts.ts";
 import { agentRuns } from "./agent-runs.ts";
 import { alarms } from "./alarms.ts";
 import { approvals } from "./approvals.ts";
@@ -6,10 +7,12 @@ import { chains } from "./chains.ts";
 import { channels } from "./channels.ts";
 import { controls, secrets } from "./controls.ts";
 import { delegations, grants } from "./grants.ts";
+import { openId, session } from "./session.ts";
 import { artifacts, health, tools } from "./tools.ts";
 
 /** All routes. A group's name and a route's name are the client's methods: `client.approvals.list()`. */
 export const contract = {
+  accounts,
   agentRuns,
   alarms,
   approvals,
@@ -21,7 +24,10 @@ export const contract = {
   delegations,
   grants,
   health,
+  openId,
   secrets,
+  session,
+  tokens,
   tools,
 };
 export type Contract = typeof contract;

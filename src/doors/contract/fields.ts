@@ -14,9 +14,9 @@ export const name = z
 
 /** What a person writes, kept as it is. */
 export const reason = z.string().max(2000, "is longer than 2000 characters");
-export const reasonFields = z.strictObject({ reason: reason.optional() });
+export const reasonFields = z.strictObject({ reason: reason.optional().describe("Recorded with it.") });
 
-/** Any JSON object, untouched: it was read strictly, and the tool's own schema judges it. */
+/** Any JSON object, untouched: it was read strictly, and the tool's own schema judges it. `.describe` would take its OpenAPI type. */
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, "must be a JSON object")
   .openapi({ type: "object", additionalProperties: true });

@@ -48,7 +48,12 @@ export const grants = {
     path: "/v1/grants",
     needs: "approvals:read",
     summary: "Remembered approvals, new to old. An agent sees its own.",
-    query: z.strictObject({ state: grantState.optional(), tool: name.optional() }),
+    query: z.strictObject({
+      state: grantState
+        .optional()
+        .describe("Only in this state; a grant is `void` when its tool is not the one it was given for."),
+      tool: name.optional().describe("Only for this tool."),
+    }),
     answer: z.object({ grants: z.array(grant) }),
   }),
   revoke: route({
@@ -90,7 +95,7 @@ export const delegations = {
     path: "/v1/delegations",
     needs: "approvals:decide",
     summary: "Let another person decide in your place, until a time.",
-    body: z.strictObject({ to: name, until: time, reason: reason.optional() }),
+    body: z.strictObject({ to: name, until: time, ...reasonFields.shape }),
     answer: delegation,
   }),
   revoke: route({

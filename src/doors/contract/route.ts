@@ -25,6 +25,8 @@ export interface RouteDefinition {
   readonly rawBody?: true;
   /** Of a success. A text is the media type of an answer that is not JSON. */
   readonly answer: ZodType | string;
+  /** Of a success. Default: 200. The answer of 204 and 303 is `z.void()`. */
+  readonly status?: 201 | 204 | 303;
   /** An open route where somebody may guess: refusals are counted by address. */
   readonly countsRefusals?: true;
 }

@@ -1,184 +1,60 @@
-import type { Account } from "../../accounts/accounts.ts";
+import type { Account, Accounts, ApiToken } from "../../accounts/accounts.ts";
 import { type Permission, roles } from "../../accounts/roles.ts";
+import { noOpaqueFields, type SnakeCased, toSnakeCase } from "../../calls/case.ts";
+import { accounts, tokens } from "../contract/accounts.ts";
+import type { Given, RouteDefinition } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
-import { accountToWire, listedTokenToWire, tokenToWire } from "../wire-accounts.ts";
-import {
-  type AccountFields,
-  accountAnswer,
-  accountFields,
-  accountsAnswer,
-  linkAnswer,
-  type NewAccountFields,
-  type NewTokenFields,
-  newAccountFields,
-  newTokenAnswer,
-  newTokenFields,
-  type PasswordFields,
-  passwordFields,
-  tokenAnswer,
-  tokensAnswer,
-} from "./account-schemas.ts";
-import { answer } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { nothing, type Route, route } from "./old-route.ts";
+import { type Route, type RouteRequest, serve } from "./route.ts";
 import { withAccounts } from "./session-routes.ts";
 
-type None = Record<string, never>;
+/** People. An admin changes those of its tenant; the data folder's token those of all. */
+export const accountRoutes: readonly Route[] = serve(accounts, {
+  list: byAccounts(async (known, { by }) => ({ accounts: (await known.list(actorOf(by))).map(shown) })),
+  add: byAccounts(async (known, { by, body: { display_name: displayName, ...fields } }) =>
+    shown(await known.add({ ...fields, displayName }, actorOf(by))),
+  ),
+  show: byAccounts(async (known, { by, part }) => shown(await known.get(part("name"), actorOf(by)))),
+  change: byAccounts(async (known, { by, part, body: { display_name: displayName, ...fields } }) =>
+    shown(await known.change(part("name"), { ...fields, displayName }, actorOf(by))),
+  ),
+  setPassword: byAccounts(async (known, { by, part, body }) =>
+    shown(await known.setPassword(part("name"), body.password, actorOf(by))),
+  ),
+  signOut: byAccounts(async (known, { by, part }) => shown(await known.endSessions(part("name"), actorOf(by)))),
+  link: byAccounts(async (known, { by, part, publicUrl, origin }) => {
+    const { token, expiresAt } = await known.makeLink(part("name"), actorOf(by));
+    return { url: linkUrl(publicUrl ?? origin, token), token, expires_at: expiresAt };
+  }),
+});
 
-/** People and what speaks for them. An admin changes those of its tenant; the data folder's token those of all. */
-export const accountRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/v1/accounts",
-    needs: "accounts:admin",
-    summary: "The people who can sign in.",
-    body: nothing,
-    query: nothing,
-    answers: accountsAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) =>
-        answer({ accounts: (await accounts.list(actorOf(asked.by))).map(accountToWire) }),
-      ),
+export const tokenRoutes: readonly Route[] = serve(tokens, {
+  list: byAccounts(async (known, { by }) => ({
+    tokens: (await known.listTokens(actorOf(by), ownerSeen(by))).map(shown),
+  })),
+  create: byAccounts(async (known, { by, body: { ttl_seconds: seconds, permissions, ...fields } }) => {
+    const wanted = {
+      ...fields,
+      ttlMs: seconds && seconds * 1000,
+      permissions: permissions as readonly Permission[] | undefined, // `makeToken` refuses what is none
+    };
+    const { token, text } = await known.makeToken(wanted, ownerOf(by), actorOf(by));
+    return { token: text, details: shown(token) };
   }),
-  route<NewAccountFields, None>({
-    method: "post",
-    path: "/v1/accounts",
-    needs: "accounts:admin",
-    summary: "Add one. Without a password it signs in by a link, or at the OpenID provider.",
-    body: newAccountFields,
-    query: nothing,
-    answers: accountAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const { display_name: displayName, ...fields } = asked.body;
-        return answer(accountToWire(await accounts.add({ ...fields, displayName }, actorOf(asked.by))), 201);
-      }),
-  }),
-  route({
-    method: "get",
-    path: "/v1/accounts/{name}",
-    needs: "accounts:admin",
-    summary: "One person.",
-    body: nothing,
-    query: nothing,
-    answers: accountAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) =>
-        answer(accountToWire(await accounts.get(asked.part("name"), actorOf(asked.by)))),
-      ),
-  }),
-  route<AccountFields, None>({
-    method: "patch",
-    path: "/v1/accounts/{name}",
-    needs: "accounts:admin",
-    summary: "Change roles, groups or name, or disable it: its sessions and tokens end at once.",
-    body: accountFields,
-    query: nothing,
-    answers: accountAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const { display_name: displayName, ...fields } = asked.body;
-        const changed = await accounts.change(asked.part("name"), { ...fields, displayName }, actorOf(asked.by));
-        return answer(accountToWire(changed));
-      }),
-  }),
-  route<PasswordFields, None>({
-    method: "put",
-    path: "/v1/accounts/{name}/password",
-    needs: "accounts:admin",
-    summary: "Set its password: its sessions end.",
-    body: passwordFields,
-    query: nothing,
-    answers: accountAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const { part, body, by } = asked;
-        return answer(accountToWire(await accounts.setPassword(part("name"), body.password, actorOf(by))));
-      }),
-  }),
-  route({
-    method: "post",
-    path: "/v1/accounts/{name}/sign-out",
-    needs: "accounts:admin",
-    summary: "End every session of it.",
-    body: nothing,
-    query: nothing,
-    answers: accountAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) =>
-        answer(accountToWire(await accounts.endSessions(asked.part("name"), actorOf(asked.by)))),
-      ),
-  }),
-  route({
-    method: "post",
-    path: "/v1/accounts/{name}/link",
-    needs: "accounts:admin",
-    summary: "A link that signs in once, within ten minutes. `operator` gets one while there are no accounts.",
-    body: nothing,
-    query: nothing,
-    answers: linkAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const { token, expiresAt } = await accounts.makeLink(asked.part("name"), actorOf(asked.by));
-        const said = {
-          url: linkUrl(asked.publicUrl ?? asked.origin, token),
-          token,
-          expires_at: new Date(expiresAt).toISOString(),
-        };
-        return answer(said, 201);
-      }),
-  }),
-  route({
-    method: "get",
-    path: "/v1/tokens",
-    needs: "tokens:own",
-    summary: "API tokens as they stand now: one's own; an admin's view is of all in its tenant.",
-    body: nothing,
-    query: nothing,
-    answers: tokensAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const tokens = await accounts.listTokens(actorOf(asked.by), ownerSeen(asked.by));
-        return answer({ tokens: tokens.map(listedTokenToWire) });
-      }),
-  }),
-  route<NewTokenFields, None>({
-    method: "post",
-    path: "/v1/tokens",
-    needs: "tokens:own",
-    summary:
-      "Make one. Its text is in this answer and nowhere else. Its agent is `YOU/NAME`, unless an admin makes it.",
-    body: newTokenFields,
-    query: nothing,
-    answers: newTokenAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const { by, body } = asked;
-        const { ttl_seconds: seconds, permissions, ...fields } = body;
-        const wanted = {
-          ...fields,
-          ...(seconds !== undefined && { ttlMs: seconds * 1000 }),
-          permissions: permissions as readonly Permission[] | undefined, // the book refuses what is none
-        };
-        const { token, text } = await accounts.makeToken(wanted, ownerOf(by), actorOf(by));
-        return answer({ token: text, details: tokenToWire(token) }, 201);
-      }),
-  }),
-  route({
-    method: "delete",
-    path: "/v1/tokens/{id}",
-    needs: "tokens:own",
-    summary: "Revoke it: from the next request on it is nobody's.",
-    body: nothing,
-    query: nothing,
-    answers: tokenAnswer,
-    run: (asked) =>
-      withAccounts(asked, async (accounts) => {
-        const { by, part } = asked;
-        return answer(tokenToWire(await accounts.revokeToken(part("id"), actorOf(by), ownerSeen(by))));
-      }),
-  }),
-];
+  revoke: byAccounts(async (known, { by, part }) =>
+    shown(await known.revokeToken(part("id"), actorOf(by), ownerSeen(by))),
+  ),
+});
+
+function byAccounts<R extends RouteDefinition>(
+  act: (known: Accounts, request: RouteRequest<R>) => Promise<Given<R["answer"]>>,
+): (request: RouteRequest<R>) => Promise<Response | Given<R["answer"]>> {
+  return (request) => withAccounts(request, (known) => act(known, request));
+}
+
+function shown<Known extends Account | ApiToken>(known: Known): SnakeCased<Known> {
+  return toSnakeCase(known, noOpaqueFields);
+}
 
 /** The token travels behind `#`, which no browser sends to a server: not in a log, not in a referrer. */
 export function linkUrl(origin: string, token: string): string {

@@ -68,14 +68,6 @@ export class Line {
     return this.#ask(path, sent("PUT", body));
   }
 
-  patch<Answer>(path: string, body: object): Promise<Answer> {
-    return this.#ask(path, sent("PATCH", body));
-  }
-
-  remove<Answer>(path: string): Promise<Answer> {
-    return this.#ask(path, { method: "DELETE" });
-  }
-
   async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     yield* await this.#body(path, signal);
   }
@@ -99,6 +91,7 @@ export class Line {
   async #ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
     const response = await this.#send(path, init);
     const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
+    if (response.status === 204) return undefined as Answer; // the route answers nothing
     const body = parsed(text);
     const isAnswer = isJsonObject(body) && !Object.hasOwn(body, "error");
     // A call that was refused has a status of its own and an outcome as its body.
@@ -143,7 +136,7 @@ function reasonOf(error: unknown): string {
   return code === "" ? messageOf(error) : code;
 }
 
-function sent(method: "POST" | "PUT" | "PATCH", body: object): RequestInit {
+function sent(method: "POST" | "PUT", body: object): RequestInit {
   return { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }
 

@@ -7,7 +7,6 @@ import type { Explanation } from "../contract/policy.ts";
 import type { CheckedWire, VerificationWire } from "../wire-audit.ts";
 import type { CandidateWire } from "../wire-memory.ts";
 import type { SkillsWire } from "../wire-skills.ts";
-import { AccountsClient } from "./accounts-client.ts";
 import { Line } from "./client-line.ts";
 import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
 import { patientSend } from "./patient-send.ts";
@@ -45,7 +44,6 @@ type AuditAsked = {
 };
 
 export class PosternClient {
-  readonly people: AccountsClient;
   readonly policy: PolicyClient;
   readonly #line: Line;
   readonly api: Client<Contract>;
@@ -53,7 +51,6 @@ export class PosternClient {
   constructor(line: Line) {
     this.#line = line;
     this.api = clientOf(contract, line);
-    this.people = new AccountsClient(line);
     this.policy = new PolicyClient(line);
   }
 

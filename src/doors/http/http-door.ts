@@ -17,7 +17,7 @@ import type { Credentials } from "../credentials.ts";
 import { identify } from "../identify.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { Windows } from "../windows.ts";
-import { accountRoutes } from "./account-routes.ts";
+import { accountRoutes, tokenRoutes } from "./account-routes.ts";
 import { agentRunRoutes } from "./agent-run-routes.ts";
 import { alarmRoutes } from "./alarm-routes.ts";
 import { answer, problem } from "./answers.ts";
@@ -111,6 +111,7 @@ export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...openIdRoutes,
   ...accountRoutes,
+  ...tokenRoutes,
   ...eventRoutes,
   ...alarmRoutes,
   ...channelRoutes,

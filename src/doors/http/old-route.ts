@@ -26,9 +26,6 @@ export const nothing: ZodType<Record<string, never>> = noFields;
 export function route<Fields, Query>(spec: Spec<Fields, Query, Who> & { readonly needs: Permission }): Route {
   return made({ ...spec } as never, spec.needs);
 }
-export function openRoute<Fields, Query>(spec: Spec<Fields, Query, undefined>): Route {
-  return made({ ...spec } as never, "nothing");
-}
 function made(spec: Spec<unknown, unknown, Who | undefined>, needs: Permission | "nothing"): Route {
   const { method, path, summary, body, query, answers, run } = spec;
   const definition = { method, path, summary, needs, body, query: query as never, answer: answers };

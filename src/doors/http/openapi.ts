@@ -34,10 +34,11 @@ export function describeRoutes<E extends Env>(app: OpenAPIHono<E>, routes: reado
 }
 
 function configOf(route: Route): RouteConfig {
-  const good =
-    typeof route.answer === "string"
-      ? { [route.answer]: { schema: { type: "string" as const } } }
-      : { "application/json": { schema: route.answer } };
+  const { answer, status = 200 } = route;
+  const content =
+    typeof answer === "string"
+      ? { [answer]: { schema: { type: "string" as const } } }
+      : { "application/json": { schema: answer } };
   return {
     method: route.method,
     path: route.path,
@@ -58,7 +59,7 @@ function configOf(route: Route): RouteConfig {
         }),
     },
     responses: {
-      200: { description: "Done.", content: good },
+      [status]: { description: "Done.", ...(!(answer instanceof z.ZodVoid) && { content }) },
       default: {
         description: "Refused: `error.code` says why.",
         content: { "application/json": { schema: problemAnswer } },

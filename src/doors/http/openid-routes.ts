@@ -1,54 +1,29 @@
-import { z } from "@hono/zod-openapi";
+import { openId as routes } from "../contract/session.ts";
 import { answered, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, openIdCookie, readCookie, sessionCookie } from "./cookies.ts";
-import { type Asked, nothing, openRoute, type Route } from "./old-route.ts";
+import { type Route, type RouteRequest, serve } from "./route.ts";
 import { tooMany, withAccounts } from "./session-routes.ts";
 
-interface ToQuery {
-  readonly to?: string | undefined;
-}
-const toQuery: z.ZodType<ToQuery> = z.strictObject({ to: z.string().max(500).optional() });
-/** Whatever a provider may add; what counts of it is checked by name. */
-const backQuery: z.ZodType<Readonly<Record<string, unknown>>> = z.record(z.string().max(200), z.string().max(8_192));
-
-const path = "/v1/session/openid";
-const callback: string = `${path}/callback`;
 const binderSeconds = 600;
 
-/** Signing in at the OpenID provider: there, and back. A browser walks both; neither changes anything but who is signed in. */
-export const openIdRoutes: readonly Route[] = [
-  openRoute<Record<string, never>, ToQuery>({
-    method: "get",
-    path,
-    summary: "Go to the OpenID provider. `to`: the page to come back to.",
-    body: nothing,
-    query: toQuery,
-    answers: "text/plain",
-    run: async ({ openId, origin, address, query }) => {
-      if (openId === undefined) return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
-      return answered(
-        async () => {
-          const to = ownPath(query.to);
-          const begun = await openId.begin({ redirectUri: `${origin}${callback}`, to, address });
-          if ("refused" in begun) return tooMany();
-          // Lax: the way back comes from another site.
-          const options = { origin, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
-          return redirect(begun.url, [cookieHeader(openIdCookie, begun.binder, options)]);
-        },
-        () => "openid_failed",
-      );
-    },
-  }),
-  openRoute<Record<string, never>, Readonly<Record<string, unknown>>>({
-    method: "get",
-    path: callback,
-    summary: "Back from the provider.",
-    body: nothing,
-    query: backQuery,
-    answers: "text/plain",
-    run: (asked) => withAccounts(asked, () => finished(asked)),
-  }),
-];
+/** Signing in at the OpenID provider: there, and back. */
+export const openIdRoutes: readonly Route[] = serve(routes, {
+  begin: async ({ openId, origin, address, query }) => {
+    if (openId === undefined) return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
+    return answered(
+      async () => {
+        const to = ownPath(query.to);
+        const begun = await openId.begin({ redirectUri: `${origin}${routes.finish.path}`, to, address });
+        if ("refused" in begun) return tooMany();
+        // Lax: the way back comes from another site.
+        const options = { origin, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
+        return redirect(begun.url, [cookieHeader(openIdCookie, begun.binder, options)]);
+      },
+      () => "openid_failed",
+    );
+  },
+  finish: (request) => withAccounts(request, () => finished(request)),
+});
 
 async function finished({
   accounts,
@@ -58,13 +33,10 @@ async function finished({
   address,
   query,
   now,
-}: Asked<unknown, Readonly<Record<string, unknown>>, undefined>): Promise<Response> {
+}: RouteRequest<typeof routes.finish>): Promise<Response> {
   if (openId === undefined || accounts === undefined)
     return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
-  const back = new URLSearchParams(
-    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
-  );
-  const said = await openId.finish(back, readCookie(headers, openIdCookie, origin));
+  const said = await openId.finish(new URLSearchParams(query), readCookie(headers, openIdCookie, origin));
   const signedIn = await accounts.signInByOpenId("refused" in said ? said : said.person, { address });
   const done = droppedCookie(openIdCookie, { origin, sameSite: "Lax" });
   if ("refused" in signedIn || "refused" in said) return redirect("/sign-in?problem=openid_refused", [done]);

@@ -78,6 +78,21 @@ describe("audit, artifacts, health", () => {
     );
     expect(described.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
   });
+
+  it("describes the status of each success, and what a field means", async () => {
+    const document = await bodyOf(await house.ask("/openapi.json", { as: "agent" }));
+    expect(document).toMatchObject({
+      paths: {
+        "/v1/accounts": { post: { responses: { 201: { content: expect.anything() } } } },
+        "/v1/session": { delete: { responses: { 204: { description: "Done." } } } },
+        "/v1/approvals": {
+          get: {
+            parameters: expect.arrayContaining([expect.objectContaining({ description: "Only for this tool." })]),
+          },
+        },
+      },
+    });
+  });
 });
 
 it("answers an error inside with a trace id and nothing of the error", async () => {

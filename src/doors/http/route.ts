@@ -114,7 +114,7 @@ async function handle(
   const { read: _read, search: _search, by: _by, ...context } = arrived;
   const given = await handler({ ...context, ...read, by } as RouteRequest); // `by` is there unless the route is open
   if (given instanceof Response) return given;
-  return answer(shaped(definition, given as object, arrived.onWrongAnswer)); // all answers are objects
+  return answer(shaped(definition, given as object, arrived.onWrongAnswer), definition.status); // all answers are objects
 }
 
 /** The answer as its schema has it: without surplus fields, and with times as text. */

@@ -1,110 +1,44 @@
 import { type Accounts, accountProblems, type SignIn } from "../../accounts/accounts.ts";
 import { roles as allRoles } from "../../accounts/roles.ts";
+import { type Given, shape } from "../contract/route.ts";
+import { session, signedIn as signedInAnswer } from "../contract/session.ts";
 import type { Who } from "../credentials.ts";
-import type { SessionWire, SignedInWire } from "../wire-accounts.ts";
-import {
-  type LinkFields,
-  linkFields,
-  type OwnPasswordFields,
-  ownPasswordFields,
-  type SignInFields,
-  sessionAnswer,
-  signedInAnswer,
-  signInFields,
-  waysAnswer,
-} from "./account-schemas.ts";
-import { answer, answered, type ProblemCode, problem } from "./answers.ts";
+import { answered, type ProblemCode, problem } from "./answers.ts";
 import { cookieHeader, droppedCookie, readCookie, sessionCookie } from "./cookies.ts";
-import { type Asked, nothing, openRoute, type Route, route } from "./old-route.ts";
+import { type Route, type RouteRequest, type ServerContext, serve } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
 
 /** Signing in to the console, and out. A session is a cookie that no script can read. */
-export const sessionRoutes: readonly Route[] = [
-  openRoute({
-    method: "get",
-    path: "/v1/session/ways",
-    summary: "How one can sign in here.",
-    body: nothing,
-    query: nothing,
-    answers: waysAnswer,
-    run: ({ accounts, openId, command }) =>
-      answer({
-        password: accounts?.exist === true,
-        ...(openId !== undefined && { openid: { name: openId.label } }),
-        accounts: accounts?.exist === true,
-        command: command?.ofAnybody,
-      }),
+export const sessionRoutes: readonly Route[] = serve(session, {
+  ways: ({ accounts, openId, command }) => ({
+    password: accounts?.exist === true,
+    openid: openId && { name: openId.label },
+    accounts: accounts?.exist === true,
+    command: command?.ofAnybody,
   }),
-  openRoute<SignInFields, Record<string, never>>({
-    method: "post",
-    path: "/v1/session",
-    summary: "Sign in with name and password. The answer sets the session's cookie, and tells its `csrf` this once.",
-    body: signInFields,
-    query: nothing,
-    answers: signedInAnswer,
-    run: (asked) =>
-      signingIn(asked, wrongPassword, (accounts) =>
-        accounts.signIn(asked.body.name, asked.body.password, { address: asked.address }),
-      ),
+  signIn: (request) =>
+    signingIn(request, wrongPassword, (accounts, address) =>
+      accounts.signIn(request.body.name, request.body.password, { address }),
+    ),
+  signInByLink: (request) =>
+    signingIn(request, wrongLink, (accounts, address) => accounts.signInByLink(request.body.token, { address })),
+  show: ({ by, command, runtime }) => ({
+    ...shownSession(by),
+    command: by.kind === "person" && isOfTheHouse(by) ? command?.ofTheHouse : command?.ofAnybody,
+    last_event_id: by.permissions.has("events:read") ? runtime.feed.last : undefined,
   }),
-  openRoute<LinkFields, Record<string, never>>({
-    method: "post",
-    path: "/v1/session/link",
-    summary: "Sign in with the token of a one-time link.",
-    body: linkFields,
-    query: nothing,
-    answers: signedInAnswer,
-    run: (asked) =>
-      signingIn(asked, wrongLink, (accounts) => accounts.signInByLink(asked.body.token, { address: asked.address })),
-  }),
-  route({
-    method: "get",
-    path: "/v1/session",
-    needs: "session:own",
-    summary: "Who is asking: user, roles, permissions.",
-    body: nothing,
-    query: nothing,
-    answers: sessionAnswer,
-    run: ({ by, command, runtime }) => {
-      const isTold = by.kind === "person" && isOfTheHouse(by);
-      const follows = by.permissions.has("events:read");
-      return answer({
-        ...sessionToWire(by),
-        command: isTold ? command?.ofTheHouse : command?.ofAnybody,
-        ...(follows && { last_event_id: runtime.feed.last }),
-      });
-    },
-  }),
-  route({
-    method: "delete",
-    path: "/v1/session",
-    needs: "session:own",
-    summary: "Sign out.",
-    body: nothing,
-    query: nothing,
-    answers: sessionAnswer,
-    run: async ({ accounts, headers, origin, by }) => {
-      const cookie = readCookie(headers, sessionCookie, origin);
-      if (by.session === undefined || cookie === undefined || accounts === undefined)
-        return problem("request_invalid", "A token has no session to end; revoke it instead.");
-      await accounts.signOut(cookie);
-      return new Response(null, { status: 204, headers: { "set-cookie": droppedCookie(sessionCookie, { origin }) } });
-    },
-  }),
-  route<OwnPasswordFields, Record<string, never>>({
-    method: "put",
-    path: "/v1/session/password",
-    needs: "session:own",
-    summary: "Change one's own password. Every session of the account ends, this one too.",
-    body: ownPasswordFields,
-    query: nothing,
-    answers: sessionAnswer,
-    run: (asked) => withAccounts(asked, (accounts) => ownPassword(asked, accounts)),
-  }),
-];
+  signOut: async ({ accounts, headers, origin, by }) => {
+    const cookie = readCookie(headers, sessionCookie, origin);
+    if (by.session === undefined || cookie === undefined || accounts === undefined)
+      return problem("request_invalid", "A token has no session to end; revoke it instead.");
+    await accounts.signOut(cookie);
+    return signedOut(origin);
+  },
+  changePassword: (request) => withAccounts(request, (accounts) => ownPassword(request, accounts)),
+});
 
 async function ownPassword(
-  { by, body, address, origin }: Asked<OwnPasswordFields, unknown>,
+  { by, body, address, origin }: RouteRequest<typeof session.changePassword>,
   accounts: Accounts,
 ): Promise<Response> {
   const { account, session } = by;
@@ -114,6 +48,10 @@ async function ownPassword(
   const changed = await accounts.changeOwnPassword(account, { current, next }, { address });
   if (changed === "too_many") return tooMany();
   if (changed === "wrong") return problem("sign_in_refused", "The current password is not right.");
+  return signedOut(origin);
+}
+
+function signedOut(origin: string): Response {
   return new Response(null, { status: 204, headers: { "set-cookie": droppedCookie(sessionCookie, { origin }) } });
 }
 
@@ -123,55 +61,46 @@ const wrongLink = "That does not sign in here. A link works once, for ten minute
 
 /** What every way of signing in answers: the session, and its cookie. */
 async function signingIn(
-  asked: Asked<unknown, unknown, undefined>,
+  context: Pick<ServerContext, "accounts" | "now"> & { readonly address: string; readonly origin: string },
   refusal: string,
-  way: (accounts: Accounts) => Promise<SignIn>,
+  way: (accounts: Accounts, address: string) => Promise<SignIn>,
 ): Promise<Response> {
-  return withAccounts(asked, async (accounts) => {
-    const signedIn = await way(accounts);
-    if ("refused" in signedIn) return signedIn.refused === "too_many" ? tooMany() : problem("sign_in_refused", refusal);
-    const { cookie, csrf, session, account } = signedIn;
+  return withAccounts(context, async (accounts) => {
+    const made = await way(accounts, context.address);
+    if ("refused" in made) return made.refused === "too_many" ? tooMany() : problem("sign_in_refused", refusal);
+    const { cookie, csrf, session: live, account } = made;
     const found = await accounts.session(cookie, csrf);
-    const permissions = [...(found?.permissions ?? [])];
-    const headers = {
-      "set-cookie": cookieHeader(sessionCookie, cookie, {
-        origin: asked.origin,
-        maxAgeSeconds: (session.expiresAt - asked.now()) / 1000,
-      }),
-    };
-    const said: SignedInWire = {
+    const said = shape(signedInAnswer, {
       ...personOf(account),
-      permissions,
+      permissions: [...(found?.permissions ?? [])],
       csrf,
-      expires_at: new Date(session.expiresAt).toISOString(),
+      expires_at: live.expiresAt,
       signed_in: true,
       credential: "session",
-    };
-    return Response.json(said, { headers });
+    });
+    const maxAgeSeconds = (live.expiresAt - context.now()) / 1000;
+    const header = cookieHeader(sessionCookie, cookie, { origin: context.origin, maxAgeSeconds });
+    return Response.json(said, { headers: { "set-cookie": header } });
   });
 }
 
-function sessionToWire({ account, session, permissions, credential, principal, decider }: Who): SessionWire {
+type Shown = Given<typeof session.show.answer>;
+
+function shownSession({ account, session: live, permissions, credential, principal, decider }: Who): Shown {
   const { user, tenant = principal.tenant, groups = [] } = decider;
   const roles = credential === "operator-token" ? allRoles : []; // who holds the data folder has every permission
   const builtIn = { user: { id: user, name: user, display_name: user }, tenant, roles, groups };
   return {
     ...(account === undefined ? builtIn : personOf(account)),
     permissions: [...permissions],
-    expires_at: session === undefined ? null : new Date(session.expiresAt).toISOString(),
-    signed_in: session !== undefined,
+    expires_at: live?.expiresAt ?? null,
+    signed_in: live !== undefined,
     credential,
   };
 }
 
-function personOf({
-  id,
-  name,
-  displayName,
-  tenant,
-  roles,
-  groups,
-}: NonNullable<Who["account"]>): Pick<SessionWire, "user" | "tenant" | "roles" | "groups"> {
+function personOf(account: NonNullable<Who["account"]>): Pick<Shown, "user" | "tenant" | "roles" | "groups"> {
+  const { id, name, displayName, tenant, roles, groups } = account;
   return { user: { id, name, display_name: displayName }, tenant, roles, groups };
 }
 
@@ -179,10 +108,10 @@ export function tooMany(): Response {
   return problem("too_many_attempts", "Too many tries; wait a second.", { headers: { "retry-after": "1" } });
 }
 
-export async function withAccounts(
-  { accounts }: Pick<Asked<unknown, unknown>, "accounts">,
-  then: (accounts: Accounts) => Promise<Response>,
-): Promise<Response> {
+export async function withAccounts<Answer>(
+  { accounts }: Pick<ServerContext, "accounts">,
+  then: (accounts: Accounts) => Promise<Answer>,
+): Promise<Answer | Response> {
   if (accounts === undefined) return problem("accounts_off", "This Postern was started without accounts.");
   return answered(
     () => then(accounts),

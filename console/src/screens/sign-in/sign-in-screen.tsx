@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import type { SignInWays } from "../../../../src/doors/contract/session.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { goElsewhere, isProofLost } from "../../api/proof.ts";
@@ -36,18 +37,11 @@ export function SignInAgain(): ReactNode {
   );
 }
 
-interface Ways {
-  /** How commands are typed where Postern was started, with `…` for what only its people are told. */
-  readonly command?: string;
-  readonly password: boolean;
-  readonly openid?: { readonly name: string };
-}
-
 function SignInForm(): ReactNode {
   const link = useLink();
   const { data: ways } = useQuery({
     queryKey: ["sign-in-ways"],
-    queryFn: () => get<Ways>("/v1/session/ways"),
+    queryFn: () => get<SignInWays>("/v1/session/ways"),
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (link.busy) {

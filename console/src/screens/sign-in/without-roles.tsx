@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
-import { useSignIn } from "../../api/session.ts";
-import type { Session } from "../../api/who.ts";
+import { type Session, useSignIn } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";

@@ -1,124 +1,123 @@
-import { isRole, type Role, roles } from "../../../accounts/roles.ts";
+import type { Command } from "commander";
 import { RuntimeFault } from "../../../calls/fault.ts";
-import type { AccountsClient } from "../../http/accounts-client.ts";
-import type { AccountWire } from "../../wire-accounts.ts";
-import { asTypedHere } from "../command-name.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { type Account, accounts } from "../../contract/accounts.ts";
+import type { Act } from "../act.ts";
+import { flagsOf, readField } from "../flags.ts";
 import { type HiddenInput, readHidden } from "../hidden-input.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
-import { table, visible } from "../text.ts";
-import { oneOf } from "./typed.ts";
-
-export interface AddFlags extends GlobalFlags {
-  readonly roles?: string;
-  readonly groups?: string;
-  readonly displayName?: string;
-  readonly tenant?: string;
-  readonly password?: boolean;
-}
+import { type Columns, printAnswer, printList } from "../print.ts";
+import type { Work } from "../session.ts";
+import { visible } from "../text.ts";
 
 const mostPasswordBytes = 1024;
+const { roles, groups } = accounts.change.body.shape;
 
-export function listAccounts(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const accounts = await work.operator.people.list();
-    if (work.json) printJson(work, { accounts });
-    else
-      work.terminal.out(accounts.length === 0 ? asTypedHere(noAccounts, work.command) : accountTable(work, accounts));
-    return exitCodes.ok;
+export function accountCommands(group: Command, host: Host, act: Act): void {
+  const named = (verb: string, description: string): Command =>
+    group.command(verb).description(description).argument("<name>");
+  act(group.command("list", { isDefault: true }).description("everybody"), (flags) =>
+    printList(
+      { host, flags },
+      { rows: "accounts", ask: ({ operator }) => operator.api.accounts.list(), columns, empty: noAccounts },
+    ),
+  );
+  addCommand(named("add", "add somebody"), host, act);
+  /** A change of one account, whose flags and words were read before anything is looked for. */
+  const change = (
+    flags: GlobalFlags,
+    word: string,
+    ask: (accounts: Work["operator"]["api"]["accounts"]) => Promise<Account>,
+  ) =>
+    printAnswer(
+      { host, flags },
+      { ask: ({ operator }) => ask(operator.api.accounts), text: (account) => changedText(word, account) },
+    );
+  act(
+    named("set-password", "set a password, read from standard input; its sessions end"),
+    async (flags, [name = ""]) => {
+      const password = await passwordFrom(host, name);
+      return change(flags, "Password set, sessions ended:", (api) => api.setPassword({ name, password }));
+    },
+  );
+  const withRoles = named("roles", "what somebody may do from now on").argument("<roles>", "apart by commas; `none`");
+  act(withRoles, async (flags, [name = "", held = ""]) => {
+    const wanted = held === "none" ? [] : readField(roles, held, "roles");
+    return change(flags, "Changed", (api) => api.change({ name, roles: wanted }));
   });
+  const withGroups = named("groups", "the groups somebody is in").argument("<groups>", "apart by commas; `none`");
+  act(withGroups, async (flags, [name = "", held = ""]) => {
+    const wanted = held === "none" ? [] : readField(groups, held, "groups");
+    return change(flags, "Changed", (api) => api.change({ name, groups: wanted }));
+  });
+  act(named("disable", "end its sessions and tokens at once, and let it in no more"), (flags, [name = ""]) =>
+    change(flags, "Disabled", (api) => api.change({ name, disabled: true })),
+  );
+  act(named("enable", "let it in again"), (flags, [name = ""]) =>
+    change(flags, "Enabled", (api) => api.change({ name, disabled: false })),
+  );
+  act(named("sign-out", "end every session of it"), (flags, [name = ""]) =>
+    change(flags, "Signed out:", (api) => api.signOut({ name })),
+  );
+  linkCommand(group, host, act);
 }
 
 const noAccounts =
-  "No accounts. `postern accounts add NAME --roles admin,approver --password` adds the first; from then on `critical` needs a person who is signed in.\n";
+  "No accounts. `postern accounts add NAME --roles admin,approver --password` adds the first; from then on `critical` needs a person who is signed in.";
 
-function accountTable({ terminal, paint }: Work, accounts: readonly AccountWire[]): string {
-  const rows = accounts.map(({ name, tenant, roles: held, groups, signs_in, disabled }) => [
-    name,
-    tenant,
-    held.join(", "),
-    groups.join(", "),
-    signs_in,
-    disabled ? "disabled" : "",
-  ]);
-  return table(["NAME", "TENANT", "ROLES", "GROUPS", "SIGNS IN BY", ""], rows, { terminal, paint });
-}
+const columns: Columns<Account> = {
+  NAME: ({ name }) => name,
+  TENANT: ({ tenant }) => tenant,
+  ROLES: (account) => account.roles.join(", "),
+  GROUPS: (account) => account.groups.join(", "),
+  "SIGNS IN BY": ({ signs_in }) => signs_in,
+  "": ({ disabled }) => (disabled ? "disabled" : ""),
+};
 
-export async function addAccount(host: Host, name: string, flags: AddFlags): Promise<ExitCode> {
-  const { displayName: display_name, tenant, groups } = flags;
-  const wanted = {
-    name,
-    display_name,
-    tenant,
-    roles: rolesIn(flags.roles ?? "viewer"),
-    ...(groups !== undefined && { groups: wordsIn(groups) }),
-    ...(flags.password === true && { password: await passwordFrom(host, name) }),
-  };
-  return changed({ host, flags }, "Added", (people) => people.add(wanted));
-}
-
-export async function setPassword(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  const password = await passwordFrom(host, name);
-  return changed({ host, flags }, "Password set, sessions ended:", (people) => people.setPassword(name, password));
-}
-
-/** A name, and what it has from now on: several apart by commas, or `none`. */
-interface Held {
-  readonly name: string;
-  readonly held: string;
-}
-
-export function setRoles(host: Host, { name, held }: Held, flags: GlobalFlags): Promise<ExitCode> {
-  const roles = held === "none" ? [] : rolesIn(held);
-  return changed({ host, flags }, "Changed", (people) => people.change(name, { roles }));
-}
-
-export function setGroups(host: Host, { name, held }: Held, flags: GlobalFlags): Promise<ExitCode> {
-  const groups = held === "none" ? [] : wordsIn(held);
-  return changed({ host, flags }, "Changed", (people) => people.change(name, { groups }));
-}
-
-export function disableAccount(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return changed({ host, flags }, "Disabled", (people) => people.change(name, { disabled: true }));
-}
-
-export function enableAccount(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return changed({ host, flags }, "Enabled", (people) => people.change(name, { disabled: false }));
-}
-
-export function signOutAccount(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return changed({ host, flags }, "Signed out:", (people) => people.signOut(name));
-}
-
-export function makeLink(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    if (!work.running)
-      throw new RuntimeFault(
-        "not_running",
-        "A link leads to a Postern that runs; start it with `postern start` first.",
-      );
-    const link = await work.operator.people.link(name);
-    if (work.json) printJson(work, link);
-    else work.terminal.out(`${link.url}\n${work.paint("dim", "Signs in once, within ten minutes.")}\n`);
-    return exitCodes.ok;
+function addCommand(command: Command, host: Host, act: Act): void {
+  const about = flagsOf(accounts.add.body, {
+    name: "none",
+    display_name: { value: "text" },
+    tenant: { value: "tenant", help: "of which tenant (default `default`)" },
+    roles: { default: "viewer", help: "of viewer, approver, operator, auditor, admin" },
+    password: "none",
+  });
+  const add = about
+    .addTo(command)
+    .option("--password", "read one from standard input; without it a sign-in link is how to get in");
+  act(add, async (flags, [name = ""]) => {
+    const { password: isWanted }: GlobalFlags & { readonly password?: true } = flags;
+    const wanted = { name, ...about.read(flags), password: isWanted && (await passwordFrom(host, name)) };
+    return printAnswer(
+      { host, flags },
+      { ask: ({ operator }) => operator.api.accounts.add(wanted), text: (account) => changedText("Added", account) },
+    );
   });
 }
 
-function changed(
-  asked: { readonly host: Host; readonly flags: GlobalFlags },
-  word: string,
-  change: (people: AccountsClient) => Promise<AccountWire>,
-): Promise<ExitCode> {
-  return withPostern({ ...asked, needs: { tools: false } }, async (work) => {
-    const account = await change(work.operator.people);
-    if (work.json) printJson(work, account);
-    else
-      work.terminal.out(
-        `${word} ${visible(account.name)} (${account.roles.join(", ") || "no roles"}; tenant ${visible(account.tenant)}).\n`,
-      );
-    return exitCodes.ok;
-  });
+function linkCommand(group: Command, host: Host, act: Act): void {
+  const link = group
+    .command("link")
+    .description("a link that signs in once, within ten minutes")
+    .argument("[name]", "whom; nobody: the built-in operator, while there are no accounts");
+  act(link, (flags, [name = "operator"]) =>
+    printAnswer(
+      { host, flags },
+      {
+        ask: ({ operator, running }) => {
+          if (running) return operator.api.accounts.link({ name });
+          throw new RuntimeFault(
+            "not_running",
+            "A link leads to a Postern that runs; start it with `postern start` first.",
+          );
+        },
+        text: ({ url }, { paint }) => `${url}\n${paint("dim", "Signs in once, within ten minutes.")}\n`,
+      },
+    ),
+  );
+}
+
+function changedText(word: string, { name, tenant, roles: held }: Account): string {
+  return `${word} ${visible(name)} (${held.join(", ") || "no roles"}; tenant ${visible(tenant)}).\n`;
 }
 
 /** One line from standard input, never a word of the command line: that is kept by shells and seen by everybody. */
@@ -128,17 +127,4 @@ async function passwordFrom(host: Host, name: string): Promise<string> {
   const bytes = await readHidden(input, mostPasswordBytes, prompt);
   if (input.isTTY === true) host.terminal.aside("\n");
   return new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
-}
-
-function rolesIn(text: string): readonly Role[] {
-  const words = wordsIn(text);
-  for (const word of words) if (!isRole(word)) oneOf(word, roles, "--roles");
-  return words.filter(isRole);
-}
-
-export function wordsIn(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "");
 }

@@ -1,87 +1,127 @@
-import type { JsonObject } from "../../../calls/json.ts";
-import type { Approval, BatchAnswer, approvals as contract, DecisionVerb } from "../../contract/approvals.ts";
-import type { Sent } from "../../contract/route.ts";
+import type { Command } from "commander";
+import { type Approval, approvals, type BatchAnswer, type DecisionVerb } from "../../contract/approvals.ts";
+import type { remember } from "../../contract/grants.ts";
+import type { Given } from "../../contract/route.ts";
 import { decidedWords, saidOf, saidOfMany } from "../../said.ts";
+import type { Act } from "../act.ts";
 import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { type Flags, flagsOf } from "../flags.ts";
+import type { Host } from "../host.ts";
+import { printAnswer, type Typed } from "../print.ts";
+import type { Work } from "../session.ts";
 import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
 import { later } from "./typed.ts";
 
-export interface DecideFlags extends GlobalFlags {
-  readonly reason?: string;
-  /** With `modify`. */
-  readonly arguments?: string;
-  readonly confirm?: string;
-  readonly digest?: string;
-  /** `run`, `session`, or a time: such calls need nobody as long. */
-  readonly remember?: string;
-  readonly where?: string;
-}
+const digest = { name: "digest", value: "sha256" } as const;
+const yesNotes = {
+  expected_digest: digest,
+  confirmation: { name: "confirm", value: "tool" },
+  remember: "none",
+} as const;
+const noFlags = flagsOf(approvals.deny.body, { expected_digest: digest });
+const yesFlags = flagsOf(approvals.approve.body, yesNotes);
+const editFlags = flagsOf(approvals.modify.body, { ...yesNotes, arguments: { help: "what shall run instead" } });
 
-const whenItRuns = " It runs when the agent sends it again or is still waiting.";
-
-/** As the operator. An edit is gated again, and a detached tool runs at once, so the tools must be there. */
-export async function decide(
-  host: Host,
-  { verb, ids }: { readonly verb: DecisionVerb; readonly ids: readonly string[] },
-  flags: DecideFlags,
-): Promise<ExitCode> {
-  const [id = "", ...others] = ids;
-  const body = bodyOf(flags, host.clock.now());
-  const instead = verb === "modify" ? objectOf(flags.arguments ?? "", "--arguments") : {};
-  if (others.length === 0) return decideOne(host, flags, { verb, id, body, instead });
-  if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
-  if (flags.digest !== undefined || flags.remember !== undefined || flags.confirm !== undefined)
-    throw new UsageProblem(
-      "`--digest`, `--remember` and `--confirm` are for one approval at a time; of several, write `ID=DIGEST` for each.",
-    );
-  return decideMany(host, { verb, ids }, flags);
-}
-
-interface Deciding {
+/** One verb: what it takes beside the ids, and the route that decides with it. */
+interface Decision<Body extends Reasoned> {
   readonly verb: DecisionVerb;
-  readonly id: string;
-  readonly body: Decision;
-  /** The arguments of `modify`. */
-  readonly instead: JsonObject;
+  readonly help: string;
+  readonly flags: Flags<Body>;
+  readonly send: (work: Work, sent: Body & { readonly id: string } & Remembered) => Promise<Approval>;
 }
 
-async function decideOne(host: Host, flags: DecideFlags, { verb, id, body, instead }: Deciding): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const approval = await decided(work, { ...body, id: await wholeApprovalId(work, id) }, { verb, instead });
-    if (work.json) printJson(work, approval);
-    else {
-      const { grant } = approval;
-      const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
-      work.terminal.out(
-        `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${approval.status === "approved" ? whenItRuns : ""}\n${kept}`,
-      );
-    }
-    return exitCodes.ok;
+interface Reasoned {
+  readonly reason?: string | undefined;
+}
+
+interface Remembered {
+  readonly remember?: Given<typeof remember> | undefined;
+}
+
+export function decisionCommands(group: Command, host: Host, act: Act): void {
+  const add = <Body extends Reasoned>({ verb, help, flags: named, send }: Decision<Body>): void => {
+    const command = group
+      .command(verb)
+      .description(help)
+      .argument("<id...>", "of several, `ID=DIGEST` where each is to be as it was seen");
+    named.addTo(command);
+    if (verb === "approve" || verb === "modify")
+      command
+        .option("--remember <span>", "such calls need nobody: `run`, `session`, a time, or for so long: `2h`, `7d`")
+        .option("--where <json>", 'which of them: conditions by path, `{"$.to": {"like": "*@example.com"}}`');
+    act(command, async (flags, [id = "", ...others]) => {
+      const typed = { host, flags, needs: { tools: true } };
+      const body = { ...named.read(flags), ...remembered(flags, host.clock.now()) };
+      if (others.length > 0) return decideMany(typed, { verb, ids: [id, ...others], body });
+      return printAnswer(typed, {
+        ask: async (work) => send(work, { ...body, id: await wholeApprovalId(work, id) }),
+        text: (approval, work) => decidedText(verb, approval, work),
+      });
+    });
+  };
+  add({
+    verb: "approve",
+    help: "let it run, once, exactly as shown; several of one run and tool at once",
+    flags: yesFlags,
+    send: ({ operator }, sent) => operator.api.approvals.approve(sent),
+  });
+  add({
+    verb: "deny",
+    help: "it does not run",
+    flags: noFlags,
+    send: ({ operator }, sent) => operator.api.approvals.deny(sent),
+  });
+  add({
+    verb: "skip",
+    help: "it does not run, and the agent goes on without it",
+    flags: noFlags,
+    send: ({ operator }, sent) => operator.api.approvals.skip(sent),
+  });
+  add({
+    verb: "modify",
+    help: "let it run, once, with other arguments; they pass the gates too",
+    flags: editFlags,
+    send: ({ operator }, sent) => operator.api.approvals.modify(sent),
   });
 }
 
+function decidedText(verb: DecisionVerb, approval: Approval, work: Work): string {
+  const { grant, status } = approval;
+  const whenItRuns = status === "approved" ? " It runs when the agent sends it again or is still waiting." : "";
+  const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
+  return `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${whenItRuns}\n${kept}`;
+}
+
 /** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
-async function decideMany(
-  host: Host,
-  { verb, ids }: { readonly verb: keyof typeof decidedWords; readonly ids: readonly string[] },
-  { reason, ...flags }: DecideFlags,
+function decideMany(
+  typed: Typed,
+  { verb, ids, body }: { readonly verb: DecisionVerb; readonly ids: readonly string[]; readonly body: Reasoned },
 ): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const meant = await Promise.all(ids.map((one) => seenAs(work, one)));
-    const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
-    const expected = digests.length === 0 ? undefined : Object.fromEntries(digests);
-    const body = { ids: meant.map(({ id }) => id), decision: decidedWords[verb], reason, expected_digests: expected };
-    const { answers } = await work.operator.api.approvals.batch(body);
-    if (work.json) printJson(work, { answers });
-    else work.terminal.out(`${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`);
-    return answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed;
+  if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
+  const { reason, ...others } = body;
+  if (Object.values(others).some((value) => value !== undefined))
+    throw new UsageProblem(
+      "`--digest`, `--remember` and `--confirm` are for one approval at a time; of several, write `ID=DIGEST` for each.",
+    );
+  return printAnswer(typed, {
+    ask: async (work) => {
+      const meant = await Promise.all(ids.map((one) => seenAs(work, one)));
+      const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
+      return work.operator.api.approvals.batch({
+        ids: meant.map(({ id }) => id),
+        decision: decidedWords[verb],
+        reason,
+        expected_digests: digests.length === 0 ? undefined : Object.fromEntries(digests),
+      });
+    },
+    text: ({ answers }, work) =>
+      `${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`,
+    code: ({ answers }) => (answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed),
   });
 }
 
@@ -100,59 +140,38 @@ function answerLine({ paint, command }: Work, { approval_id: id, decided, approv
   return `${visible(id)}  ${decided ? said : paint("red", visible(said))}\n`;
 }
 
-export async function takeBack(
-  host: Host,
-  { verb, id }: { readonly verb: "withdraw" | "revoke"; readonly id: string },
-  flags: DecideFlags,
-): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const approval = await work.operator.api.approvals[verb]({
-      id: await wholeApprovalId(work, id),
-      reason: flags.reason,
+export function takeBackCommands(group: Command, host: Host, act: Act): void {
+  for (const [verb, description] of [
+    ["withdraw", "take a request back before anybody uses it"],
+    ["revoke", "take an approval back before it is used"],
+  ] as const) {
+    const reasons = flagsOf(approvals[verb].body, {});
+    act(reasons.addTo(group.command(verb).description(description).argument("<id>")), (flags, [id = ""]) => {
+      const reason = reasons.read(flags);
+      return printAnswer(
+        { host, flags },
+        {
+          ask: async (work) => work.operator.api.approvals[verb]({ id: await wholeApprovalId(work, id), ...reason }),
+          text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`,
+        },
+      );
     });
-    if (work.json) printJson(work, approval);
-    else {
-      work.terminal.out(`${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`);
-    }
-    return exitCodes.ok;
-  });
-}
-
-type Decision = Omit<Sent<typeof contract.approve>, "id">;
-
-function bodyOf(flags: DecideFlags, now: number): Decision {
-  const { reason, confirm: confirmation, digest: expected_digest } = flags;
-  return { reason, expected_digest, confirmation, remember: rememberOf(flags, now) };
-}
-
-function decided(
-  { operator }: Work,
-  sent: Sent<typeof contract.approve>,
-  { verb, instead }: Pick<Deciding, "verb" | "instead">,
-): Promise<Approval> {
-  const { approvals } = operator.api;
-  const { confirmation: _confirmation, remember: _remember, ...no } = sent;
-  switch (verb) {
-    case "approve":
-      return approvals.approve(sent);
-    case "modify":
-      return approvals.modify({ ...sent, arguments: instead });
-    case "deny":
-      return approvals.deny(no);
-    case "skip":
-      return approvals.skip(no);
   }
 }
 
-function rememberOf({ remember, where, reason }: DecideFlags, now: number): Decision["remember"] {
+/** Which later calls the decision answers too. */
+function remembered(flags: object, now: number): Remembered {
+  const { remember, where, reason }: { readonly remember?: string; readonly where?: string; readonly reason?: string } =
+    flags;
   if (remember === undefined && where !== undefined)
     throw new UsageProblem("`--where` says which calls are remembered; give `--remember` as well.");
-  if (remember === undefined) return undefined;
+  if (remember === undefined) return {};
   if (reason === undefined) throw new UsageProblem("A yes that is remembered needs a reason: add `--reason TEXT`.");
-  const span = remember === "run" || remember === "session" ? remember : { until: later(remember, "--remember", now) };
   return {
-    for: span,
-    reason,
-    ...(where !== undefined && { scope: { arguments: objectOf(where, "--where") } }),
+    remember: {
+      for: remember === "run" || remember === "session" ? remember : { until: later(remember, "--remember", now) },
+      reason,
+      ...(where !== undefined && { scope: { arguments: objectOf(where, "--where") } }),
+    },
   };
 }

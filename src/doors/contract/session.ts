@@ -1,0 +1,113 @@
+import { z } from "@hono/zod-openapi";
+import { password } from "./accounts.ts";
+import { name, text, when } from "./fields.ts";
+import { route, type Shape } from "./route.ts";
+
+const shown = z.object({
+  user: z.object({ id: text, name: text, display_name: text }),
+  tenant: text,
+  roles: z.array(text),
+  groups: z.array(text),
+  permissions: z.array(text),
+  expires_at: when.nullable(),
+  signed_in: z.boolean().openapi({ description: "A person in a session, not a token." }),
+  credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
+});
+const command = text.optional().openapi({
+  description: "How commands are typed where Postern was started; `…` stands for what only people of it are told.",
+});
+
+const current = shown
+  .extend({
+    command,
+    last_event_id: text.optional().openapi({
+      description: "For who may follow the events: what happens after this answer comes after this event.",
+    }),
+  })
+  .openapi("Session");
+export type Session = Shape<typeof current>;
+
+export const signedIn = shown
+  .extend({
+    csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
+  })
+  .openapi("SignedIn");
+export type SignedIn = Shape<typeof signedIn>;
+
+const ways = z
+  .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean(), command })
+  .openapi("SignInWays");
+export type SignInWays = Shape<typeof ways>;
+
+export const session = {
+  ways: route({
+    method: "get",
+    path: "/v1/session/ways",
+    needs: "nothing",
+    summary: "How one can sign in here.",
+    answer: ways,
+  }),
+  signIn: route({
+    method: "post",
+    path: "/v1/session",
+    needs: "nothing",
+    summary: "Sign in with name and password. The answer sets the session's cookie, and tells its `csrf` this once.",
+    body: z.strictObject({ name, password }),
+    answer: signedIn,
+  }),
+  signInByLink: route({
+    method: "post",
+    path: "/v1/session/link",
+    needs: "nothing",
+    summary: "Sign in with the token of a one-time link.",
+    body: z.strictObject({ token: z.string().min(1).max(256) }),
+    answer: signedIn,
+  }),
+  show: route({
+    method: "get",
+    path: "/v1/session",
+    needs: "session:own",
+    summary: "Who is asking: user, roles, permissions.",
+    answer: current,
+  }),
+  signOut: route({
+    method: "delete",
+    path: "/v1/session",
+    needs: "session:own",
+    summary: "Sign out.",
+    answer: z.void(),
+    status: 204,
+  }),
+  changePassword: route({
+    method: "put",
+    path: "/v1/session/password",
+    needs: "session:own",
+    summary: "Change one's own password. Every session of the account ends, this one too.",
+    body: z.strictObject({ current: password, password }),
+    answer: z.void(),
+    status: 204,
+  }),
+};
+
+/** A browser walks both ways; neither changes anything but who is signed in. */
+export const openId = {
+  begin: route({
+    method: "get",
+    path: "/v1/session/openid",
+    needs: "nothing",
+    summary: "Go to the OpenID provider. `to`: the page to come back to.",
+    query: z.strictObject({ to: z.string().max(500).optional() }),
+    answer: z.void(),
+    status: 303,
+  }),
+  finish: route({
+    method: "get",
+    path: "/v1/session/openid/callback",
+    needs: "nothing",
+    summary: "Back from the provider.",
+    // A provider may add what it likes; what counts of it is checked by name.
+    query: z.object({}).catchall(z.string().max(8_192)),
+    answer: z.void(),
+    status: 303,
+  }),
+};
