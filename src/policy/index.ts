@@ -4,12 +4,9 @@
  * @packageDocumentation
  */
 export type { PolicyFace, SimulateFilter, Simulation } from "../policy-face.ts";
-export type { AdjusterOptions } from "./risk/adjusters.ts";
-export type { Condition, Conditions } from "./rules/condition.ts";
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export type { PolicyOptions } from "./decide.ts";
 export { createPolicy } from "./decide.ts";
-export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
 export type {
   ArgumentGuardrail,
   ArgumentSays,
@@ -21,15 +18,12 @@ export type {
   ResultGuardrail,
   ResultSays,
 } from "./guardrails/guardrails.ts";
-export type { GuessedTool } from "./risk/guess.ts";
-export { guessRisk } from "./risk/guess.ts";
-export type { HistoryLimit, PastSelector } from "./rules/history-limit.ts";
-export type { MatrixChanges } from "./risk/matrix.ts";
-export type { PackOptions } from "./risk/pack.ts";
 export type { PatternGuardrailOptions } from "./guardrails/pattern-guardrail.ts";
 export { patternGuardrail } from "./guardrails/pattern-guardrail.ts";
 export type { PersonalDataKind, PersonalDataOptions } from "./guardrails/personal-data.ts";
 export { personalData } from "./guardrails/personal-data.ts";
+export type { PromptInjectionOptions } from "./guardrails/prompt-injection.ts";
+export { promptInjection } from "./guardrails/prompt-injection.ts";
 export type {
   ActiveSkills,
   Decision,
@@ -43,11 +37,17 @@ export type {
   RiskGuess,
   ToolFacts,
 } from "./policy.ts";
-export type { PromptInjectionOptions } from "./guardrails/prompt-injection.ts";
-export { promptInjection } from "./guardrails/prompt-injection.ts";
-export type { QuietHours } from "./risk/quiet-hours.ts";
-export type { Rule } from "./rules/rules.ts";
-export type { SandboxConstraint } from "./rules/sandbox.ts";
+export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expectations.ts";
 export type { VerdictChange } from "./report/simulate.ts";
 export type { PolicyWarning } from "./report/warnings.ts";
 export { policyWarnings } from "./report/warnings.ts";
+export type { AdjusterOptions } from "./risk/adjusters.ts";
+export type { GuessedTool } from "./risk/guess.ts";
+export { guessRisk } from "./risk/guess.ts";
+export type { MatrixChanges } from "./risk/matrix.ts";
+export type { PackOptions } from "./risk/pack.ts";
+export type { QuietHours } from "./risk/quiet-hours.ts";
+export type { Condition, Conditions } from "./rules/condition.ts";
+export type { HistoryLimit, PastSelector } from "./rules/history-limit.ts";
+export type { Rule } from "./rules/rules.ts";
+export type { SandboxConstraint } from "./rules/sandbox.ts";

@@ -63,7 +63,9 @@ function howItIsTaken() {
       .describe(
         "When a tool's definition is trusted: as it is first seen (when nothing is said), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
       ),
-    risk: risk().exactOptional().describe("For all of its tools that have none of their own; `high` when nothing is said."),
+    risk: risk()
+      .exactOptional()
+      .describe("For all of its tools that have none of their own; `high` when nothing is said."),
     open_world: z
       .boolean()
       .exactOptional()
