@@ -4,14 +4,8 @@
  */
 import type { Preview } from "../../console/src/api/approvals.ts";
 import type { Session } from "../../console/src/api/who.ts";
-import type {
-  CallWire as CallShown,
-  DecisionWire as DecisionShown,
-  ExplanationWire as ExplanationShown,
-  PolicyWire as PolicyShown,
-  SimulationWire as SimulationShown,
-} from "../../console/src/screens/policy/wire.ts";
-import type { ChainWire as ChainShown, TimelineCall } from "../../console/src/screens/runs/wire.ts";
+import type { CallWire as CallShown } from "../../console/src/screens/policy/wire.ts";
+import type { ChainWire as ChainShown } from "../../console/src/screens/runs/wire.ts";
 import type {
   ControlsWire as ControlsShown,
   OutcomeWire as OutcomeShown,
@@ -21,9 +15,7 @@ import type { Json } from "../../src/calls/json.ts";
 import type { CallWire, OutcomeWire, PreviewWire } from "../../src/doors/wire.ts";
 import type { SessionWire } from "../../src/doors/wire-accounts.ts";
 import type { ChainWire } from "../../src/doors/wire-chains.ts";
-import type { PolicyWire, SimulationWire } from "../../src/doors/wire-policy.ts";
-import type { TimelineWire } from "../../src/doors/wire-timeline.ts";
-import type { ControlsWire, DecisionWire, ExplanationWire, ToolWire } from "../../src/doors/wire-tools.ts";
+import type { ControlsWire, ToolWire } from "../../src/doors/wire-tools.ts";
 
 /** As it arrives: JSON leaves out what is undefined. */
 type Sent<Wire> = [Json] extends [Wire]
@@ -43,13 +35,8 @@ export const held: readonly [
   Holds<Preview, PreviewWire>,
   Holds<Session, SessionWire>,
   Holds<CallShown, CallWire>,
-  Holds<DecisionShown, DecisionWire>,
-  Holds<ExplanationShown, ExplanationWire>,
-  Holds<PolicyShown, PolicyWire>,
-  Holds<SimulationShown, SimulationWire>,
   Holds<ChainShown, ChainWire>,
-  Holds<TimelineCall, TimelineWire>,
   Holds<ControlsShown, ControlsWire>,
   Holds<OutcomeShown, OutcomeWire>,
   Holds<ToolShown, ToolWire>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true];
+] = [true, true, true, true, true, true, true];

@@ -21,12 +21,15 @@ export const jsonObject = z
   .custom<JsonObject>(isJsonObject, "must be a JSON object")
   .openapi({ type: "object", additionalProperties: true });
 /** Any JSON value. */
-export const json = z.custom<Json>((value) => value !== undefined).openapi({ description: "Any JSON." });
+export const json = z
+  .custom<Json>((value) => value !== undefined)
+  .openapi({ type: ["null", "boolean", "number", "string", "array", "object"], description: "Any JSON." });
 
 export const risk = z.enum(risks).openapi("Risk");
 export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").openapi("Autonomy");
 export const runId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
 export const traceId = z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
+export const callId = z.string().regex(/^call_[0-9a-f-]{36}$/, "must be the id of a call (call_…)");
 export const digest = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits");
 
 /** How many rows a page has at most. */

@@ -205,30 +205,6 @@ export const explanationAnswer: ZodType = z
   })
   .openapi("Explanation");
 
-export const checkpointAnswer: ZodType = z.object({ note: text });
-const verification = z.object({
-  intact: z.boolean(),
-  events: z.number().int(),
-  head: text.optional(),
-  checkpoints: z.number().int().optional(),
-  unsigned: z.number().int().optional(),
-  first_broken: z.number().int().optional(),
-  why: text.optional(),
-  unreadable: z.enum(["damaged", "failing"]).optional(),
-  integrity: z.enum(["intact", "broken", "unreadable"]).optional(),
-  signer: z.enum(["own", "trusted", "unproven", "foreign"]).optional(),
-  outcome: z.enum(["ok", "failed"]).optional(),
-  problems: z.array(text).optional(),
-});
-export const verificationAnswer: ZodType = verification.openapi("Verification");
-/** What the log was last found to be, by whoever asked or in the background. */
-export const checkedAnswer: ZodType = verification.extend({ at: when }).openapi("Checked");
-export const auditAnswer: ZodType = z.object({
-  events: z.array(object),
-  next_after: z.number().int().optional(),
-  checked: checkedAnswer.optional(),
-});
-
 export const controlsAnswer: ZodType = z
   .object({
     paused: z.boolean(),
@@ -267,25 +243,3 @@ export const healthAnswer: ZodType = z
     ),
   })
   .openapi("Health");
-
-export const candidateAnswer: ZodType = z
-  .object({
-    candidate_id: text,
-    state: z.enum(["open", "accepted", "rejected", "waiting", "unknown"]),
-    run_id: text,
-    call_id: text,
-    proposed_at: when,
-    agent: text,
-    user: text.optional(),
-    scope: text,
-    content: text,
-    tags: z.array(text),
-    decided_at: when.optional(),
-    decided_by: text.optional(),
-    reason: text.optional(),
-    memory_id: text.optional(),
-    approval_id: text.optional(),
-    error: text.optional(),
-  })
-  .openapi("MemoryCandidate");
-export const candidatesAnswer: ZodType = z.object({ candidates: z.array(candidateAnswer) });

@@ -96,10 +96,10 @@ export function problem(code: ProblemCode | FaultCode, message: string, more: Mo
 }
 
 /** A fault that is of whoever asked is a problem of the request; any other is a bug. */
-export async function answered(
-  then: () => Promise<Response>,
+export async function answered<Answer>(
+  then: () => Promise<Answer>,
   problemOf: (code: string) => ProblemCode | undefined,
-): Promise<Response> {
+): Promise<Answer | Response> {
   try {
     return await then();
   } catch (error) {

@@ -1,16 +1,10 @@
-import type { AuditEvent, Verdict } from "../../audit/log.ts";
 import type { Autonomy } from "../../calls/call.ts";
 import type { Json } from "../../calls/json.ts";
 import type { CallState } from "../../calls/records.ts";
-import type { CandidateState } from "../../tools/builtin/memory/candidate-desk.ts";
-import type { RunEvent, RunSummary, RunVerification } from "../../watchers/archive/runs.ts";
 import { type Client, clientOf } from "../contract/client.ts";
 import { type Contract, contract } from "../contract/contract.ts";
 import type { CallWire, OutcomeWire } from "../wire.ts";
-import type { CheckedWire, VerificationWire } from "../wire-audit.ts";
-import type { CandidateWire } from "../wire-memory.ts";
 import type { ToolChangesWire } from "../wire-pins.ts";
-import type { SkillsWire } from "../wire-skills.ts";
 import type { ControlChangeWire, ControlsWire, ExplanationWire, HealthWire, ToolWire } from "../wire-tools.ts";
 import { AccountsClient } from "./accounts-client.ts";
 import type { AgentRunWire } from "./agent-run-routes.ts";
@@ -19,7 +13,6 @@ import { Line } from "./client-line.ts";
 import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
 import type { CallFields } from "./fields.ts";
 import { patientSend } from "./patient-send.ts";
-import { PolicyClient } from "./policy-client.ts";
 
 export { ClientProblem } from "./client-line.ts";
 
@@ -40,22 +33,9 @@ export function createClient({ url, token, send = patientSend }: ClientOptions):
   return new PosternClient(new Line(url, token, send));
 }
 
-/** `since` and `until`: ISO 8601. */
-type AuditAsked = {
-  readonly trace_id?: string;
-  readonly type?: string;
-  readonly tool?: string;
-  readonly outcome?: string;
-  readonly call_id?: string;
-  readonly since?: string;
-  readonly until?: string;
-  readonly limit?: number;
-};
-
 export class PosternClient {
   readonly people: AccountsClient;
   readonly chains: ChainClient;
-  readonly policy: PolicyClient;
   readonly #line: Line;
   readonly api: Client<Contract>;
 
@@ -64,14 +44,10 @@ export class PosternClient {
     this.api = clientOf(contract, line);
     this.people = new AccountsClient(line);
     this.chains = new ChainClient(line);
-    this.policy = new PolicyClient(line);
   }
 
   call(body: CallFields, signal?: AbortSignal): Promise<OutcomeWire> {
     return this.#line.post("/v1/calls", body, signal);
-  }
-  explainCall(id: string): Promise<ExplanationWire> {
-    return this.#line.get(`/v1/calls/${encodeURIComponent(id)}/explanation`);
   }
   explain(body: CallFields): Promise<ExplanationWire> {
     return this.#line.post("/v1/explain", body);
@@ -112,51 +88,6 @@ export class PosternClient {
     return this.#line.post(`/v1/tools/${encodeURIComponent(name)}/approve`, { definition, reason });
   }
 
-  audit(
-    where: AuditAsked & { readonly after?: number } = {},
-  ): Promise<{ events: readonly AuditEvent[]; next_after?: number }> {
-    return this.#line.get("/v1/audit", where);
-  }
-  /** New to old; a page may hold fewer than were asked for although there are more. */
-  latestAudit(
-    where: AuditAsked & { readonly before?: number } = {},
-  ): Promise<{ events: readonly AuditEvent[]; next_before?: number; size: number; checked?: CheckedWire }> {
-    return this.#line.get("/v1/audit/latest", where);
-  }
-  verifyAudit(against?: string): Promise<VerificationWire & Partial<Verdict>> {
-    return this.#line.get("/v1/audit/verify", { against });
-  }
-  exportAudit(): AsyncIterable<string> {
-    return this.#line.lines("/v1/audit/export");
-  }
-  checkpoint(): Promise<{ note: string }> {
-    return this.#line.post("/v1/audit/checkpoint", {});
-  }
-
-  runs(
-    where: { agent?: string; after?: string; limit?: number } = {},
-  ): Promise<{ runs: readonly RunSummary[]; next_after?: string }> {
-    return this.#line.get("/v1/runs", where);
-  }
-  showRun(id: string): Promise<RunSummary> {
-    return this.#line.get(`/v1/runs/${encodeURIComponent(id)}`);
-  }
-  runEvents(
-    id: string,
-    where: { after?: number; type?: string; limit?: number } = {},
-  ): Promise<{ events: readonly RunEvent[]; next_after?: number }> {
-    return this.#line.get(`/v1/runs/${encodeURIComponent(id)}/events`, where);
-  }
-  changeRun(id: string, verb: "begin" | "describe" | "finish", said: object): Promise<RunSummary> {
-    return this.#line.post(`/v1/runs/${encodeURIComponent(id)}/${verb}`, said);
-  }
-  verifyRun(id: string): Promise<RunVerification> {
-    return this.#line.get(`/v1/runs/${encodeURIComponent(id)}/verify`);
-  }
-  exportRun(id: string): AsyncIterable<Uint8Array> {
-    return this.#line.bytes(`/v1/runs/${encodeURIComponent(id)}/export`);
-  }
-
   async agentRuns(limit: number): Promise<readonly string[]> {
     const { run_ids } = await this.#line.get<{ readonly run_ids: readonly string[] }>("/v1/agent-runs", { limit });
     return run_ids;
@@ -193,40 +124,9 @@ export class PosternClient {
     return this.#line.post(`/v1/controls/servers/${encodeURIComponent(name)}`, { enabled, reason });
   }
 
-  skills(): Promise<SkillsWire> {
-    return this.#line.get("/v1/skills");
-  }
-  activateSkill(name: string, runId: string): Promise<{ run_id: string; active: readonly string[] }> {
-    return this.#line.post(`/v1/skills/${encodeURIComponent(name)}/activate`, { run_id: runId });
-  }
-  deactivateSkill(name: string, runId: string): Promise<{ run_id: string; active: readonly string[] }> {
-    return this.#line.post(`/v1/skills/${encodeURIComponent(name)}/deactivate`, { run_id: runId });
-  }
-
-  async memoryCandidates(where: {
-    run_id?: string;
-    state?: CandidateState;
-    limit?: number;
-  }): Promise<readonly CandidateWire[]> {
-    const { candidates } = await this.#line.get<{ readonly candidates: readonly CandidateWire[] }>(
-      "/v1/memory/candidates",
-      where,
-    );
-    return candidates;
-  }
-  acceptMemory(
-    id: string,
-    more: { run_id?: string | undefined; reason?: string | undefined; again?: boolean | undefined },
-  ): Promise<CandidateWire> {
-    return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/accept`, more);
-  }
-  rejectMemory(id: string, more: { run_id?: string | undefined; reason?: string | undefined }): Promise<CandidateWire> {
-    return this.#line.post(`/v1/memory/candidates/${encodeURIComponent(id)}/reject`, more);
-  }
-
   /** What happens, from now on, until `signal` says so. */
   events(where: EventQuery, options: FollowOptions): AsyncGenerator<Heard> {
-    return followEvents(this.#line, where, options);
+    return followEvents(this.api.events, where, options);
   }
   /** Records that a secret was set or removed; its name, never its value. */
   noteSecret(connector: string, key: string, act: "set" | "removed"): Promise<{ recorded: true }> {

@@ -1,8 +1,8 @@
 import { type Delegation, mayEnd } from "../../approvals/delegations.ts";
 import type { Grant, GrantState } from "../../approvals/grant.ts";
+import { toSnakeCase } from "../../calls/case.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
-import { toSnakeCase } from "../../calls/case.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import { type delegation, delegations, type grant, grants } from "../contract/grants.ts";
 import type { Given } from "../contract/route.ts";

@@ -1,7 +1,7 @@
 import type { Remember } from "../../approvals/grant.ts";
+import { toCamelCase } from "../../calls/case.ts";
 import { given } from "../../calls/given.ts";
 import type { Conditions } from "../../policy/rules/condition.ts";
-import { toCamelCase } from "../../calls/case.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import type { Remember as RememberBody } from "../contract/grants.ts";
 

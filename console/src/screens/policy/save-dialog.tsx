@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
+import type { PolicyText } from "../../../../src/doors/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";
 import { toast } from "../../kit/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
-import type { PolicyDocument } from "./wire.ts";
 
 /** Shows what is written before it is. Somebody else's change in the meantime is not written over. */
 export function SaveDialog({
@@ -13,7 +13,7 @@ export function SaveDialog({
   onClose,
   onSaved,
 }: {
-  readonly document: PolicyDocument;
+  readonly document: PolicyText;
   readonly text: string;
   readonly onClose: () => void;
   readonly onSaved: () => void;

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -9,7 +10,7 @@ import { classNames } from "../../kit/class-names.ts";
 import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
-import type { ChainWire, TimelineCall } from "./wire.ts";
+import type { ChainWire } from "./wire.ts";
 
 /** In the row of a script that was put away: where it stands. */
 export function WaitsAt({ chain: { waiting } }: { readonly chain: ChainWire }): ReactNode {

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import type { EffectiveLine, EffectivePolicy } from "../../../../src/doors/contract/policy.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
-import type { EffectiveLine, PolicyWire } from "../policy/wire.ts";
 import type { ActionStatistics, ControlsWire, ServerHealth, StatisticsWire, ToolWire } from "./wire.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */
@@ -53,7 +53,7 @@ export function useTools(): {
   });
   const policy = useQuery({
     queryKey: ["live", "policy", "local-agent", ""],
-    queryFn: () => get<PolicyWire>("/v1/policy", { query: { agent: "local-agent" } }),
+    queryFn: () => get<EffectivePolicy>("/v1/policy", { query: { agent: "local-agent" } }),
     enabled: may("policy:read"),
   });
   const groups = useMemo(() => {
