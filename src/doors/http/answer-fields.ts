@@ -5,4 +5,3 @@ import { z } from "@hono/zod-openapi";
 export const text: z.ZodString = z.string();
 export const whole: z.ZodInt = z.int();
 export const when: z.ZodString = text.openapi({ format: "date-time" });
-export const digest: z.ZodString = text.openapi({ pattern: "^[0-9a-f]{64}$" });

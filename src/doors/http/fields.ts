@@ -2,9 +2,9 @@ import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { Autonomy } from "../../calls/call.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
-import type { ApprovalState, CallState } from "../../calls/records.ts";
+import type { CallState } from "../../calls/records.ts";
 import type { autonomies } from "../../calls/risk.ts";
-import { approvalStates, callStates } from "../../calls/states.ts";
+import { callStates } from "../../calls/states.ts";
 import type { ContextWire } from "../wire.ts";
 
 /** The fields of requests, each written once. Strict objects throughout: an unknown field is refused by its name. */
@@ -68,32 +68,9 @@ function whole(min: number, max: number): ZodType<number> {
 }
 
 export const limit: ZodType<number> = whole(1, 1000);
-/** A page's `next_after`, of a list that moves while somebody turns the page: how its last row stood, when, and which it was. */
-export function cursor(...stood: readonly string[]): ZodType<string> {
-  return z
-    .string()
-    .regex(
-      new RegExp(`^(?:${stood.join("|")})@\\d{1,16}(?:\\.\\d{1,16})?@[\\w~.-]{1,256}$`),
-      "is no `next_after` of a page of this list",
-    );
-}
-export const position: ZodType<number> = whole(0, Number.MAX_SAFE_INTEGER);
-
 export const callId: ZodType<string> = z.string().regex(/^call_[0-9a-f-]{36}$/, "must be the id of a call (call_…)");
 
-/** ISO 8601 with its offset, or milliseconds since 1970. */
-export const time: ZodType<number> = z
-  .union([
-    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
-    z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number),
-  ])
-  .openapi({ type: "string", format: "date-time" });
-
 export const callState: ZodType<CallState> = z.enum(callStates);
-export const approvalState: ZodType<ApprovalState> = z.enum(approvalStates);
 
 export interface ReasonFields {
   readonly reason?: string | undefined;

@@ -3,10 +3,9 @@ import type { Permission } from "../../accounts/roles.ts";
 import type { Method } from "../contract/route.ts";
 import { noFields } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
-import { type ArrivedRequest, type Route, readRequest, refusePermission, type ServerContext } from "./route.ts";
+import { type ArrivedRequest, type Route, readRequest, refusePermission } from "./route.ts";
 
 export { type Route, refusePermission };
-export type House = ServerContext;
 export interface Asked<Fields, Query, By extends Who | undefined = Who>
   extends Omit<ArrivedRequest, "by" | "read" | "search"> {
   readonly by: By;

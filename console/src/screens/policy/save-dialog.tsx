@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { PolicyText } from "../../../../src/doors/contract/policy.ts";
+import type { PolicySaved, PolicyText } from "../../../../src/doors/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";
@@ -20,7 +20,7 @@ export function SaveDialog({
 }): ReactNode {
   const save = async (said: object): Promise<void> => {
     const body = { text, expected_digest: document.digest, ...said };
-    const { kept } = await post<{ readonly kept: string }>("/v1/policy/save", body);
+    const { kept } = await post<PolicySaved>("/v1/policy/save", body);
     toast(`Saved. The file before it is kept as ${kept}. It is in force from the next start on.`);
     onSaved();
   };
