@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkProof } from "../../console/src/screens/audit/proof.ts";
-import type { ProofWire } from "../../console/src/screens/audit/wire.ts";
 import { openAuditLog } from "../../src/audit/audit-log.ts";
 import type { AuditLog } from "../../src/audit/log.ts";
 import { createSigner } from "../../src/audit/signer.ts";
+import type { EventProof } from "../../src/doors/contract/audit.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { aLogStore, noteSome } from "../fakes/log-store.ts";
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   log = await openAuditLog({ store, clock, signer: createSigner() });
 });
 
-async function proofOf(seq: number): Promise<ProofWire> {
+async function proofOf(seq: number): Promise<EventProof> {
   const proof = await log.prove(seq);
   if (proof === undefined) throw new Error(`no entry ${seq}`);
   const { publicKey, ...rest } = proof;
@@ -32,7 +32,7 @@ describe("what the console checks by itself", () => {
   });
 
   const other = "ab".repeat(32);
-  it.each<[string, (proof: ProofWire) => Partial<ProofWire>]>([
+  it.each<[string, (proof: EventProof) => Partial<EventProof>]>([
     ["another text", ({ body }) => ({ body: body.replace("note", "vote") })],
     ["another leaf", () => ({ leaf: other })],
     ["another place", ({ seq }) => ({ seq: seq + 1 })],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compressedScale, rowsOf, trueScale, wallTime } from "../../console/src/screens/runs/waterfall.ts";
-import type { TimelineCall } from "../../console/src/screens/runs/wire.ts";
+import type { TimelineCall } from "../../src/doors/contract/runs.ts";
 
 const start = Date.UTC(2026, 10, 20, 12);
 const iso = (ms: number): string => new Date(start + ms).toISOString();
@@ -37,7 +37,7 @@ const someCalls = fc.array(
 
 describe("the waterfall", () => {
   it("draws waiting for a person apart from work, and work only as long as it was", () => {
-    const approval = { approval_id: "a", status: "used", asked_at: iso(10), expires_at: iso(9e9) };
+    const approval = { approval_id: "a", status: "used" as const, asked_at: iso(10), expires_at: iso(9e9) };
     const [row] = rowsOf(
       [
         aCall(1, {
@@ -91,7 +91,7 @@ describe("the waterfall", () => {
         started_at: iso(decided),
         ended_at: iso(decided),
         approval: {
-          ...{ approval_id: "a", status: "used", asked_at: iso(asked), expires_at: iso(decided) },
+          ...{ approval_id: "a", status: "used" as const, asked_at: iso(asked), expires_at: iso(decided) },
           decided_at: iso(decided),
         },
       });

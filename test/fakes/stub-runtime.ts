@@ -238,7 +238,10 @@ export function stubRuntime(options: StubOptions = {}): {
       get: async ({ tenant }: RunName) => (tenant === run.tenant ? run : undefined),
       events: heard("runs.events", []),
       calls: heard("runs.calls", []),
-      verify: heard("runs.verify", { intact: true, problems: [], notes: [] }),
+      verify: heard("runs.verify", {
+        ...{ intact: true, run_id: "run_1", events: 0, calls: 0, sealed: 0 },
+        ...{ problems: [], notes: [] },
+      }),
       export: heard("runs.export", [Buffer.from("tar")]),
       begin: heard("runs.begin", run),
       describe: heard("runs.describe", run),

@@ -88,7 +88,7 @@ describe("channels of a Postern that runs", () => {
     });
     await expect(operator.api.alarms.resolve({ id })).rejects.toMatchObject({ code: "alarm_resolved" });
     expect((await postern.run("secrets", "remove", "hooks", "key", "--data", "data")).code).toBe(0);
-    const { events } = await operator.audit({ limit: 1_000 });
+    const { events } = await operator.api.audit.list({ limit: 1_000 });
     const types = events.map(({ type }) => type);
     expect(types).toEqual(
       expect.arrayContaining([

@@ -1,20 +1,9 @@
 /** The line to `GET /v1/events`: kept open, and resumed after its last id until it is closed. */
+import type { FeedEvent } from "../../../src/doors/contract/events.ts";
 import { send } from "../api/client.ts";
 import { parseStream } from "./sse.ts";
 
-/** Never arguments, results or secrets: what they are is asked for by id. */
-export interface FeedEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly at: string;
-  readonly run_id?: string;
-  readonly call_id?: string;
-  readonly approval_id?: string;
-  readonly trace_id: string;
-  readonly tool?: string;
-  readonly summary: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+export type { FeedEvent };
 
 /** `crowded`: Postern is there, but has no line left; what is shown is read anew every few seconds. */
 export type LiveState = "connecting" | "live" | "reconnecting" | "crowded";

@@ -42,7 +42,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
   const shown = [...tools].sort((one, other) => Number(one.server !== undefined) - Number(other.server !== undefined));
   const rows = new Set(shown.slice(0, mostRows)); // our own tools first
   const told = await askEach(
-    { explain, policy: operator.policy },
+    { explain, policy: operator.api.policy },
     tools.filter((tool) => rows.has(tool)),
   );
   const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;

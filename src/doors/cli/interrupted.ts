@@ -37,7 +37,7 @@ interface Sent {
 export async function tellInterrupted(work: Work, sent: Sent, clock: Clock): Promise<ExitCode> {
   const until = clock.monotonic() + settlesWithinMs;
   for (;;) {
-    const events = (await work.operator.latestAudit({ trace_id: sent.traceId, limit: 100 })).events;
+    const events = (await work.operator.api.audit.latest({ trace_id: sent.traceId, limit: 100 })).events;
     const { call_id: id, call } = await lookedUp(work, events);
     const isOpen = call === undefined ? !events.some(isEnd) : call.state === "attempted";
     if (isOpen && clock.monotonic() < until) {

@@ -1,28 +1,28 @@
 import { messageOf } from "../../calls/fault.ts";
 import { counted } from "../../calls/shown.ts";
+import type { EffectivePolicy, PolicyTest, TestResult } from "../contract/policy.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { NamedText } from "../policy-reader.ts";
-import type { ExpectationResultWire, PolicyTestWire, PolicyWire } from "../wire-policy.ts";
 import type { Finding } from "./checks.ts";
 import { tablesFor } from "./policy-tables.ts";
 
 /** @param read the configuration as it lies on the disk; undefined: there is none */
 export async function* policyChecks(
-  operator: Pick<PosternClient, "policy">,
+  { api: { policy } }: Pick<PosternClient, "api">,
   read: (() => Promise<NamedText>) | undefined,
 ): AsyncGenerator<Finding> {
-  yield* policyFindings(await operator.policy.show());
+  yield* policyFindings(await policy.show());
   if (read === undefined) return;
   try {
     const configuration = await read();
-    yield* testFindings(await operator.policy.test({ configuration, tables: await tablesFor(configuration) }));
+    yield* testFindings(await policy.test({ configuration, tables: await tablesFor(configuration) }));
   } catch (error) {
     yield { level: "fail", check: "policy tests", message: messageOf(error) };
   }
 }
 
 /** What in the policy nobody can have meant, each with its line. */
-function* policyFindings({ lines, warnings, policy_version: version }: PolicyWire): Generator<Finding> {
+function* policyFindings({ lines, warnings, policy_version: version }: EffectivePolicy): Generator<Finding> {
   const check = "policy";
   if (warnings.length === 0)
     yield {
@@ -43,7 +43,7 @@ function* policyFindings({ lines, warnings, policy_version: version }: PolicyWir
 }
 
 /** What the policy was expected to answer and does not. Of a tool that nobody offers now it cannot be told. */
-export function* testFindings({ results }: Pick<PolicyTestWire, "results">): Generator<Finding> {
+export function* testFindings({ results }: Pick<PolicyTest, "results">): Generator<Finding> {
   const check = "policy tests";
   const passed = results.filter((one) => one.passed).length;
   if (results.length === 0)
@@ -53,7 +53,7 @@ export function* testFindings({ results }: Pick<PolicyTestWire, "results">): Gen
   for (const result of results) if (!result.passed) yield failedTest(result);
 }
 
-function failedTest({ name, where, decision, problem }: ExpectationResultWire): Finding {
+function failedTest({ name, where, decision, problem }: TestResult): Finding {
   const place = where === undefined ? "" : `${where}: `;
   return {
     level: decision === undefined ? "warn" : "fail",

@@ -40,7 +40,7 @@ export function remotePlace(work: Work, { claims, traceId, skills, settings }: R
         invoke: (request: CallRequest, context?: SessionCall) => invoke(request, context).catch(refusedHere),
         close: async () => {},
       };
-      const active = Promise.all(skills.map((skill) => operator.activateSkill(skill, runId)));
+      const active = Promise.all(skills.map((skill) => operator.api.skills.activate({ name: skill, run_id: runId })));
       const ready = active.then(() => {});
       ready.catch(() => undefined); // `instructions` and each call reject with it
       const tools = new RunTools({ session, names: commonNames, offered: () => offers, ready });

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../calls/fault.ts";
 import { counted } from "../../calls/shown.ts";
+import type { Checked } from "../contract/audit.ts";
 import type { ChainPage } from "../contract/chains.ts";
 import type { PosternClient } from "../http/client.ts";
-import type { CheckedWire } from "../wire-audit.ts";
 import type { Finding } from "./checks.ts";
 
 /** What stands around the calls: who signs in, what runs scripts, who is told, where people look. */
@@ -13,7 +13,7 @@ export async function* aroundFindings(operator: PosternClient): AsyncGenerator<F
   yield engineFinding((await operator.api.chains.list({ limit: 1 })).engines);
   yield* await channels(operator);
   yield consolePage(existsSync);
-  yield auditFinding(await operator.latestAudit({ limit: 1 }).catch(messageOf));
+  yield auditFinding(await operator.api.audit.latest({ limit: 1 }).catch(messageOf));
   yield* await alarms(operator);
 }
 
@@ -99,7 +99,7 @@ export function consolePage(exists: (path: string) => boolean): Finding {
 }
 
 /** @param found the end of the log, with what it was found to be when it was last read from its beginning; or why it cannot be read */
-export function auditFinding(found: { readonly size: number; readonly checked?: CheckedWire } | string): Finding {
+export function auditFinding(found: { readonly size: number; readonly checked?: Checked } | string): Finding {
   const check = "audit log";
   const fix = "`postern audit verify` reads it again; of a disk that fails, save the folder first.";
   if (typeof found === "string") return { level: "fail", check, message: `It cannot be read: ${found}`, fix };

@@ -2,12 +2,18 @@ import { accounts, tokens } from "./accounts.ts";
 import { agentRuns } from "./agent-runs.ts";
 import { alarms } from "./alarms.ts";
 import { approvals } from "./approvals.ts";
+import { audit } from "./audit.ts";
 import { calls } from "./calls.ts";
 import { chains } from "./chains.ts";
 import { channels } from "./channels.ts";
 import { controls, secrets } from "./controls.ts";
+import { events } from "./events.ts";
 import { delegations, grants } from "./grants.ts";
+import { memory } from "./memory.ts";
+import { policy } from "./policy.ts";
+import { runs } from "./runs.ts";
 import { openId, session } from "./session.ts";
+import { skills } from "./skills.ts";
 import { artifacts, health, tools } from "./tools.ts";
 
 /** All routes. A group's name and a route's name are the client's methods: `client.approvals.list()`. */
@@ -17,16 +23,22 @@ export const contract = {
   alarms,
   approvals,
   artifacts,
+  audit,
   calls,
   chains,
   channels,
   controls,
   delegations,
+  events,
   grants,
   health,
+  memory,
   openId,
+  policy,
+  runs,
   secrets,
   session,
+  skills,
   tokens,
   tools,
 };

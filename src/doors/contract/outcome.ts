@@ -46,3 +46,10 @@ export const outcome = z
   })
   .openapi("Outcome");
 export type Outcome = Shape<typeof outcome>;
+
+/** Every answer that is no success. */
+export const problemBody = z
+  .object({
+    error: z.object({ code: text, message: text, details: json.optional(), trace_id: text.optional() }),
+  })
+  .openapi("Problem");

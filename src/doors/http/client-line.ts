@@ -69,23 +69,9 @@ export class Line {
   }
 
   async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-    yield* await this.#body(path, signal);
-  }
-
-  async *lines(path: string): AsyncGenerator<string> {
-    let rest = "";
-    for await (const piece of (await this.#body(path)).pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + piece).split("\n");
-      rest = lines.pop() ?? "";
-      yield* lines;
-    }
-    if (rest !== "") yield rest;
-  }
-
-  async #body(path: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const response = await this.#send(path, { method: "GET", ...(signal !== undefined && { signal }) });
     if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
-    return response.body;
+    yield* response.body;
   }
 
   async #ask<Answer>(path: string, init: RequestInit): Promise<Answer> {

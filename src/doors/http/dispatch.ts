@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { Tries } from "../../accounts/tries.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
-import { name } from "./fields.ts";
+import { name } from "../contract/fields.ts";
 import { readJson, readText } from "./request-body.ts";
 import type { Route, ServerContext } from "./route.ts";
 

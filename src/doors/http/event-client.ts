@@ -1,16 +1,15 @@
-import type { FeedEventWire } from "../wire-feed.ts";
-import { ClientProblem, type Line } from "./client-line.ts";
+import type { Client } from "../contract/client.ts";
+import type { Contract } from "../contract/contract.ts";
+import type { events, FeedEvent } from "../contract/events.ts";
+import type { Sent } from "../contract/route.ts";
+import { ClientProblem } from "./client-line.ts";
 
 /** What a follower hears. `live`: the line is open. `lost`: it broke and is opened anew. `reset`: read anew what you show. */
 export type Heard =
-  | { readonly heard: "event"; readonly event: FeedEventWire }
+  | { readonly heard: "event"; readonly event: FeedEvent }
   | { readonly heard: "live" | "lost" | "reset" };
 
-export interface EventQuery {
-  readonly type?: string;
-  readonly run_id?: string;
-  readonly trace_id?: string;
-}
+export type EventQuery = Omit<Sent<typeof events.follow>, "after">;
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
@@ -28,14 +27,16 @@ const mostCharacters = 4 * 1024 * 1024;
  *
  * @throws ClientProblem when the server refuses: then no later try would help
  */
-export async function* followEvents(line: Line, where: EventQuery, options: FollowOptions): AsyncGenerator<Heard> {
+export async function* followEvents(
+  { follow }: Client<Contract>["events"],
+  where: EventQuery,
+  options: FollowOptions,
+): AsyncGenerator<Heard> {
   const { signal, wait } = options;
   let after = "";
   for (let tries = 0; !signal.aborted; tries += 1) {
-    const search = new URLSearchParams(Object.entries(where));
-    if (after !== "") search.set("after", after);
     try {
-      for await (const frame of framesOf(line.bytes(`/v1/events?${search}`, signal))) {
+      for await (const frame of framesOf(follow({ ...where, ...(after !== "" && { after }) }, signal))) {
         tries = 0;
         if (frame.id !== "") after = frame.id;
         const heard = heardOf(frame);
@@ -83,6 +84,6 @@ function frameOf(text: string): Frame {
 
 function heardOf({ id, event, data }: Frame): Heard | undefined {
   if (event === "reset") return { heard: "reset" };
-  if (data !== "") return { heard: "event", event: JSON.parse(data) as FeedEventWire }; // the server's wire type
+  if (data !== "") return { heard: "event", event: JSON.parse(data) as FeedEvent }; // the server's event
   return id === "" ? undefined : { heard: "live" };
 }

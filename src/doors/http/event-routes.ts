@@ -1,55 +1,31 @@
-import { z } from "@hono/zod-openapi";
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../watchers/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../watchers/feed-event.ts";
+import { events, type feedEvent } from "../contract/events.ts";
+import type { Given, Query } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
-import { feedEventToWire } from "../wire-feed.ts";
 import { problem } from "./answers.ts";
-import { name, runId, traceId } from "./fields.ts";
-import { nothing, type Route, route } from "./old-route.ts";
+import { type Route, serve } from "./route.ts";
 import { askerOf } from "./visible.ts";
 
-interface EventQuery {
-  readonly type?: string | undefined;
-  readonly run_id?: string | undefined;
-  readonly trace_id?: string | undefined;
-  readonly after?: string | undefined;
-}
-
-const eventQuery: z.ZodType<EventQuery> = z.strictObject({
-  type: z.string().min(1).max(1_000).optional().describe("Types apart by commas; one that ends in `.` is a prefix."),
-  run_id: runId.optional(),
-  trace_id: traceId.optional(),
-  after: name.optional().describe("As the header `Last-Event-ID`: what came after this event."),
+/** Server-sent events (docs/reference/events.md). */
+export const eventRoutes: readonly Route[] = serve(events, {
+  follow: async ({ runtime, by, query, headers, signal }) => {
+    const after = headers.get("last-event-id") ?? query.after;
+    const leave = takePlace(runtime.feed, by.decider.via ?? by.decider.user);
+    if (leave === undefined)
+      return problem(
+        "too_many_readers",
+        `${mostOfOne} of these are yours already, and others want to look too; close one.`,
+      );
+    const stream = await eventStream(runtime.feed, { filter: filterOf(by, query), after }, { signal, leave });
+    if (stream === undefined)
+      return problem("too_many_readers", "256 readers follow the events already; close one, or read `/v1/audit`.");
+    return new Response(stream, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+  },
 });
 
-/** Server-sent events (docs/reference/events.md). */
-export const eventRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/v1/events",
-    needs: "events:read",
-    summary: "What happens, as it happens: server-sent events, resumed by `Last-Event-ID`.",
-    body: nothing,
-    query: eventQuery,
-    answers: "text/event-stream",
-    run: async ({ runtime, by, query, headers, signal }) => {
-      const after = headers.get("last-event-id") ?? query.after;
-      const leave = takePlace(runtime.feed, by.decider.via ?? by.decider.user);
-      if (leave === undefined)
-        return problem(
-          "too_many_readers",
-          `${mostOfOne} of these are yours already, and others want to look too; close one.`,
-        );
-      const stream = await eventStream(runtime.feed, { filter: filterOf(by, query), after }, { signal, leave });
-      if (stream === undefined)
-        return problem("too_many_readers", "256 readers follow the events already; close one, or read `/v1/audit`.");
-      return new Response(stream, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
-    },
-  }),
-];
-
 /** What operators and accounts do is in the audit log; who may not read that is told of calls and alarms alone. */
-function filterOf(by: Who, { type, run_id, trace_id }: EventQuery): FeedFilter {
+function filterOf(by: Who, { type, run_id, trace_id }: Query<typeof events.follow>): FeedFilter {
   return {
     tenant: by.principal.tenant,
     ...askerOf(by),
@@ -178,5 +154,23 @@ const resetWords: Readonly<Record<ResetReason, string>> = {
 };
 
 function frame(event: FeedEvent): string {
-  return `id: ${event.id}\ndata: ${JSON.stringify(feedEventToWire(event))}\n\n`;
+  return `id: ${event.id}\ndata: ${JSON.stringify(shown(event))}\n\n`;
+}
+
+/** Not made by the schema: each field is text or plain JSON already. */
+function shown({
+  id,
+  type,
+  at,
+  runId,
+  callId,
+  approvalId,
+  traceId,
+  agent,
+  tool,
+  summary,
+  data,
+}: FeedEvent): Given<typeof feedEvent> {
+  const ids = { run_id: runId, call_id: callId, approval_id: approvalId, trace_id: traceId };
+  return { id, type, at, ...ids, agent, tool, summary, data };
 }

@@ -22,8 +22,6 @@ import { agentRunRoutes } from "./agent-run-routes.ts";
 import { alarmRoutes } from "./alarm-routes.ts";
 import { answer, problem } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
-import { auditHeadRoutes } from "./audit-head-routes.ts";
-import { auditProofRoutes } from "./audit-proof-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes } from "./call-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
@@ -39,15 +37,12 @@ import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
 import { openIdRoutes } from "./openid-routes.ts";
 import { originOf, refusePage } from "./page-guard.ts";
-import { policyEditRoutes } from "./policy-edit-routes.ts";
 import { policyRoutes } from "./policy-routes.ts";
 import { type Route, refusePermission, type ServerContext } from "./route.ts";
-import { runChangeRoutes } from "./run-change-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { secretRoutes } from "./secret-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { skillRoutes } from "./skill-routes.ts";
-import { timelineRoutes } from "./timeline-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
 
 export interface HttpDoorOptions {
@@ -97,16 +92,11 @@ export const routes: readonly Route[] = [
   ...grantRoutes,
   ...delegationRoutes,
   ...auditRoutes,
-  ...auditProofRoutes,
-  ...auditHeadRoutes,
   ...controlRoutes,
   ...runRoutes,
-  ...runChangeRoutes,
   ...agentRunRoutes,
-  ...timelineRoutes,
   ...skillRoutes,
   ...policyRoutes,
-  ...policyEditRoutes,
   ...memoryRoutes,
   ...sessionRoutes,
   ...openIdRoutes,

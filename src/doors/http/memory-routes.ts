@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import type { Runtime } from "../../face.ts";
 import type {
   CandidateDecided,
@@ -6,98 +5,53 @@ import type {
   CandidateName,
   CandidateRecord,
   CandidateRuling,
-  CandidateState,
 } from "../../tools/builtin/memory/candidate-desk.ts";
-import { candidateToWire } from "../wire-memory.ts";
-import { candidateAnswer, candidatesAnswer } from "./answer-schemas.ts";
+import { candidate, memory } from "../contract/memory.ts";
+import { type Given, shape } from "../contract/route.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
-import { limit, type ReasonFields, reason, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./old-route.ts";
+import { type Route, type RouteRequest, serve } from "./route.ts";
 
-interface CandidateQuery {
-  readonly run_id?: string | undefined;
-  readonly state?: CandidateState | undefined;
-  readonly limit?: number | undefined;
-}
-
-const candidateQuery: z.ZodType<CandidateQuery> = z.strictObject({
-  run_id: runId.optional(),
-  state: z.enum(["open", "accepted", "rejected", "waiting", "unknown"]).optional(),
-  limit: limit.optional(),
+/** What agents proposed to remember, and a person's decision on it (SPEC 15.3). */
+export const memoryRoutes: readonly Route[] = serve(memory, {
+  candidates: async (request) => {
+    const { run_id: run, state, limit = 100 } = request.query;
+    if (request.memory === undefined) return memoryOff();
+    const found: CandidateRecord[] = [];
+    for await (const record of candidates(request.memory, request, run)) {
+      if (state === undefined || state === record.state) found.push(record);
+      if (found.length === limit) break;
+    }
+    return { candidates: found.map(shown) };
+  },
+  accept: (request) =>
+    decide(request, (desk, name) => desk.accept(name, { ...rulingOf(request), again: request.body.again === true })),
+  reject: (request) => decide(request, (desk, name) => desk.reject(name, rulingOf(request))),
 });
 
-interface RejectFields extends ReasonFields {
-  readonly run_id?: string | undefined;
-}
+type DecisionRequest = Pick<
+  RouteRequest<typeof memory.reject>,
+  "runtime" | "memory" | "by" | "body" | "part" | "signal"
+>;
 
-interface AcceptFields extends RejectFields {
-  readonly again?: boolean | undefined;
-}
-
-const named = { run_id: runId.optional(), reason: reason.optional() };
-const rejectFields: z.ZodType<RejectFields> = z.strictObject(named);
-const acceptFields: z.ZodType<AcceptFields> = z.strictObject({ ...named, again: z.boolean().optional() });
-
-/** What agents proposed to remember: a person's word on it (SPEC 15.3). */
-export const memoryRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/v1/memory/candidates",
-    needs: "memory:decide",
-    summary: "What agents proposed to remember: one run's, or the latest runs', new to old.",
-    body: nothing,
-    query: candidateQuery,
-    answers: candidatesAnswer,
-    run: async (asked) => {
-      const { memory, query } = asked;
-      if (memory === undefined) return memoryOff();
-      const found: CandidateRecord[] = [];
-      for await (const record of candidates(memory, asked, query.run_id)) {
-        if (query.state === undefined || query.state === record.state) found.push(record);
-        if (found.length === (query.limit ?? 100)) break;
-      }
-      return answer({ candidates: found.map(candidateToWire) });
-    },
-  }),
-  route({
-    method: "post",
-    path: "/v1/memory/candidates/{id}/accept",
-    needs: "memory:decide",
-    summary: "Write it to the memory provider, once.",
-    body: acceptFields,
-    query: nothing,
-    answers: candidateAnswer,
-    run: (asked) =>
-      decide(asked, async (desk, name) => desk.accept(name, { ...rulingOf(asked), again: asked.body.again === true })),
-  }),
-  route({
-    method: "post",
-    path: "/v1/memory/candidates/{id}/reject",
-    needs: "memory:decide",
-    summary: "It is not remembered.",
-    body: rejectFields,
-    query: nothing,
-    answers: candidateAnswer,
-    run: (asked) => decide(asked, (desk, name) => desk.reject(name, rulingOf(asked))),
-  }),
-];
-
-async function decide<Fields extends RejectFields>(
-  asked: Asked<Fields, unknown>,
+async function decide(
+  request: DecisionRequest,
   rule: (desk: CandidateDesk, name: CandidateName) => Promise<CandidateDecided>,
-): Promise<Response> {
-  const { memory: desk, by, body, part } = asked;
+): Promise<Response | Given<typeof candidate>> {
+  const { memory: desk, by, body, part } = request;
   if (desk === undefined) return memoryOff();
   const { tenant } = by.principal;
-  const run = body.run_id ?? (await runOf(desk, asked, part("id")));
+  const run = body.run_id ?? (await runOf(desk, request, part("id")));
   if (run === undefined) return problem("candidate_unknown", `There is no memory candidate \`${part("id")}\`.`);
   const decided = await rule(desk, { tenant, runId: run, id: part("id") });
-  if (decided.decided) await noted(asked, decided.candidate);
-  if (decided.decided) return answer(candidateToWire(decided.candidate));
-  const { code, message, candidate } = decided;
-  if (code === "candidate_waiting" && candidate !== undefined) return answer(candidateToWire(candidate), 202);
-  const beside = candidate && { beside: { candidate: candidateToWire(candidate) } };
+  if (decided.decided) {
+    await noteDecision(request, decided.candidate);
+    return shown(decided.candidate);
+  }
+  const { code, message } = decided;
+  const record = decided.candidate && shape(candidate, shown(decided.candidate));
+  if (code === "candidate_waiting" && record !== undefined) return answer(record, 202);
+  const beside = record && { beside: { candidate: record } };
   return problem(code === "candidate_waiting" ? "candidate_unclear" : code, message, beside);
 }
 
@@ -106,7 +60,7 @@ async function decide<Fields extends RejectFields>(
  * gates. It is a credential of its own: when such a call is asked about, the person who accepted may answer, after having
  * seen what it is.
  */
-function rulingOf({ runtime, by, body, signal }: Asked<RejectFields, unknown>): CandidateRuling {
+function rulingOf({ runtime, by, body, signal }: DecisionRequest): CandidateRuling {
   const { principal, scopes } = by;
   const who = { ...principal, via: "memory:accept" };
   return {
@@ -125,8 +79,8 @@ function neededBy(runtime: Runtime, tool: string): readonly string[] {
   return runtime.offered().find((action) => action.tool === tool)?.facts.scopes ?? [];
 }
 
-function noted(
-  { runtime, by }: Asked<unknown, unknown>,
+function noteDecision(
+  { runtime, by }: Pick<RouteRequest, "runtime" | "by">,
   { id, runId: run, state, decision, callId }: CandidateRecord,
 ): Promise<void> {
   const data = { candidate_id: id, run_id: run, call_id: callId, ...(decision?.reason && { reason: decision.reason }) };
@@ -136,15 +90,19 @@ function noted(
   });
 }
 
-async function runOf(desk: CandidateDesk, asked: Asked<unknown, unknown>, id: string): Promise<string | undefined> {
-  for await (const record of candidates(desk, asked, undefined)) if (record.id === id) return record.runId;
+async function runOf(
+  desk: CandidateDesk,
+  request: Pick<RouteRequest, "runtime" | "by">,
+  id: string,
+): Promise<string | undefined> {
+  for await (const record of candidates(desk, request, undefined)) if (record.id === id) return record.runId;
   return undefined;
 }
 
 /** Of one run, or of every run whose agents wrote memories: the ledger knows which. The newest first. */
 async function* candidates(
   desk: CandidateDesk,
-  { runtime, by }: Asked<unknown, unknown>,
+  { runtime, by }: Pick<RouteRequest, "runtime" | "by">,
   run: string | undefined,
 ): AsyncGenerator<CandidateRecord> {
   const { tenant } = by.principal;
@@ -161,6 +119,22 @@ async function* candidates(
     before = page.at(-1)?.call.id;
     if (page.length < where.limit) return;
   }
+}
+
+function shown({ id, decision, ...record }: CandidateRecord): Given<typeof candidate> {
+  return {
+    ...record,
+    candidate_id: id,
+    run_id: record.runId,
+    call_id: record.callId,
+    proposed_at: record.at,
+    decided_at: decision?.at,
+    decided_by: decision?.by,
+    reason: decision?.reason,
+    memory_id: decision?.memoryId,
+    approval_id: decision?.approvalId,
+    error: decision?.error,
+  };
 }
 
 function memoryOff(): Response {

@@ -1,7 +1,7 @@
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import type { Env } from "hono";
 import { noFields, partsOf } from "../contract/route.ts";
-import { problemAnswer } from "./answer-schemas.ts";
+import { problemBody } from "../contract/outcome.ts";
 import type { Route } from "./route.ts";
 
 /** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */
@@ -62,7 +62,7 @@ function configOf(route: Route): RouteConfig {
       [status]: { description: "Done.", ...(!(answer instanceof z.ZodVoid) && { content }) },
       default: {
         description: "Refused: `error.code` says why.",
-        content: { "application/json": { schema: problemAnswer } },
+        content: { "application/json": { schema: problemBody } },
       },
     },
   };

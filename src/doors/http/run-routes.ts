@@ -1,136 +1,101 @@
-import { z } from "@hono/zod-openapi";
-import type { RunSummary, Runs } from "../../watchers/archive/runs.ts";
+import type { Actor } from "../../calls/actor.ts";
+import { given } from "../../calls/given.ts";
+import type { RunAbout, RunName, RunSummary, Runs } from "../../watchers/archive/runs.ts";
+import { runId } from "../contract/fields.ts";
+import type { Body } from "../contract/route.ts";
+import { runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
-import { answer, problem } from "./answers.ts";
-import { cursor, limit, name, position, runId } from "./fields.ts";
-import { type Asked, nothing, type Route, route } from "./old-route.ts";
-import { runAnswer, runEventsAnswer, runsAnswer, runVerificationAnswer } from "./run-schemas.ts";
-import { askerOf, visibleRun } from "./visible.ts";
+import { answered, problem } from "./answers.ts";
+import { actorOf } from "./decider.ts";
+import { type Route, type RouteRequest, serve } from "./route.ts";
+import { timelineOf } from "./timeline.ts";
+import { askerOf, sees, visibleRun } from "./visible.ts";
 
-interface ListQuery {
-  readonly agent?: string | undefined;
-  readonly limit?: number | undefined;
-  readonly after?: string | undefined;
-}
-interface EventsQuery {
-  readonly after?: number | undefined;
-  readonly type?: string | undefined;
-  readonly limit?: number | undefined;
-}
-
-const listQuery: z.ZodType<ListQuery> = z.strictObject({
-  agent: name.optional(),
-  limit: limit.optional(),
-  after: cursor("live", "kept").optional(),
-});
-const eventsQuery: z.ZodType<EventsQuery> = z.strictObject({
-  after: position.optional(),
-  type: name.optional(),
-  limit: limit.optional(),
-});
-
-/** Runs are read (an agent: its own), verified and taken away; run-change-routes.ts begins and finishes them. */
-export const runRoutes: readonly Route[] = [
-  route({
-    method: "get",
-    path: "/v1/runs",
-    needs: "runs:read",
-    summary: "Runs that this token may know of, the latest first.",
-    body: nothing,
-    query: listQuery,
-    answers: runsAnswer,
-    run: async ({ runtime: { runs }, by, query }) => {
-      if (runs === undefined) return runsOff();
-      const { tenant } = by.principal;
-      const { agent, limit: most = 50, after } = query;
-      const { runs: found, nextAfter } = await runs.page({
-        tenant,
-        limit: most,
-        ...(agent !== undefined && { agent }),
-        ...(after !== undefined && { after }),
-        ...askerOf(by),
+export const runRoutes: readonly Route[] = serve(runs, {
+  list: async ({ runtime, by, query }) => {
+    if (runtime.runs === undefined) return runsOff();
+    const { tenant } = by.principal;
+    const found = await runtime.runs.page({ tenant, limit: 50, ...query, ...askerOf(by) });
+    return { runs: found.runs, next_after: found.nextAfter };
+  },
+  show: (request) => withRun(request, async (_runs, _name, summary) => summary),
+  events: (request) =>
+    withRun(request, async (kept, name) => {
+      const { limit = 200, ...where } = request.query;
+      const events = (await kept.events(name, { limit, ...where })) ?? [];
+      return { events, next_after: events.length === limit ? events.at(-1)?.sequence : undefined };
+    }),
+  timeline: async (request) => {
+    const id = request.part("id");
+    return (runId.safeParse(id).success ? await timelineOf(request, id) : undefined) ?? unknownRun(id);
+  },
+  verify: (request) => withRun(request, async (kept, name) => (await kept.verify(name)) ?? unknownRun(name.runId)),
+  export: (request) =>
+    withRun(request, async (kept, name) => {
+      const bytes = await kept.export(name);
+      if (bytes === undefined) return unknownRun(name.runId);
+      return new Response(ReadableStream.from(bytes), {
+        headers: {
+          "content-type": "application/x-tar",
+          "content-disposition": `attachment; filename="${name.runId}.tar"`,
+        },
       });
-      return answer({ runs: found, next_after: nextAfter });
-    },
-  }),
-  route({
-    method: "get",
-    path: "/v1/runs/{id}",
-    needs: "runs:read",
-    summary: "One run: its state, counts, deliverables, and what it may be called.",
-    body: nothing,
-    query: nothing,
-    answers: runAnswer,
-    run: (asked) => withRun(asked, async (_runs, summary) => answer(summary)),
-  }),
-  route({
-    method: "get",
-    path: "/v1/runs/{id}/events",
-    needs: "runs:read",
-    summary: "Its events after a sequence number, in order. `type` may end in `.` to mean all that begin so.",
-    body: nothing,
-    query: eventsQuery,
-    answers: runEventsAnswer,
-    run: (asked) =>
-      withRun(asked, async (runs, { run_id, tenant }) => {
-        const { after, type, limit: most = 200 } = asked.query;
-        const where = { limit: most, ...(after !== undefined && { after }), ...(type !== undefined && { type }) };
-        const events = (await runs.events({ runId: run_id, tenant }, where)) ?? [];
-        return answer({ events, next_after: events.length === most ? events.at(-1)?.sequence : undefined });
-      }),
-  }),
-  route({
-    method: "get",
-    path: "/v1/runs/{id}/verify",
-    needs: "runs:export",
-    summary: "Hold the run's folder against the audit log: edits, cuts, changes of order and missing lines are named.",
-    body: nothing,
-    query: nothing,
-    answers: runVerificationAnswer,
-    run: (asked) =>
-      withRun(asked, async (runs, { run_id, tenant }) => {
-        const found = await runs.verify({ runId: run_id, tenant });
-        return found === undefined ? unknownRun(run_id) : answer(found);
-      }),
-  }),
-  route({
-    method: "get",
-    path: "/v1/runs/{id}/export",
-    needs: "runs:export",
-    summary: "The run's folder as a tar archive.",
-    body: nothing,
-    query: nothing,
-    answers: "application/x-tar",
-    run: (asked) =>
-      withRun(asked, async (runs, { run_id, tenant }) => {
-        const bytes = await runs.export({ runId: run_id, tenant });
-        if (bytes === undefined) return unknownRun(run_id);
-        return new Response(ReadableStream.from(bytes), {
-          headers: {
-            "content-type": "application/x-tar",
-            "content-disposition": `attachment; filename="${run_id}.tar"`,
-          },
-        });
-      }),
-  }),
-];
+    }),
+  begin: (request) => {
+    const who = request.by.kind === "person" ? byHand(request.by) : { principal: request.by.principal };
+    return change(request, true, (kept, name) => kept.begin(name, { ...aboutOf(request.body), ...who }));
+  },
+  describe: (request) =>
+    change(request, false, (kept, name) => kept.describe(name, { ...aboutOf(request.body), ...byHand(request.by) })),
+  finish: (request) =>
+    change(request, false, (kept, name) => kept.finish(name, { ...request.body, ...byHand(request.by) })),
+});
 
-/** The run, when there is one and this token may know of it: both are the same answer to who may not. */
-export async function withRun<Query, By extends Who>(
-  { runtime, by, part }: Asked<unknown, Query, By>,
-  then: (runs: Runs, summary: RunSummary) => Promise<Response>,
-): Promise<Response> {
-  const { runs } = runtime;
-  if (runs === undefined) return runsOff();
+function byHand(by: Who): { readonly by?: Actor } {
+  return by.kind === "person" ? { by: actorOf(by) } : {};
+}
+
+function aboutOf({ task_id, system_prompt, ...about }: Body<typeof runs.begin>): RunAbout {
+  return { ...about, ...given({ taskId: task_id, systemPrompt: system_prompt }) };
+}
+
+type OfRun = Pick<RouteRequest, "runtime" | "by" | "part">;
+
+/** A run that the caller may not know of is answered as one that does not exist. */
+async function withRun<Found>(
+  { runtime, by, part }: OfRun,
+  then: (runs: Runs, name: RunName, summary: RunSummary) => Promise<Found>,
+): Promise<Found | Response> {
+  if (runtime.runs === undefined) return runsOff();
   const id = part("id");
   const summary = runId.safeParse(id).success ? await visibleRun(runtime, by, id) : undefined;
-  return summary === undefined ? unknownRun(id) : then(runs, summary);
+  if (summary === undefined) return unknownRun(id);
+  return then(runtime.runs, { runId: id, tenant: summary.tenant }, summary);
+}
+
+/** @param mayBeNew whether the run may be one that does not exist yet */
+async function change(
+  { runtime, by, part }: OfRun,
+  mayBeNew: boolean,
+  make: (runs: Runs, name: RunName) => Promise<RunSummary>,
+): Promise<RunSummary | Response> {
+  if (runtime.runs === undefined) return runsOff();
+  const kept = runtime.runs;
+  const name = { runId: part("id"), tenant: by.principal.tenant };
+  if (!runId.safeParse(name.runId).success) return unknownRun(name.runId);
+  const found = await kept.get(name);
+  const isVisible = found !== undefined && sees(by, { tenant: found.tenant, agent: "", ...found.principal });
+  if (found === undefined ? !mayBeNew : !isVisible) return unknownRun(name.runId);
+  return answered(
+    () => make(kept, name),
+    (code) => (code === "run_foreign" || code === "run_invalid" ? code : undefined),
+  );
 }
 
 export function unknownRun(id: string): Response {
   return problem("run_unknown", `There is no run \`${id.slice(0, 100)}\`.`);
 }
 
-export function runsOff(): Response {
+function runsOff(): Response {
   return problem("runs_off", "No folders of runs are kept here; set `runs.enabled` in the configuration.");
 }

@@ -104,15 +104,9 @@ describe("the timeline of a run", () => {
 
   it("has an end, which is no run that is not there, also where no folders are kept", async () => {
     const { h, http } = await served();
-    await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, inRun("r1"));
-    expect(await timeline(http, "r1/timeline?before=call_00000000-0000-7000-8000-000000000001")).toEqual({
-      run_id: "r1",
-      calls: [],
-    });
-    expect(
-      (await http.ask("/v1/runs/r2/timeline?before=call_00000000-0000-7000-8000-000000000001", { as: "operator" }))
-        .status,
-    ).toBe(404);
+    const { callId: first } = await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, inRun("r1"));
+    expect(await timeline(http, `r1/timeline?before=${first}`)).toEqual({ run_id: "r1", calls: [] });
+    expect((await http.ask(`/v1/runs/r2/timeline?before=${first}`, { as: "operator" })).status).toBe(404);
   });
 });
 

@@ -1,5 +1,7 @@
 import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
@@ -183,10 +185,8 @@ it("gives the client outcomes, records and lines as they were sent", async () =>
     off_servers: [],
   });
   expect(await operator.api.controls.pause()).toMatchObject({ paused: true });
-  expect(await operator.verifyAudit()).toMatchObject({ intact: true });
-  const lines: string[] = [];
-  for await (const line of operator.exportAudit()) lines.push(line);
-  expect(lines).toEqual(["one", "two"]);
+  expect(await operator.api.audit.verify()).toMatchObject({ intact: true });
+  expect(await text(Readable.from(operator.api.audit.export()))).toBe("one\ntwo\n");
 });
 
 it("throws a problem with its code for what the server does not take, and gives a refused call as an outcome", async () => {

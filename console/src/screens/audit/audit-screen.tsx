@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import type { LatestEvents } from "../../../../src/doors/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
@@ -11,7 +12,6 @@ import { EventDetail } from "./event-detail.tsx";
 import { EventRow } from "./event-row.tsx";
 import { type Filter, FilterBar, filterFrom } from "./filter.tsx";
 import { Integrity } from "./integrity.tsx";
-import type { LatestWire } from "./wire.ts";
 
 export function AuditScreen(): ReactNode {
   const { id } = useParams({ strict: false });
@@ -31,7 +31,7 @@ function useEvents(filter: Filter) {
   return useInfiniteQuery({
     queryKey: ["audit", filter],
     queryFn: ({ pageParam, signal }) =>
-      get<LatestWire>("/v1/audit/latest", { query: { ...filter, before: pageParam, limit: pageEvents }, signal }),
+      get<LatestEvents>("/v1/audit/latest", { query: { ...filter, before: pageParam, limit: pageEvents }, signal }),
     initialPageParam: undefined as number | undefined,
     getNextPageParam: ({ next_before }) => next_before,
     staleTime: Number.POSITIVE_INFINITY, // what is written never changes; what is new is offered, not pushed in

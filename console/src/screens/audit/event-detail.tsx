@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import type { AuditEvent, EventProof } from "../../../../src/doors/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { actorText } from "../../kit/actor.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -14,7 +15,6 @@ import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { OutcomeBadge } from "./event-row.tsx";
 import { type Checked, checkProof } from "./proof.ts";
-import type { AuditEventWire, ProofWire } from "./wire.ts";
 
 /** One event: what it says, where it stands, and whether it is what was signed. */
 export function EventDetail({
@@ -50,7 +50,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["audit-proof", seq],
     queryFn: async () => {
-      const proof = await get<ProofWire>(`/v1/audit/${seq}/proof`);
+      const proof = await get<EventProof>(`/v1/audit/${seq}/proof`);
       return { proof, checked: await checkProof(proof) };
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -84,7 +84,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
 }
 
 /** Where it stands in the log, and what this browser found when it checked that. */
-function Place({ proof, checked }: { readonly proof: ProofWire; readonly checked: Checked }): ReactNode {
+function Place({ proof, checked }: { readonly proof: EventProof; readonly checked: Checked }): ReactNode {
   return (
     <Part label="In the log">
       {checked.holds ? (
@@ -119,7 +119,7 @@ function Place({ proof, checked }: { readonly proof: ProofWire; readonly checked
   );
 }
 
-function EventFacts({ event }: { readonly event: AuditEventWire }): ReactNode {
+function EventFacts({ event }: { readonly event: AuditEvent }): ReactNode {
   const { refs, principal } = event;
   const run = refs["run"];
   const approval = refs["approval"];
@@ -171,9 +171,9 @@ function EventFacts({ event }: { readonly event: AuditEventWire }): ReactNode {
   );
 }
 
-function eventIn(body: string): AuditEventWire | undefined {
+function eventIn(body: string): AuditEvent | undefined {
   try {
-    return JSON.parse(body) as AuditEventWire; // the log holds nothing but these, unless somebody changed it
+    return JSON.parse(body) as AuditEvent; // the log holds nothing but these, unless somebody changed it
   } catch {
     return undefined; // said where it is shown
   }

@@ -1,8 +1,8 @@
 import { memo, type ReactNode } from "react";
+import type { AuditEvent } from "../../../../src/doors/contract/audit.ts";
 import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
-import type { AuditEventWire } from "./wire.ts";
 
 const tones = new Map<string, Tone>([
   ["success", "safe"],
@@ -15,7 +15,7 @@ export function OutcomeBadge({ outcome }: { readonly outcome: string }): ReactNo
 }
 
 interface EventRowProps {
-  readonly event: AuditEventWire;
+  readonly event: AuditEvent;
   readonly isChosen: boolean;
   readonly onChoose: (seq: number) => void;
 }

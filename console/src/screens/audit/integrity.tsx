@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import type { Checked, Verification } from "../../../../src/doors/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { save } from "../../api/save.ts";
 import { useMay } from "../../api/session.ts";
@@ -9,7 +10,6 @@ import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { toast } from "../../kit/toast.tsx";
-import type { CheckedWire, VerificationWire } from "./wire.ts";
 
 /** What was last found is shown until the page is closed; it says when. */
 const key = ["audit-verified"];
@@ -23,14 +23,14 @@ export function Integrity({
 }: {
   readonly size: number | undefined;
   /** Found before this page asked: Postern reads the log again by itself. */
-  readonly checked: CheckedWire | undefined;
+  readonly checked: Checked | undefined;
   readonly isNew: boolean;
   readonly onLatest: () => void;
 }): ReactNode {
   const may = useMay();
-  const { data: last, refetch } = useQuery<CheckedWire>({
+  const { data: last, refetch } = useQuery<Checked>({
     queryKey: key,
-    queryFn: async () => ({ ...(await get<VerificationWire>("/v1/audit/verify")), at: new Date().toISOString() }),
+    queryFn: async () => ({ ...(await get<Verification>("/v1/audit/verify")), at: new Date().toISOString() }),
     enabled: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
@@ -79,8 +79,8 @@ function Export(): ReactNode {
   );
 }
 
-function Found({ found }: { readonly found: CheckedWire }): ReactNode {
-  if (found.unreadable !== undefined)
+function Found({ found }: { readonly found: Checked }): ReactNode {
+  if (!found.intact && found.unreadable !== undefined)
     return (
       <span className="font-medium text-critical">
         Unreadable from entry {found.first_broken} on: <Text>{found.why}</Text> (<Time at={found.at} />
@@ -104,10 +104,9 @@ function Found({ found }: { readonly found: CheckedWire }): ReactNode {
     <span className="flex flex-wrap items-center gap-1.5 text-safe">
       <Icon name="check" size={14} />
       <span>
-        {found.events.toLocaleString("en")} intact, checked <Time at={found.at} />
-        {found.head !== undefined && ", head"}
+        {found.events.toLocaleString("en")} intact, checked <Time at={found.at} />, head
       </span>
-      {found.head !== undefined && <Hash value={found.head} label="head" />}
+      <Hash value={found.head} label="head" />
     </span>
   );
 }

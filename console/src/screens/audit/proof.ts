@@ -4,7 +4,7 @@
  * Three steps, each told apart: the event's text has the hash it is said to have, the hashes on its way lead to the
  * root (RFC 6962 2.1.1), and the log's key signed that root (a C2SP signed note, Ed25519).
  */
-import type { ProofWire } from "./wire.ts";
+import type { EventProof } from "../../../../src/doors/contract/audit.ts";
 
 export interface Step {
   readonly word: string;
@@ -17,7 +17,7 @@ export interface Checked {
   readonly steps: readonly Step[];
 }
 
-export async function checkProof(proof: ProofWire): Promise<Checked> {
+export async function checkProof(proof: EventProof): Promise<Checked> {
   const leaf = hex(await sha256(concat([Uint8Array.of(0), new TextEncoder().encode(proof.body)])));
   const root = await rootFrom(proof, leaf);
   const signed = await signedBy(proof);
@@ -38,7 +38,7 @@ export async function checkProof(proof: ProofWire): Promise<Checked> {
 }
 
 /** RFC 9162 2.1.3.2. Undefined: the path does not fit the place. */
-async function rootFrom({ seq, size, path }: ProofWire, leaf: string): Promise<string | undefined> {
+async function rootFrom({ seq, size, path }: EventProof, leaf: string): Promise<string | undefined> {
   if (!(Number.isSafeInteger(seq) && Number.isSafeInteger(size) && seq >= 0 && seq < size)) return undefined;
   let [reached, place, last] = [leaf, seq, size - 1];
   for (const sibling of path) {
@@ -58,7 +58,7 @@ async function rootFrom({ seq, size, path }: ProofWire, leaf: string): Promise<s
 async function signedBy({
   checkpoint,
   public_key,
-}: ProofWire): Promise<{ readonly size: number; readonly root: string } | undefined> {
+}: EventProof): Promise<{ readonly size: number; readonly root: string } | undefined> {
   const [, name = "", hint = "", key = ""] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(public_key) ?? [];
   const typed = bytesOf(key);
   if (typed?.length !== 33 || typed[0] !== 1) return undefined;

@@ -1,14 +1,11 @@
 import type { ReactNode } from "react";
+import type { PolicyTest, Simulation } from "../../../../src/doors/contract/policy.ts";
 import { Card } from "../../kit/card.tsx";
 import { EmptyState, Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Simulated, Tested } from "./simulated.tsx";
-import type { SimulationWire, TestWire } from "./wire.ts";
 
-export type Answered =
-  | { readonly simulation: SimulationWire }
-  | { readonly test: TestWire }
-  | { readonly wrong: string };
+export type Answered = { readonly simulation: Simulation } | { readonly test: PolicyTest } | { readonly wrong: string };
 
 /** What was asked about a text, and what came back. */
 export type Asked = { readonly text: string } & Answered;

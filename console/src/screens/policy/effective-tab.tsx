@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import type { EffectiveLine, EffectivePolicy } from "../../../../src/doors/contract/policy.ts";
 import { get } from "../../api/client.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -9,7 +10,6 @@ import { type Column, Table } from "../../kit/table.tsx";
 import { Text } from "../../kit/text.tsx";
 import { AutonomyField } from "./call-fields.tsx";
 import { Verdict, Warnings } from "./verdict.tsx";
-import type { EffectiveLine, PolicyWire } from "./wire.ts";
 
 const columns: readonly Column<EffectiveLine>[] = [
   {
@@ -59,7 +59,7 @@ export function EffectiveTab(): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "policy", agent, autonomy],
     queryFn: () =>
-      get<PolicyWire>("/v1/policy", {
+      get<EffectivePolicy>("/v1/policy", {
         query: { agent: agent === "" ? undefined : agent, autonomy: autonomy === "" ? undefined : autonomy },
       }),
     placeholderData: (before) => before,

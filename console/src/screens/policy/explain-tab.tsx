@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import type { Call } from "../../../../src/doors/contract/calls.ts";
+import type { Explanation } from "../../../../src/doors/contract/policy.ts";
 import { get, post } from "../../api/client.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -14,7 +15,6 @@ import { Time } from "../../kit/time.tsx";
 import { CallFields, PastCalls } from "./call-fields.tsx";
 import { bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
 import { Decision, Verdict } from "./verdict.tsx";
-import type { ExplanationWire } from "./wire.ts";
 
 /** A recorded call is asked about by its id, with the authority it had; one that was typed or changed, by what is typed. */
 type Asked = { readonly callId: string } | { readonly typed: TypedCall };
@@ -88,12 +88,14 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
     queryKey: ["explain", asked],
     queryFn: () =>
       "callId" in asked
-        ? get<ExplanationWire>(`/v1/calls/${encodeURIComponent(asked.callId)}/explanation`)
-        : post<ExplanationWire>("/v1/policy/explain", bodyFrom(asked.typed)),
+        ? get<Explanation>(`/v1/calls/${encodeURIComponent(asked.callId)}/explanation`)
+        : post<Explanation>("/v1/policy/explain", bodyFrom(asked.typed)),
     staleTime: 0,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
-  const { refusal, summary, decision, recorded } = data;
+  const { decision, recorded } = data;
+  const refusal = data.reached === "refused" ? data.refusal : undefined;
+  const summary = data.reached === "verdict" ? data.summary : undefined;
   return (
     <div className="grid gap-3 p-4">
       {refusal !== undefined && (
@@ -115,7 +117,7 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
 }
 
 /** What of a past call is explained here, and how it was weighed when it began. */
-function Recorded({ recorded: { edited, weighed } }: Pick<Required<ExplanationWire>, "recorded">): ReactNode {
+function Recorded({ recorded: { edited, weighed } }: Pick<Required<Explanation>, "recorded">): ReactNode {
   return (
     <>
       {edited !== undefined && (

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
+import type { PolicySaved, PolicyText } from "../../../../src/doors/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";
 import { toast } from "../../kit/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
-import type { PolicyDocument } from "./wire.ts";
 
 /** Shows what is written before it is. Somebody else's change in the meantime is not written over. */
 export function SaveDialog({
@@ -13,14 +13,14 @@ export function SaveDialog({
   onClose,
   onSaved,
 }: {
-  readonly document: PolicyDocument;
+  readonly document: PolicyText;
   readonly text: string;
   readonly onClose: () => void;
   readonly onSaved: () => void;
 }): ReactNode {
   const save = async (said: object): Promise<void> => {
     const body = { text, expected_digest: document.digest, ...said };
-    const { kept } = await post<{ readonly kept: string }>("/v1/policy/save", body);
+    const { kept } = await post<PolicySaved>("/v1/policy/save", body);
     toast(`Saved. The file before it is kept as ${kept}. It is in force from the next start on.`);
     onSaved();
   };

@@ -1,14 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
+import type { PolicyTest, Simulation, VerdictChange } from "../../../../src/doors/contract/policy.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
 import { Decision, Verdict, Warnings } from "./verdict.tsx";
-import type { SimulationWire, TestWire, VerdictChange } from "./wire.ts";
 
-export function Simulated({ simulation }: { readonly simulation: SimulationWire }): ReactNode {
+export function Simulated({ simulation }: { readonly simulation: Simulation }): ReactNode {
   const { replayed, changes, unknown_tools, past_is_cut, warnings } = simulation;
   const unknown = Object.entries(unknown_tools);
   const newFirst = useMemo(() => changes.toReversed(), [changes]);
@@ -104,7 +104,7 @@ function Change({ change }: { readonly change: VerdictChange }): ReactNode {
   );
 }
 
-export function Tested({ test }: { readonly test: TestWire }): ReactNode {
+export function Tested({ test }: { readonly test: PolicyTest }): ReactNode {
   const failed = test.results.filter(({ passed }) => !passed).length;
   return (
     <div className="grid gap-3 p-4">

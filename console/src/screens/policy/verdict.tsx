@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
+import type { Decision as PolicyDecision, PolicyWarning, Reason } from "../../../../src/doors/contract/policy.ts";
 import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
-import type { DecisionWire, ReasonWire, WarningWire } from "./wire.ts";
 
 const tones = new Map<string, Tone>([
   ["ALLOW", "safe"],
@@ -31,7 +31,7 @@ export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {
 }
 
 /** A decision with all that shaped it, in order; what gave the verdict is marked. */
-export function Decision({ decision }: { readonly decision: DecisionWire }): ReactNode {
+export function Decision({ decision }: { readonly decision: PolicyDecision }): ReactNode {
   const { verdict, risk, reasons, missing_scope, observed } = decision;
   const deciding = decidingOf(decision);
   return (
@@ -73,13 +73,13 @@ export function Decision({ decision }: { readonly decision: DecisionWire }): Rea
 }
 
 /** What says the verdict. Where a line somebody wrote says it, that one: it is what can be changed. */
-function decidingOf({ verdict, reasons }: DecisionWire): ReadonlySet<ReasonWire> {
+function decidingOf({ verdict, reasons }: PolicyDecision): ReadonlySet<Reason> {
   const saying = reasons.filter(({ says }) => says === verdict);
   const written = saying.filter(({ where }) => where !== undefined);
   return new Set(written.length > 0 ? written : saying);
 }
 
-export function Warnings({ warnings }: { readonly warnings: readonly WarningWire[] }): ReactNode {
+export function Warnings({ warnings }: { readonly warnings: readonly PolicyWarning[] }): ReactNode {
   if (warnings.length === 0) return null;
   return (
     <Notice tone="medium">

@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
+import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
 import { save } from "../../api/save.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";
 import { toast } from "../../kit/toast.tsx";
-import type { TimelineCall } from "./wire.ts";
 
 /** What a call left behind: each a chip that saves the file. A stranger's bytes are never shown in this page. */
 export function Artifacts({ call }: { readonly call: TimelineCall }): ReactNode {

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
 import type { Chain } from "../../../../src/doors/contract/chains.ts";
+import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Facts } from "../../kit/card.tsx";
@@ -16,7 +17,6 @@ import { hatched } from "./looks.ts";
 import { Script, WaitsAt } from "./script.tsx";
 import { Unknown } from "./unknown.tsx";
 import type { Part, Row, Scale, Segment } from "./waterfall.ts";
-import type { TimelineCall } from "./wire.ts";
 
 interface CallRowProps {
   readonly row: Row;
@@ -84,8 +84,7 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
 
 /** A time-out is an outcome of its own to whoever looks. */
 function wordOf({ state, code, approval }: TimelineCall): string {
-  if (state === "held" && (approval?.status === "approved" || approval?.status === "modified"))
-    return "approved, not sent again";
+  if (state === "held" && approval?.status === "approved") return "approved, not sent again";
   return code === "timed_out" ? "timeout" : state;
 }
 

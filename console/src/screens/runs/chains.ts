@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Chain } from "../../../../src/doors/contract/chains.ts";
+import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
-import type { TimelineCall } from "./wire.ts";
 
 /** The tool that runs scripts (SPEC 3.7). */
 export const chainTool = "tool_chain";

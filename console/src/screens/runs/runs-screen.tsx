@@ -1,5 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
+import type { Run, RunPage } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { usePages, useReadOn } from "../../api/use-pages.ts";
@@ -12,7 +13,6 @@ import { Time } from "../../kit/time.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
 import { SplitView } from "../split-view.tsx";
 import { Timeline } from "./timeline.tsx";
-import type { RunPage, RunWire } from "./wire.ts";
 
 export function RunsScreen(): ReactNode {
   const { id } = useParams({ strict: false });
@@ -40,11 +40,11 @@ function useRuns() {
   });
 }
 
-function runsOf({ runs }: RunPage): readonly RunWire[] {
+function runsOf({ runs }: RunPage): readonly Run[] {
   return runs;
 }
 
-function idOf({ run_id }: RunWire): string {
+function idOf({ run_id }: Run): string {
   return run_id;
 }
 
@@ -88,7 +88,7 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
   );
 }
 
-function isWanted({ run_id, principal, task_id, state }: RunWire, words: string): boolean {
+function isWanted({ run_id, principal, task_id, state }: Run, words: string): boolean {
   const all = [run_id, principal?.agent, principal?.user, task_id, state].join(" ").toLowerCase();
   return words
     .toLowerCase()
@@ -103,7 +103,7 @@ const tones = new Map<string, Tone>([
   ["incomplete", "neutral"],
 ]);
 
-function RunRow({ run, isChosen }: { readonly run: RunWire; readonly isChosen: boolean }): ReactNode {
+function RunRow({ run, isChosen }: { readonly run: Run; readonly isChosen: boolean }): ReactNode {
   const { counts, governance } = run;
   const running = Math.max(0, counts.started - counts.completed - counts.failed);
   const said = [

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { Call } from "../../../../src/doors/contract/calls.ts";
 import type { Chain } from "../../../../src/doors/contract/chains.ts";
+import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -11,7 +12,6 @@ import { classNames } from "../../kit/class-names.ts";
 import { Notice, NotYet } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
-import type { TimelineCall } from "./wire.ts";
 
 /** In the row of a script that was put away: where it stands. */
 export function WaitsAt({ chain: { waiting } }: { readonly chain: Chain }): ReactNode {

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
+import type { TimelinePage } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
@@ -13,7 +14,6 @@ import { CallRow } from "./call-row.tsx";
 import { useChains } from "./chains.ts";
 import { hatched } from "./looks.ts";
 import { compressedScale, type Row, rowsOf, trueScale, wallTime } from "./waterfall.ts";
-import type { TimelinePage } from "./wire.ts";
 
 /** One run as a waterfall: what was called, who was waited for, what came of it. */
 export function Timeline({ runId }: { readonly runId: string }): ReactNode {

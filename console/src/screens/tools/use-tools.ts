@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Controls } from "../../../../src/doors/contract/controls.ts";
+import type { EffectiveLine, EffectivePolicy } from "../../../../src/doors/contract/policy.ts";
 import type {
   ActionStatistics,
   Health,
@@ -10,7 +11,6 @@ import type {
 } from "../../../../src/doors/contract/tools.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
-import type { EffectiveLine, PolicyWire } from "../policy/wire.ts";
 
 /** A tool with all its actions: they share its health, its switch and its definition. */
 export interface Tool {
@@ -60,7 +60,7 @@ export function useTools(): {
   });
   const policy = useQuery({
     queryKey: ["live", "policy", "local-agent", ""],
-    queryFn: () => get<PolicyWire>("/v1/policy", { query: { agent: "local-agent" } }),
+    queryFn: () => get<EffectivePolicy>("/v1/policy", { query: { agent: "local-agent" } }),
     enabled: may("policy:read"),
   });
   const groups = useMemo(() => {

@@ -152,7 +152,7 @@ async function begin(work: Work, { runId, settings }: Going, prompt: string): Pr
   const said = { prompt, system_prompt: settings.system };
   const begun = await unless(
     "run_unknown",
-    unless("runs_off", work.agent.changeRun(runId, "begin", said)).then(() => true),
+    unless("runs_off", work.agent.api.runs.begin({ id: runId, ...said })).then(() => true),
   );
   if (begun === undefined)
     throw new UsageProblem(`The run \`${runId}\` is another agent's; name a new one with \`--run-id\`.`);
@@ -204,8 +204,11 @@ async function tellEnd(work: Work, result: AgentResult): Promise<ExitCode> {
 }
 
 async function finish({ agent }: Work, result: AgentResult): Promise<void> {
-  const ended = result.status === "stopped" ? { state: "failed", reason: result.message } : { state: "completed" };
-  await unless("run_unknown", unless("runs_off", agent.changeRun(result.runId, "finish", ended)));
+  const ended =
+    result.status === "stopped"
+      ? ({ state: "failed", reason: result.message } as const)
+      : ({ state: "completed" } as const);
+  await unless("run_unknown", unless("runs_off", agent.api.runs.finish({ id: result.runId, ...ended })));
 }
 
 function keptText({ command }: Work, runId: string): string {

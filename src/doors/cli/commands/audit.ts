@@ -1,14 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { AuditEvent, Verdict } from "../../../audit/log.ts";
+import { Readable } from "node:stream";
 import { counted } from "../../../calls/shown.ts";
+import { type AuditEvent, type audit, auditOutcomes, type Verification, verification } from "../../contract/audit.ts";
+import { type Sent, shape } from "../../contract/route.ts";
 import type { PosternClient } from "../../http/client.ts";
-import {
-  type ExportVerificationWire,
-  exportVerificationToWire,
-  type SignedWire,
-  type VerificationWire,
-} from "../../wire-audit.ts";
+import { givenVerification } from "../../http/given-verification.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { makeNamed, openNamed, readNamed } from "../named-files.ts";
@@ -31,8 +28,6 @@ export interface ShowFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
-const outcomes = ["success", "failure", "suppressed", "info"] as const;
-
 /** The latest events, old to new; with `--after` the ones that follow it. */
 export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "50", "--limit");
@@ -48,21 +43,21 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
   });
 }
 
-type AuditWhere = NonNullable<Parameters<PosternClient["audit"]>[0]>;
+type AuditWhere = Sent<typeof audit.list>;
 
 /** From the log's end. */
-async function latest(operator: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
+async function latest({ api }: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
   if (limit === 0) return [];
   const { rows } = await upTo(limit, async (most, from?: number) => {
-    const page = await operator.latestAudit({ ...where, limit: most, ...(from !== undefined && { before: from }) });
+    const page = await api.audit.latest({ ...where, limit: most, ...(from !== undefined && { before: from }) });
     return { rows: page.events, next: page.next_before };
   });
   return rows.toReversed();
 }
 
-async function following(operator: PosternClient, where: AuditWhere, limit: number) {
+async function following({ api }: PosternClient, where: AuditWhere, limit: number) {
   const { rows: events, next } = await upTo(limit, async (most, from?: number) => {
-    const page = await operator.audit({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+    const page = await api.audit.list({ ...where, limit: most, ...(from !== undefined && { after: from }) });
     return { rows: page.events, next: page.next_after };
   });
   return { events, next_after: next };
@@ -74,7 +69,7 @@ function filterOf({ type, tool, by, trace, outcome, since, until, after }: ShowF
     ...(tool !== undefined && { tool }),
     ...(by !== undefined && { by }),
     ...(trace !== undefined && { trace_id: trace }),
-    ...(outcome !== undefined && { outcome: oneOf(outcome, outcomes, "--outcome") }),
+    ...(outcome !== undefined && { outcome: oneOf(outcome, auditOutcomes, "--outcome") }),
     ...(since !== undefined && { since: instant(since, "--since", now) }),
     ...(until !== undefined && { until: instant(until, "--until", now) }),
     ...(after !== undefined && { after: wholeNumber(after, "--after") }),
@@ -110,7 +105,7 @@ export async function verifyAudit(host: Host, file: string | undefined, flags: V
   if (flags.publicKey !== undefined)
     throw new UsageProblem("`--public-key` goes with an exported file; Postern's own log is checked with its own key.");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) =>
-    printVerification(host, flags, await work.operator.verifyAudit(against)),
+    printVerification(host, flags, await work.operator.api.audit.verify({ against })),
   );
 }
 
@@ -119,24 +114,32 @@ async function verifyFile(
   file: string,
   against: string | undefined,
   keyFile: string | undefined,
-): Promise<ExportVerificationWire> {
+): Promise<FileVerification> {
   const { verifyExport } = await import("../../../audit/verify.ts");
   const publicKey = keyFile === undefined ? undefined : (await readNamed(keyFile)).trim();
   const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
   await using handle = await openNamed(file);
-  return exportVerificationToWire(await verifyExport(handle.createReadStream({ autoClose: false }), from));
+  const found = await verifyExport(handle.createReadStream({ autoClose: false }), from);
+  const shown = shape(verification, givenVerification(found));
+  if (!found.intact) return shown;
+  const { publicKey: key, keyTrusted } = found;
+  return { ...shown, signed_by: key.split("+", 1)[0] ?? "", public_key: key, key_trusted: keyTrusted };
 }
+
+/** `key_trusted: false`: only the file itself says who signed it. */
+interface Signed {
+  readonly signed_by: string;
+  readonly public_key: string;
+  readonly key_trusted: boolean;
+}
+type FileVerification = Verification | (Verification & Signed);
 
 /** A signed note itself, or the file it was kept in. */
 async function noteFrom(text: string): Promise<string> {
   return text.includes("\n") ? text : readNamed(text);
 }
 
-function printVerification(
-  { terminal }: Host,
-  flags: GlobalFlags,
-  found: (VerificationWire | ExportVerificationWire) & Partial<Verdict>,
-): ExitCode {
+function printVerification({ terminal }: Host, flags: GlobalFlags, found: FileVerification): ExitCode {
   if (flags.json === true) printJson({ terminal }, found);
   else {
     terminal.out(`${verificationLine(found, paintFor(terminal))}\n`);
@@ -149,7 +152,7 @@ function printVerification(
   return found.intact && found.outcome !== "failed" ? exitCodes.ok : exitCodes.failed;
 }
 
-function verificationLine(found: VerificationWire, paint: Paint): string {
+function verificationLine(found: Verification, paint: Paint): string {
   if (found.intact)
     return `${counted(found.events, "event")}, log ${paint("green", "intact")}, ${counted(found.checkpoints, "checkpoint")}, head ${found.head}`;
   if (found.unreadable !== undefined)
@@ -158,7 +161,7 @@ function verificationLine(found: VerificationWire, paint: Paint): string {
 }
 
 /** A file vouches for itself in the name of whoever made it: who that is, only a key from elsewhere tells. */
-function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }: SignedWire): string {
+function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }: Signed): string {
   const whose = isTrusted
     ? "the key you trust"
     : "the key this file names itself; `--public-key FILE` holds it to one you trust";
@@ -169,12 +172,12 @@ function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }
 export async function exportAudit(host: Host, file: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async ({ operator, terminal, ...work }) => {
     if (file === undefined) {
-      for await (const line of operator.exportAudit()) terminal.out(`${line}\n`);
+      for await (const text of Readable.from(operator.api.audit.export()).setEncoding("utf8")) terminal.out(text);
       return exitCodes.ok;
     }
     await using handle = await makeNamed(file);
     try {
-      for await (const line of operator.exportAudit()) await handle.write(`${line}\n`);
+      for await (const bytes of operator.api.audit.export()) await handle.write(bytes);
       await handle.sync();
     } catch (error) {
       await rm(file, { force: true }); // half a log looks like one that was cut
@@ -195,7 +198,7 @@ function exported(file: string, key: string, command: string): string {
 /** A signed note over everything until now: kept elsewhere, it proves later that nothing was cut off. */
 export async function checkpointAudit(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const checkpoint = await work.operator.checkpoint();
+    const checkpoint = await work.operator.api.audit.checkpoint();
     if (work.json) printJson(work, checkpoint);
     else work.terminal.out(checkpoint.note);
     return exitCodes.ok;

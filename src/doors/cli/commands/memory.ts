@@ -1,5 +1,4 @@
-import type { CandidateState } from "../../../tools/builtin/memory/candidate-desk.ts";
-import type { CandidateWire } from "../../wire-memory.ts";
+import { type Candidate, candidateStates } from "../../contract/memory.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -16,13 +15,13 @@ export interface CandidateListFlags extends RunFlags {
   readonly limit?: string;
 }
 
-const states: readonly (CandidateState | "all")[] = ["open", "accepted", "rejected", "waiting", "unknown", "all"];
+const states = [...candidateStates, "all"] as const;
 
 export async function listCandidates(host: Host, flags: CandidateListFlags): Promise<ExitCode> {
   const state = oneOf(flags.state ?? "open", states, "--state");
   const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const candidates = await work.operator.memoryCandidates({
+    const { candidates } = await work.operator.api.memory.candidates({
       ...(flags.run !== undefined && { run_id: flags.run }),
       ...(state !== "all" && { state }),
       ...limit,
@@ -35,7 +34,7 @@ export async function listCandidates(host: Host, flags: CandidateListFlags): Pro
   });
 }
 
-function candidateTable({ paint, terminal, now }: Work, candidates: readonly CandidateWire[]): string {
+function candidateTable({ paint, terminal, now }: Work, candidates: readonly Candidate[]): string {
   const rows = candidates.map(({ candidate_id, state, agent, scope, run_id, proposed_at, content }) => [
     candidate_id,
     state,
@@ -61,10 +60,9 @@ export async function decideCandidate(
   { run, reason, again, ...flags }: CandidateDecisionFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: verb === "accept" } }, async (work) => {
-    const more = { run_id: run, reason };
-    const candidate = await (verb === "accept"
-      ? work.operator.acceptMemory(id, { ...more, again })
-      : work.operator.rejectMemory(id, more));
+    const { memory } = work.operator.api;
+    const sent = { id, run_id: run, reason };
+    const candidate = await (verb === "accept" ? memory.accept({ ...sent, again }) : memory.reject(sent));
     if (work.json) printJson(work, candidate);
     else work.terminal.out(`${candidateCard(work, candidate)}${asTypedHere(told(candidate), work.command)}\n`);
     return candidate.state === "waiting" ? exitCodes.waiting : exitCodes.ok;
@@ -73,7 +71,7 @@ export async function decideCandidate(
 
 function candidateCard(
   { paint }: Work,
-  { candidate_id, agent, user, scope, tags, run_id, content }: CandidateWire,
+  { candidate_id, agent, user, scope, tags, run_id, content }: Candidate,
 ): string {
   const line = labelled(paint, 8);
   return [
@@ -86,7 +84,7 @@ function candidateCard(
   ].join("");
 }
 
-function told({ state, approval_id }: CandidateWire): string {
+function told({ state, approval_id }: Candidate): string {
   if (state === "accepted") return "Accepted: it is remembered.";
   if (state === "rejected") return "Rejected: it is not remembered.";
   return `The memory server's own call waits: \`postern approvals approve ${approval_id ?? ""}\`, then accept again.`;

@@ -1,26 +1,28 @@
 /** How policy is told to a person: every rule with its line, in a hundred columns. */
 
-import type { Reason } from "../../../calls/event.ts";
 import { counted } from "../../../calls/shown.ts";
-import type { PolicyWarning } from "../../../policy/report/warnings.ts";
-import type { Explanation } from "../../contract/policy.ts";
-import { actionText } from "../../said.ts";
 import type {
-  EffectiveLineWire,
-  ExpectationResultWire,
-  PolicyTestWire,
-  PolicyWire,
-  SimulationWire,
-  VerdictChangeWire,
-} from "../../wire-policy.ts";
-import type { DecisionWire } from "../../wire-tools.ts";
+  Decision,
+  EffectiveLine,
+  EffectivePolicy,
+  Explanation,
+  PolicyTest,
+  PolicyWarning,
+  policy,
+  Reason,
+  Simulation,
+  TestResult,
+  Verdict,
+  VerdictChange,
+} from "../../contract/policy.ts";
+import type { Sent } from "../../contract/route.ts";
+import { actionText } from "../../said.ts";
 import { asTypedHere } from "../command-name.ts";
 import type { Work } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, visible, whose, widthOf } from "../text.ts";
 
 type Screen = Pick<Work, "command" | "paint" | "terminal">;
-type Verdict = DecisionWire["verdict"];
 
 const words: Readonly<Record<Verdict, string>> = {
   ALLOW: "runs",
@@ -60,12 +62,8 @@ function wrapped(
 
 export function effectiveText(
   screen: Screen,
-  { lines, policy_version: version, unknown_requests: unknown, warnings }: PolicyWire,
-  whose: {
-    readonly agent?: string | undefined;
-    readonly user?: string | undefined;
-    readonly run_id?: string | undefined;
-  },
+  { lines, policy_version: version, unknown_requests: unknown, warnings }: EffectivePolicy,
+  whose: Sent<typeof policy.show>,
 ): string {
   const { paint } = screen;
   const { agent = "local-agent", user, run_id: run } = whose;
@@ -85,11 +83,11 @@ export function effectiveText(
   ].join("");
 }
 
-function nameOf(line: Pick<EffectiveLineWire, "tool" | "action">): string {
+function nameOf(line: Pick<EffectiveLine, "tool" | "action">): string {
   return visible(actionText(line));
 }
 
-function lineText({ paint, terminal }: Screen, line: EffectiveLineWire, width: number): string {
+function lineText({ paint, terminal }: Screen, line: EffectiveLine, width: number): string {
   const { risk, verdict, by, depends, requested_by: wishes } = line;
   const name = fit(nameOf(line), width);
   const indent = width + 22;
@@ -108,7 +106,7 @@ function lineText({ paint, terminal }: Screen, line: EffectiveLineWire, width: n
   ].join("");
 }
 
-function countsText(lines: readonly EffectiveLineWire[]): string {
+function countsText(lines: readonly EffectiveLine[]): string {
   const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"];
   const told = verdicts.flatMap((verdict) => {
     const count = lines.filter((line) => line.verdict === verdict).length;
@@ -157,11 +155,7 @@ function recordedText(screen: Screen, { edited, weighed }: NonNullable<Explanati
 }
 
 /** In the order of thought; what decided is marked. */
-function reasonLines(
-  { paint, terminal }: Screen,
-  { reasons, verdict }: DecisionWire,
-  indent: string,
-): readonly string[] {
+function reasonLines({ paint, terminal }: Screen, { reasons, verdict }: Decision, indent: string): readonly string[] {
   return reasons.map((reason) => {
     const { says } = reason;
     const says8 = says.padEnd(8);
@@ -174,7 +168,7 @@ function reasonLines(
   });
 }
 
-export function testText(screen: Screen, { results, warnings }: PolicyTestWire): string {
+export function testText(screen: Screen, { results, warnings }: PolicyTest): string {
   const { paint } = screen;
   if (results.length === 0)
     return "No expectations. Write some under `policy.tests`, or in a file NAME.policy-tests.yaml beside the configuration.\n";
@@ -190,10 +184,7 @@ export function testText(screen: Screen, { results, warnings }: PolicyTestWire):
   ].join("");
 }
 
-function resultText(
-  screen: Screen,
-  { name, where, passed, expected, decision, problem }: ExpectationResultWire,
-): string {
+function resultText(screen: Screen, { name, where, passed, expected, decision, problem }: TestResult): string {
   const { paint, terminal } = screen;
   const place = passed || where === undefined ? "" : ` (${visible(where)})`;
   const first = `${passed ? paint("green", "ok  ") : paint("red", "fail")}  ${paintVerdict(paint, expected, expected.padEnd(8))}`;
@@ -204,7 +195,7 @@ function resultText(
   ].join("");
 }
 
-export function simulationText(screen: Screen, simulation: SimulationWire): string {
+export function simulationText(screen: Screen, simulation: Simulation): string {
   const { terminal, paint } = screen;
   const { replayed, changes, unknown_tools: unknown, past_is_cut: isCut } = simulation;
   const head =
@@ -225,13 +216,13 @@ export function simulationText(screen: Screen, simulation: SimulationWire): stri
   ].join("");
 }
 
-function changeText(screen: Screen, change: VerdictChangeWire): string {
+function changeText(screen: Screen, change: VerdictChange): string {
   const { paint, terminal } = screen;
   const { requested_by: by, before, after } = change;
   const who = whose(by);
-  const verdict = (one: DecisionWire): string =>
+  const verdict = (one: Decision): string =>
     `${paintVerdict(paint, one.verdict)}${one.observed === undefined ? "" : ` (enforced: ${one.observed})`}`;
-  const because = (label: string, one: DecisionWire): readonly string[] =>
+  const because = (label: string, one: Decision): readonly string[] =>
     one.reasons
       .filter(({ says }) => says === one.verdict || says === one.observed)
       .map((reason, i) =>

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { counted } from "../../../calls/shown.ts";
-import type { Governance, RunEvent, RunSummary, RunVerification } from "../../../watchers/archive/runs.ts";
+import type { Run, RunEvent, RunVerification } from "../../contract/runs.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -25,7 +25,11 @@ export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> 
   const where = flags.agent === undefined ? {} : { agent: flags.agent };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { rows: runs, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.runs({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+      const page = await work.operator.api.runs.list({
+        ...where,
+        limit: most,
+        ...(from !== undefined && { after: from }),
+      });
       return { rows: page.runs, next: page.next_after };
     });
     if (work.json) printJson(work, { runs, next_after: next });
@@ -35,7 +39,7 @@ export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> 
   });
 }
 
-function runTable({ paint, terminal, now }: Work, runs: readonly RunSummary[]): string {
+function runTable({ paint, terminal, now }: Work, runs: readonly Run[]): string {
   const rows = runs.map(({ run_id, state, governance, counts, last_event_at, principal }) => [
     run_id,
     state,
@@ -50,11 +54,11 @@ function runTable({ paint, terminal, now }: Work, runs: readonly RunSummary[]): 
   return table(headings, rows, { terminal, paint });
 }
 
-function calledBy(principal: RunSummary["principal"]): string {
+function calledBy(principal: Run["principal"]): string {
   return principal === undefined ? "nobody yet" : whose(principal);
 }
 
-function paintResult(paint: Paint, result: Governance["result"], text: string): string {
+function paintResult(paint: Paint, result: Run["governance"]["result"], text: string): string {
   return paint(result === "passed" ? "green" : result === "incomplete" ? "yellow" : "red", text);
 }
 
@@ -68,7 +72,7 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const run = await work.operator.showRun(id);
+    const run = await work.operator.api.runs.show({ id });
     const asked = { type: flags.type, limit };
     const isLatest = after === undefined;
     const events = isLatest ? await latestEvents(work, run, asked) : await eventsAfter(work, id, { ...asked, after });
@@ -81,7 +85,7 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
 /** Sequences have no gaps, so where the latest ones begin is known, unless only some are wanted. */
 async function latestEvents(
   work: Work,
-  { run_id: id, counts }: RunSummary,
+  { run_id: id, counts }: Run,
   { type, limit }: Pick<EventsAsked, "limit" | "type">,
 ): Promise<readonly RunEvent[]> {
   if (limit === 0) return [];
@@ -115,10 +119,10 @@ function eventsOf(
   id: string,
   { type, after, limit }: EventsAsked,
 ): Promise<{ readonly events: readonly RunEvent[]; readonly next_after?: number }> {
-  return operator.runEvents(id, { after, limit, ...(type !== undefined && { type }) });
+  return operator.api.runs.events({ id, after, limit, ...(type !== undefined && { type }) });
 }
 
-export function runText({ paint, now, command }: Work, run: RunSummary): string {
+export function runText({ paint, now, command }: Work, run: Run): string {
   const { governance, counts, deliverables, principal } = run;
   const line = labelled(paint, 12);
   const { missing } = deliverables;
@@ -140,15 +144,7 @@ export function runText({ paint, now, command }: Work, run: RunSummary): string 
 }
 
 /** What ran and how it ended, then the arrivals of which nothing ran. */
-function callsText({
-  started,
-  completed,
-  failed,
-  blocked,
-  previewed,
-  waiting,
-  replayed,
-}: RunSummary["counts"]): string {
+function callsText({ started, completed, failed, blocked, previewed, waiting, replayed }: Run["counts"]): string {
   const ran = `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`;
   const shown = previewed > 0 ? `${ran}, ${previewed} previewed` : ran;
   return replayed > 0 ? `${shown}, ${replayed} sent again and not run again` : shown;
@@ -168,7 +164,7 @@ function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[])
 
 export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const found = await work.operator.verifyRun(id);
+    const found = await work.operator.api.runs.verify({ id });
     if (work.json) printJson(work, found);
     else work.terminal.out(verificationText(work.paint, found));
     return found.intact ? exitCodes.ok : exitCodes.failed;
@@ -193,10 +189,10 @@ export async function exportRun(
   flags: GlobalFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    await work.operator.showRun(id); // a run that is not there leaves no file behind
+    await work.operator.api.runs.show({ id }); // a run that is not there leaves no file behind
     await (await makeNamed(file)).close();
     try {
-      const bytes = Readable.from(work.operator.exportRun(id));
+      const bytes = Readable.from(work.operator.api.runs.export({ id }));
       const to = createWriteStream(file, { flags: "w", mode: 0o600 });
       if (/\.t?gz$/.test(file)) await pipeline(bytes, createGzip(), to);
       else await pipeline(bytes, to);

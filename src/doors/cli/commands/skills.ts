@@ -2,8 +2,10 @@ import { resolve } from "node:path";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import { nearest } from "../../../calls/nearest.ts";
 import { counted } from "../../../calls/shown.ts";
-import type { SkillProblem, Skills } from "../../../tools/builtin/skills/skills.ts";
-import { type SkillsWire, type SkillWire, skillsToWire } from "../../wire-skills.ts";
+import type { Skills } from "../../../tools/builtin/skills/skills.ts";
+import { shape } from "../../contract/route.ts";
+import { type Skill, type SkillList, type SkillProblem, skillList } from "../../contract/skills.ts";
+import { givenSkills } from "../../http/given-skills.ts";
 import { quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -14,14 +16,14 @@ import { UsageProblem } from "../usage-problem.ts";
 
 export async function listSkills(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const found = await work.operator.skills();
+    const found = await work.operator.api.skills.list();
     if (work.json) printJson(work, found);
     else work.terminal.out(listText(work, found));
     return exitCodes.ok;
   });
 }
 
-function listText({ command, paint, terminal }: Work, { skills, refused }: SkillsWire): string {
+function listText({ command, paint, terminal }: Work, { skills, refused }: SkillList): string {
   const more = refused.length === 0 ? "" : `${refused.length} not loaded: \`${command} skills check\` says why.\n`;
   if (skills.length === 0) return `No skills. Name their folder under \`skills.folders\` in postern.yaml.\n${more}`;
   const rows = skills.map(({ name, version, allowed_tools, warnings, description }) => [
@@ -40,7 +42,7 @@ function listText({ command, paint, terminal }: Work, { skills, refused }: Skill
 
 export async function showSkill(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const { skills, refused } = await work.operator.skills();
+    const { skills, refused } = await work.operator.api.skills.list();
     const skill = skills.find((one) => one.name === name || one.aliases.includes(name));
     if (skill === undefined) throw new RuntimeFault("skill_unknown", unknownSkill(name, skills, refused.length));
     if (work.json) printJson(work, skill);
@@ -49,7 +51,7 @@ export async function showSkill(host: Host, name: string, flags: GlobalFlags): P
   });
 }
 
-function unknownSkill(name: string, skills: readonly SkillWire[], refused: number): string {
+function unknownSkill(name: string, skills: readonly Skill[], refused: number): string {
   const meant = nearest(
     name,
     skills.map((one) => one.name),
@@ -59,7 +61,7 @@ function unknownSkill(name: string, skills: readonly SkillWire[], refused: numbe
   return `There is no skill \`${visible(name)}\`. ${guess}${more}`;
 }
 
-function skillText({ paint }: Work, skill: SkillWire): string {
+function skillText({ paint }: Work, skill: Skill): string {
   const { name, version, description, allowed_tools: tools, path, warnings } = skill;
   const line = (label: string, text: string): string => `  ${paint("dim", label.padEnd(10))} ${text}\n`;
   return [
@@ -83,10 +85,10 @@ export async function checkSkills(host: Host, given: readonly string[], flags: G
   return checked.refused.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
-function loadingAll(library: Skills): SkillsWire {
-  const { skills, refused, notes } = skillsToWire(library);
+function loadingAll(library: Skills): SkillList {
+  const { skills, refused, notes } = shape(skillList, givenSkills(library));
   const unloadable: SkillProblem[] = [];
-  const loaded: SkillWire[] = [];
+  const loaded: Skill[] = [];
   for (const skill of skills) {
     try {
       const isEmpty = library.load(skill.name).instructions === "";
@@ -99,7 +101,7 @@ function loadingAll(library: Skills): SkillsWire {
   return { skills: loaded, refused: [...refused, ...unloadable], notes };
 }
 
-function checkText({ skills, refused, notes }: SkillsWire, paint: Paint): string {
+function checkText({ skills, refused, notes }: SkillList, paint: Paint): string {
   const line = (level: "ok" | "warn" | "fail", path: string | null, message: string): string => {
     const color = { ok: "green", warn: "yellow", fail: "red" } as const;
     return `${paint(color[level], level.padEnd(4))}  ${visible(path ?? "given in code")}: ${visible(message)}\n`;
@@ -123,7 +125,7 @@ export async function switchSkill(
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const { operator } = work;
-    const now = await (verb === "activate" ? operator.activateSkill(name, run) : operator.deactivateSkill(name, run));
+    const now = await operator.api.skills[verb]({ name, run_id: run });
     if (work.json) printJson(work, now);
     else
       work.terminal.out(`Active in run ${now.run_id}: ${now.active.length === 0 ? "none" : now.active.join(", ")}.\n`);

@@ -49,7 +49,7 @@ export function toolTable(
 }
 
 function askedOf({ agent, operator }: Work): Asked {
-  return { explain: (call) => agent.api.calls.explain(call), policy: operator.policy };
+  return { explain: (call) => agent.api.calls.explain(call), policy: operator.api.policy };
 }
 
 /** What cannot be offered is missing above, so it is said: of servers, and of the operator's own folders. */

@@ -1,8 +1,8 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
+import type { FeedEvent } from "../../contract/events.ts";
 import { ClientProblem } from "../../http/client.ts";
 import type { Heard } from "../../http/event-client.ts";
 import { actionText, saidOf } from "../../said.ts";
-import type { FeedEventWire } from "../../wire-feed.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { HiddenInput } from "../hidden-input.ts";
@@ -61,7 +61,7 @@ export async function watchRun(
 /** It may begin yet; or its name is typed wrong, and nothing would ever be told. */
 async function sayUnknown({ operator, terminal, command }: Work, id: string): Promise<void> {
   try {
-    await operator.showRun(id);
+    await operator.api.runs.show({ id });
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
     if (error.status !== 404) return; // where no folders of runs are kept, nobody can say
@@ -116,7 +116,7 @@ async function tellLines(
   }
 }
 
-function lineOf({ at, type, tool, approval_id, summary }: FeedEventWire): string {
+function lineOf({ at, type, tool, approval_id, summary }: FeedEvent): string {
   const about = approval_id ?? tool ?? "";
   return `${timeOfDay(at)}  ${type.padEnd(22)} ${visible(about)}  ${visible(summary)}\n`;
 }

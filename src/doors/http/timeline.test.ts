@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { aCall } from "../../test/fakes/call.ts";
-import { anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts";
-import type { Json } from "../calls/json.ts";
-import type { CallRecord } from "../calls/records.ts";
-import { linesIn, timelineToWire } from "./wire-timeline.ts";
+import { aCall } from "../../../test/fakes/call.ts";
+import { anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
+import type { Json } from "../../calls/json.ts";
+import type { CallRecord } from "../../calls/records.ts";
+import { linesIn, shownCall } from "./timeline.ts";
 
 const digest = "ab".repeat(32);
 const script = (trace: Json): CallRecord => ({
@@ -55,7 +55,7 @@ describe("a call on a timeline", () => {
         { type: "image", mediaType: "image/png", data: "aa" },
       ],
     });
-    expect(timelineToWire({ ...aRecord(), outcome }, undefined, undefined).artifacts).toEqual([
+    expect(shownCall({ ...aRecord(), outcome }, undefined, undefined).artifacts).toEqual([
       { digest: a, name: "whole result" },
       { digest: b, media_type: "image/png", name: "img/1.png" },
       { digest: c, media_type: "text/csv", name: "rows.csv" },

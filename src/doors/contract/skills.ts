@@ -1,0 +1,60 @@
+import { z } from "@hono/zod-openapi";
+import { runId, text } from "./fields.ts";
+import { route, type Shape } from "./route.ts";
+
+const skill = z
+  .object({
+    name: text,
+    description: text,
+    version: text,
+    allowed_tools: z.array(text),
+    license: text.optional(),
+    compatibility: text.optional(),
+    category: text.optional(),
+    tags: z.array(text),
+    aliases: z.array(text),
+    metadata: z.record(text, text),
+    path: text.nullable().openapi({ description: "Its folder; null: it was given in code." }),
+    warnings: z.array(text),
+  })
+  .openapi("Skill");
+export type Skill = Shape<typeof skill>;
+
+const problem = z.object({ path: text, problem: text, fix: text }).openapi("SkillProblem");
+export type SkillProblem = Shape<typeof problem>;
+
+export const skillList = z
+  .object({
+    skills: z.array(skill),
+    refused: z.array(problem).openapi({ description: "What was found and not loaded." }),
+    notes: z.array(problem).openapi({ description: "Problems of the folders." }),
+  })
+  .openapi("Skills");
+export type SkillList = Shape<typeof skillList>;
+
+const switches = {
+  method: "post",
+  needs: "skills:write",
+  body: z.strictObject({ run_id: runId }),
+  answer: z.object({ run_id: text, active: z.array(text) }).openapi("ActiveSkills"),
+} as const;
+
+export const skills = {
+  list: route({
+    method: "get",
+    path: "/v1/skills",
+    needs: "skills:read",
+    summary: "The skills that were found, with their warnings; and what was not loaded, and why.",
+    answer: skillList,
+  }),
+  activate: route({
+    ...switches,
+    path: "/v1/skills/{name}/activate",
+    summary: "Hold a run to a skill: its instructions, and only the tools it allows.",
+  }),
+  deactivate: route({
+    ...switches,
+    path: "/v1/skills/{name}/deactivate",
+    summary: "Let a run go on without a skill.",
+  }),
+};
