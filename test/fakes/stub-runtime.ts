@@ -154,7 +154,7 @@ export function stubRuntime(options: StubOptions = {}): {
       return { limits, invoke, close: async () => {} };
     },
     resume: heard("resume", outcome),
-    explain: heard("explain", { reached: "verdict", decision, facts }),
+    explain: heard("explain", { reached: "verdict", decision, counting: decision.reasons, facts }),
     offered: () => [],
     calls: {
       list: heard("calls.list", [record]),
@@ -219,7 +219,7 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     policy: {
       ...{ version: "p1", effective: () => undefined, warnings: () => [] },
-      explainCall: heard("explainCall", { reached: "verdict", decision, facts }),
+      explainCall: heard("explainCall", { reached: "verdict", decision, counting: decision.reasons, facts }),
     },
     artifacts: {
       openStream: heard("artifact", {

@@ -21,7 +21,9 @@ export const jsonObject = z
   .custom<JsonObject>(isJsonObject, "must be a JSON object")
   .openapi({ type: "object", additionalProperties: true });
 /** Any JSON value. */
-export const json = z.custom<Json>((value) => value !== undefined).openapi({ description: "Any JSON." });
+export const json = z
+  .custom<Json>((value) => value !== undefined, "is missing")
+  .openapi({ type: ["object", "array", "string", "number", "boolean", "null"] });
 
 export const risk = z.enum(risks).openapi("Risk");
 export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").openapi("Autonomy");
