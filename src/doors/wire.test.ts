@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { anApproval, anOutcome, aRecord } from "../../test/fakes/stub-runtime.ts";
 import { refusal } from "../calls/refusals.ts";
+import { outcome as outcomeSchema } from "./contract/outcome.ts";
+import { shape } from "./contract/route.ts";
 import { shownApproval } from "./http/given-approval.ts";
 import { callToWire, outcomeToWire } from "./wire.ts";
 
@@ -20,6 +22,12 @@ const outcome = anOutcome({
   replayed: true,
   timedOut: true,
 });
+it("gives an outcome exactly as the contract has it, with its blocks in snake_case", () => {
+  const given = outcomeToWire(outcome, "t");
+  expect(shape(outcomeSchema, given)).toEqual(given);
+  expect(given.content).toContainEqual({ type: "image", media_type: "image/png", artifact: "d1", name: "a.png" });
+});
+
 it("leaves a tool's own names and values untouched", () => {
   expect(outcomeToWire(outcome, "t").structured).toBe(outcome.structured);
   const record = aRecord();

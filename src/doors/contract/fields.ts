@@ -22,8 +22,8 @@ export const jsonObject = z
   .openapi({ type: "object", additionalProperties: true });
 /** Any JSON value. */
 export const json = z
-  .custom<Json>((value) => value !== undefined)
-  .openapi({ type: ["null", "boolean", "number", "string", "array", "object"], description: "Any JSON." });
+  .custom<Json>((value) => value !== undefined, "is missing")
+  .openapi({ type: ["object", "array", "string", "number", "boolean", "null"], description: "Any JSON." });
 
 export const risk = z.enum(risks).openapi("Risk");
 export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").openapi("Autonomy");
