@@ -52,7 +52,7 @@ it("a script reads 200 MB by reference, asks a person, is killed, and writes the
   const read = residentOf(gateway);
   const { approval_id: approval } = JSON.parse(pending.out);
   await gateway.killAndStart();
-  await (await gateway.operator()).api.approvals.approve({ id: approval });
+  await (await gateway.operator()).approvals.approve({ id: approval });
   await gateway.killAndStart();
   const again = await warm(gateway);
   const done = await gateway.command("chain", "run", path, "--json");

@@ -31,7 +31,7 @@ tools.filesystem.write_file(path=${JSON.stringify(gateway.file("note.txt"))}, co
     );
     const pending = await gateway.command("chain", "run", path, "--json");
     expect(pending.code, pending.out + pending.err).toBe(4);
-    await (await gateway.operator()).api.approvals.approve({ id: JSON.parse(pending.out).approval_id });
+    await (await gateway.operator()).approvals.approve({ id: JSON.parse(pending.out).approval_id });
     const done = await gateway.command("chain", "run", path, "--json");
     expect(done.code, done.out + done.err).toBe(0);
     expect(JSON.parse(done.out).structured).toMatchObject({

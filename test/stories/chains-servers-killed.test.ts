@@ -68,7 +68,7 @@ describe.each(engines.filter(({ missing }) => missing === undefined))(
         { call_id: id, state: "waiting", engine: name, waiting: [{ tool: "filesystem__write_file", line: 6 }] },
       ]);
       await gateway.killAndStart();
-      await (await gateway.operator()).api.approvals.approve({ id: approval });
+      await (await gateway.operator()).approvals.approve({ id: approval });
       await gateway.killAndStart();
       const done = await gateway.command("chain", "run", path, "--run", "story", "--json");
       expect(done.code, done.out + done.err).toBe(0);

@@ -17,7 +17,7 @@ describe("a script over three real servers", () => {
     const asks = `await tools.filesystem.write_file({ path: ${JSON.stringify(path)}, content: "hi" }); return "written";`;
     const pending = await client.callTool({ name: "tool_chain", arguments: { code: asks } });
     expect(pending.structuredContent).toMatchObject({ status: "approval_pending" });
-    await (await gateway.operator()).api.approvals.approve({ id: approvalOf(pending) });
+    await (await gateway.operator()).approvals.approve({ id: approvalOf(pending) });
     const done = await client.callTool({ name: "tool_chain", arguments: { code: asks } });
     expect(done.structuredContent).toMatchObject({ status: "ok", output_text: "written" });
   }, 120_000);

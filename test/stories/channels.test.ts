@@ -75,20 +75,20 @@ describe("channels of a Postern that runs", () => {
     const as = async (role: "agent" | "operator") => createClient({ url, token: (await readToken(data, role)) ?? "" });
     const agent = await as("agent");
     for (let call = 0; call < 5; call += 1)
-      await agent.api.calls.call({ tool: "fail", arguments: {}, idempotency_key: `k${call}` });
+      await agent.calls.call({ tool: "fail", arguments: {}, idempotency_key: `k${call}` });
     const listed = await postern.run("alarms", "--json", "--data", "data");
     const { alarms } = JSON.parse(listed.out) as { alarms: { alarm_id: string; kind: string }[] };
     expect(alarms).toEqual([expect.objectContaining({ kind: "tool_errors", state: "open" })]);
     const id = alarms[0]?.alarm_id ?? "";
     expect((await postern.run("alarms", "ack", id, "--reason", "seen", "--data", "data")).code).toBe(0);
     const operator = await as("operator");
-    expect(await operator.api.alarms.resolve({ id })).toMatchObject({
+    expect(await operator.alarms.resolve({ id })).toMatchObject({
       ...{ state: "resolved", resolved: { by: "operator", via: "token:operator" } },
       acked: { by: "operator", via: "token:operator", reason: "seen" },
     });
-    await expect(operator.api.alarms.resolve({ id })).rejects.toMatchObject({ code: "alarm_resolved" });
+    await expect(operator.alarms.resolve({ id })).rejects.toMatchObject({ code: "alarm_resolved" });
     expect((await postern.run("secrets", "remove", "hooks", "key", "--data", "data")).code).toBe(0);
-    const { events } = await operator.api.audit.list({ limit: 1_000 });
+    const { events } = await operator.audit.list({ limit: 1_000 });
     const types = events.map(({ type }) => type);
     expect(types).toEqual(
       expect.arrayContaining([

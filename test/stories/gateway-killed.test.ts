@@ -13,10 +13,10 @@ describe("after `kill -9` and a new start", () => {
     const client = await gateway.connect("2026-07-28");
     const lost = client.callTool(write).catch((error: unknown) => error);
     const before = await gateway.operator();
-    await expect.poll(async () => (await before.api.approvals.list({ state: "pending" })).approvals).toHaveLength(1);
+    await expect.poll(async () => (await before.approvals.list({ state: "pending" })).approvals).toHaveLength(1);
     await gateway.killAndStart();
     expect(await lost).toBeInstanceOf(Error);
-    const [asked] = (await (await gateway.operator()).api.approvals.list({ state: "pending" })).approvals;
+    const [asked] = (await (await gateway.operator()).approvals.list({ state: "pending" })).approvals;
     expect(asked).toMatchObject({ what: { tool: write.name, arguments: write.arguments } });
     expect(await gateway.command("approvals", "approve", asked?.approval_id ?? "")).toMatchObject({ code: 0 });
     const again = await gateway.connect("2026-07-28");
@@ -27,7 +27,7 @@ describe("after `kill -9` and a new start", () => {
   it("an approval is honoured, and a kept outcome is told again", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connect("2025-11-25");
-    await (await gateway.operator()).api.approvals.approve({ id: approvalOf(await client.callTool(write)) });
+    await (await gateway.operator()).approvals.approve({ id: approvalOf(await client.callTool(write)) });
     await gateway.killAndStart();
     expect(existsSync(gateway.file("hello.txt"))).toBe(false);
     const written = await (await gateway.connect("2025-11-25")).callTool(write);
@@ -43,7 +43,7 @@ describe("after `kill -9` and a new start", () => {
     const client = await gateway.connect("2026-07-28");
     const work = { name: "work", arguments: { job: "work" } };
     const send = { name: "send", arguments: { job: "send" } };
-    await (await gateway.operator()).api.approvals.approve({ id: approvalOf(await client.callTool(send)) });
+    await (await gateway.operator()).approvals.approve({ id: approvalOf(await client.callTool(send)) });
     const lost = [work, send].map((call) => client.callTool(call).catch((error: unknown) => error));
     await expect.poll(() => [...gateway.diary].sort()).toEqual(["send", "work"]);
     await gateway.killAndStart();
@@ -57,7 +57,7 @@ describe("after `kill -9` and a new start", () => {
         structuredContent: { code: "outcome_unknown" },
       });
     expect(gateway.diary).toHaveLength(2);
-    const { calls } = await (await gateway.operator()).api.calls.list({ state: "unknown" });
+    const { calls } = await (await gateway.operator()).calls.list({ state: "unknown" });
     const idOf = (tool: string): string => calls.find((call) => call.tool === tool)?.call_id ?? "";
     const settle = (...words: readonly string[]) =>
       gateway.command("calls", "settle", ...words, "--reason", "I looked");
@@ -75,7 +75,7 @@ describe.each(eras)("after `kill -9`, a client over pipes that had joined (MCP %
   it("hears at once that its calls are lost, starts anew, and the story holds", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
     const client = await gateway.connectStdio(era);
-    await (await gateway.operator()).api.approvals.approve({ id: approvalOf(await client.callTool(write)) });
+    await (await gateway.operator()).approvals.approve({ id: approvalOf(await client.callTool(write)) });
     const lost = client.callTool({ name: "work", arguments: { job: "work" } }).catch((error: unknown) => error);
     await expect.poll(() => gateway.diary).toEqual(["work"]);
     await gateway.signal("SIGKILL");
@@ -92,13 +92,13 @@ it("when the approval's lifetime is over, the same call asks anew", { timeout: t
   const operator = await gateway.operator();
   const client = await gateway.connect("2026-07-28");
   const first = approvalOf(await client.callTool(write));
-  await operator.api.approvals.approve({ id: first });
+  await operator.approvals.approve({ id: first });
   await expectReplay(gateway, client, await client.callTool(write));
   await expect
     .poll(() => client.callTool(write))
     .toMatchObject({ ...pending, structuredContent: { approval_id: expect.not.stringContaining(first) } });
   expect(readFileSync(gateway.file("hello.txt"), "utf8")).toBe("changed since");
-  expect((await operator.api.approvals.list({ state: "pending" })).approvals).toHaveLength(1);
+  expect((await operator.approvals.list({ state: "pending" })).approvals).toHaveLength(1);
 });
 
 describe("stopping lets calls in flight end", () => {
@@ -107,9 +107,9 @@ describe("stopping lets calls in flight end", () => {
     const client = await gateway.connect("2026-07-28");
     const operator = await gateway.operator();
     const far = { name: "everything__trigger-long-running-operation", arguments: { duration: 3, steps: 1 } };
-    await operator.api.approvals.approve({ id: approvalOf(await client.callTool(far)) });
+    await operator.approvals.approve({ id: approvalOf(await client.callTool(far)) });
     const answers = [client.callTool({ name: "work", arguments: { job: "work" } }), client.callTool(far)];
-    await expect.poll(async () => (await operator.api.calls.list({ state: "attempted" })).calls).toHaveLength(2);
+    await expect.poll(async () => (await operator.calls.list({ state: "attempted" })).calls).toHaveLength(2);
     await expectDrained(gateway, gateway.signal("SIGTERM"), answers);
   });
 

@@ -40,7 +40,7 @@ async function scene(text: string): Promise<Scene> {
 it.each(rows)("shows %s in every description", async (_, text, shown) => {
   const { runtime, agent, connect } = await scene(text);
   const mcp = [await (await connect("/mcp")).listTools(), await (await connect("/mcp/s", "2025-11-25")).listTools()];
-  const { tools: http } = await agent.api.tools.list();
+  const { tools: http } = await agent.tools.list();
   const [offered, schemas] = [runtime.offered(), runtime.tools.schemas()];
   for (const list of [...mcp, offered, http, schemas]) {
     const written = JSON.stringify(list);
@@ -54,7 +54,7 @@ it.each(rows)("shows %s in every result, and leaves structured values as they ar
   const structured = { text };
   const library = await runtime.invoke({ tool: "s__read" }, asker);
   expect(library).toMatchObject({ text: `${shown}\n${shown}`, structured });
-  const http = await agent.api.calls.call({ tool: "s__read" });
+  const http = await agent.calls.call({ tool: "s__read" });
   expect(http).toMatchObject({ text: `${shown}\n${shown}`, structured });
   const content = [{ text: shown }, { resource: { text: shown } }];
   for (const [path, name] of [
@@ -66,14 +66,14 @@ it.each(rows)("shows %s in every result, and leaves structured values as they ar
   }
   const failed = await runtime.invoke({ tool: "fail" }, asker);
   expect(failed.refusal?.message).toContain(shown);
-  expect(JSON.stringify([failed, await agent.api.calls.call({ tool: "fail" })])).not.toContain(text);
+  expect(JSON.stringify([failed, await agent.calls.call({ tool: "fail" })])).not.toContain(text);
 });
 
 it("shows what is hidden in a result that is read from the record", async () => {
   const [, text, shown] = rows[0];
   const { agent } = await scene(text);
-  const { call_id: id } = await agent.api.calls.call({ tool: "s__read" });
-  const { outcome } = await agent.api.calls.show({ id });
+  const { call_id: id } = await agent.calls.call({ tool: "s__read" });
+  const { outcome } = await agent.calls.show({ id });
   expect(outcome?.text).toBe(`${shown}\n${shown}`);
 });
 

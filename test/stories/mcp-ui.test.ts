@@ -53,7 +53,7 @@ describe("a tool of ours", () => {
     expect(contents).toEqual([{ uri: "ui://weather/view", mimeType: pageType, text: html, _meta: { ui } }]);
     const {
       tools: [shown],
-    } = await agent.api.tools.list();
+    } = await agent.tools.list();
     expect(shown).toMatchObject({ ui: { resource_uri: "ui://weather/view", permissions: ["geolocation"] } });
     expect(JSON.stringify(shown)).not.toContain("Sunny");
   });
@@ -96,7 +96,7 @@ describe("a server's tool", () => {
   it("has its page listed by a server that asks whether its client shows pages", async () => {
     const { agent } = await offering({ servers: { s: charts().config({ risk: "safe" }) } });
     const ui = expect.objectContaining({ resource_uri: "ui://chart/view" });
-    expect((await agent.api.tools.list()).tools).toContainEqual(expect.objectContaining({ ui }));
+    expect((await agent.tools.list()).tools).toContainEqual(expect.objectContaining({ ui }));
   });
 
   it("has its page blocked when it changed, until an operator approves it", async () => {
@@ -111,7 +111,7 @@ describe("a server's tool", () => {
     expect(changes).toMatchObject({ state: "changed", server: "s" });
     expect(JSON.stringify(changes?.differences)).toContain("Other");
     expect((await client.callTool({ name: "s__chart" })).isError).toBe(false);
-    await operator.api.tools.approve({ name: "s__chart.ui", definition: changes?.offered?.digest ?? "" });
+    await operator.tools.approve({ name: "s__chart.ui", definition: changes?.offered?.digest ?? "" });
     expect((await read()).contents).toMatchObject([{ text: "<p>Other</p>" }]);
   });
 

@@ -75,7 +75,7 @@ describe("what a model reads", () => {
     await using library = openAgentTools(runtime, asker);
     const { text } = await library.call({ name: call.tool, arguments: call.arguments });
     expect(text).toMatch(expected);
-    const http = await agent.api.calls.call({ tool: call.tool, arguments: { ...call.arguments }, patience: "suspend" });
+    const http = await agent.calls.call({ tool: call.tool, arguments: { ...call.arguments }, patience: "suspend" });
     expect(plain(http.text)).toBe(plain(text));
     for (const era of ["2025-11-25", "2026-07-28"] as const) {
       const client = await connect("/mcp", era);
@@ -96,7 +96,7 @@ describe("what a model reads", () => {
       { type: "text", text: "No such file." },
       { type: "image", mimeType: "image/png", data: "aGk=" },
     ]);
-    expect((await agent.api.calls.call({ tool: "fail" })).content).toHaveLength(2);
+    expect((await agent.calls.call({ tool: "fail" })).content).toHaveLength(2);
   });
 
   it("of a refusal is its condition and its advice in a script too", async () => {

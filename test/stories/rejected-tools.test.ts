@@ -63,7 +63,7 @@ it("starts all the same, and names them in its health and in a doctor that asks 
   const [line] = await once(createInterface({ input: child.stdout }), "line");
   const { url }: { url: string } = JSON.parse(String(line));
   const client = createClient({ url, token: (await readToken(join(folder, ".postern"), "operator")) ?? "" });
-  const { rejected } = await client.api.health.show();
+  const { rejected } = await client.health.show();
   expect(rejected.map(({ tool }) => tool).sort()).toEqual(["g00d", "schema", "throws", "unrated"]);
   const { out } = await cli.runIn(folder, "doctor");
   for (const [, why] of Object.values(broken)) expect(out).toMatch(why);

@@ -50,7 +50,7 @@ it.each(eras)("passes title, icons, `_meta`, hints and output schema on over MCP
 it("passes them on over HTTP and in the library", async () => {
   const { runtime, agent } = await scene([rich]);
   const told = { annotations: { readOnlyHint: true, openWorldHint: false }, icons, meta: { "x.example/ui": { a: 1 } } };
-  const [shown] = (await agent.api.tools.list()).tools.filter(({ tool }) => tool === "wood__grow");
+  const [shown] = (await agent.tools.list()).tools.filter(({ tool }) => tool === "wood__grow");
   expect(shown).toMatchObject({ ...told, title: "Grow a tree", output_schema: outputSchema });
   expect(shown?.meta).not.toHaveProperty("postern/risk");
   const [offered] = runtime.offered().filter(({ tool }) => tool === "wood__grow");
@@ -83,7 +83,7 @@ it("leaves out what is no icon and no `_meta`, and offers the tool", async () =>
   const odd = { ...rich, icons: [...icons, { src: "javascript:alert(1)" }, 7], _meta: [] } as unknown as ListedTool;
   const huge = { ...rich, name: "huge", icons: [{ src: `data:image/png;base64,${"A".repeat(300_000)}` }], _meta: null };
   const { agent } = await scene([odd, huge]);
-  const { tools } = await agent.api.tools.list();
+  const { tools } = await agent.tools.list();
   expect(tools.find(({ tool }) => tool === "wood__grow")).toMatchObject({ icons });
   expect(tools.find(({ tool }) => tool === "wood__huge")?.icons).toBeUndefined();
   expect(tools.find(({ tool }) => tool === "wood__huge")?.meta).toBeUndefined();
@@ -142,7 +142,7 @@ it.each([
   });
   const { tools } = await (await connect("/mcp/wood")).listTools();
   expect(tools.find(({ name }) => name === "act")?.annotations).toEqual(told);
-  expect((await agent.api.tools.list()).tools.find((one) => one.tool === "wood__act")?.annotations).toEqual(told);
+  expect((await agent.tools.list()).tools.find((one) => one.tool === "wood__act")?.annotations).toEqual(told);
   expect(runtime.tools.offer("wood__act")?.facts).toMatchObject({ effects: "effects" in own ? own.effects : "write" });
 });
 

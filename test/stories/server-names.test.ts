@@ -44,7 +44,7 @@ it("offers none of two tools with one name, and says so", async () => {
   const { runtime, operator } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
   const refused = [{ tool: "s__send", why: expect.stringMatching(/lists 2 different tools of this name/) }];
   expect(runtime.health().servers[0]?.refused).toEqual(refused);
-  expect((await operator.api.health.show()).servers[0]?.refused).toEqual(refused);
+  expect((await operator.health.show()).servers[0]?.refused).toEqual(refused);
   expect(await runtime.invoke({ tool: "s__send" }, asker)).toMatchObject({ refusal: { code: "tool_unknown" } });
   expect(runtime.offered().map(({ tool }) => tool)).toEqual(["s__announce", "s__good"]);
 });
@@ -151,5 +151,5 @@ it.each([
     expect(await client.callTool({ name: posing })).toMatchObject({ isError: false });
     expect(server.ran.at(-1)).toBe(name);
   }
-  expect((await agent.api.tools.list()).tools.filter(({ tool }) => !/^[ -~]+$/.test(tool))).toEqual([]);
+  expect((await agent.tools.list()).tools.filter(({ tool }) => !/^[ -~]+$/.test(tool))).toEqual([]);
 });

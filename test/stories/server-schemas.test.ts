@@ -136,10 +136,10 @@ it.each([
   const { call, runtime, agent, operator, connect } = await scene(named(schema), named({}, "good"));
   const refused = [{ tool: "web__shot", why: expect.stringContaining(why) }];
   await expect.poll(() => runtime.health().servers[0]?.refused, { timeout: 10_000 }).toEqual(refused);
-  expect((await operator.api.health.show()).servers[0]?.refused).toEqual(refused);
+  expect((await operator.health.show()).servers[0]?.refused).toEqual(refused);
   const names = ["web__announce", "web__good"];
   expect(runtime.offered(asker.principal).map(({ tool }) => tool)).toEqual(names);
-  expect((await agent.api.tools.list()).tools.map(({ tool }) => tool)).toEqual(names);
+  expect((await agent.tools.list()).tools.map(({ tool }) => tool)).toEqual(names);
   expect((await (await connect()).listTools()).tools.map(({ name }) => name)).toEqual(names);
   const { refusal } = await call({ a: "x" });
   expect(["tool_unavailable", "tool_unknown"]).toContain(refusal?.code);

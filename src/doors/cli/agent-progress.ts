@@ -62,7 +62,7 @@ export class AgentProgress {
 
   /** As it was decided when the call began. */
   async #verdict(callId: string): Promise<string | undefined> {
-    const { recorded } = await this.#work.operator.api.policy
+    const { recorded } = await this.#work.operator.policy
       .explainCall({ id: callId })
       .catch(() => ({ recorded: undefined })); // the line tells the rest
     return recorded?.weighed && `${recorded.weighed.verdict} at risk ${recorded.weighed.risk}`;

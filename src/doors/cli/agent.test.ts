@@ -160,12 +160,12 @@ describe("with a running Postern", () => {
     const { token }: { token: string } = JSON.parse(made.out);
     const { url }: { url: string } = JSON.parse(readFileSync(join(data, "server.json"), "utf8"));
     const other = createClient({ url, token });
-    expect(await other.api.agentRuns.list()).toEqual({ run_ids: [] });
-    await expect(other.api.agentRuns.show({ id: "own" })).rejects.toMatchObject({ code: "run_unknown" });
-    expect(await other.api.agentRuns.save({ id: "own", state: { theirs: true }, expected_version: 0 })).toMatchObject({
+    expect(await other.agentRuns.list()).toEqual({ run_ids: [] });
+    await expect(other.agentRuns.show({ id: "own" })).rejects.toMatchObject({ code: "run_unknown" });
+    expect(await other.agentRuns.save({ id: "own", state: { theirs: true }, expected_version: 0 })).toMatchObject({
       version: 1,
     });
-    await expect(other.api.agentRuns.save({ id: "own", state: {}, expected_version: 0 })).rejects.toMatchObject({
+    await expect(other.agentRuns.save({ id: "own", state: {}, expected_version: 0 })).rejects.toMatchObject({
       code: "run_contended",
     });
     expect((await agent("resume", "own")).out).toBe("Mine.\n");

@@ -32,7 +32,7 @@ async function begunBy(
   const found: string[] = [];
   let after: string | undefined;
   do {
-    const page = await operator.api.approvals.list({ ...where, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await operator.approvals.list({ ...where, limit: 1000, ...(after !== undefined && { after }) });
     for (const { approval_id: id } of page.approvals) if (id.startsWith(typed)) found.push(id);
     after = page.next_after;
   } while (after !== undefined && found.length < 2);

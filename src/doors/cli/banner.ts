@@ -37,12 +37,12 @@ export interface BannerFacts {
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
   const { health, agent, explain, operator } = facts;
-  const { engines } = await operator.api.chains.list({ limit: 1 });
-  const { tools } = await agent.api.tools.list();
+  const { engines } = await operator.chains.list({ limit: 1 });
+  const { tools } = await agent.tools.list();
   const shown = [...tools].sort((one, other) => Number(one.server !== undefined) - Number(other.server !== undefined));
   const rows = new Set(shown.slice(0, mostRows)); // our own tools first
   const told = await askEach(
-    { explain, policy: operator.api.policy },
+    { explain, policy: operator.policy },
     tools.filter((tool) => rows.has(tool)),
   );
   const row = (name: string, text: string): string => `  ${paint("dim", name.padEnd(10))} ${text}\n`;

@@ -212,7 +212,7 @@ async function* inside(
   try {
     const connection = await connect(host, flags, { tools: true, books: "any", problem });
     try {
-      const health = await connection.operator.api.health.show();
+      const health = await connection.operator.health.show();
       if (health.status === "ok")
         yield { level: "ok", check: "store", message: `opens; it offers ${counted(health.tools, "tool")}` };
       else
@@ -223,7 +223,7 @@ async function* inside(
           fix: "Make room on the disk or mend it, then start again.",
         };
       yield* policyChecks(connection.operator, file === undefined ? undefined : () => host.configurationText(flags));
-      yield* routeFindings(approvals, (await connection.operator.api.accounts.list()).accounts);
+      yield* routeFindings(approvals, (await connection.operator.accounts.list()).accounts);
       yield* aroundFindings(connection.operator);
       yield* serverFindings(health.servers, servers);
       yield* rejectedFindings(health.rejected, told);

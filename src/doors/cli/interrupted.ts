@@ -37,7 +37,7 @@ interface Sent {
 export async function tellInterrupted(work: Work, sent: Sent, clock: Clock): Promise<ExitCode> {
   const until = clock.monotonic() + settlesWithinMs;
   for (;;) {
-    const events = (await work.operator.api.audit.latest({ trace_id: sent.traceId, limit: 100 })).events;
+    const events = (await work.operator.audit.latest({ trace_id: sent.traceId, limit: 100 })).events;
     const { call_id: id, call } = await lookedUp(work, events);
     const isOpen = call === undefined ? !events.some(isEnd) : call.state === "attempted";
     if (isOpen && clock.monotonic() < until) {
@@ -61,7 +61,7 @@ export async function tellRunInterrupted(
   const { command, terminal, operator } = work;
   const until = clock.monotonic() + settlesWithinMs;
   for (;;) {
-    const { calls } = await operator.api.calls.list({ run_id: run.runId, limit: 100 });
+    const { calls } = await operator.calls.list({ run_id: run.runId, limit: 100 });
     const own = calls.filter(({ trace_id }) => trace_id === traceId);
     if (own.some(({ state }) => state === "attempted") && clock.monotonic() < until) {
       await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
@@ -102,7 +102,7 @@ async function lookedUp(
   const named = refs.find((one) => one.key !== undefined)?.key ?? id;
   if (named === undefined) return { call_id: undefined, call: undefined };
   try {
-    const call = await operator.api.calls.show({ id: named });
+    const call = await operator.calls.show({ id: named });
     return { call_id: id ?? call.call_id, call };
   } catch (error) {
     if (error instanceof ClientProblem && error.status === 404) return { call_id: id, call: undefined }; // it left no row
@@ -112,7 +112,7 @@ async function lookedUp(
 
 /** The request that a person may still answer, also when an earlier call had made it. */
 async function openRequest({ operator }: Work, sent: Sent): Promise<string | undefined> {
-  const { approvals } = await operator.api.approvals.list({ state: "pending", limit: 1000 });
+  const { approvals } = await operator.approvals.list({ state: "pending", limit: 1000 });
   const wanted = canonical(sent.arguments);
   return approvals.find(({ what }) => what.tool === sent.tool && canonical(what.arguments) === wanted)?.approval_id;
 }

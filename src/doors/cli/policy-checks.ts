@@ -8,7 +8,7 @@ import { tablesFor } from "./policy-tables.ts";
 
 /** @param read the configuration as it lies on the disk; undefined: there is none */
 export async function* policyChecks(
-  { api: { policy } }: Pick<PosternClient, "api">,
+  { policy }: Pick<PosternClient, "policy">,
   read: (() => Promise<NamedText>) | undefined,
 ): AsyncGenerator<Finding> {
   yield* policyFindings(await policy.show());

@@ -1,3 +1,4 @@
+import { followEvents } from "../http/event-client.ts";
 import type { Host } from "./host.ts";
 import type { Work } from "./session.ts";
 import { fit, visible } from "./text.ts";
@@ -34,7 +35,7 @@ async function tell(
 ): Promise<void> {
   const wait = (ms: number): Promise<void> => new Promise((resolve) => void host.clock.in(ms, resolve, false));
   try {
-    for await (const heard of operator.events({ type: "tool_call.progressed", trace_id: traceId }, { signal, wait })) {
+    for await (const heard of followEvents(operator.events, { type: "tool_call.progressed", trace_id: traceId }, { signal, wait })) {
       if (heard.heard === "live") opened();
       if (heard.heard === "event") {
         const line = fit(`… ${visible(heard.event.summary)}`, Math.max(20, terminal.columns - 1));

@@ -34,21 +34,21 @@ export function remotePlace(work: Work, { claims, traceId, skills, settings }: R
     open: ({ runId }) => {
       const own = { run_id: runId, trace_id: traceId, ...claims, patience: "suspend" } as const;
       const invoke = async (request: CallRequest, { signal, ...context }: SessionCall = {}): Promise<ToolOutcome> =>
-        outcomeFromWire(await agent.api.calls.call({ ...request, ...contextToWire(context), ...own }, signal));
+        outcomeFromWire(await agent.calls.call({ ...request, ...contextToWire(context), ...own }, signal));
       const session = {
         ...{ runId, traceId },
         invoke: (request: CallRequest, context?: SessionCall) => invoke(request, context).catch(refusedHere),
         close: async () => {},
       };
-      const active = Promise.all(skills.map((skill) => operator.api.skills.activate({ name: skill, run_id: runId })));
+      const active = Promise.all(skills.map((skill) => operator.skills.activate({ name: skill, run_id: runId })));
       const ready = active.then(() => {});
       ready.catch(() => undefined); // `instructions` and each call reject with it
       const tools = new RunTools({ session, names: commonNames, offered: () => offers, ready });
       const instructions = async (): Promise<string> => {
         await ready;
         const [{ tools: offered }, run] = await Promise.all([
-          agent.api.tools.list({ run_id: runId }),
-          agent.api.agentRuns.show({ id: runId }),
+          agent.tools.list({ run_id: runId }),
+          agent.agentRuns.show({ id: runId }),
         ]);
         offers = offered.map(offerFromWire);
         return run.instructions;
@@ -61,13 +61,13 @@ export function remotePlace(work: Work, { claims, traceId, skills, settings }: R
 /** @param settings kept beside each state that is saved */
 export function remoteRuns({ agent }: Pick<Work, "agent">, settings: JsonObject = {}): AgentPlace["runs"] {
   return {
-    load: ({ runId }) => unless("run_unknown", agent.api.agentRuns.show({ id: runId })),
+    load: ({ runId }) => unless("run_unknown", agent.agentRuns.show({ id: runId })),
     save: async ({ runId }, state, expected) => {
       const kept = { ...(state as JsonObject), settings }; // the loop's state is an object
       return (
         (await unless(
           "run_contended",
-          agent.api.agentRuns.save({ id: runId, state: kept, expected_version: expected }),
+          agent.agentRuns.save({ id: runId, state: kept, expected_version: expected }),
         )) !== undefined
       );
     },

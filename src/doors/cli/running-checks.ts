@@ -10,16 +10,16 @@ import type { Finding } from "./checks.ts";
 /** What stands around the calls: who signs in, what runs scripts, who is told, where people look. */
 export async function* aroundFindings(operator: PosternClient): AsyncGenerator<Finding> {
   yield await accounts(operator);
-  yield engineFinding((await operator.api.chains.list({ limit: 1 })).engines);
+  yield engineFinding((await operator.chains.list({ limit: 1 })).engines);
   yield* await channels(operator);
   yield consolePage(existsSync);
-  yield auditFinding(await operator.api.audit.latest({ limit: 1 }).catch(messageOf));
+  yield auditFinding(await operator.audit.latest({ limit: 1 }).catch(messageOf));
   yield* await alarms(operator);
 }
 
-async function accounts({ api }: PosternClient): Promise<Finding> {
+async function accounts(client: PosternClient): Promise<Finding> {
   const check = "accounts";
-  const enabled = (await api.accounts.list()).accounts.filter(({ disabled }) => !disabled);
+  const enabled = (await client.accounts.list()).accounts.filter(({ disabled }) => !disabled);
   if (enabled.length === 0)
     return { level: "ok", check, message: "none: whoever holds the data folder decides; `postern accounts add`" };
   if (enabled.some(({ roles }) => roles.includes("approver")))
@@ -62,7 +62,7 @@ export const getPython =
   "Scripts in Python cannot run here. Get an engine: `apt install bubblewrap python3` on Linux, or `npm install pyodide deno`.";
 
 async function channels(operator: PosternClient): Promise<readonly Finding[]> {
-  const { channels: found } = await operator.api.channels.list();
+  const { channels: found } = await operator.channels.list();
   if (found.length === 0)
     return [
       { level: "ok", check: "channels", message: "none: people hear of requests in the console and at a terminal" },
@@ -116,7 +116,7 @@ export function auditFinding(found: { readonly size: number; readonly checked?: 
 
 /** Without its log Postern is not what it says it is; the other alarms are about what it works with. */
 async function alarms(operator: PosternClient): Promise<readonly Finding[]> {
-  const { alarms: open } = await operator.api.alarms.list({ state: "open" });
+  const { alarms: open } = await operator.alarms.list({ state: "open" });
   return open.map(({ alarm_id, kind, summary }) => ({
     level: kind === "audit_not_intact" ? "fail" : "warn",
     check: `alarm ${kind}`,

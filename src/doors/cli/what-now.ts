@@ -33,7 +33,7 @@ export interface Asked {
     readonly action: string;
     readonly arguments: Readonly<Record<string, Json>>;
   }) => Promise<Explanation>;
-  readonly policy: Pick<PosternClient["api"]["policy"], "show">;
+  readonly policy: Pick<PosternClient["policy"], "show">;
 }
 
 /** So many questions are under way at once: agents' calls come between them. */

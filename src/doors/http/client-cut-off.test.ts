@@ -19,7 +19,7 @@ async function serverThat(answers: (response: ServerResponse) => void): Promise<
 
 async function problemAt(url: string): Promise<ClientProblem> {
   const problem: unknown = await createClient({ url, token: "x" })
-    .api.health.show()
+    .health.show()
     .catch((error: unknown) => error);
   if (problem instanceof ClientProblem) return problem;
   throw new Error(`expected a ClientProblem, got ${String(problem)}`);
@@ -59,7 +59,7 @@ it("waits for an answer longer than `fetch` does", async () => {
   try {
     const waiting: ServerResponse[] = [];
     const url = await serverThat((response) => void waiting.push(response));
-    const asked = createClient({ url, token: "x" }).api.health.show();
+    const asked = createClient({ url, token: "x" }).health.show();
     await expect(fetch(url)).rejects.toThrow("fetch failed");
     for (const response of waiting) response.end('{"status":"ok"}');
     expect(await asked).toEqual({ status: "ok" });

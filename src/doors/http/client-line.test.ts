@@ -1,3 +1,4 @@
+import { followEvents } from "./event-client.ts";
 import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../../test/fakes/garbage.ts";
 import { house } from "../../../test/fakes/house.ts";
@@ -45,7 +46,7 @@ describe.each(["a socket", "a door in this process"] as const)(
       const live = Promise.withResolvers<void>();
       const following = (async () => {
         const wait = (): Promise<never> => expect.unreachable("the line broke");
-        for await (const { heard } of other.operator.events({}, { signal: ending.signal, wait }))
+        for await (const { heard } of followEvents(other.operator.events, {}, { signal: ending.signal, wait }))
           if (heard === "live") live.resolve();
       })();
       await live.promise;
@@ -58,9 +59,9 @@ describe.each(["a socket", "a door in this process"] as const)(
       await using other = await otherEnd(way);
       const hangUp = new AbortController();
       const call = { tool: "echo", arguments: { to: "x", slow: true } };
-      const takenBack = expect(other.agent.api.calls.call(call, hangUp.signal)).rejects.toThrow();
+      const takenBack = expect(other.agent.calls.call(call, hangUp.signal)).rejects.toThrow();
       const callsOf = async (): Promise<number> =>
-        (await other.operator.api.calls.list({ state: "attempted" })).calls.length;
+        (await other.operator.calls.list({ state: "attempted" })).calls.length;
       await expect.poll(callsOf).toBe(1);
       await collectGarbage();
       hangUp.abort();

@@ -1,7 +1,6 @@
 import { type Client, clientOf } from "../contract/client.ts";
 import { type Contract, contract } from "../contract/contract.ts";
 import { Line } from "./client-line.ts";
-import { type EventQuery, type FollowOptions, followEvents, type Heard } from "./event-client.ts";
 import { patientSend } from "./patient-send.ts";
 
 export { ClientProblem } from "./client-line.ts";
@@ -15,25 +14,13 @@ export interface ClientOptions {
 }
 
 /**
- * The other end of the HTTP door, for the command line and for programs in this process's language.
+ * A client of the HTTP server, for the command line and for programs in this process's language.
  *
  * Contract: every method throws `ClientProblem` and nothing else, but for an aborted `signal`.
  */
 export function createClient({ url, token, send = patientSend }: ClientOptions): PosternClient {
-  return new PosternClient(new Line(url, token, send));
+  return clientOf(contract, new Line(url, token, send));
 }
 
-export class PosternClient {
-  readonly #line: Line;
-  readonly api: Client<Contract>;
-
-  constructor(line: Line) {
-    this.#line = line;
-    this.api = clientOf(contract, line);
-  }
-
-  /** What happens, from now on, until `signal` says so. */
-  events(where: EventQuery, options: FollowOptions): AsyncGenerator<Heard> {
-    return followEvents(this.api.events, where, options);
-  }
-}
+/** One method for each route of the contract. An event stream is followed by `followEvents(client.events, …)`. */
+export type PosternClient = Client<Contract>;

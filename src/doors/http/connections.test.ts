@@ -86,10 +86,10 @@ describe("connections that never send a whole request", () => {
   it("closes 300 of them after the time limit and serves good clients meanwhile", async () => {
     const kinds = Object.values(unfinished);
     const held = await Promise.all(Array.from({ length: 300 }, (_, i) => hold(kinds[i % kinds.length]?.() ?? "")));
-    for (let i = 0; i < 10; i += 1) expect((await agent.api.calls.call({ tool: "echo" })).status).toBe("ok");
+    for (let i = 0; i < 10; i += 1) expect((await agent.calls.call({ tool: "echo" })).status).toBe("ok");
     expect(accepted.length).toBeGreaterThan(held.length);
     await expect.poll(() => accepted.slice(0, 300).filter(({ destroyed }) => !destroyed).length).toBe(0);
-    expect((await agent.api.calls.call({ tool: "echo" })).status).toBe("ok");
+    expect((await agent.calls.call({ tool: "echo" })).status).toBe("ok");
   });
 
   it.each(Object.keys(unfinished))("answers and closes a connection that sent %s", async (kind) => {
@@ -122,7 +122,7 @@ it("keeps a connection on which a call waits for longer than any limit", async (
     return runtime.invoke(request, context);
   };
   await serve({}, { ...runtime, invoke });
-  const calling = agent.api.calls.call({ tool: "echo" });
+  const calling = agent.calls.call({ tool: "echo" });
   await called.promise;
   await hold(""); // it is over time when everything that began before it is, too
   await expect.poll(() => accepted.at(-1)?.destroyed).toBe(true);
@@ -141,6 +141,6 @@ describe("the limit of connections from one address", () => {
     await expect.poll(() => accepted.at(5)?.destroyed).toBe(true);
     for (const { socket } of held) socket.destroy();
     await expect.poll(stillOpen).toBe(0);
-    expect((await agent.api.calls.call({ tool: "echo" })).status).toBe("ok");
+    expect((await agent.calls.call({ tool: "echo" })).status).toBe("ok");
   });
 });

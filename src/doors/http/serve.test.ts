@@ -70,12 +70,12 @@ it.each([[true], [false]])(
     expect(status).toBe(413);
     expect(sentBytes).toBeLessThan(100 * 1024 * 1024);
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
-    expect((await agent.api.health.show()).status).toBe("ok");
+    expect((await agent.health.show()).status).toBe("ok");
   },
 );
 
 it("takes a body just below the limit", async () => {
-  const outcome = await agent.api.calls.call({
+  const outcome = await agent.calls.call({
     tool: "echo",
     arguments: { it: "x".repeat(9 * 1024 * 1024) },
   });
@@ -97,12 +97,12 @@ it("aborts a call when its client hangs up", async () => {
   };
   await serve({ ...stubRuntime().runtime, invoke });
   const hangUp = new AbortController();
-  const calling = agent.api.calls.call({ tool: "echo" }, hangUp.signal);
+  const calling = agent.calls.call({ tool: "echo" }, hangUp.signal);
   expect((await called.promise)?.signal?.aborted).toBe(false);
   hangUp.abort();
   await expect(calling).rejects.toThrow(/abort/);
   await left.promise;
-  expect((await agent.api.health.show()).status).toBe("ok");
+  expect((await agent.health.show()).status).toBe("ok");
 });
 
 it.each([
@@ -169,33 +169,33 @@ it("says which port is taken and what to do", async () => {
 });
 
 it("gives the client outcomes, records and lines as they were sent", async () => {
-  expect(await agent.api.calls.call({ tool: "echo" })).toMatchObject({
+  expect(await agent.calls.call({ tool: "echo" })).toMatchObject({
     status: "ok",
     call_id: "call_1",
     text: "done",
   });
-  expect(await operator.api.approvals.list({ state: "pending" })).toMatchObject({
+  expect(await operator.approvals.list({ state: "pending" })).toMatchObject({
     approvals: [{ approval_id: "apr_1" }],
   });
-  expect(await operator.api.approvals.approve({ id: "apr_1", reason: "fine" })).toMatchObject({ status: "approved" });
-  expect(await operator.api.controls.show()).toEqual({
+  expect(await operator.approvals.approve({ id: "apr_1", reason: "fine" })).toMatchObject({ status: "approved" });
+  expect(await operator.controls.show()).toEqual({
     paused: false,
     autonomy: "A2",
     off_tools: [],
     off_servers: [],
   });
-  expect(await operator.api.controls.pause()).toMatchObject({ paused: true });
-  expect(await operator.api.audit.verify()).toMatchObject({ intact: true });
-  expect(await text(Readable.from(operator.api.audit.export()))).toBe("one\ntwo\n");
+  expect(await operator.controls.pause()).toMatchObject({ paused: true });
+  expect(await operator.audit.verify()).toMatchObject({ intact: true });
+  expect(await text(Readable.from(operator.audit.export()))).toBe("one\ntwo\n");
 });
 
 it("throws a problem with its code for what the server does not take, and gives a refused call as an outcome", async () => {
-  const refused = await agent.api.approvals.approve({ id: "apr_1" }).catch((error: unknown) => error);
+  const refused = await agent.approvals.approve({ id: "apr_1" }).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ClientProblem);
   expect(refused).toMatchObject({ status: 403, code: "permission_missing" });
   await stop();
   await serve(stubRuntime({ outcome: anOutcome({ status: "denied", refusal: refusal("blocked") }) }).runtime);
-  expect(await agent.api.calls.call({ tool: "drop" })).toMatchObject({
+  expect(await agent.calls.call({ tool: "drop" })).toMatchObject({
     status: "denied",
     refusal: { code: "blocked" },
   });
@@ -203,7 +203,7 @@ it("throws a problem with its code for what the server does not take, and gives 
 
 it("throws a problem for a server that is not there", async () => {
   const nobody = createClient({ url: "http://127.0.0.1:1", token: "x" });
-  await expect(nobody.api.health.show()).rejects.toMatchObject({ status: 0, code: "unreachable" });
+  await expect(nobody.health.show()).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });
 
 it("keeps an idle line longer than its clients do, so that none is cut while a call is written to it", async () => {

@@ -18,7 +18,7 @@ export function accountCommands(group: Command, host: Host, act: Act): void {
   act(group.command("list", { isDefault: true }).description("everybody"), (flags) =>
     printList(
       { host, flags },
-      { rows: "accounts", ask: ({ operator }) => operator.api.accounts.list(), columns, empty: noAccounts },
+      { rows: "accounts", ask: ({ operator }) => operator.accounts.list(), columns, empty: noAccounts },
     ),
   );
   addCommand(named("add", "add somebody"), host, act);
@@ -26,11 +26,11 @@ export function accountCommands(group: Command, host: Host, act: Act): void {
   const change = (
     flags: GlobalFlags,
     word: string,
-    ask: (accounts: Work["operator"]["api"]["accounts"]) => Promise<Account>,
+    ask: (accounts: Work["operator"]["accounts"]) => Promise<Account>,
   ) =>
     printAnswer(
       { host, flags },
-      { ask: ({ operator }) => ask(operator.api.accounts), text: (account) => changedText(word, account) },
+      { ask: ({ operator }) => ask(operator.accounts), text: (account) => changedText(word, account) },
     );
   act(
     named("set-password", "set a password, read from standard input; its sessions end"),
@@ -89,7 +89,7 @@ function addCommand(command: Command, host: Host, act: Act): void {
     const wanted = { name, ...about.read(flags), password: isWanted && (await passwordFrom(host, name)) };
     return printAnswer(
       { host, flags },
-      { ask: ({ operator }) => operator.api.accounts.add(wanted), text: (account) => changedText("Added", account) },
+      { ask: ({ operator }) => operator.accounts.add(wanted), text: (account) => changedText("Added", account) },
     );
   });
 }
@@ -104,7 +104,7 @@ function linkCommand(group: Command, host: Host, act: Act): void {
       { host, flags },
       {
         ask: ({ operator, running }) => {
-          if (running) return operator.api.accounts.link({ name });
+          if (running) return operator.accounts.link({ name });
           throw new RuntimeFault(
             "not_running",
             "A link leads to a Postern that runs; start it with `postern start` first.",

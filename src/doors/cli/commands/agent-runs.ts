@@ -26,7 +26,7 @@ interface Shown {
 export async function listAgentRuns(host: Host, flags: ListFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { run_ids: ids } = await work.agent.api.agentRuns.list({ limit: Math.min(Math.max(limit, 1), 1000) });
+    const { run_ids: ids } = await work.agent.agentRuns.list({ limit: Math.min(Math.max(limit, 1), 1000) });
     const runs: Shown[] = [];
     for (const id of ids.slice(0, limit)) runs.push(shown(await recordOf(work, id), await waits(work, id)));
     if (work.json) printJson(work, { runs });
@@ -50,12 +50,12 @@ export async function showAgentRun(host: Host, id: string, flags: GlobalFlags): 
 }
 
 async function recordOf(work: Work, id: string): Promise<RunRecord> {
-  const found = await work.agent.api.agentRuns.show({ id });
+  const found = await work.agent.agentRuns.show({ id });
   return RunRecord.from(remoteRuns(work), { principal, runId: id }, found);
 }
 
 async function waits({ agent }: Work, runId: string): Promise<boolean> {
-  return (await agent.api.approvals.list({ state: "pending", run_id: runId, limit: 1 })).approvals.length > 0;
+  return (await agent.approvals.list({ state: "pending", run_id: runId, limit: 1 })).approvals.length > 0;
 }
 
 function shown(record: RunRecord, isWaiting: boolean): Shown {

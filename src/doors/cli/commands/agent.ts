@@ -90,7 +90,7 @@ async function scriptOf(host: Host, { model, script }: AgentRunFlags): Promise<A
 export async function resumeAgent(host: Host, runId: string, flags: AgentFlags): Promise<ExitCode> {
   const maxSteps = stepsIn(flags);
   return goOn(host, flags, async (work) => {
-    const { state } = await work.agent.api.agentRuns.show({ id: runId });
+    const { state } = await work.agent.agentRuns.show({ id: runId });
     const settings = settingsOf(runId, state);
     return { runId, settings: maxSteps === undefined ? settings : { ...settings, max_steps: maxSteps } };
   });
@@ -152,7 +152,7 @@ async function begin(work: Work, { runId, settings }: Going, prompt: string): Pr
   const said = { prompt, system_prompt: settings.system };
   const begun = await unless(
     "run_unknown",
-    unless("runs_off", work.agent.api.runs.begin({ id: runId, ...said })).then(() => true),
+    unless("runs_off", work.agent.runs.begin({ id: runId, ...said })).then(() => true),
   );
   if (begun === undefined)
     throw new UsageProblem(`The run \`${runId}\` is another agent's; name a new one with \`--run-id\`.`);
@@ -178,7 +178,7 @@ async function isDecided({ clock, terminal }: Host, work: Work, waiting: Waiting
     : `Then go on with \`${command} agent resume ${runId}\`: it runs once, exactly as shown.`;
   if (!work.json) for (const id of approvalIds) await showPending(work, id, again);
   while (isWaited && !signal.aborted && now() < until) {
-    const requests = await Promise.all(approvalIds.map((id) => agent.api.approvals.show({ id })));
+    const requests = await Promise.all(approvalIds.map((id) => agent.approvals.show({ id })));
     if (requests.some(({ status }) => status !== "pending")) return true;
     await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
   }
@@ -208,7 +208,7 @@ async function finish({ agent }: Work, result: AgentResult): Promise<void> {
     result.status === "stopped"
       ? ({ state: "failed", reason: result.message } as const)
       : ({ state: "completed" } as const);
-  await unless("run_unknown", unless("runs_off", agent.api.runs.finish({ id: result.runId, ...ended })));
+  await unless("run_unknown", unless("runs_off", agent.runs.finish({ id: result.runId, ...ended })));
 }
 
 function keptText({ command }: Work, runId: string): string {

@@ -21,8 +21,8 @@ export function alarmCommands(group: Command, host: Host, act: Act): void {
         rows: "alarms",
         limit,
         ask: async ({ operator }, page) => {
-          if (state !== undefined) return operator.api.alarms.list({ ...inState(state), ...page });
-          const { alarms: found, ...more } = await operator.api.alarms.list(page);
+          if (state !== undefined) return operator.alarms.list({ ...inState(state), ...page });
+          const { alarms: found, ...more } = await operator.alarms.list(page);
           const live = found.filter((alarm) => alarm.state !== "resolved");
           return live.length < found.length ? { alarms: live } : { alarms: live, ...more }; // those that are over come last
         },
@@ -41,7 +41,7 @@ export function alarmCommands(group: Command, host: Host, act: Act): void {
       return printAnswer(
         { host, flags },
         {
-          ask: ({ operator }) => operator.api.alarms[verb]({ id, ...reason }),
+          ask: ({ operator }) => operator.alarms[verb]({ id, ...reason }),
           text: (alarm, work) => tableOf([alarm], columns, work),
         },
       );

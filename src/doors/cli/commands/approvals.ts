@@ -31,7 +31,7 @@ export function approvalCommands(group: Command, host: Host, act: Act): void {
       {
         rows: "approvals",
         limit,
-        ask: ({ operator }, page) => operator.api.approvals.list({ ...where, ...inState(state), ...page }),
+        ask: ({ operator }, page) => operator.approvals.list({ ...where, ...inState(state), ...page }),
         columns,
         empty: noRows("approvals", state),
       },
@@ -45,7 +45,7 @@ export function approvalCommands(group: Command, host: Host, act: Act): void {
     printAnswer(
       { host, flags },
       {
-        ask: async (work) => work.operator.api.approvals.show({ id: await wholeApprovalId(work, id) }),
+        ask: async (work) => work.operator.approvals.show({ id: await wholeApprovalId(work, id) }),
         text: (approval, work) => `${approvalCard(approval, work.now(), work)}${onlyThis(approval, work.command)}`,
       },
     ),

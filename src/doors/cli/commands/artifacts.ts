@@ -26,7 +26,7 @@ export async function getArtifact(
   if (user !== undefined && agent === undefined) throw new UsageProblem("`--user` needs `--agent`: whose user it is.");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const whose = agent === undefined ? work.agent : work.operator;
-    const bytes = whose.api.artifacts.read({ digest, agent, user });
+    const bytes = whose.artifacts.read({ digest, agent, user });
     if (file === undefined) await print(work, bytes);
     else await save(work, bytes, file);
     return exitCodes.ok;

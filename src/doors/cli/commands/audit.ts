@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { counted } from "../../../calls/shown.ts";
-import { type AuditEvent, type audit, auditOutcomes, type Verification, verification } from "../../contract/audit.ts";
+import { type AuditEvent, type audit as contract, auditOutcomes, type Verification, verification } from "../../contract/audit.ts";
 import { type Sent, shape } from "../../contract/route.ts";
 import type { PosternClient } from "../../http/client.ts";
 import { givenVerification } from "../../http/given-verification.ts";
@@ -43,21 +43,21 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
   });
 }
 
-type AuditWhere = Sent<typeof audit.list>;
+type AuditWhere = Sent<typeof contract.list>;
 
 /** From the log's end. */
-async function latest({ api }: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
+async function latest({ audit }: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
   if (limit === 0) return [];
   const { rows } = await upTo(limit, async (most, from?: number) => {
-    const page = await api.audit.latest({ ...where, limit: most, ...(from !== undefined && { before: from }) });
+    const page = await audit.latest({ ...where, limit: most, ...(from !== undefined && { before: from }) });
     return { rows: page.events, next: page.next_before };
   });
   return rows.toReversed();
 }
 
-async function following({ api }: PosternClient, where: AuditWhere, limit: number) {
+async function following({ audit }: PosternClient, where: AuditWhere, limit: number) {
   const { rows: events, next } = await upTo(limit, async (most, from?: number) => {
-    const page = await api.audit.list({ ...where, limit: most, ...(from !== undefined && { after: from }) });
+    const page = await audit.list({ ...where, limit: most, ...(from !== undefined && { after: from }) });
     return { rows: page.events, next: page.next_after };
   });
   return { events, next_after: next };
@@ -105,7 +105,7 @@ export async function verifyAudit(host: Host, file: string | undefined, flags: V
   if (flags.publicKey !== undefined)
     throw new UsageProblem("`--public-key` goes with an exported file; Postern's own log is checked with its own key.");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) =>
-    printVerification(host, flags, await work.operator.api.audit.verify({ against })),
+    printVerification(host, flags, await work.operator.audit.verify({ against })),
   );
 }
 
@@ -172,12 +172,12 @@ function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }
 export async function exportAudit(host: Host, file: string | undefined, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async ({ operator, terminal, ...work }) => {
     if (file === undefined) {
-      for await (const text of Readable.from(operator.api.audit.export()).setEncoding("utf8")) terminal.out(text);
+      for await (const text of Readable.from(operator.audit.export()).setEncoding("utf8")) terminal.out(text);
       return exitCodes.ok;
     }
     await using handle = await makeNamed(file);
     try {
-      for await (const bytes of operator.api.audit.export()) await handle.write(bytes);
+      for await (const bytes of operator.audit.export()) await handle.write(bytes);
       await handle.sync();
     } catch (error) {
       await rm(file, { force: true }); // half a log looks like one that was cut
@@ -198,7 +198,7 @@ function exported(file: string, key: string, command: string): string {
 /** A signed note over everything until now: kept elsewhere, it proves later that nothing was cut off. */
 export async function checkpointAudit(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const checkpoint = await work.operator.api.audit.checkpoint();
+    const checkpoint = await work.operator.audit.checkpoint();
     if (work.json) printJson(work, checkpoint);
     else work.terminal.out(checkpoint.note);
     return exitCodes.ok;

@@ -103,7 +103,7 @@ export async function schemaOf(
   action = "default",
 ): Promise<JsonObject | undefined> {
   try {
-    const { actions } = await client.api.tools.show({ name: tool });
+    const { actions } = await client.tools.show({ name: tool });
     return actions.find((one) => one.action === action)?.input_schema;
   } catch (error) {
     if (error instanceof ClientProblem && error.status === 404) return undefined;
@@ -120,7 +120,7 @@ async function answered(
   for (;;) {
     const left = Math.max(0, until - now());
     const wait = waitMs > 0 ? { approval_wait_ms: Math.min(holdMs, left) } : {};
-    const outcome = await agent.api.calls.call({ ...body, ...wait }, signal);
+    const outcome = await agent.calls.call({ ...body, ...wait }, signal);
     if (!isOpen(outcome) || now() >= until) return outcome;
   }
 }
@@ -172,7 +172,7 @@ function keptLines({ artifact, files = [] }: Outcome, command: string): readonly
 
 /** A tool whose definition changed waits for an operator, who reads here how to look at it. */
 async function showBlocked({ agent, terminal, command }: Work, tool: string): Promise<void> {
-  const { actions } = await agent.api.tools.show({ name: tool }).catch(() => ({ actions: [] })); // it is hidden from this agent: there is no more to say
+  const { actions } = await agent.tools.show({ name: tool }).catch(() => ({ actions: [] })); // it is hidden from this agent: there is no more to say
   if (!actions.some(({ blocked }) => blocked === "changed" || blocked === "new")) return;
   terminal.aside(
     `Look at it:  ${command} tools diff ${visible(tool)}\nTrust it:    ${command} tools approve ${visible(tool)}\n`,
@@ -185,7 +185,7 @@ export async function showPending(
   approvalId: string,
   again: string,
 ): Promise<void> {
-  const { viewer: _, ...request } = await agent.api.approvals.show({ id: approvalId }); // what the agent may say is not for who decides
+  const { viewer: _, ...request } = await agent.approvals.show({ id: approvalId }); // what the agent may say is not for who decides
   const lines = cardLines(request, now(), { paint, terminal });
   const rest = lines.length - mostCardLines;
   terminal.aside(`\n${lines.slice(0, mostCardLines).join("\n")}\n`);

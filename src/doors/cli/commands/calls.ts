@@ -23,7 +23,7 @@ export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode
   const where = { state: state === undefined ? undefined : oneOf(state, callStates, "--state"), tool, run_id: run };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { rows: calls, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.api.calls.list({ ...where, limit: most, before: from });
+      const page = await work.operator.calls.list({ ...where, limit: most, before: from });
       return { rows: page.calls, next: page.next_before };
     });
     if (work.json) printJson(work, { calls, next_before: next });
@@ -57,7 +57,7 @@ function took({ started_at, ended_at }: Call): string {
 
 export async function showCall(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const call = await work.operator.api.calls.show({ id });
+    const call = await work.operator.calls.show({ id });
     if (work.json) printJson(work, call);
     else work.terminal.out(callText(work, call));
     return exitCodes.ok;
@@ -112,7 +112,7 @@ export async function settleCall(
   if (reason === undefined || reason.trim() === "")
     throw new UsageProblem('Say how you know: `--reason "…"`. It is recorded.');
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const call = await work.operator.api.calls.settle({ id, outcome, reason });
+    const call = await work.operator.calls.settle({ id, outcome, reason });
     if (work.json) printJson(work, call);
     else work.terminal.out(`${callText(work, call)}${afterSettling[outcome]}`);
     return exitCodes.ok;

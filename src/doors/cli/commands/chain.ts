@@ -55,7 +55,7 @@ export async function listChains(host: Host, flags: ChainListFlags): Promise<Exi
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     let engines: ChainPage["engines"] = [];
     const { rows: chains, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.api.chains.list({ run_id: flags.run, limit: most, before: from });
+      const page = await work.operator.chains.list({ run_id: flags.run, limit: most, before: from });
       engines = page.engines;
       return { rows: page.chains, next: page.next_before };
     });
@@ -95,7 +95,7 @@ export async function resumeChain(host: Host, id: string, flags: GlobalFlags): P
   if (id === "")
     throw new RuntimeFault("call_missing", "Name the script by its call id; `postern chain list` shows them.");
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const outcome = await work.operator.api.chains.resume({ id }); // a person's act, as deciding is: it bears a name in the log
+    const outcome = await work.operator.chains.resume({ id }); // a person's act, as deciding is: it bears a name in the log
     if (work.json) printJson(work, outcome);
     else work.terminal.out(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });

@@ -18,7 +18,7 @@ export function channelCommands(group: Command, host: Host, act: Act): void {
   act(list, (flags) =>
     printList(typed(flags), {
       rows: "channels",
-      ask: ({ operator }) => operator.api.channels.list(),
+      ask: ({ operator }) => operator.channels.list(),
       columns,
       empty: "None is configured. `channels.webhooks` in the configuration names them.",
       below: (channels, work) =>
@@ -28,7 +28,7 @@ export function channelCommands(group: Command, host: Host, act: Act): void {
   const test = group.command("test").description("send a notice that says it is only a test").argument("<name>");
   act(test, (flags, [name = ""]) =>
     printAnswer(typed(flags), {
-      ask: ({ operator }) => operator.api.channels.test({ name }),
+      ask: ({ operator }) => operator.channels.test({ name }),
       text: ({ delivered, problem = "" }, { terminal }) => {
         if (delivered) return `${visible(name)} took it.\n`;
         terminal.aside(`${visible(name)} did not take it. ${visible(problem)}\n`);
@@ -39,7 +39,7 @@ export function channelCommands(group: Command, host: Host, act: Act): void {
   );
   act(group.command("retry").description("try anew what was given up").argument("<name>"), (flags, [name = ""]) =>
     printAnswer(typed(flags), {
-      ask: ({ operator }) => operator.api.channels.retry({ name }),
+      ask: ({ operator }) => operator.channels.retry({ name }),
       text: ({ retried }) =>
         retried === 0 ? "Nothing was given up.\n" : `Tried anew: ${counted(retried, "notice")}.\n`,
     }),

@@ -11,12 +11,12 @@ export interface ControlFlags extends GlobalFlags {
 }
 
 export function showControls(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return stateAfter(host, flags, ({ operator }) => operator.api.controls.show());
+  return stateAfter(host, flags, ({ operator }) => operator.controls.show());
 }
 
 export async function controlHistory(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { changes } = await work.operator.api.controls.history();
+    const { changes } = await work.operator.controls.history();
     if (work.json) printJson(work, { changes });
     else work.terminal.out(changes.length === 0 ? "Nothing was changed yet.\n" : historyTable(work, changes));
     return exitCodes.ok;
@@ -36,12 +36,12 @@ function historyTable({ terminal, paint, now }: Work, changes: readonly ControlC
 
 /** All calls of everybody, at once. */
 export function switchAll(host: Host, verb: "pause" | "resume", { reason, ...flags }: ControlFlags): Promise<ExitCode> {
-  return stateAfter(host, flags, ({ operator }) => operator.api.controls[verb]({ reason }));
+  return stateAfter(host, flags, ({ operator }) => operator.controls[verb]({ reason }));
 }
 
 export function setAutonomy(host: Host, level: string, { reason, ...flags }: ControlFlags): Promise<ExitCode> {
   const wanted = oneOf(level.toUpperCase(), autonomies, "autonomy");
-  return stateAfter(host, flags, ({ operator }) => operator.api.controls.autonomy({ level: wanted, reason }));
+  return stateAfter(host, flags, ({ operator }) => operator.controls.autonomy({ level: wanted, reason }));
 }
 
 export function switchOne(
@@ -52,7 +52,7 @@ export function switchOne(
   const on = oneOf(to, ["on", "off"], `${what} ${name}`) === "on";
   return stateAfter(host, flags, async (work) => {
     const { operator, terminal } = work;
-    const state = await operator.api.controls[what]({ name, enabled: on, reason });
+    const state = await operator.controls[what]({ name, enabled: on, reason });
     if (!on && !(await isThere(work, what, name)))
       terminal.aside(`There is no ${what} \`${visible(name)}\` now; it is off should one come. Is the name right?\n`);
     return state;
@@ -62,8 +62,8 @@ export function switchOne(
 /** A Postern that was started inside has connected nothing, so it cannot tell. */
 async function isThere({ operator, running }: Work, what: "tool" | "server", name: string): Promise<boolean> {
   if (!running) return true;
-  if (what === "server") return (await operator.api.health.show()).servers.some((one) => one.name === name);
-  return (await operator.api.tools.list()).tools.some(({ tool }) => tool === name);
+  if (what === "server") return (await operator.health.show()).servers.some((one) => one.name === name);
+  return (await operator.tools.list()).tools.some(({ tool }) => tool === name);
 }
 
 async function stateAfter(

@@ -68,25 +68,25 @@ export function decisionCommands(group: Command, host: Host, act: Act): void {
     verb: "approve",
     help: "let it run, once, exactly as shown; several of one run and tool at once",
     flags: yesFlags,
-    send: ({ operator }, sent) => operator.api.approvals.approve(sent),
+    send: ({ operator }, sent) => operator.approvals.approve(sent),
   });
   add({
     verb: "deny",
     help: "it does not run",
     flags: noFlags,
-    send: ({ operator }, sent) => operator.api.approvals.deny(sent),
+    send: ({ operator }, sent) => operator.approvals.deny(sent),
   });
   add({
     verb: "skip",
     help: "it does not run, and the agent goes on without it",
     flags: noFlags,
-    send: ({ operator }, sent) => operator.api.approvals.skip(sent),
+    send: ({ operator }, sent) => operator.approvals.skip(sent),
   });
   add({
     verb: "modify",
     help: "let it run, once, with other arguments; they pass the gates too",
     flags: editFlags,
-    send: ({ operator }, sent) => operator.api.approvals.modify(sent),
+    send: ({ operator }, sent) => operator.approvals.modify(sent),
   });
 }
 
@@ -112,7 +112,7 @@ function decideMany(
     ask: async (work) => {
       const meant = await Promise.all(ids.map((one) => seenAs(work, one)));
       const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
-      return work.operator.api.approvals.batch({
+      return work.operator.approvals.batch({
         ids: meant.map(({ id }) => id),
         decision: decidedWords[verb],
         reason,
@@ -151,7 +151,7 @@ export function takeBackCommands(group: Command, host: Host, act: Act): void {
       return printAnswer(
         { host, flags },
         {
-          ask: async (work) => work.operator.api.approvals[verb]({ id: await wholeApprovalId(work, id), ...reason }),
+          ask: async (work) => work.operator.approvals[verb]({ id: await wholeApprovalId(work, id), ...reason }),
           text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`,
         },
       );

@@ -24,7 +24,7 @@ export function grantCommands(approvals: Command, host: Host, act: Act): void {
       { host, flags, needs: { tools: true } },
       {
         rows: "grants",
-        ask: ({ operator }) => operator.api.grants.list({ ...inState(state), tool }),
+        ask: ({ operator }) => operator.grants.list({ ...inState(state), tool }),
         columns: grantColumns,
         empty: noRows("grants", state),
       },
@@ -37,7 +37,7 @@ export function grantCommands(approvals: Command, host: Host, act: Act): void {
     return printAnswer(
       { host, flags },
       {
-        ask: ({ operator }) => operator.api.grants.revoke({ id, ...reason }),
+        ask: ({ operator }) => operator.grants.revoke({ id, ...reason }),
         text: ({ grant_id }) => `Revoked ${grant_id}. People are asked about such calls again.\n`,
       },
     );
@@ -77,7 +77,7 @@ export function delegationCommands(approvals: Command, host: Host, act: Act): vo
       return printAnswer(
         { host, flags },
         {
-          ask: ({ operator }) => operator.api.delegations.revoke({ id }),
+          ask: ({ operator }) => operator.delegations.revoke({ id }),
           text: (ended) => `${ended.to} does not decide in the place of ${ended.from} any more.\n`,
         },
       );
@@ -86,7 +86,7 @@ export function delegationCommands(approvals: Command, host: Host, act: Act): vo
         { host, flags },
         {
           rows: "delegations",
-          ask: ({ operator }) => operator.api.delegations.list(),
+          ask: ({ operator }) => operator.delegations.list(),
           columns: delegationColumns,
           empty: "Nobody decides in anybody's place.",
         },
@@ -97,7 +97,7 @@ export function delegationCommands(approvals: Command, host: Host, act: Act): vo
     return printAnswer(
       { host, flags },
       {
-        ask: ({ operator }) => operator.api.delegations.create({ to, until, reason }),
+        ask: ({ operator }) => operator.delegations.create({ to, until, reason }),
         text: (made) =>
           `${made.to} decides in the place of ${made.from} until ${minuteOf(made.until)} (${made.delegation_id}).\n`,
       },

@@ -21,7 +21,7 @@ export async function listCandidates(host: Host, flags: CandidateListFlags): Pro
   const state = oneOf(flags.state ?? "open", states, "--state");
   const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { candidates } = await work.operator.api.memory.candidates({
+    const { candidates } = await work.operator.memory.candidates({
       ...(flags.run !== undefined && { run_id: flags.run }),
       ...(state !== "all" && { state }),
       ...limit,
@@ -60,7 +60,7 @@ export async function decideCandidate(
   { run, reason, again, ...flags }: CandidateDecisionFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: verb === "accept" } }, async (work) => {
-    const { memory } = work.operator.api;
+    const { memory } = work.operator;
     const sent = { id, run_id: run, reason };
     const candidate = await (verb === "accept" ? memory.accept({ ...sent, again }) : memory.reject(sent));
     if (work.json) printJson(work, candidate);

@@ -18,7 +18,7 @@ const shownDigits = 12;
 
 export async function diffTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const changes = await work.operator.api.tools.changes({ name });
+    const changes = await work.operator.tools.changes({ name });
     if (work.json) printJson(work, changes);
     else work.terminal.out(diffText(work, changes) + howToApprove(work.command, changes));
     return exitCodes.ok;
@@ -39,11 +39,11 @@ export async function approveTools(
     const names = name === undefined ? await blockedOf(work, all ?? "") : [name];
     const approved: ToolChanges[] = [];
     for (const tool of names) {
-      const changes = await work.operator.api.tools.changes({ name: tool });
+      const changes = await work.operator.tools.changes({ name: tool });
       const digest = digestOf(changes);
       if (definition !== undefined && !digest.startsWith(definition)) throw differs(tool, digest, definition);
       if (!work.json) work.terminal.out(diffText(work, changes));
-      approved.push(await work.operator.api.tools.approve({ name: tool, definition: digest, reason }));
+      approved.push(await work.operator.tools.approve({ name: tool, definition: digest, reason }));
       if (!work.json) work.terminal.out(`${work.paint("green", "approved")} ${visible(tool)}\n\n`);
     }
     if (work.json) printJson(work, { approved });
@@ -53,8 +53,8 @@ export async function approveTools(
 }
 
 async function blockedOf({ operator }: Work, server: string): Promise<readonly string[]> {
-  const { tools } = await operator.api.tools.list();
-  const { servers } = await operator.api.health.show();
+  const { tools } = await operator.tools.list();
+  const { servers } = await operator.health.show();
   if (!servers.some(({ name }) => name === server)) {
     const known = servers.map(({ name }) => name).join(", ");
     throw new UsageProblem(`There is no server \`${visible(server)}\`; there is ${known === "" ? "none" : known}.`);

@@ -25,7 +25,7 @@ const needs = { tools: true } as const;
 export async function showPolicy(host: Host, tool: string | undefined, flags: WhoseFlags): Promise<ExitCode> {
   const whose = whoseOf(flags);
   return withPostern({ host, flags, needs }, async (work) => {
-    const policy = await work.operator.api.policy.show(whose);
+    const policy = await work.operator.policy.show(whose);
     const wanted = tool === undefined ? undefined : globMatcher(tool);
     const lines = policy.lines?.filter((line) => wanted === undefined || wanted(line.tool)) ?? null;
     if (work.json) printJson(work, { ...policy, lines });
@@ -53,11 +53,11 @@ export async function explainCall(
     throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
   return withPostern({ host, flags, needs }, async (work) => {
     if (flags.call !== undefined) {
-      const { tool: called } = await work.operator.api.calls.show({ id: flags.call });
-      return told(work, called, await work.operator.api.policy.explainCall({ id: flags.call }));
+      const { tool: called } = await work.operator.calls.show({ id: flags.call });
+      return told(work, called, await work.operator.policy.explainCall({ id: flags.call }));
     }
     const schema = words.length === 0 ? undefined : await schemaOf(work.operator, tool, flags.action);
-    const explanation = await work.operator.api.policy.explain({
+    const explanation = await work.operator.policy.explain({
       ...whose,
       tool,
       arguments: argumentsFrom(flags.args, words, schema),
@@ -82,7 +82,7 @@ export async function testPolicy(host: Host, named: readonly string[], flags: Ed
   const configuration = await host.configurationText(flags, flags.policy);
   const tables = await tablesFor(configuration, named);
   return withPostern({ host, flags, needs: { ...needs, books: "any" } }, async (work) => {
-    const answer = await work.operator.api.policy.test({ configuration, tables });
+    const answer = await work.operator.policy.test({ configuration, tables });
     if (work.json) printJson(work, answer);
     else work.terminal.out(testText(work, answer));
     return answer.passed ? exitCodes.ok : exitCodes.failed;
@@ -92,7 +92,7 @@ export async function testPolicy(host: Host, named: readonly string[], flags: Ed
 export async function warnOfPolicy(host: Host, flags: EditedFlags): Promise<ExitCode> {
   const configuration = await host.configurationText(flags, flags.policy);
   return withPostern({ host, flags, needs: { ...needs, books: "any" } }, async (work) => {
-    const { warnings } = await work.operator.api.policy.test({ configuration });
+    const { warnings } = await work.operator.policy.test({ configuration });
     if (work.json) printJson(work, { warnings });
     else work.terminal.out(warningsText(work, warnings));
     return warnings.length === 0 ? exitCodes.ok : exitCodes.failed;
@@ -111,7 +111,7 @@ export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<
     throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
   const configuration = await host.configurationText(flags, flags.policy);
   return withPostern({ host, flags, needs }, async (work) => {
-    const simulation = await work.operator.api.policy.simulate({
+    const simulation = await work.operator.policy.simulate({
       configuration,
       limit,
       tool: flags.tool,

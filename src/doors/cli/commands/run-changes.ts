@@ -24,7 +24,7 @@ export async function sayOfRun(
   );
   const said = { task, task_id: taskId, prompt, system_prompt: systemPrompt, transcript, deliverables: deliverable };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const run = await work.operator.api.runs[verb]({ id, ...said });
+    const run = await work.operator.runs[verb]({ id, ...said });
     if (work.json) printJson(work, run);
     else work.terminal.out(runText(work, run));
     return exitCodes.ok;
@@ -40,7 +40,7 @@ export async function finishRun(host: Host, id: string, flags: FinishFlags): Pro
   const { reason } = flags;
   const state = flags.failed === true ? "failed" : "completed";
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const run = await work.operator.api.runs.finish({ id, state, reason });
+    const run = await work.operator.runs.finish({ id, state, reason });
     if (work.json) printJson(work, run);
     else work.terminal.out(runText(work, run));
     return run.governance.result === "passed" ? exitCodes.ok : exitCodes.failed;

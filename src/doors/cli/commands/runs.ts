@@ -25,7 +25,7 @@ export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> 
   const where = flags.agent === undefined ? {} : { agent: flags.agent };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { rows: runs, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.api.runs.list({
+      const page = await work.operator.runs.list({
         ...where,
         limit: most,
         ...(from !== undefined && { after: from }),
@@ -72,7 +72,7 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const run = await work.operator.api.runs.show({ id });
+    const run = await work.operator.runs.show({ id });
     const asked = { type: flags.type, limit };
     const isLatest = after === undefined;
     const events = isLatest ? await latestEvents(work, run, asked) : await eventsAfter(work, id, { ...asked, after });
@@ -119,7 +119,7 @@ function eventsOf(
   id: string,
   { type, after, limit }: EventsAsked,
 ): Promise<{ readonly events: readonly RunEvent[]; readonly next_after?: number }> {
-  return operator.api.runs.events({ id, after, limit, ...(type !== undefined && { type }) });
+  return operator.runs.events({ id, after, limit, ...(type !== undefined && { type }) });
 }
 
 export function runText({ paint, now, command }: Work, run: Run): string {
@@ -164,7 +164,7 @@ function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[])
 
 export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const found = await work.operator.api.runs.verify({ id });
+    const found = await work.operator.runs.verify({ id });
     if (work.json) printJson(work, found);
     else work.terminal.out(verificationText(work.paint, found));
     return found.intact ? exitCodes.ok : exitCodes.failed;
@@ -189,10 +189,10 @@ export async function exportRun(
   flags: GlobalFlags,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    await work.operator.api.runs.show({ id }); // a run that is not there leaves no file behind
+    await work.operator.runs.show({ id }); // a run that is not there leaves no file behind
     await (await makeNamed(file)).close();
     try {
-      const bytes = Readable.from(work.operator.api.runs.export({ id }));
+      const bytes = Readable.from(work.operator.runs.export({ id }));
       const to = createWriteStream(file, { flags: "w", mode: 0o600 });
       if (/\.t?gz$/.test(file)) await pipeline(bytes, createGzip(), to);
       else await pipeline(bytes, to);

@@ -81,7 +81,7 @@ async function record(
 ): Promise<boolean> {
   try {
     await withPostern({ host, flags, needs: { tools: false } }, async ({ operator }) => {
-      await operator.api.secrets.changed({ connector, key, act });
+      await operator.secrets.changed({ connector, key, act });
       return exitCodes.ok;
     });
     return true;

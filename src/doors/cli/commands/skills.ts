@@ -16,7 +16,7 @@ import { UsageProblem } from "../usage-problem.ts";
 
 export async function listSkills(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const found = await work.operator.api.skills.list();
+    const found = await work.operator.skills.list();
     if (work.json) printJson(work, found);
     else work.terminal.out(listText(work, found));
     return exitCodes.ok;
@@ -42,7 +42,7 @@ function listText({ command, paint, terminal }: Work, { skills, refused }: Skill
 
 export async function showSkill(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const { skills, refused } = await work.operator.api.skills.list();
+    const { skills, refused } = await work.operator.skills.list();
     const skill = skills.find((one) => one.name === name || one.aliases.includes(name));
     if (skill === undefined) throw new RuntimeFault("skill_unknown", unknownSkill(name, skills, refused.length));
     if (work.json) printJson(work, skill);
@@ -125,7 +125,7 @@ export async function switchSkill(
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const { operator } = work;
-    const now = await operator.api.skills[verb]({ name, run_id: run });
+    const now = await operator.skills[verb]({ name, run_id: run });
     if (work.json) printJson(work, now);
     else
       work.terminal.out(`Active in run ${now.run_id}: ${now.active.length === 0 ? "none" : now.active.join(", ")}.\n`);

@@ -11,7 +11,7 @@ export function tokenCommands(group: Command, host: Host, act: Act): void {
   act(group.command("list", { isDefault: true }).description("all of them, never their text"), (flags) =>
     printList(
       { host, flags },
-      { rows: "tokens", ask: ({ operator }) => operator.api.tokens.list(), columns, empty: "No tokens." },
+      { rows: "tokens", ask: ({ operator }) => operator.tokens.list(), columns, empty: "No tokens." },
     ),
   );
   const about = flagsOf(tokens.create.body, {
@@ -34,7 +34,7 @@ export function tokenCommands(group: Command, host: Host, act: Act): void {
     return printAnswer(
       { host, flags },
       {
-        ask: ({ operator }) => operator.api.tokens.create(wanted),
+        ask: ({ operator }) => operator.tokens.create(wanted),
         text: ({ token, details: { id, agent, expires_at } }, { terminal }) => {
           const who = agent === undefined ? "" : `, calls as the agent ${visible(agent)}`;
           terminal.aside(`${id}${who}, until ${minuteOf(expires_at)}. This is shown once and kept nowhere:\n`);
@@ -48,7 +48,7 @@ export function tokenCommands(group: Command, host: Host, act: Act): void {
     printAnswer(
       { host, flags },
       {
-        ask: ({ operator }) => operator.api.tokens.revoke({ id }),
+        ask: ({ operator }) => operator.tokens.revoke({ id }),
         text: (token) => `Revoked ${token.id} (${visible(token.name)}).\n`,
       },
     ),

@@ -12,10 +12,10 @@ import { type Asked, askEach, type ToldTool, whatNow } from "../what-now.ts";
 /** What is offered to the agent, at which risk, and what a call would meet now. */
 export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const { tools } = await work.agent.api.tools.list();
+    const { tools } = await work.agent.tools.list();
     if (work.json) printJson(work, { tools });
     else {
-      const { servers, rejected } = await work.operator.api.health.show();
+      const { servers, rejected } = await work.operator.health.show();
       work.terminal.out(
         toolTable(work, await askEach(askedOf(work), tools)) + refusedNote(servers, work.paint, rejected),
       );
@@ -26,7 +26,7 @@ export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCod
 
 export async function showTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const tool = await work.agent.api.tools.show({ name });
+    const tool = await work.agent.tools.show({ name });
     if (work.json) printJson(work, tool);
     else for (const action of tool.actions) work.terminal.out(await toolText(work, action));
     return exitCodes.ok;
@@ -49,7 +49,7 @@ export function toolTable(
 }
 
 function askedOf({ agent, operator }: Work): Asked {
-  return { explain: (call) => agent.api.calls.explain(call), policy: operator.api.policy };
+  return { explain: (call) => agent.calls.explain(call), policy: operator.policy };
 }
 
 /** What cannot be offered is missing above, so it is said: of servers, and of the operator's own folders. */

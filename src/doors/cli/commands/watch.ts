@@ -1,3 +1,4 @@
+import { followEvents } from "../../http/event-client.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { FeedEvent } from "../../contract/events.ts";
 import { ClientProblem } from "../../http/client.ts";
@@ -61,7 +62,7 @@ export async function watchRun(
 /** It may begin yet; or its name is typed wrong, and nothing would ever be told. */
 async function sayUnknown({ operator, terminal, command }: Work, id: string): Promise<void> {
   try {
-    await operator.api.runs.show({ id });
+    await operator.runs.show({ id });
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
     if (error.status !== 404) return; // where no folders of runs are kept, nobody can say
@@ -96,10 +97,10 @@ async function tellLines(
 ): Promise<void> {
   const { command, terminal, json } = work;
   let isOpen = false;
-  for await (const heard of work.operator.events(where, { signal, wait: waitOn(host) })) {
+  for await (const heard of followEvents(work.operator.events, where, { signal, wait: waitOn(host) })) {
     if (heard.heard === "live" && !isOpen && "type" in where) {
       isOpen = true;
-      for (const request of (await work.operator.api.approvals.list({ state: "pending", limit: mostRequests }))
+      for (const request of (await work.operator.approvals.list({ state: "pending", limit: mostRequests }))
         .approvals)
         terminal.out(
           json
@@ -161,7 +162,7 @@ class InboxSession {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const where = { type: "gate.,approval." };
-    for await (const heard of this.#work.operator.events(where, { signal, wait: waitOn(this.#host) }))
+    for await (const heard of followEvents(this.#work.operator.events, where, { signal, wait: waitOn(this.#host) }))
       this.#hear(heard);
   }
 
@@ -182,7 +183,7 @@ class InboxSession {
     while (this.#isStale && !this.#ending.signal.aborted) {
       this.#isStale = false;
       try {
-        const page = await this.#work.operator.api.approvals.list({ state: "pending", limit: mostRequests });
+        const page = await this.#work.operator.approvals.list({ state: "pending", limit: mostRequests });
         const { approvals: requests, waiting } = page;
         const count = Object.values<number>(waiting ?? {}).reduce((sum, one) => sum + one, 0);
         this.#show(withRequests(this.#inbox, { requests, waiting: count }, this.#work.now()));
@@ -197,7 +198,7 @@ class InboxSession {
     const { approval_id: id, shown_digest: expected_digest } = wish.request;
     try {
       const body = { id, expected_digest };
-      const { approvals } = this.#work.operator.api;
+      const { approvals } = this.#work.operator;
       const decided =
         wish.wish === "approve"
           ? await approvals.approve({ ...body, confirmation: wish.confirmation })
