@@ -1,6 +1,6 @@
 /** Who is here, and what they may do. One query; everything that needs to know asks it. */
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Session, SignedIn } from "../../../src/doors/contract/session.ts";
+import type { SessionAnswer as Session, SignedInAnswer } from "../../../src/doors/contract/session.ts";
 import { get, post, request } from "./client.ts";
 import { Problem } from "./problem.ts";
 import { keepProof } from "./proof.ts";
@@ -80,7 +80,7 @@ export function useSignIn(): {
 } {
   const client = useQueryClient();
   const by = async (path: string, said: object): Promise<void> => {
-    keepProof((await post<SignedIn>(path, said)).csrf);
+    keepProof((await post<SignedInAnswer>(path, said)).csrf);
     await enter(client);
   };
   return {

@@ -7,7 +7,7 @@ import { wholeNumber } from "./commands/typed.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
 /** What a field's own schema does not say of its flag. */
-interface Note {
+interface FlagNote {
   /** Default: the field's name, with dashes. */
   readonly name?: string;
   /** What the help calls the value. */
@@ -22,7 +22,7 @@ interface Note {
 }
 
 /** `none`: the field has no flag. */
-type Notes<S extends z.ZodObject> = { readonly [Field in keyof Given<S>]?: Note | "none" };
+type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Given<S>]?: FlagNote | "none" };
 
 type Value<S extends z.ZodObject, N, Field extends keyof Given<S>> = Field extends keyof N
   ? N[Field] extends { readonly read: (...typed: never[]) => infer Read }
@@ -33,7 +33,7 @@ type Without<N> = { [Field in keyof N]: N[Field] extends "none" ? Field : never 
 type WithDefault<N> = { [Field in keyof N]: N[Field] extends { readonly default: string } ? Field : never }[keyof N];
 
 /** What was typed, by the names of the fields. A field without a default is there when its flag was. */
-export type Typed<S extends z.ZodObject, N> = {
+export type FlagValues<S extends z.ZodObject, N> = {
   readonly [Field in Extract<keyof Given<S>, WithDefault<N>>]: Value<S, N, Field>;
 } & {
   readonly [Field in Exclude<keyof Given<S>, Without<N> | WithDefault<N>>]: undefined extends Given<S>[Field]
@@ -41,15 +41,18 @@ export type Typed<S extends z.ZodObject, N> = {
     : Value<S, N, Field>;
 };
 
-export interface Flags<T> {
+export interface FieldFlags<T> {
   addTo(command: Command): Command;
   /** @throws UsageProblem for a value that the field does not take */
   read(flags: object): T;
 }
 
 /** One flag for each field of a query or a body. */
-export function flagsOf<S extends z.ZodObject, const N extends Notes<S>>(schema: S, notes: N): Flags<Typed<S, N>> {
-  const all = new Map<string, Note | "none" | undefined>(Object.entries(notes));
+export function flagsOf<S extends z.ZodObject, const N extends FlagNotes<S>>(
+  schema: S,
+  notes: N,
+): FieldFlags<FlagValues<S, N>> {
+  const all = new Map<string, FlagNote | "none" | undefined>(Object.entries(notes));
   const made = Object.entries(schema.shape).flatMap(([field, type]) => {
     const note = all.get(field) ?? {};
     return note === "none" ? [] : [flagOf(field, type, note)];
@@ -62,7 +65,7 @@ export function flagsOf<S extends z.ZodObject, const N extends Notes<S>>(schema:
         const typed = given.get(option.attributeName());
         return typed === undefined ? [] : [[field, read(typed)] as const];
       });
-      return Object.fromEntries(read) as Typed<S, N>; // each was read by the schema of its field
+      return Object.fromEntries(read) as FlagValues<S, N>; // each was read by the schema of its field
     },
   };
 }
@@ -73,7 +76,7 @@ interface Flag {
   readonly read: (typed: unknown) => unknown;
 }
 
-function flagOf(field: string, type: z.core.$ZodType, note: Note): Flag {
+function flagOf(field: string, type: z.core.$ZodType, note: FlagNote): Flag {
   const flag = `--${note.name ?? field.replaceAll("_", "-")}`;
   const { inner, isOptional, description } = unwrapped(type);
   const { def } = inner._zod;
@@ -117,7 +120,7 @@ const valueNames: ReadonlyMap<string, string> = new Map([
 function readValue(
   type: z.core.$ZodTypes,
   typed: unknown,
-  { flag, all, read }: Note & { readonly flag: string },
+  { flag, all, read }: FlagNote & { readonly flag: string },
 ): unknown {
   if (typeof typed !== "string") return typed; // a flag without a value
   if (all === true && typed === "all") return typed;

@@ -8,14 +8,14 @@ import { paintRisk } from "./terminal.ts";
 import { type Cell, relative, table } from "./text.ts";
 
 /** Where a command was typed, and what it needs of a Postern that is started inside. */
-export interface Typed {
+export interface CommandInput {
   readonly host: Host;
   readonly flags: GlobalFlags;
   /** Default: no tools. */
   readonly needs?: InsideNeeds;
 }
 
-export interface Question<Answer> {
+export interface AnswerCommand<Answer> {
   readonly ask: (work: Work) => Promise<Answer>;
   readonly text: (answer: Answer, work: Work) => string;
   /** Default: ok. */
@@ -23,8 +23,8 @@ export interface Question<Answer> {
 }
 
 export function printAnswer<Answer>(
-  { needs = { tools: false }, ...typed }: Typed,
-  { ask, text, code = () => exitCodes.ok }: Question<Answer>,
+  { needs = { tools: false }, ...typed }: CommandInput,
+  { ask, text, code = () => exitCodes.ok }: AnswerCommand<Answer>,
 ): Promise<ExitCode> {
   return withPostern({ ...typed, needs }, async (work) => {
     const answer = await ask(work);
@@ -38,14 +38,19 @@ export function printAnswer<Answer>(
 export type Columns<Row> = Readonly<Record<string, (row: Row, work: Work) => string | Cell>>;
 
 /** An answer with one list in it, and with the place where its next page begins. */
-type Listed<Name extends string, Row> = { readonly [Key in Name]: readonly Row[] } & { readonly next_after?: string };
+type ListAnswer<Name extends string, Row> = { readonly [Key in Name]: readonly Row[] } & {
+  readonly next_after?: string;
+};
 
-export interface ListQuestion<Name extends string, Row> {
+export interface ListCommand<Name extends string, Row> {
   /** The field of the answer that holds the rows. */
   readonly rows: Name;
   /** How many rows at most. Default: all that one answer holds. */
   readonly limit?: number;
-  readonly ask: (work: Work, page: { readonly limit: number; readonly after?: string }) => Promise<Listed<Name, Row>>;
+  readonly ask: (
+    work: Work,
+    page: { readonly limit: number; readonly after?: string },
+  ) => Promise<ListAnswer<Name, Row>>;
   readonly columns: Columns<Row>;
   /** Printed where there are no rows. */
   readonly empty: string;
@@ -54,8 +59,8 @@ export interface ListQuestion<Name extends string, Row> {
 }
 
 export function printList<Name extends string, Row>(
-  { needs = { tools: false }, ...typed }: Typed,
-  { rows: name, limit = Number.POSITIVE_INFINITY, ask, columns, empty, below = () => "" }: ListQuestion<Name, Row>,
+  { needs = { tools: false }, ...typed }: CommandInput,
+  { rows: name, limit = Number.POSITIVE_INFINITY, ask, columns, empty, below = () => "" }: ListCommand<Name, Row>,
 ): Promise<ExitCode> {
   return withPostern({ ...typed, needs }, async (work) => {
     const { rows, next } = await upTo(limit, async (most, after?: string) => {

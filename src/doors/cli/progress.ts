@@ -35,7 +35,11 @@ async function tell(
 ): Promise<void> {
   const wait = (ms: number): Promise<void> => new Promise((resolve) => void host.clock.in(ms, resolve, false));
   try {
-    for await (const heard of followEvents(operator.events, { type: "tool_call.progressed", trace_id: traceId }, { signal, wait })) {
+    for await (const heard of followEvents(
+      operator.events,
+      { type: "tool_call.progressed", trace_id: traceId },
+      { signal, wait },
+    )) {
       if (heard.heard === "live") opened();
       if (heard.heard === "event") {
         const line = fit(`… ${visible(heard.event.summary)}`, Math.max(20, terminal.columns - 1));

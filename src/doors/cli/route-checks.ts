@@ -3,7 +3,7 @@ import { type ApprovalRoute, isAmong, isOpen } from "../../approvals/routes.ts";
 import type { Addressees } from "../../calls/records.ts";
 import { isSamePerson } from "../../calls/same-person.ts";
 import { counted } from "../../calls/shown.ts";
-import type { Account } from "../contract/accounts.ts";
+import type { AccountAnswer } from "../contract/accounts.ts";
 import type { Finding } from "./checks.ts";
 
 const check = "routes";
@@ -13,7 +13,7 @@ const hourMs = 3_600_000;
 /** Routes of approvals, held against the people there are: a request that nobody may answer is found before it is asked. */
 export function* routeFindings(
   { routes = [], ttlMs = hourMs }: Pick<ApprovalSettings, "routes" | "ttlMs">,
-  people: readonly Account[],
+  people: readonly AccountAnswer[],
 ): Generator<Finding> {
   const deciders = people.filter(({ disabled, roles }) => !disabled && roles.includes("approver"));
   let isGood = true;
@@ -30,8 +30,8 @@ const fix = "Correct `approvals.routes`, or `postern accounts roles|groups NAME 
 
 interface Known {
   /** Who may sign in and decide. */
-  readonly deciders: readonly Account[];
-  readonly people: readonly Account[];
+  readonly deciders: readonly AccountAnswer[];
+  readonly people: readonly AccountAnswer[];
   readonly ttlMs: number;
 }
 
@@ -61,6 +61,6 @@ function* unmet(
   for (const role of roles) if (!meets({ roles: [role] })) yield `nobody who may decide has the role \`${role}\``;
 }
 
-function personOf({ name, roles, groups }: Account) {
+function personOf({ name, roles, groups }: AccountAnswer) {
   return { user: name, roles, groups };
 }

@@ -16,7 +16,7 @@ export const account = z
     created_at: when,
   })
   .openapi("Account");
-export type Account = Shape<typeof account>;
+export type AccountAnswer = Shape<typeof account>;
 
 /** Kept exactly as typed: a password is no name. */
 export const password = z.string().min(1, "must not be empty").max(1024, "is longer than 1024 characters");
@@ -106,7 +106,7 @@ const listedToken = token
     lost: z.array(text).openapi({ description: "Permissions that its owner has no more." }),
   })
   .openapi("ListedToken");
-export type ListedToken = Shape<typeof listedToken>;
+export type ListedTokenAnswer = Shape<typeof listedToken>;
 
 export const tokens = {
   list: route({

@@ -25,14 +25,14 @@ const current = shown
     }),
   })
   .openapi("Session");
-export type Session = Shape<typeof current>;
+export type SessionAnswer = Shape<typeof current>;
 
 export const signedIn = shown
   .extend({
     csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
   })
   .openapi("SignedIn");
-export type SignedIn = Shape<typeof signedIn>;
+export type SignedInAnswer = Shape<typeof signedIn>;
 
 const ways = z
   .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean(), command })

@@ -1,9 +1,9 @@
-import { followEvents } from "./event-client.ts";
 import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../../test/fakes/garbage.ts";
 import { house } from "../../../test/fakes/house.ts";
 import { host, httpHouse } from "../../../test/fakes/http-house.ts";
 import { createClient, type PosternClient } from "./client.ts";
+import { followEvents } from "./event-client.ts";
 import { listen, loopbackHosts } from "./serve.ts";
 
 interface Other extends AsyncDisposable {

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import type { Tries } from "../../accounts/tries.ts";
+import { name } from "../contract/fields.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
-import { name } from "../contract/fields.ts";
 import { readJson, readText } from "./request-body.ts";
 import type { Route, ServerContext } from "./route.ts";
 

@@ -1,7 +1,7 @@
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import type { Env } from "hono";
-import { noFields, partsOf } from "../contract/route.ts";
 import { problemBody } from "../contract/outcome.ts";
+import { noFields, partsOf } from "../contract/route.ts";
 import type { Route } from "./route.ts";
 
 /** The OpenAPI document of the route table: what is served is what is described, because both are the same rows. */

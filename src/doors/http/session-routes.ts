@@ -84,9 +84,9 @@ async function signingIn(
   });
 }
 
-type Shown = Given<typeof session.show.answer>;
+type SessionGiven = Given<typeof session.show.answer>;
 
-function shownSession({ account, session: live, permissions, credential, principal, decider }: Who): Shown {
+function shownSession({ account, session: live, permissions, credential, principal, decider }: Who): SessionGiven {
   const { user, tenant = principal.tenant, groups = [] } = decider;
   const roles = credential === "operator-token" ? allRoles : []; // who holds the data folder has every permission
   const builtIn = { user: { id: user, name: user, display_name: user }, tenant, roles, groups };
@@ -99,7 +99,7 @@ function shownSession({ account, session: live, permissions, credential, princip
   };
 }
 
-function personOf(account: NonNullable<Who["account"]>): Pick<Shown, "user" | "tenant" | "roles" | "groups"> {
+function personOf(account: NonNullable<Who["account"]>): Pick<SessionGiven, "user" | "tenant" | "roles" | "groups"> {
   const { id, name, displayName, tenant, roles, groups } = account;
   return { user: { id, name, display_name: displayName }, tenant, roles, groups };
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { RuntimeFault } from "../../../calls/fault.ts";
-import { type Account, accounts } from "../../contract/accounts.ts";
+import { type AccountAnswer, accounts } from "../../contract/accounts.ts";
 import type { Act } from "../act.ts";
 import { flagsOf, readField } from "../flags.ts";
 import { type HiddenInput, readHidden } from "../hidden-input.ts";
@@ -26,7 +26,7 @@ export function accountCommands(group: Command, host: Host, act: Act): void {
   const change = (
     flags: GlobalFlags,
     word: string,
-    ask: (accounts: Work["operator"]["accounts"]) => Promise<Account>,
+    ask: (accounts: Work["operator"]["accounts"]) => Promise<AccountAnswer>,
   ) =>
     printAnswer(
       { host, flags },
@@ -64,7 +64,7 @@ export function accountCommands(group: Command, host: Host, act: Act): void {
 const noAccounts =
   "No accounts. `postern accounts add NAME --roles admin,approver --password` adds the first; from then on `critical` needs a person who is signed in.";
 
-const columns: Columns<Account> = {
+const columns: Columns<AccountAnswer> = {
   NAME: ({ name }) => name,
   TENANT: ({ tenant }) => tenant,
   ROLES: (account) => account.roles.join(", "),
@@ -116,7 +116,7 @@ function linkCommand(group: Command, host: Host, act: Act): void {
   );
 }
 
-function changedText(word: string, { name, tenant, roles: held }: Account): string {
+function changedText(word: string, { name, tenant, roles: held }: AccountAnswer): string {
   return `${word} ${visible(name)} (${held.join(", ") || "no roles"}; tenant ${visible(tenant)}).\n`;
 }
 

@@ -2,7 +2,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { counted } from "../../../calls/shown.ts";
-import { type AuditEvent, type audit as contract, auditOutcomes, type Verification, verification } from "../../contract/audit.ts";
+import {
+  type AuditEvent,
+  auditOutcomes,
+  type audit as contract,
+  type Verification,
+  verification,
+} from "../../contract/audit.ts";
 import { type Sent, shape } from "../../contract/route.ts";
 import type { PosternClient } from "../../http/client.ts";
 import { givenVerification } from "../../http/given-verification.ts";

@@ -5,7 +5,7 @@ import type { Act } from "../act.ts";
 import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { ago, type Columns, printAnswer, printList, type Typed } from "../print.ts";
+import { ago, type Columns, type CommandInput, printAnswer, printList } from "../print.ts";
 import type { Work } from "../session.ts";
 import { visible } from "../text.ts";
 
@@ -13,7 +13,7 @@ import { visible } from "../text.ts";
 const mostShown = 5;
 
 export function channelCommands(group: Command, host: Host, act: Act): void {
-  const typed = (flags: GlobalFlags): Typed => ({ host, flags, needs: { tools: false, channels: true } });
+  const typed = (flags: GlobalFlags): CommandInput => ({ host, flags, needs: { tools: false, channels: true } });
   const list = group.command("list", { isDefault: true }).description("each with what waits and what was given up");
   act(list, (flags) =>
     printList(typed(flags), {

@@ -8,9 +8,9 @@ import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import { type Flags, flagsOf } from "../flags.ts";
+import { type FieldFlags, flagsOf } from "../flags.ts";
 import type { Host } from "../host.ts";
-import { printAnswer, type Typed } from "../print.ts";
+import { type CommandInput, printAnswer } from "../print.ts";
 import type { Work } from "../session.ts";
 import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
@@ -28,23 +28,23 @@ const yesFlags = flagsOf(approvals.approve.body, yesNotes);
 const editFlags = flagsOf(approvals.modify.body, { ...yesNotes, arguments: { help: "what shall run instead" } });
 
 /** One verb: what it takes beside the ids, and the route that decides with it. */
-interface Decision<Body extends Reasoned> {
+interface DecisionRoute<Body extends Reasoned> {
   readonly verb: DecisionVerb;
   readonly help: string;
-  readonly flags: Flags<Body>;
-  readonly send: (work: Work, sent: Body & { readonly id: string } & Remembered) => Promise<Approval>;
+  readonly flags: FieldFlags<Body>;
+  readonly send: (work: Work, sent: Body & { readonly id: string } & RememberField) => Promise<Approval>;
 }
 
 interface Reasoned {
   readonly reason?: string | undefined;
 }
 
-interface Remembered {
+interface RememberField {
   readonly remember?: Given<typeof remember> | undefined;
 }
 
 export function decisionCommands(group: Command, host: Host, act: Act): void {
-  const add = <Body extends Reasoned>({ verb, help, flags: named, send }: Decision<Body>): void => {
+  const add = <Body extends Reasoned>({ verb, help, flags: named, send }: DecisionRoute<Body>): void => {
     const command = group
       .command(verb)
       .description(help)
@@ -93,13 +93,13 @@ export function decisionCommands(group: Command, host: Host, act: Act): void {
 function decidedText(verb: DecisionVerb, approval: Approval, work: Work): string {
   const { grant, status } = approval;
   const whenItRuns = status === "approved" ? " It runs when the agent sends it again or is still waiting." : "";
-  const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
+  const kept = grant === undefined ? "" : `RememberField as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
   return `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${whenItRuns}\n${kept}`;
 }
 
 /** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
 function decideMany(
-  typed: Typed,
+  typed: CommandInput,
   { verb, ids, body }: { readonly verb: DecisionVerb; readonly ids: readonly string[]; readonly body: Reasoned },
 ): Promise<ExitCode> {
   if (verb === "modify") throw new UsageProblem("`modify` is for one approval at a time.");
@@ -160,7 +160,7 @@ export function takeBackCommands(group: Command, host: Host, act: Act): void {
 }
 
 /** Which later calls the decision answers too. */
-function remembered(flags: object, now: number): Remembered {
+function remembered(flags: object, now: number): RememberField {
   const { remember, where, reason }: { readonly remember?: string; readonly where?: string; readonly reason?: string } =
     flags;
   if (remember === undefined && where !== undefined)

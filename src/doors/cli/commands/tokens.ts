@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type ListedToken, tokens } from "../../contract/accounts.ts";
+import { type ListedTokenAnswer, tokens } from "../../contract/accounts.ts";
 import type { Act } from "../act.ts";
 import { flagsOf } from "../flags.ts";
 import type { Host } from "../host.ts";
@@ -55,7 +55,7 @@ export function tokenCommands(group: Command, host: Host, act: Act): void {
   );
 }
 
-const columns: Columns<ListedToken> = {
+const columns: Columns<ListedTokenAnswer> = {
   TOKEN: ({ id }) => id,
   NAME: ({ name }) => name,
   KIND: ({ kind }) => kind,

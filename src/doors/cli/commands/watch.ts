@@ -1,8 +1,8 @@
-import { followEvents } from "../../http/event-client.ts";
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
 import type { FeedEvent } from "../../contract/events.ts";
 import { ClientProblem } from "../../http/client.ts";
 import type { Heard } from "../../http/event-client.ts";
+import { followEvents } from "../../http/event-client.ts";
 import { actionText, saidOf } from "../../said.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -100,8 +100,7 @@ async function tellLines(
   for await (const heard of followEvents(work.operator.events, where, { signal, wait: waitOn(host) })) {
     if (heard.heard === "live" && !isOpen && "type" in where) {
       isOpen = true;
-      for (const request of (await work.operator.approvals.list({ state: "pending", limit: mostRequests }))
-        .approvals)
+      for (const request of (await work.operator.approvals.list({ state: "pending", limit: mostRequests })).approvals)
         terminal.out(
           json
             ? `${JSON.stringify({ type: "pending", approval: request })}\n`
