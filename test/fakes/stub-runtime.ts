@@ -161,10 +161,9 @@ export function stubRuntime(options: StubOptions = {}): {
     },
     approvals: {
       list: heard("approvals.list", [approval]),
-      page: async ({ tenant, agent }: ApprovalFilter) => {
+      page: async ({ tenant, principal = approval.principal }: ApprovalFilter) => {
         said.push(["approvals.page"]);
-        const fits =
-          tenant === approval.principal.tenant && (agent ?? approval.principal.agent) === approval.principal.agent;
+        const fits = tenant === approval.principal.tenant && principal.agent === approval.principal.agent;
         return { approvals: fits ? [approval] : [] };
       },
       get: async (id: string) => (id === approval.id ? approval : undefined),
