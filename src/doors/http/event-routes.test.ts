@@ -4,6 +4,7 @@ import { actor } from "../../../test/fakes/actors.ts";
 import { settled } from "../../../test/fakes/clock.ts";
 import { asker, type House, house } from "../../../test/fakes/house.ts";
 import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { feedEvent } from "../contract/events.ts";
 import { listen, loopbackHosts } from "./serve.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
@@ -88,6 +89,8 @@ describe("GET /v1/events", () => {
       },
     });
     expect(rest.map(({ data }) => data?.["type"])).toEqual(["tool_call.succeeded", "tool_call.left"]);
+    for (const { data } of [arrived, attempted, ...rest].filter((one) => one !== undefined))
+      expect(feedEvent.parse(data)).toEqual(data);
   });
 
   it("narrows to types, a run and a trace", async () => {
