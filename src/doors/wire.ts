@@ -2,7 +2,6 @@
  * What is camelCase inside, in the form of the contract, which is snake_case. Names are written out one by one, never
  * split or joined, so that a tool's own names (arguments, structured results) stay as they are.
  */
-import type { Principal } from "../calls/call.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { ContentBlock, Preview, ToolOutcome } from "../calls/outcome.ts";
 import type { CallRecord } from "../calls/records.ts";
@@ -100,10 +99,6 @@ export function callToWire(record: CallRecord): Given<typeof callSchema> {
     ended_at: record.endedAt,
     outcome: record.outcome && outcomeToWire(record.outcome, call.tool),
   };
-}
-
-export function principalToWire({ tenant, agent, user, via }: Principal): PrincipalWire {
-  return { tenant, agent, user, via };
 }
 
 export { iso };
