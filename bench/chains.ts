@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { bundleChild } from "../scripts/bundle-children.ts";
 import { quickJsDriver } from "../src/chains/drivers/javascript/driver.ts";
 import { CpythonDriver } from "../src/chains/drivers/python/cpython/cpython.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../src/chains/sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../src/chains/sandbox.ts";
 import { cacheMissNanoseconds } from "./cache-miss.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { others } from "./chain-peers.ts";
@@ -68,7 +68,7 @@ interface Subject {
   /** How many of its scripts wait at once. */
   readonly frozen: number;
   readonly open: () => Promise<SandboxDriver & AsyncDisposable>;
-  readonly language: Program["language"];
+  readonly language: ScriptProgram["language"];
   /** `calls` calls, one after another. */
   readonly script: (calls: number) => string;
 }
@@ -136,7 +136,7 @@ else {
 async function figuresOf(subject: Subject): Promise<EngineFigures> {
   const coldMs = await cold(subject);
   await using driver = await subject.open();
-  const program = (calls: number): Program => ({
+  const program = (calls: number): ScriptProgram => ({
     language: subject.language,
     source: subject.script(calls),
     tools: [tool],
@@ -187,7 +187,7 @@ async function cold(subject: Subject): Promise<number> {
   return median(times);
 }
 
-async function runOnce(driver: SandboxDriver, program: Program): Promise<void> {
+async function runOnce(driver: SandboxDriver, program: ScriptProgram): Promise<void> {
   await using session = await driver.start(program, limits);
   await toEnd(session);
 }
@@ -202,7 +202,7 @@ async function toEnd(session: SandboxSession): Promise<void> {
 }
 
 /** Milliseconds from a call's result to the next call. The script comes to its end, since its process serves the next one. */
-async function callMs(driver: SandboxDriver, program: Program, calls: number): Promise<number> {
+async function callMs(driver: SandboxDriver, program: ScriptProgram, calls: number): Promise<number> {
   await using session = await driver.start(program, limits);
   let step = await session.next();
   const began = performance.now();
@@ -216,7 +216,7 @@ async function callMs(driver: SandboxDriver, program: Program, calls: number): P
   return (last - began) / (calls - 1);
 }
 
-async function freezing(driver: SandboxDriver, program: Program) {
+async function freezing(driver: SandboxDriver, program: ScriptProgram) {
   const freezes: number[] = [];
   const thaws: number[] = [];
   let bytes = 0;
@@ -239,7 +239,7 @@ async function freezing(driver: SandboxDriver, program: Program) {
 }
 
 /** What the process of a waiting script has for itself, shared pages left out. */
-async function heldMegabytes(driver: SandboxDriver, program: Program): Promise<number | undefined> {
+async function heldMegabytes(driver: SandboxDriver, program: ScriptProgram): Promise<number | undefined> {
   await using session = await driver.start(program, limits);
   await session.next();
   const path = `/proc/${"pid" in session ? session.pid : 0}/smaps_rollup`;
@@ -252,7 +252,7 @@ async function heldMegabytes(driver: SandboxDriver, program: Program): Promise<n
 }
 
 /** Many scripts at once, and how late the event loop of the host was meanwhile. */
-async function together(driver: SandboxDriver, program: Program) {
+async function together(driver: SandboxDriver, program: ScriptProgram) {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const ms = await timed(async () => {

@@ -29,7 +29,7 @@ export type Explanation = (
   | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
 ) & {
   /** Of a recorded call alone. */
-  readonly recorded?: Recorded;
+  readonly recorded?: RecordedVerdict;
 };
 
 /**
@@ -37,7 +37,7 @@ export type Explanation = (
  *
  * @public
  */
-export interface Recorded {
+export interface RecordedVerdict {
   /** A person changed its arguments: what runs is explained. SHA-256 over the canonical arguments, as they were sent and as they run. */
   readonly edited?: { readonly asked: string; readonly runs: string };
   /** How it was weighed when it began, or when a person was asked for it if it never did. */
@@ -110,7 +110,7 @@ export async function explainRecorded(
   };
 }
 
-type Weighed = NonNullable<Recorded["weighed"]>;
+type Weighed = NonNullable<RecordedVerdict["weighed"]>;
 
 function weighedFor({ requestedAt: at, risk, why: reasons, policyVersion }: ApprovalRecord): Weighed {
   return { at, verdict: "CONFIRM", risk, reasons, policyVersion };
@@ -129,7 +129,7 @@ async function begun(
   return { at, verdict, risk, reasons, policyVersion, ...(refs.grant !== undefined && { grant: refs.grant }) };
 }
 
-function editIn({ digest: asked }: ToolCall, given: JsonObject): Recorded["edited"] {
+function editIn({ digest: asked }: ToolCall, given: JsonObject): RecordedVerdict["edited"] {
   const runs = digestOf(given);
   return asked === runs ? undefined : { asked, runs };
 }

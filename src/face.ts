@@ -21,9 +21,9 @@ import type { ApprovalRecord, CallRecord } from "./calls/records.ts";
 import type { ChainEngine, ChainScript, ChainSummary } from "./calls/scripts.ts";
 import type { Limits, Patience, TraceLine } from "./calls/session.ts";
 import type { OpenChannels } from "./channels/open-channels.ts";
-import type { Explanation, Recorded } from "./explain.ts";
+import type { Explanation, RecordedVerdict } from "./explain.ts";
 import type { Controls } from "./policy/controls.ts";
-import type { PolicyFace } from "./policy-face.ts";
+import type { PolicyApi } from "./policy-face.ts";
 import type { ArtifactStore } from "./results/artifact-store.ts";
 import type { ApprovalFilter, CallFilter } from "./stores/store.ts";
 import type { Skills } from "./tools/builtin/skills/skills.ts";
@@ -130,7 +130,7 @@ export interface Calls {
   get(id: string): Promise<CallRecord | undefined>;
 }
 
-export type Settled =
+export type SettledAnswer =
   | { readonly settled: true; readonly call: CallRecord }
   | {
       readonly settled: false;
@@ -139,11 +139,11 @@ export type Settled =
       readonly call?: CallRecord;
     };
 
-export interface LedgerFace {
+export interface LedgerApi {
   /** An operator's word on an `unknown` call: it happened, it did not, or run it again when asked (D20). */
-  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by?: Actor): Promise<Settled>;
+  settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by?: Actor): Promise<SettledAnswer>;
   /** Asks the tool's own `reconcile` hook. */
-  reconcile(id: string): Promise<Settled>;
+  reconcile(id: string): Promise<SettledAnswer>;
 }
 
 export interface Health {
@@ -221,7 +221,7 @@ export interface Runtime extends AsyncDisposable {
   ): Promise<void>;
   readonly approvals: Approvals;
   readonly calls: Calls;
-  readonly ledger: LedgerFace;
+  readonly ledger: LedgerApi;
   readonly audit: AuditLog;
   readonly tools: Registry;
   /** Which definition of each upstream tool is trusted, and what changed (D22). */
@@ -230,7 +230,7 @@ export interface Runtime extends AsyncDisposable {
   readonly controls: Controls;
   /** People, their sessions and their tokens. */
   readonly accounts: Accounts;
-  readonly policy: PolicyFace;
+  readonly policy: PolicyApi;
   /** Undefined: no folders were given for skills. */
   readonly skills: Skills | undefined;
   /** Undefined: no folder was given for runs. */
@@ -253,4 +253,4 @@ export interface Runtime extends AsyncDisposable {
 }
 
 export { decisionProblems } from "./approvals/decision.ts";
-export type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Explanation, Recorded };
+export type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Explanation, RecordedVerdict };

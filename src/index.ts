@@ -29,12 +29,12 @@ export type {
   Chains,
   Explanation,
   Health,
-  LedgerFace,
-  Recorded,
+  LedgerApi,
+  RecordedVerdict,
   Runtime,
   RuntimeSession,
   SessionCall,
-  Settled,
+  SettledAnswer,
 } from "./face.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export { defineTool, suspend } from "./tools/define.ts";

@@ -183,13 +183,13 @@ async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<s
   return linkUrl(url, token);
 }
 
-interface Stopped {
+interface StopSignal {
   readonly promise: Promise<void>;
   stop(): void;
 }
 
 /** By a signal, or whatever else calls `stop`. The first drains; a signal after it does not wait. */
-function toldToStop(forget: () => void): Stopped {
+function toldToStop(forget: () => void): StopSignal {
   const stopped = Promise.withResolvers<void>();
   const abort = (): void => {
     forget();
@@ -207,7 +207,7 @@ function toldToStop(forget: () => void): Stopped {
 /** Until it is told to stop, or the client of standard input goes. */
 async function serve(
   { wired, listening, settings }: Served,
-  { promise: stopped, stop }: Stopped,
+  { promise: stopped, stop }: StopSignal,
   stdio: boolean,
 ): Promise<ExitCode> {
   const { dataFolder: folder, agentScopes: scopes } = settings;

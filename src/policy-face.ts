@@ -43,7 +43,7 @@ export interface Simulation {
  *
  * @public
  */
-export interface PolicyFace {
+export interface PolicyApi {
   readonly version: string;
   /**
    * What is so for each tool and why (SPEC 5.6). With a run, for the skills that are active in it; without one, of all

@@ -3,7 +3,7 @@ import { bind, shownDigest } from "./approvals/binding.ts";
 import { actorOf, type Decided, type DecisionRequest, noApproval } from "./approvals/decision.ts";
 import { type Admitted, admit, isApproving, overProblem } from "./approvals/eligibility.ts";
 import { rememberProblem } from "./approvals/grant.ts";
-import { alreadyVoted, type Decision, type Edit } from "./approvals/quorum.ts";
+import { alreadyVoted, type EditedArguments, type WrittenDecision } from "./approvals/quorum.ts";
 import type { DecisionResult } from "./approvals/repository.ts";
 import { arrivalOf, read } from "./calls/arrival.ts";
 import { isForeign } from "./calls/authority.ts";
@@ -84,9 +84,9 @@ export async function decide(
 function decisionOf(
   request: DecisionRequest,
   admitted: Admitted,
-  edited: Edit | undefined,
+  edited: EditedArguments | undefined,
   { grants, redactor }: Parts,
-): Decision {
+): WrittenDecision {
   const { decision, reason, remember } = request;
   const { demand, giver: then, onBehalfOf, delegation } = admitted;
   const { by, via } = actorOf(request.by);
@@ -120,9 +120,9 @@ function rememberRefusal(
   return rememberProblem(remember, asked, parts.clock.now());
 }
 
-type DecisionProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
+type ResumeProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
 
-function refused(problem: DecisionProblem, approval: ApprovalRecord): Decided {
+function refused(problem: ResumeProblem, approval: ApprovalRecord): Decided {
   return problem.code === "approval_unknown" // to another tenant it is not there
     ? { decided: false, ...problem }
     : { decided: false, ...problem, approval };
@@ -166,7 +166,7 @@ async function editOf(
   { key, expiresAt }: ApprovalRecord,
   { demand }: Admitted,
   parts: Parts,
-): Promise<Edit> {
+): Promise<EditedArguments> {
   const call: Previewed = { ...weighed, key };
   const { suggestion, risk, weighing, resolved } = call;
   const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;

@@ -9,15 +9,15 @@ import type { Runtime } from "./face.ts";
 import { carryOut, invoke } from "./invoke.ts";
 import type { Parts } from "./parts.ts";
 import { storedAgentRuns } from "./runtime/agent-runs.ts";
-import { Entrance } from "./runtime/entrance.ts";
-import { type Ground, openGround } from "./runtime/ground.ts";
-import { type House, openHouse } from "./runtime/house.ts";
+import { ReEntry } from "./runtime/entrance.ts";
+import { openGround, type RuntimeBase } from "./runtime/ground.ts";
+import { openHouse, type RuntimeDependencies } from "./runtime/house.ts";
 import { InFlight } from "./runtime/in-flight.ts";
 import { visibleTo } from "./runtime/offering.ts";
 import { connect, openArchive, openChannelsIn } from "./runtime/on-demand.ts";
 import { checkOptions, type RuntimeOptions } from "./runtime/options.ts";
-import { PolicyDesk } from "./runtime/policy-desk.ts";
-import { Reception } from "./runtime/reception.ts";
+import { PolicyService } from "./runtime/policy-desk.ts";
+import { CallFactory } from "./runtime/reception.ts";
 import { type Attached, RunningRuntime } from "./runtime/running.ts";
 import { learnAhead, revealer } from "./secrets/lend.ts";
 import { redactJson } from "./secrets/redact-json.ts";
@@ -29,7 +29,7 @@ import { LiveFeed } from "./watchers/live-feed.ts";
 import { Listeners } from "./watchers/progress.ts";
 
 /** All that is open. */
-interface Opened extends Ground, Omit<House, "parts"> {
+interface OpenedRuntime extends RuntimeBase, Omit<RuntimeDependencies, "parts"> {
   readonly parts: Parts;
   readonly inFlight: InFlight;
   readonly attached: Attached;
@@ -40,7 +40,7 @@ interface Opened extends Ground, Omit<House, "parts"> {
 /** The runtime that is made of the parts, and asked by them: from the first call on it is there. */
 interface Later {
   running: RunningRuntime;
-  entrance: Entrance;
+  entrance: ReEntry;
 }
 
 /** What `createRuntime` (create.ts) loads and calls: options become a runtime, or nothing is half started. */
@@ -54,7 +54,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const inFlight = new InFlight(ground.clock, ground.log);
     const parts = partsOf(options, { ...ground, ...house, inFlight }, later);
     const limits = limitsOf(options.limits);
-    const opened: Opened = { ...ground, ...house, parts, inFlight, attached: {}, limits, closing };
+    const opened: OpenedRuntime = { ...ground, ...house, parts, inFlight, attached: {}, limits, closing };
     const running = await run(options, opened, later);
     await offerTools(options, opened, later.entrance);
     const { servers, serverWaitMs: waitMs } = options;
@@ -82,7 +82,7 @@ async function schemasRead(registry: Registry): Promise<void> {
 
 function partsOf(
   { approvals }: RuntimeOptions,
-  { parts: standing, registry, stream, inFlight }: Ground & House & Pick<Opened, "inFlight">,
+  { parts: standing, registry, stream, inFlight }: RuntimeBase & RuntimeDependencies & Pick<OpenedRuntime, "inFlight">,
   later: Later,
 ): Parts {
   const listeners = new Listeners(stream);
@@ -102,14 +102,14 @@ function partsOf(
   return parts;
 }
 
-async function run(options: RuntimeOptions, opened: Opened, later: Later): Promise<RunningRuntime> {
+async function run(options: RuntimeOptions, opened: OpenedRuntime, later: Later): Promise<RunningRuntime> {
   const { parts, store, clock, audit, stream, registry, limits, closing, secondLayer, log } = opened;
   const alarms = await openAlarms(alarmsOptions(opened, later));
   opened.heardBy(alarms);
   const warning = limitsWarning(limits);
   if (warning !== undefined) log(warning);
   const { approver, patience = approver === undefined ? "deny" : "wait" } = options.approvals ?? {};
-  const entrance = new Entrance({ parts, limits, reception: receptionOf(opened, patience) });
+  const entrance = new ReEntry({ parts, limits, reception: receptionOf(opened, patience) });
   const running = new RunningRuntime({
     ...opened,
     ...{ tools: registry, alarms, entrance, approver },
@@ -134,10 +134,10 @@ async function run(options: RuntimeOptions, opened: Opened, later: Later): Promi
   return running;
 }
 
-function policyDeskOf(options: RuntimeOptions, opened: Opened): PolicyDesk {
+function policyDeskOf(options: RuntimeOptions, opened: OpenedRuntime): PolicyService {
   const { registry: tools, attached } = opened;
   const { policy: given, approvals, guardrails = [], servers = {} } = options;
-  return new PolicyDesk({
+  return new PolicyService({
     ...opened,
     ...{ tools, given },
     configured: { routes: approvals?.routes ?? [], guardrails, servers },
@@ -145,14 +145,14 @@ function policyDeskOf(options: RuntimeOptions, opened: Opened): PolicyDesk {
   });
 }
 
-function receptionOf({ parts, controls }: Opened, patience: Patience): Reception {
+function receptionOf({ parts, controls }: OpenedRuntime, patience: Patience): CallFactory {
   const { clock, redactor, tools } = parts;
   const knows = (tool: string, action: string): boolean => tools.find(tool, action) !== undefined;
   const toolOfCallType = (type: string): string | undefined => tools.toolOfCallType?.(type);
-  return new Reception({ clock, controls, patience, redactor, knows, toolOfCallType });
+  return new CallFactory({ clock, controls, patience, redactor, knows, toolOfCallType });
 }
 
-function alarmsOptions(opened: Opened, later: Later): AlarmsOptions {
+function alarmsOptions(opened: OpenedRuntime, later: Later): AlarmsOptions {
   const { parts, accounts, secondLayer, stream } = opened;
   return {
     ...opened,
@@ -165,7 +165,7 @@ function alarmsOptions(opened: Opened, later: Later): AlarmsOptions {
 }
 
 function channelsDependencies(
-  { parts, accounts, audit, secondLayer, store, clock, log }: Opened,
+  { parts, accounts, audit, secondLayer, store, clock, log }: OpenedRuntime,
   later: Later,
 ): ChannelsDependencies {
   return {
@@ -180,7 +180,7 @@ function channelsDependencies(
 }
 
 /** Tools from a list, a box, the skills and the chains end identical (SPEC 4.2, D12). */
-async function offerTools(options: RuntimeOptions, opened: Opened, entrance: Entrance): Promise<void> {
+async function offerTools(options: RuntimeOptions, opened: OpenedRuntime, entrance: ReEntry): Promise<void> {
   const { registry, skills, log, clock, store, parts, folder, closing } = opened;
   const register = (tool: AnyTool): void => void registry.register(tool);
   takeTools(options.tools ?? [], register);

@@ -11,16 +11,16 @@ import type { RejectedTool } from "./config/tool-modules.ts";
 import { withoutValues } from "./doors/cli/command-name.ts";
 import type { InsideNeeds } from "./doors/cli/host.ts";
 import type { Log } from "./doors/cli/log.ts";
-import type { HttpDoor, HttpDoorOptions } from "./doors/http/http-door.ts";
-import type { McpDoor } from "./doors/mcp/mcp-door.ts";
-import type { PolicyFile } from "./doors/policy-file.ts";
+import type { HttpServer, HttpServerOptions } from "./doors/http/http-door.ts";
+import type { McpGateway } from "./doors/mcp/mcp-door.ts";
+import type { EditablePolicyFile } from "./doors/policy-file.ts";
 import type { PolicyReader } from "./doors/policy-reader.ts";
 import type { Runtime } from "./face.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Redactor, SecretStore } from "./secrets/secret-store.ts";
 import type { FileToolOptions } from "./tools/builtin/files/files.ts";
 import type { FileSettings } from "./tools/builtin/files/files-config.ts";
-import type { MemoryHouse, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
+import type { MemoryContext, OpenMemory } from "./tools/builtin/memory/open-memory.ts";
 
 const clock = new SystemClock();
 /** What calls in flight get before they are aborted. */
@@ -39,9 +39,9 @@ function policyReader(
   };
 }
 
-function policyFile(options: PolicyFileOptions): PolicyFile {
-  let opened: Promise<PolicyFile> | undefined;
-  const open = (): Promise<PolicyFile> => {
+function policyFile(options: PolicyFileOptions): EditablePolicyFile {
+  let opened: Promise<EditablePolicyFile> | undefined;
+  const open = (): Promise<EditablePolicyFile> => {
     opened ??= import("./config/policy-file.ts").then(({ openPolicyFile }) => openPolicyFile(options));
     return opened;
   };
@@ -54,8 +54,8 @@ function policyFile(options: PolicyFileOptions): PolicyFile {
 /** A runtime with its doors, not yet listening. */
 export interface Wired {
   readonly runtime: Runtime;
-  readonly door: HttpDoor;
-  readonly mcp: McpDoor;
+  readonly door: HttpServer;
+  readonly mcp: McpGateway;
   /** Set once the port is known. */
   hosts: readonly string[];
   /** Tells what is wrong with what agents are offered now, servers' tools included. */
@@ -132,15 +132,15 @@ async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
   };
 }
 
-async function mcpDoorOf(runtime: Runtime, shared: Shared, version: string): Promise<McpDoor> {
+async function mcpDoorOf(runtime: Runtime, shared: Shared, version: string): Promise<McpGateway> {
   const { createMcpDoor } = await import("./doors/mcp/mcp-door.ts");
   return createMcpDoor({ runtime, name: "postern", version, console: consoleAt(shared) });
 }
 
 async function httpDoorOf(
-  { runtime, credentials, mcp }: Pick<HttpDoorOptions, "runtime" | "credentials"> & { readonly mcp: McpDoor },
+  { runtime, credentials, mcp }: Pick<HttpServerOptions, "runtime" | "credentials"> & { readonly mcp: McpGateway },
   { settings, needs, log, redactor, secrets, memory, rejected, hosts }: Shared,
-): Promise<HttpDoor> {
+): Promise<HttpServer> {
   const [{ createHttpDoor }, { consoleFiles }, { buildConsole }] = await Promise.all([
     import("./doors/http/http-door.ts"),
     import("./doors/http/console-files.ts"),
@@ -281,7 +281,7 @@ async function archiveOf(settings: Settings): Promise<Pick<RuntimeOptions, "arch
 async function memoryOf(
   { memory, dataFolder: folder, runs }: Settings,
   redactor: Redactor,
-  openArtifact: MemoryHouse["openArtifact"],
+  openArtifact: MemoryContext["openArtifact"],
 ): Promise<OpenMemory | undefined> {
   if (memory === undefined) return undefined;
   const [{ openMemory }, { openRunFolders }] = await Promise.all([

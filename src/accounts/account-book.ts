@@ -3,7 +3,7 @@ import { newId } from "../calls/ids.ts";
 import { type JsonObject, sha256 } from "../calls/json.ts";
 import { spelled } from "../calls/same-person.ts";
 import type { Collection } from "../stores/collection.ts";
-import { type AccountNotes, accountFault, mayTouch, type Note, type NotedChange } from "./account-notes.ts";
+import { type AccountNote, type AccountNotes, accountFault, mayTouch, type NotedChange } from "./account-notes.ts";
 import type { Account, AccountChange, NewAccount } from "./accounts.ts";
 import type { PasswordHash } from "./password.ts";
 import { builtInName, isRole, type Role, roles } from "./roles.ts";
@@ -21,7 +21,7 @@ const wordPattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
 const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 /** The people, one document each under their login name. */
-export class AccountBook {
+export class AccountRepository {
   readonly #notes: AccountNotes;
   readonly #accounts: Collection<AccountRecord>;
   readonly #subjects: Collection<{ readonly name: string }>;
@@ -33,8 +33,8 @@ export class AccountBook {
     this.#subjects = notes.collection("account-subject");
   }
 
-  static async open(notes: AccountNotes): Promise<AccountBook> {
-    const book = new AccountBook(notes);
+  static async open(notes: AccountNotes): Promise<AccountRepository> {
+    const book = new AccountRepository(notes);
     book.#exist = (await book.#accounts.ids()).length > 0;
     return book;
   }
@@ -149,7 +149,7 @@ export class AccountBook {
   async #change(
     given: string,
     actor: Actor,
-    make: (before: AccountRecord) => { readonly after: AccountRecord; readonly note: Note },
+    make: (before: AccountRecord) => { readonly after: AccountRecord; readonly note: AccountNote },
   ): Promise<Account> {
     const { item } = await this.#notes.change(this.#accounts, spelled(given), (before) => {
       if (before === undefined || !mayTouch(actor, before.tenant)) throw unknown(given);
@@ -170,9 +170,9 @@ export function accountOf({ password: _password, openId: _openId, epoch: _epoch,
   return account;
 }
 
-type Words = readonly [act: string, summary: string];
+type ChangeText = readonly [act: string, summary: string];
 
-function wordsFor(before: AccountRecord, after: AccountRecord): Words {
+function wordsFor(before: AccountRecord, after: AccountRecord): ChangeText {
   const { name } = after;
   if (after.disabled !== before.disabled)
     return after.disabled
@@ -183,7 +183,7 @@ function wordsFor(before: AccountRecord, after: AccountRecord): Words {
   return ["account_changed", `account ${name} changed`];
 }
 
-function noteOf([act, summary]: Words, account: Account, actor: Actor): Note {
+function noteOf([act, summary]: ChangeText, account: Account, actor: Actor): AccountNote {
   const { name, tenant, roles: held, groups } = account;
   const data: JsonObject = { account: name, roles: [...held], groups: [...groups] };
   return { act, summary, by: actor.by, via: actor.via, tenant, data };

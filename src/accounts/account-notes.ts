@@ -8,7 +8,7 @@ import { type Changed, Collection } from "../stores/collection.ts";
 import type { Store } from "../stores/store.ts";
 import type { accountProblems } from "./accounts.ts";
 
-export interface AccountsHouse {
+export interface AccountNotesOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Told in the event of each change (D25). */
@@ -16,7 +16,7 @@ export interface AccountsHouse {
 }
 
 /** What happened, before it is dated: `operator.action.<act>` in the log. */
-export interface Note extends Actor {
+export interface AccountNote extends Actor {
   readonly act: string;
   readonly summary: string;
   readonly tenant: string;
@@ -26,14 +26,14 @@ export interface Note extends Actor {
 
 export interface NotedChange<Item> {
   readonly item: Item;
-  readonly note?: Note;
+  readonly note?: AccountNote;
 }
 
 /** The documents of people, each change written with its event. */
 export class AccountNotes {
-  readonly #house: AccountsHouse;
+  readonly #house: AccountNotesOptions;
 
-  constructor(house: AccountsHouse) {
+  constructor(house: AccountNotesOptions) {
     this.#house = house;
   }
 
@@ -59,11 +59,11 @@ export class AccountNotes {
   }
 
   /** Only that it happened. */
-  async note(note: Note): Promise<void> {
+  async note(note: AccountNote): Promise<void> {
     await this.#house.store.commit({ write: "note", event: this.#event(note) }, "committed");
   }
 
-  #event({ act, summary, by, via, tenant, outcome = "success", data = {} }: Note): NotedEvent {
+  #event({ act, summary, by, via, tenant, outcome = "success", data = {} }: AccountNote): NotedEvent {
     return {
       moment: "noted",
       at: this.now,

@@ -64,7 +64,7 @@ export type SignIn = SignedIn | { readonly refused: "wrong" | "too_many" };
  *
  * @public
  */
-export interface Found {
+export interface FoundCredential {
   readonly account: Account;
   readonly permissions: ReadonlySet<Permission>;
   /** Calls `then` once, as soon as this credential is no longer what it was; what it returns takes that back. */
@@ -76,7 +76,7 @@ export interface Found {
  *
  * @public
  */
-export interface FoundSession extends Found {
+export interface FoundSession extends FoundCredential {
   readonly session: LiveSession;
   /** A new value for the cookie: the old one ends soon. */
   readonly cookie?: string;
@@ -127,7 +127,7 @@ export interface ListedToken extends ApiToken {
  *
  * @public
  */
-export interface FoundToken extends Found {
+export interface FoundToken extends FoundCredential {
   readonly token: ApiToken;
 }
 
@@ -197,7 +197,7 @@ export interface OpenIdSignIn {
   /** As the console's button says it. */
   readonly label: string;
   /** @throws RuntimeFault `openid_unreachable` when the provider cannot be asked */
-  begin(from: OpenIdFrom): Promise<OpenIdBegun>;
+  begin(from: OpenIdFrom): Promise<OpenIdRedirect>;
   /**
    * @param back as the provider sent the browser: with `code` and `state`, or with an error
    * @param binder of the cookie; whoever has none began nothing here
@@ -214,7 +214,7 @@ export interface OpenIdFrom {
   readonly address: string;
 }
 
-export type OpenIdBegun =
+export type OpenIdRedirect =
   | {
       /** At the provider. */
       readonly url: string;

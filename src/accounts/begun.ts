@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { isJsonObject } from "../calls/json.ts";
 
 /** A sign-in elsewhere that was begun and has not come back. */
-export interface Begun {
+export interface PendingSignIn {
   readonly redirectUri: string;
   readonly to: string;
   readonly state: string;
@@ -21,12 +21,12 @@ const tagBytes = 16;
  *
  * Invariant: each opens once, until it is over.
  */
-export class BegunSeal {
+export class PendingSignInSeal {
   readonly #key = randomBytes(32);
   /** States that came back, and until when they would have been good. */
   readonly #used = new Map<string, number>();
 
-  seal(begun: Begun): string {
+  seal(begun: PendingSignIn): string {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
     const text = Buffer.concat([cipher.update(JSON.stringify(begun), "utf8"), cipher.final()]);
@@ -34,7 +34,7 @@ export class BegunSeal {
   }
 
   /** Uses it up. Undefined: not ours, for another state, over, or used. */
-  open(sealed: string, state: string, now: number): Begun | undefined {
+  open(sealed: string, state: string, now: number): PendingSignIn | undefined {
     const begun = this.#read(sealed);
     if (begun === undefined || begun.state !== state || begun.until <= now || this.#used.has(state)) return undefined;
     for (const [old, until] of this.#used) if (until <= now) this.#used.delete(old);
@@ -42,7 +42,7 @@ export class BegunSeal {
     return begun;
   }
 
-  #read(sealed: string): Begun | undefined {
+  #read(sealed: string): PendingSignIn | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length <= nonceBytes + tagBytes) return undefined;
     const opening = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, nonceBytes));
@@ -50,7 +50,7 @@ export class BegunSeal {
     try {
       const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]);
       const body: unknown = JSON.parse(text.toString("utf8"));
-      return isJsonObject(body) ? (body as unknown as Begun) : undefined; // sealed here, by `seal` alone
+      return isJsonObject(body) ? (body as unknown as PendingSignIn) : undefined; // sealed here, by `seal` alone
     } catch {
       return undefined; // it is not what this process sealed
     }

@@ -9,7 +9,7 @@ export type {
   Accounts,
   ApiToken,
   Attempt,
-  Found,
+  FoundCredential,
   FoundSession,
   FoundToken,
   ListedToken,

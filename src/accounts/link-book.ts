@@ -15,7 +15,7 @@ interface Link {
 export const linkLifeMs: number = 10 * 60_000;
 
 /** Links that sign in once. One a person: a new one ends the one before. What is kept is a hash. */
-export class LinkBook {
+export class LinkRepository {
   readonly #notes: AccountNotes;
   readonly #links: Collection<Link | "used">;
 

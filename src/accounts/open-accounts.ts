@@ -1,7 +1,7 @@
 import type { Actor } from "../calls/actor.ts";
 import { spelled } from "../calls/same-person.ts";
-import { AccountBook, type AccountRecord, accountOf, checkedName } from "./account-book.ts";
-import { AccountNotes, type AccountsHouse, accountFault, mayTouch } from "./account-notes.ts";
+import { type AccountRecord, AccountRepository, accountOf, checkedName } from "./account-book.ts";
+import { AccountNotes, type AccountNotesOptions, accountFault, mayTouch } from "./account-notes.ts";
 import type {
   Account,
   AccountChange,
@@ -28,16 +28,16 @@ import {
   checkTexts,
   checkToken,
 } from "./given.ts";
-import { LinkBook } from "./link-book.ts";
+import { LinkRepository } from "./link-book.ts";
 import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
 import { builtInName, permissionsOf } from "./roles.ts";
-import { SessionBook, type SessionLimits } from "./session-book.ts";
+import { type SessionLimits, SessionRepository } from "./session-book.ts";
 import { SigningIn } from "./sign-in.ts";
-import { TokenBook } from "./token-book.ts";
-import { TokenDesk } from "./token-desk.ts";
+import { TokenRepository } from "./token-book.ts";
+import { TokenService } from "./token-desk.ts";
 import { Tries } from "./tries.ts";
 
-export interface AccountsOptions extends AccountsHouse {
+export interface AccountsOptions extends AccountNotesOptions {
   readonly sessions?: SessionLimits | undefined;
   /** What a password costs to try. Default: about 0.2 s. */
   readonly passwordCost?: PasswordCost | undefined;
@@ -45,7 +45,7 @@ export interface AccountsOptions extends AccountsHouse {
 
 export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
   const notes = new AccountNotes(options);
-  return new KeptAccounts(notes, await AccountBook.open(notes), options);
+  return new StoredAccounts(notes, await AccountRepository.open(notes), options);
 }
 
 /** Whoever holds the data folder, by a link of its own and while nobody else is there. */
@@ -62,23 +62,23 @@ const builtIn: AccountRecord = {
   epoch: 1,
 };
 
-class KeptAccounts implements Accounts {
-  readonly #book: AccountBook;
-  readonly #sessions: SessionBook;
-  readonly #links: LinkBook;
-  readonly #tokens: TokenBook;
-  readonly #desk: TokenDesk;
+class StoredAccounts implements Accounts {
+  readonly #book: AccountRepository;
+  readonly #sessions: SessionRepository;
+  readonly #links: LinkRepository;
+  readonly #tokens: TokenRepository;
+  readonly #desk: TokenService;
   readonly #passwords: Passwords;
   readonly #signingIn: SigningIn;
   readonly #endings: Endings;
 
-  constructor(notes: AccountNotes, book: AccountBook, options: AccountsOptions) {
+  constructor(notes: AccountNotes, book: AccountRepository, options: AccountsOptions) {
     const { clock, sessions, passwordCost } = options;
     this.#book = book;
-    this.#sessions = new SessionBook(notes, sessions);
-    this.#links = new LinkBook(notes);
-    this.#tokens = new TokenBook(notes);
-    this.#desk = new TokenDesk({ notes, book: this.#tokens, maker: (token) => this.#maker(token) });
+    this.#sessions = new SessionRepository(notes, sessions);
+    this.#links = new LinkRepository(notes);
+    this.#tokens = new TokenRepository(notes);
+    this.#desk = new TokenService({ notes, book: this.#tokens, maker: (token) => this.#maker(token) });
     this.#passwords = new Passwords(passwordCost);
     this.#endings = new Endings(clock);
     this.#signingIn = new SigningIn({
@@ -115,7 +115,7 @@ class KeptAccounts implements Accounts {
     return this.#add(given, hash === undefined ? {} : { password: hash }, actor);
   }
 
-  async #add(...given: Parameters<AccountBook["add"]>): Promise<Account> {
+  async #add(...given: Parameters<AccountRepository["add"]>): Promise<Account> {
     const account = await this.#book.add(...given);
     this.#endings.end(`account:${builtInName}`); // who came by the folder's link makes room
     return account;

@@ -1,8 +1,8 @@
 import type { Configuration, IDToken } from "openid-client";
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import type { OpenIdBegun, OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdSignIn } from "./accounts.ts";
-import { type Begun, BegunSeal } from "./begun.ts";
+import type { OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdRedirect, OpenIdSignIn } from "./accounts.ts";
+import { type PendingSignIn, PendingSignInSeal } from "./begun.ts";
 import type { Role } from "./roles.ts";
 import { Tries } from "./tries.ts";
 
@@ -31,14 +31,14 @@ export interface OpenIdSettings {
   readonly tenant: string;
 }
 
-export interface OpenIdHouse {
+export interface OpenIdOptions {
   readonly clock: Clock;
   /** The value behind `secret://…`. */
   readonly resolve: (text: string) => Promise<string>;
 }
 
 type Library = typeof import("openid-client");
-type Claims = Readonly<Record<string, unknown>> & Pick<IDToken, "sub">;
+type IdTokenClaims = Readonly<Record<string, unknown>> & Pick<IDToken, "sub">;
 
 const patienceMs = 10 * 60_000;
 
@@ -50,12 +50,12 @@ const patienceMs = 10 * 60_000;
  */
 export class OpenId implements OpenIdSignIn {
   readonly #settings: OpenIdSettings;
-  readonly #house: OpenIdHouse;
-  readonly #seal = new BegunSeal();
+  readonly #house: OpenIdOptions;
+  readonly #seal = new PendingSignInSeal();
   readonly #tries: Tries;
   #provider: Promise<{ readonly library: Library; readonly configuration: Configuration }> | undefined;
 
-  constructor(settings: OpenIdSettings, house: OpenIdHouse) {
+  constructor(settings: OpenIdSettings, house: OpenIdOptions) {
     this.#settings = settings;
     this.#house = house;
     this.#tries = new Tries(house.clock);
@@ -65,7 +65,7 @@ export class OpenId implements OpenIdSignIn {
     return this.#settings.label;
   }
 
-  async begin({ redirectUri, to, address }: OpenIdFrom): Promise<OpenIdBegun> {
+  async begin({ redirectUri, to, address }: OpenIdFrom): Promise<OpenIdRedirect> {
     if (this.#tries.isOver(address)) return { refused: "too_many" };
     this.#tries.count(address);
     const { library, configuration } = await this.#asked();
@@ -97,7 +97,7 @@ export class OpenId implements OpenIdSignIn {
     }
   }
 
-  async #claims(back: URLSearchParams, { redirectUri, state, verifier, nonce }: Begun): Promise<Claims> {
+  async #claims(back: URLSearchParams, { redirectUri, state, verifier, nonce }: PendingSignIn): Promise<IdTokenClaims> {
     const { library, configuration } = await this.#asked();
     const url = new URL(redirectUri);
     url.search = back.toString();
@@ -174,7 +174,7 @@ export function isLoopback(issuer: string): boolean {
   return /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:\/|$)/.test(issuer);
 }
 
-function personFrom(claims: Claims, settings: OpenIdSettings): OpenIdPerson | { readonly refused: string } {
+function personFrom(claims: IdTokenClaims, settings: OpenIdSettings): OpenIdPerson | { readonly refused: string } {
   const { issuer, allowedDomains, defaultRoles, unknown, tenant, groupsClaim, rolesClaim } = settings;
   const email = claims["email_verified"] === true ? text(claims["email"])?.toLowerCase() : undefined;
   const domain = email?.slice(email.lastIndexOf("@") + 1);
@@ -201,7 +201,7 @@ function rolesFrom(claim: unknown, { roles, defaultRoles }: OpenIdSettings): rea
   return [...new Set([...defaultRoles, ...held])];
 }
 
-function shownName(claims: Claims): string | undefined {
+function shownName(claims: IdTokenClaims): string | undefined {
   const name = text(claims["name"])
     ?.replaceAll(/[\p{Cc}\p{Cf}]/gu, "")
     .trim();

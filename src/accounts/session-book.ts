@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { newId } from "../calls/ids.ts";
 import { sha256 } from "../calls/json.ts";
 import { type Collection, untilWon } from "../stores/collection.ts";
-import type { AccountNotes, Note } from "./account-notes.ts";
+import type { AccountNote, AccountNotes } from "./account-notes.ts";
 import type { Account, LiveSession, SignedIn } from "./accounts.ts";
 
 /**
@@ -67,7 +67,7 @@ const seenEveryMs = 60_000;
  * `PLACE.SECRET`; the secret is replaced now and then, and the one before it ends as soon as the new one was seen and a
  * minute has passed: a stolen cookie does not stay good beside its owner's.
  */
-export class SessionBook {
+export class SessionRepository {
   readonly #notes: AccountNotes;
   readonly #sessions: Collection<SessionRecord>;
   readonly #limits: SessionLimits;
@@ -78,7 +78,11 @@ export class SessionBook {
     this.#limits = limits;
   }
 
-  async begin(account: Account, epoch: number, note: Note): Promise<Pick<SignedIn, "session" | "cookie" | "csrf">> {
+  async begin(
+    account: Account,
+    epoch: number,
+    note: AccountNote,
+  ): Promise<Pick<SignedIn, "session" | "cookie" | "csrf">> {
     return untilWon(`The sessions of \`${account.name}\` are`, async () => {
       const now = this.#notes.now;
       const { place, before } = await this.#freePlace(account, epoch);
@@ -93,7 +97,7 @@ export class SessionBook {
         rotatedAt: now,
         seenAt: now,
       };
-      const said: Note = { ...note, data: { ...note.data, session: record.id } };
+      const said: AccountNote = { ...note, data: { ...note.data, session: record.id } };
       const { changed } = await this.#notes.change(this.#sessions, place, (found) =>
         isDeepStrictEqual(found, before) ? { item: record, note: said } : undefined,
       );
@@ -121,7 +125,7 @@ export class SessionBook {
   }
 
   /** The session of this cookie, if it was one. Ending it takes no proof. */
-  async end(cookie: string, note: (name: string) => Promise<Note>): Promise<string | undefined> {
+  async end(cookie: string, note: (name: string) => Promise<AccountNote>): Promise<string | undefined> {
     const { place, hash } = cookieFrom(cookie) ?? {};
     if (place === undefined || hash === undefined) return undefined;
     const { changed, item } = await this.#notes.change(this.#sessions, place, async (record) => {

@@ -1,8 +1,8 @@
 import type { Actor } from "../calls/actor.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { spelled } from "../calls/same-person.ts";
-import { type AccountBook, type AccountRecord, accountOf, checkedName } from "./account-book.ts";
-import type { AccountNotes, Note } from "./account-notes.ts";
+import { type AccountRecord, type AccountRepository, accountOf, checkedName } from "./account-book.ts";
+import type { AccountNote, AccountNotes } from "./account-notes.ts";
 import {
   type Account,
   type AccountChange,
@@ -11,30 +11,30 @@ import {
   type OpenIdPerson,
   type SignIn,
 } from "./accounts.ts";
-import type { LinkBook } from "./link-book.ts";
+import type { LinkRepository } from "./link-book.ts";
 import type { Passwords } from "./password.ts";
-import type { SessionBook } from "./session-book.ts";
+import type { SessionRepository } from "./session-book.ts";
 import type { Tries } from "./tries.ts";
 
-export interface SigningInHouse {
+export interface SignInOptions {
   readonly notes: AccountNotes;
-  readonly book: AccountBook;
-  readonly sessions: SessionBook;
-  readonly links: LinkBook;
+  readonly book: AccountRepository;
+  readonly sessions: SessionRepository;
+  readonly links: LinkRepository;
   readonly passwords: Passwords;
   readonly tries: Tries;
   /** A change that ends what must end with it. */
   readonly change: (name: string, change: AccountChange, actor: Actor) => Promise<Account>;
   /** An account that a provider vouches for. */
-  readonly add: (...given: Parameters<AccountBook["add"]>) => Promise<Account>;
+  readonly add: (...given: Parameters<AccountRepository["add"]>) => Promise<Account>;
   readonly record: (name: string) => Promise<AccountRecord | undefined>;
 }
 
 /** The ways in. Each is counted, takes the same time whoever it is, answers the same whatever was wrong, and is written down. */
 export class SigningIn {
-  readonly #house: SigningInHouse;
+  readonly #house: SignInOptions;
 
-  constructor(house: SigningInHouse) {
+  constructor(house: SignInOptions) {
     this.#house = house;
   }
 
@@ -125,12 +125,12 @@ export class SigningIn {
     const account = accountOf(record);
     const { name, tenant } = account;
     const summary = `${name} signed in by ${how}`;
-    const note: Note = { act: "sign_in", summary, by: name, via: how, tenant, data: { account: name } };
+    const note: AccountNote = { act: "sign_in", summary, by: name, via: how, tenant, data: { account: name } };
     return { account, ...(await this.#house.sessions.begin(account, record.epoch, note)) };
   }
 
   /** The log has the name that was tried, cut short; the answer is the same for all of them. */
-  async #refusedSignIn(refused: Refused): Promise<SignIn> {
+  async #refusedSignIn(refused: SignInRefusal): Promise<SignIn> {
     const { name, how, why, from, tenant = "default" } = refused;
     const tried = name.replaceAll(/[^\w.@+-]/g, "?").slice(0, 64);
     await this.#house.notes.note({
@@ -146,7 +146,7 @@ export class SigningIn {
   }
 }
 
-interface Refused {
+interface SignInRefusal {
   readonly name: string;
   readonly how: "password" | "link" | "openid";
   readonly why: string;

@@ -3,7 +3,7 @@ import type { Actor } from "../calls/actor.ts";
 import { type Json, sha256 } from "../calls/json.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import type { Collection } from "../stores/collection.ts";
-import { type AccountNotes, accountFault, mayTouch, type Note } from "./account-notes.ts";
+import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
 import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
@@ -18,7 +18,7 @@ const neverTokens: ReadonlySet<Permission> = new Set(["tokens:own", "accounts:ad
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
 
 /** Tokens for programs, under the SHA-256 of their text. The beginning of that hash is their public name. */
-export class TokenBook {
+export class TokenRepository {
   readonly #notes: AccountNotes;
   readonly #tokens: Collection<ApiToken>;
   readonly #uses: Collection<{ readonly at: number }>;
@@ -167,7 +167,7 @@ function refused(message: string): Error {
   return accountFault("token_refused", message);
 }
 
-function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): Note {
+function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): AccountNote {
   const { id, name, kind: what, owner, agent, tenant, permissions: may, expiresAt } = token;
   const data = {
     token: id,

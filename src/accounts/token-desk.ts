@@ -2,12 +2,12 @@ import type { Actor } from "../calls/actor.ts";
 import type { AccountNotes } from "./account-notes.ts";
 import type { Account, ApiToken, ListedToken } from "./accounts.ts";
 import type { Permission } from "./roles.ts";
-import type { TokenBook } from "./token-book.ts";
-import { type Standing, standingOf } from "./token-maker.ts";
+import type { TokenRepository } from "./token-book.ts";
+import { type MakerState, standingOf } from "./token-maker.ts";
 
-export interface TokenDeskHouse {
+export interface TokenServiceOptions {
   readonly notes: AccountNotes;
-  readonly book: TokenBook;
+  readonly book: TokenRepository;
   /** Who made it, as they are now. Undefined: they were here only until there were accounts. */
   readonly maker: (token: ApiToken) => Promise<Account | undefined>;
 }
@@ -15,12 +15,12 @@ export interface TokenDeskHouse {
 const saidEveryMs = 60_000;
 
 /** Tokens, held against who made them: at each use, and where they are listed. */
-export class TokenDesk {
-  readonly #house: TokenDeskHouse;
+export class TokenService {
+  readonly #house: TokenServiceOptions;
   /** When the log was last told of a dead one that is still used. */
   readonly #said = new Map<string, number>();
 
-  constructor(house: TokenDeskHouse) {
+  constructor(house: TokenServiceOptions) {
     this.#house = house;
   }
 
@@ -62,7 +62,7 @@ export class TokenDesk {
   }
 
   /** Whoever goes on using one is in the log, once a minute. */
-  async #tell({ id, owner, tenant }: ApiToken, standing: Standing): Promise<void> {
+  async #tell({ id, owner, tenant }: ApiToken, standing: MakerState): Promise<void> {
     if (!("dead" in standing)) return;
     const { notes } = this.#house;
     if (notes.now - (this.#said.get(id) ?? Number.NEGATIVE_INFINITY) < saidEveryMs) return;

@@ -28,10 +28,10 @@ function isOwnAgent(agent: string, { name }: Pick<Account, "name">): boolean {
   return agent.startsWith(`${name}/`);
 }
 
-export type Standing = { readonly permissions: ReadonlySet<Permission> } | { readonly dead: string };
+export type MakerState = { readonly permissions: ReadonlySet<Permission> } | { readonly dead: string };
 
 /** What a token is worth by what its maker is now. @param maker undefined: who made it was here only until there were accounts */
-export function standingOf(token: ApiToken, maker: Account | undefined): Standing {
+export function standingOf(token: ApiToken, maker: Account | undefined): MakerState {
   const { owner, agent, user } = token;
   if (maker === undefined)
     return { dead: `\`${owner}\` made it in a session by the folder's link, which ended with the first account` };

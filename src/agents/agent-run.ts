@@ -14,7 +14,7 @@ import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
 import { withoutBytes } from "./images.ts";
 import type { AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 import { promptedRecord, RunRecord } from "./run-record.ts";
-import type { RunTools, ToolAnswer, ToolUse } from "./run-tools.ts";
+import type { RenderedToolAnswer, RunTools, ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";
 import { inSpan } from "./traces.ts";
 
@@ -51,7 +51,7 @@ export interface AgentRequest {
 export type AgentEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool_use"; readonly use: ToolUse }
-  | { readonly type: "tool_answer"; readonly use: ToolUse; readonly answer: ToolAnswer };
+  | { readonly type: "tool_answer"; readonly use: ToolUse; readonly answer: RenderedToolAnswer };
 
 export interface AgentRunOptions {
   readonly signal?: AbortSignal;
@@ -141,7 +141,7 @@ function asked(model: AgentModel, request: ModelRequest): Promise<ModelTurn> {
 
 interface EndedUse {
   readonly use: ToolUse;
-  readonly answer: ToolAnswer;
+  readonly answer: RenderedToolAnswer;
 }
 
 interface RunOptions {
@@ -279,7 +279,7 @@ class Run {
     return ended.toSorted((one, other) => uses.indexOf(one.use) - uses.indexOf(other.use));
   }
 
-  #answered(use: ToolUse, answer: ToolAnswer): AnsweredUse {
+  #answered(use: ToolUse, answer: RenderedToolAnswer): AnsweredUse {
     const { outcome, text, isError } = answer;
     const content = answer.content.map(withoutBytes);
     this.#options.more.onEvent?.({ type: "tool_answer", use, answer });

@@ -19,15 +19,15 @@ import { withImages } from "./images.ts";
 import { commonNames, type NameRule } from "./names.ts";
 import {
   callingTools,
+  type RenderedToolAnswer,
   type RunTool,
   RunTools,
-  type ToolAnswer,
   type ToolUse,
   type ToolUseContext,
 } from "./run-tools.ts";
 import { activeTraceId } from "./traces.ts";
 
-export type { ToolAnswer, ToolUse, ToolUseContext } from "./run-tools.ts";
+export type { RenderedToolAnswer, ToolUse, ToolUseContext } from "./run-tools.ts";
 
 /** Who the agent is and what it may do. Everything here can only narrow what the runtime grants. */
 export interface AgentContext
@@ -63,9 +63,9 @@ export interface AgentTools extends AsyncDisposable {
   /** By its name, or by the type under which its provider's calls arrive. */
   find(name: string): AgentTool | undefined;
   /** Runs one call through every gate. Throws only the reason of the caller's own `signal`. */
-  call(use: ToolUse, context?: ToolUseContext): Promise<ToolAnswer>;
+  call(use: ToolUse, context?: ToolUseContext): Promise<RenderedToolAnswer>;
   /** All calls of one model turn: concurrency-safe neighbours together, every other alone. Answers keep the order. */
-  callAll(uses: readonly ToolUse[], context?: ToolUseContext): Promise<readonly ToolAnswer[]>;
+  callAll(uses: readonly ToolUse[], context?: ToolUseContext): Promise<readonly RenderedToolAnswer[]>;
   /** Whether a person must approve this call before it runs. Runs, counts and records nothing. */
   needsApproval(use: ToolUse): Promise<boolean>;
   /**

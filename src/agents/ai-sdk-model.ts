@@ -17,7 +17,7 @@ export interface AiSdkUsage {
 }
 
 /** A part of what a model said, in the AI SDK's form. */
-type Part = JsonObject;
+type MessagePart = JsonObject;
 
 /**
  * Takes a model of the AI SDK. A hosted or provider-defined tool is sent when its `providerSpecs` has an entry `ai_sdk` of
@@ -36,7 +36,7 @@ export function aiSdkModel(model: AiSdkLanguageModel): AgentModel {
       const options = callOptions(request);
       if (request.onText !== undefined) return streamed(model, options, request.onText);
       const { content, usage } = await model.doGenerate(options);
-      return turnOf(content as readonly Part[], usage); // the model's parts are JSON
+      return turnOf(content as readonly MessagePart[], usage); // the model's parts are JSON
     },
   };
 }
@@ -62,7 +62,7 @@ function messageOf(message: AgentMessage): object {
     case "assistant":
       return {
         role: "assistant",
-        content: (message.raw as readonly Part[] | undefined)?.flatMap(partBack) ?? partsOf(message),
+        content: (message.raw as readonly MessagePart[] | undefined)?.flatMap(partBack) ?? partsOf(message),
       };
     case "tool":
       return { role: "tool", content: message.answers.map(resultPart) };
@@ -80,7 +80,7 @@ function partsOf({ text, uses }: AgentMessage & { readonly role: "assistant" }):
 }
 
 /** A part as it goes back: what the provider said of it comes along. */
-function partBack(part: Part): object[] {
+function partBack(part: MessagePart): object[] {
   const { type, providerMetadata, ...rest } = part;
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
   switch (type) {
@@ -130,7 +130,7 @@ function resultPart({ use, text, content, isError }: AnsweredUse): object {
   return { ...call, output: { type: "content", value: [{ type: "text", text }, ...media] } };
 }
 
-function turnOf(content: readonly Part[], { inputTokens, outputTokens }: AiSdkUsage): ModelTurn {
+function turnOf(content: readonly MessagePart[], { inputTokens, outputTokens }: AiSdkUsage): ModelTurn {
   const text = content.flatMap((part) => (part["type"] === "text" ? [String(part["text"])] : [])).join("");
   const uses = content.flatMap((part) =>
     part["type"] === "tool-call" && part["providerExecuted"] !== true
@@ -150,10 +150,10 @@ async function streamed(
   onText: (text: string) => void,
 ): Promise<ModelTurn> {
   const { stream } = await model.doStream(options);
-  const open = new Map<string, Part & { text: string }>();
-  const content: Part[] = [];
+  const open = new Map<string, MessagePart & { text: string }>();
+  const content: MessagePart[] = [];
   let usage: AiSdkUsage = { inputTokens: { total: undefined }, outputTokens: { total: undefined } };
-  for await (const chunk of stream as unknown as AsyncIterable<Part>) {
+  for await (const chunk of stream as unknown as AsyncIterable<MessagePart>) {
     const { type, id = "", delta = "", providerMetadata } = chunk;
     const block = /^(text|reasoning)-(start|delta|end)$/.exec(String(type));
     if (block !== null) {

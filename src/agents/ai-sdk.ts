@@ -14,7 +14,7 @@ import {
   type AgentTool,
   type AgentTools,
   openAgentTools,
-  type ToolAnswer,
+  type RenderedToolAnswer,
   type ToolUse,
 } from "./agent-tools.ts";
 import { type AnySchema, anySchema } from "./schema.ts";
@@ -69,7 +69,7 @@ export interface AiSdkAgent extends AsyncDisposable {
  */
 export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkAgent {
   const agentTools = openAgentTools(runtime, context);
-  const answers = new Map<string, ToolAnswer>();
+  const answers = new Map<string, RenderedToolAnswer>();
   const tools = agentTools.list().filter(({ offer }) => offer.kind === "local");
   return {
     agentTools,
@@ -104,7 +104,7 @@ export async function wrapAiSdkTools(
 interface AiSdkToolParts {
   readonly agentTools: AgentTools;
   /** What the model is to read of each call, until it is asked for. */
-  readonly answers: Map<string, ToolAnswer>;
+  readonly answers: Map<string, RenderedToolAnswer>;
 }
 
 function aiSdkTool({ name, description, parameters }: AgentTool, { agentTools, answers }: AiSdkToolParts): AiSdkTool {
@@ -129,7 +129,7 @@ async function approvalFor(use: ToolUse, agentTools: AgentTools): Promise<AiSdkA
   return { type: "user-approval", reason: `A person must decide the request ${request.id} in Postern.` };
 }
 
-function modelOutput(answer: ToolAnswer | undefined, output: unknown): AiSdkModelOutput {
+function modelOutput(answer: RenderedToolAnswer | undefined, output: unknown): AiSdkModelOutput {
   if (answer === undefined)
     return { type: "text", value: typeof output === "string" ? output : JSON.stringify(output) };
   const parts = answer.content.flatMap(partOf);

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { AgentTool, ToolAnswer, ToolUse } from "./agent-tools.ts";
+import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 import { anthropicStrict } from "./strict.ts";
 
@@ -88,7 +88,7 @@ export function anthropicToolUses(content: readonly unknown[]): ToolUse[] {
  *
  * @public
  */
-export function anthropicResult(use: ToolUse, answer: ToolAnswer): AnthropicResult {
+export function anthropicResult(use: ToolUse, answer: RenderedToolAnswer): AnthropicResult {
   const toolset = use.item?.["toolset_name"];
   return {
     type: "tool_result",
@@ -100,7 +100,7 @@ export function anthropicResult(use: ToolUse, answer: ToolAnswer): AnthropicResu
 }
 
 /** An answer as the content of a tool result. */
-export function anthropicContent({ text: all, content }: ToolAnswer): string | AnthropicContent[] {
+export function anthropicContent({ text: all, content }: RenderedToolAnswer): string | AnthropicContent[] {
   const parts = content.map(partOf).filter((part) => part !== undefined);
   return parts.every((part) => part.type === "text") ? all : parts;
 }

@@ -11,7 +11,13 @@ import { digestOf, type JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import type { Runtime } from "../face.ts";
 import { isRecord } from "../tools/kinds.ts";
-import { type AgentContext, type AgentTools, openAgentTools, type ToolAnswer, type ToolUse } from "./agent-tools.ts";
+import {
+  type AgentContext,
+  type AgentTools,
+  openAgentTools,
+  type RenderedToolAnswer,
+  type ToolUse,
+} from "./agent-tools.ts";
 import { HostCalls, hostToolNames, registerHostTools } from "./host-calls.ts";
 import type { ToolStatements } from "./wrap.ts";
 
@@ -220,7 +226,7 @@ function isOurs(name: string, server: ClaudeMcpServer | undefined): boolean {
   return name.startsWith(ownPrefix) && server?.source === "sdk" && server.name === serverName;
 }
 
-function notRunText({ outcome, text }: ToolAnswer): string {
+function notRunText({ outcome, text }: RenderedToolAnswer): string {
   return outcome.status === "ok" ? `This call has run already and is not run again. Its result: ${text}` : text;
 }
 
@@ -228,7 +234,7 @@ function notRunText({ outcome, text }: ToolAnswer): string {
  * What the model reads of a result. The SDK takes a replacement only in the tool's own form, and otherwise sends the original;
  * so a result that is withheld also ends the query.
  */
-function afterRun({ outcome, text, isError }: ToolAnswer, result: unknown): ClaudeHookOutput {
+function afterRun({ outcome, text, isError }: RenderedToolAnswer, result: unknown): ClaudeHookOutput {
   const hookEventName = "PostToolUse";
   if (isError) {
     const updatedToolOutput = emptied(result, { first: text });

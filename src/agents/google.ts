@@ -5,7 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import type { ContentBlock } from "../calls/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { AgentTool, ToolAnswer, ToolUse } from "./agent-tools.ts";
+import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 
 const google: ProviderRules = { name: "google" };
@@ -74,7 +74,7 @@ export function googleToolUses(parts: readonly unknown[]): ToolUse[] {
  *
  * @public
  */
-export function googleResult(use: ToolUse, answer: ToolAnswer): GoogleFunctionResponse {
+export function googleResult(use: ToolUse, answer: RenderedToolAnswer): GoogleFunctionResponse {
   const { text, structured, content, isError } = answer;
   const media = content.flatMap(partOf);
   return {

@@ -14,7 +14,7 @@ export interface GuardDefinition<Input extends ToolInput> extends ToolStatement 
 }
 
 /** A function behind the gate. */
-export type Guarded<Input extends ToolInput, Result> = (
+export type GuardedFunction<Input extends ToolInput, Result> = (
   given: ArgumentsOf<Input>,
   context?: CallContext,
 ) => Promise<Awaited<Result>>;
@@ -38,7 +38,7 @@ export function guard<Input extends ToolInput, Result>(
   runtime: Runtime,
   definition: GuardDefinition<Input>,
   run: (given: ArgumentsOf<Input>, context: ToolContext) => Result,
-): Guarded<Input, Result> {
+): GuardedFunction<Input, Result> {
   const { name, description, input, ...statement } = definition;
   const execute = (given: unknown, context: ToolContext): unknown => run(given as ArgumentsOf<Input>, context); // validated
   registerLibraryTools(runtime, [{ original: run, name, description, input, execute }], { [name]: statement });
@@ -46,5 +46,5 @@ export function guard<Input extends ToolInput, Result>(
     const outcome = await runtime.invoke({ tool: name, arguments: given as JsonObject }, context);
     if (outcome.status !== "ok") throw new CallRefused(outcome);
     return outcome.structured ?? outcome.text;
-  }) as Guarded<Input, Result>; // the outcome holds what `run` returned, as JSON
+  }) as GuardedFunction<Input, Result>; // the outcome holds what `run` returned, as JSON
 }

@@ -9,7 +9,7 @@ import { messageOf } from "../calls/fault.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
 import type { Runtime } from "../face.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { AgentTools, ToolAnswer, ToolUse } from "./agent-tools.ts";
+import type { AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
 
 /** What the host is told before it runs a tool. */
@@ -17,7 +17,7 @@ export type HostDecision =
   /** Claimed: the host must run exactly these arguments, once. */
   | { readonly run: JsonObject }
   /** Not to be run: what the model reads instead. */
-  | { readonly answer: ToolAnswer };
+  | { readonly answer: RenderedToolAnswer };
 
 /** How the host's run ended. */
 export type HostEnd =
@@ -25,18 +25,18 @@ export type HostEnd =
   | { readonly error: string; readonly isInterrupted: boolean };
 
 /** What a claimed call waits for. */
-interface Waiting {
+interface WaitingCall {
   readonly started: PromiseWithResolvers<JsonObject>;
   readonly ended: PromiseWithResolvers<unknown>;
 }
 
-interface Running extends Waiting {
+interface Running extends WaitingCall {
   readonly given: string;
-  readonly answer: Promise<ToolAnswer>;
+  readonly answer: Promise<RenderedToolAnswer>;
   readonly decision: Promise<HostDecision>;
 }
 
-const waiting = new AsyncLocalStorage<Waiting>();
+const waiting = new AsyncLocalStorage<WaitingCall>();
 const hostTools = new WeakMap<Runtime, Map<string, LibraryTool>>();
 
 /**
@@ -93,7 +93,7 @@ export class HostCalls {
   }
 
   /** Records how the host's run ended. Undefined when no such call is claimed. */
-  async end(id: string, end: HostEnd): Promise<ToolAnswer | undefined> {
+  async end(id: string, end: HostEnd): Promise<RenderedToolAnswer | undefined> {
     const running = this.#running.get(id);
     if (running === undefined) return undefined;
     const decision = await running.decision;
@@ -120,7 +120,7 @@ export class HostCalls {
   }
 
   #begin(use: ToolUse & { readonly id: string }, signal: AbortSignal): Running {
-    const call: Waiting = { started: Promise.withResolvers(), ended: Promise.withResolvers() };
+    const call: WaitingCall = { started: Promise.withResolvers(), ended: Promise.withResolvers() };
     call.ended.promise.catch(() => undefined); // the tool may not have been started, and then nothing waits for it
     const cancel = new AbortController();
     const aborted = (): void => cancel.abort(signal.reason);

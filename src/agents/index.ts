@@ -8,13 +8,13 @@ export type {
   AgentTool,
   AgentTools,
   ChildClaims,
-  ToolAnswer,
+  RenderedToolAnswer,
   ToolUse,
   ToolUseContext,
 } from "./agent-tools.ts";
 export { openAgentTools } from "./agent-tools.ts";
 export type { DeclareNote, DeclareOptions } from "./declare.ts";
-export type { GuardDefinition, Guarded } from "./guard.ts";
+export type { GuardDefinition, GuardedFunction } from "./guard.ts";
 export { guard } from "./guard.ts";
 export { toolSearch } from "./tool-search.ts";
 export type { ToolStatement, ToolStatements } from "./wrap.ts";

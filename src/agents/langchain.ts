@@ -6,7 +6,13 @@ import type { ContentBlock } from "../calls/outcome.ts";
 import type { Runtime } from "../face.ts";
 import type { ToolInput } from "../tools/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { type AgentContext, type AgentTool, type AgentTools, openAgentTools, type ToolAnswer } from "./agent-tools.ts";
+import {
+  type AgentContext,
+  type AgentTool,
+  type AgentTools,
+  openAgentTools,
+  type RenderedToolAnswer,
+} from "./agent-tools.ts";
 import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
 
 /** A part of a tool message. */
@@ -100,7 +106,7 @@ function runOf(
   };
 }
 
-function contentOf({ text, content, isError }: ToolAnswer): string | LangChainContent[] {
+function contentOf({ text, content, isError }: RenderedToolAnswer): string | LangChainContent[] {
   const parts = content.flatMap(partOf);
   return isError || parts.every(({ type }) => type === "text") ? text : parts;
 }

@@ -8,7 +8,7 @@ import { type AgentContext, openAgentTools } from "./agent-tools.ts";
 import { toolSearch, toolSearchName } from "./tool-search.ts";
 
 export type { Agent, AgentEvent, AgentRequest, AgentResult, AgentRunOptions, AgentSettings } from "./agent-run.ts";
-export type { AgentContext, AgentTool, AgentTools, ToolAnswer, ToolUse } from "./agent-tools.ts";
+export type { AgentContext, AgentTool, AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 export type { AiSdkLanguageModel } from "./ai-sdk-model.ts";
 export { aiSdkModel } from "./ai-sdk-model.ts";
 export type { AgentHooks } from "./hooks.ts";

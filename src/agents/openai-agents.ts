@@ -12,7 +12,7 @@ import {
   type AgentTool,
   type AgentTools,
   openAgentTools,
-  type ToolAnswer,
+  type RenderedToolAnswer,
   type ToolUse,
 } from "./agent-tools.ts";
 import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
@@ -101,7 +101,7 @@ async function mustWait(use: ToolUse, agentTools: AgentTools): Promise<boolean> 
 }
 
 /** Failures and refusals are text for the model, as the library's own are. */
-function outputOf({ text, content }: ToolAnswer): string | OpenAiAgentsOutput[] {
+function outputOf({ text, content }: RenderedToolAnswer): string | OpenAiAgentsOutput[] {
   const parts = content.flatMap(partOf);
   return parts.every(({ type }) => type === "text") ? text : parts;
 }

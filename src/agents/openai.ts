@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from "../calls/json.ts";
 import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { AgentTool, ToolAnswer, ToolUse } from "./agent-tools.ts";
+import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
 import { openaiStrict } from "./strict.ts";
 
@@ -104,16 +104,16 @@ function isChatTool(declared: OpenAiChatTool | Json): declared is OpenAiChatTool
   return isRecord(declared) && isRecord(declared["function"]);
 }
 
-type Reader = (item: JsonObject) => ToolUse;
+type ItemReader = (item: JsonObject) => ToolUse;
 
 /** Items of a response that need an answer from here, in their order: function calls, and calls of provider-defined tools. */
-const answered: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+const answered: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader>([
   ["function_call", (item) => ({ ...base(item), name: functionName(item), arguments: item["arguments"] })],
   [
     "custom_tool_call",
     (item) => ({ ...base(item), name: text(item["name"]), arguments: { input: item["input"] ?? "" } }),
   ],
-  ...(["shell_call", "local_shell_call", "apply_patch_call"] as const).map((type): [string, Reader] => [
+  ...(["shell_call", "local_shell_call", "apply_patch_call"] as const).map((type): [string, ItemReader] => [
     type,
     (item) => ({
       ...base(item),
@@ -172,7 +172,7 @@ function functionName({ name, namespace }: JsonObject): string {
  *
  * @public
  */
-export function openaiResult(use: ToolUse, answer: ToolAnswer): OpenAiResultItem[] {
+export function openaiResult(use: ToolUse, answer: RenderedToolAnswer): OpenAiResultItem[] {
   const own = ownResult(use, answer);
   if (own !== undefined) return [own];
   const call_id = use.id ?? "";
@@ -208,13 +208,13 @@ export function openaiResult(use: ToolUse, answer: ToolAnswer): OpenAiResultItem
  */
 export function openaiChatResult(
   use: ToolUse,
-  answer: ToolAnswer,
+  answer: RenderedToolAnswer,
 ): { role: "tool"; tool_call_id: string; content: string } {
   return { role: "tool", tool_call_id: use.id ?? "", content: answer.text };
 }
 
 /** A provider-defined tool may answer with the provider's own item: it is sent as it is, under the call's id. */
-function ownResult(use: ToolUse, { structured, isError }: ToolAnswer): OpenAiResultItem | undefined {
+function ownResult(use: ToolUse, { structured, isError }: RenderedToolAnswer): OpenAiResultItem | undefined {
   const type = use.item?.["type"];
   if (isError || type === undefined || !isRecord(structured) || structured["type"] !== `${text(type)}_output`)
     return undefined;
@@ -223,7 +223,7 @@ function ownResult(use: ToolUse, { structured, isError }: ToolAnswer): OpenAiRes
 }
 
 /** Of a shell tool that says what each command wrote, that; of any other its text. */
-function shellOutputs({ text: stdout, structured, isError }: ToolAnswer): OpenAiShellOutput[] {
+function shellOutputs({ text: stdout, structured, isError }: RenderedToolAnswer): OpenAiShellOutput[] {
   if (isError) return [{ stdout: "", stderr: stdout, outcome: { type: "exit", exit_code: 1 } }];
   const own = isRecord(structured) && structured["type"] === "shell_call_output" ? structured["output"] : undefined;
   if (Array.isArray(own) && own.length > 0) return own as unknown as OpenAiShellOutput[]; // the tool's author gave it this type
@@ -231,7 +231,7 @@ function shellOutputs({ text: stdout, structured, isError }: ToolAnswer): OpenAi
 }
 
 /** A computer call must be answered with a picture; what was refused is told in a message beside an empty one. */
-function computerResult(call_id: string, answer: ToolAnswer): OpenAiResultItem[] {
+function computerResult(call_id: string, answer: RenderedToolAnswer): OpenAiResultItem[] {
   const picture = answer.content.find((block) => block.type === "image" && block.data !== undefined);
   const image_url = picture?.type === "image" ? dataUrl(picture) : emptyPicture;
   const output: OpenAiResultItem = {
@@ -244,7 +244,9 @@ function computerResult(call_id: string, answer: ToolAnswer): OpenAiResultItem[]
 }
 
 /** What the tool says that a person has approved; nothing else is acknowledged. */
-function acknowledged({ structured, isError }: ToolAnswer): { acknowledged_safety_checks?: OpenAiSafetyCheck[] } {
+function acknowledged({ structured, isError }: RenderedToolAnswer): {
+  acknowledged_safety_checks?: OpenAiSafetyCheck[];
+} {
   const checks = isRecord(structured) && !isError ? structured["acknowledged_safety_checks"] : undefined;
   return Array.isArray(checks) ? { acknowledged_safety_checks: checks as unknown as OpenAiSafetyCheck[] } : {}; // as they came from the provider
 }
@@ -252,7 +254,7 @@ function acknowledged({ structured, isError }: ToolAnswer): { acknowledged_safet
 const emptyPicture =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
 
-function outputOf({ text: all, content }: ToolAnswer): string | OpenAiOutputPart[] {
+function outputOf({ text: all, content }: RenderedToolAnswer): string | OpenAiOutputPart[] {
   const parts = content.map(partOf);
   if (parts.every((part) => part?.type === "input_text")) return all;
   const sent = parts.filter((part) => part !== undefined);

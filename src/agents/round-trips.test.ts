@@ -5,7 +5,7 @@ import type { JsonObject } from "../calls/json.ts";
 import { createRuntime } from "../create.ts";
 import type { Runtime } from "../face.ts";
 import type { LocalTool } from "../tools/kinds.ts";
-import { openAgentTools, type ToolAnswer, type ToolUse } from "./agent-tools.ts";
+import { openAgentTools, type RenderedToolAnswer, type ToolUse } from "./agent-tools.ts";
 import { anthropicResult, anthropicToolUses } from "./anthropic.ts";
 import { googleResult, googleToolUses } from "./google.ts";
 import { openaiChatResult, openaiChatToolUses, openaiResult, openaiToolUses } from "./openai.ts";
@@ -20,7 +20,7 @@ interface Call {
 interface Provider {
   /** A turn with these calls in the provider's form, among items of other types. */
   readonly uses: (calls: readonly Call[], others: readonly unknown[]) => readonly ToolUse[];
-  readonly result: (use: ToolUse, answer: ToolAnswer) => unknown;
+  readonly result: (use: ToolUse, answer: RenderedToolAnswer) => unknown;
   /** The id that a result names. */
   readonly idIn: (result: unknown) => unknown;
   /** What the model reads. */
@@ -138,7 +138,7 @@ it.each(Object.keys(providers))("%s: answers every generated call by its id and 
       const uses = provider.uses(calls, others);
       expect(uses.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
       const answers = await tools.callAll(uses);
-      const results = uses.map((use, i) => provider.result(use, answers[i] as ToolAnswer)); // an answer a use
+      const results = uses.map((use, i) => provider.result(use, answers[i] as RenderedToolAnswer)); // an answer a use
       expect(results.map(provider.idIn)).toEqual(calls.map(({ id }) => id));
       for (const result of results) expect(provider.textIn(result)).toMatch(/\S/);
       expect(tools.session.callCount).toBe(calls.length);
@@ -157,7 +157,7 @@ it.each(Object.keys(providers))("%s: answers 300 calls of one turn in order, eac
   await using tools = openAgentTools(runtime);
   const uses = provider.uses(numbered(300, "keep"), []);
   const answers = await tools.callAll(uses);
-  const results = uses.map((use, i) => provider.result(use, answers[i] as ToolAnswer)); // an answer a use
+  const results = uses.map((use, i) => provider.result(use, answers[i] as RenderedToolAnswer)); // an answer a use
   expect(results.map(provider.idIn)).toEqual(uses.map(({ id }) => id));
   expect(results.map(provider.textIn)).toEqual(Array.from({ length: 300 }, (_, i) => `kept ${i}`));
   expect(ran.map(({ at }) => at).toSorted((one, other) => Number(one) - Number(other))).toEqual(

@@ -13,7 +13,7 @@ const form = 1;
 
 type RunStates = Pick<AgentRuns, "load" | "save">;
 
-interface Recorded {
+interface RecordedRun {
   readonly version: number;
   readonly messages: readonly AgentMessage[];
   readonly trace?: SpanContext | undefined;
@@ -28,7 +28,7 @@ export class RunRecord {
   #version: number;
   #messages: readonly AgentMessage[];
 
-  constructor(runs: RunStates, run: AgentRunId, { version, messages, trace }: Recorded) {
+  constructor(runs: RunStates, run: AgentRunId, { version, messages, trace }: RecordedRun) {
     this.#runs = runs;
     this.run = run;
     this.trace = trace;
@@ -53,7 +53,7 @@ export class RunRecord {
         "run_unreadable",
         `The state of the run \`${run.runId}\` was written by another version of Postern.`,
       );
-    const { messages, trace } = state as unknown as Omit<Recorded, "version">; // of this form
+    const { messages, trace } = state as unknown as Omit<RecordedRun, "version">; // of this form
     return new RunRecord(runs, run, { version, messages, trace });
   }
 

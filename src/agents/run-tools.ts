@@ -54,7 +54,7 @@ export interface ToolUse {
 }
 
 /** How a tool use ended: what the model reads, and the outcome it was made of. */
-export interface ToolAnswer extends RenderedOutcome {
+export interface RenderedToolAnswer extends RenderedOutcome {
   readonly outcome: ToolOutcome;
 }
 
@@ -105,7 +105,7 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     return this.#byName.get(name);
   }
 
-  call(use: ToolUse, context: ToolUseContext = {}): Promise<ToolAnswer> {
+  call(use: ToolUse, context: ToolUseContext = {}): Promise<RenderedToolAnswer> {
     const { claims, traceContent, ready } = this.#options;
     return inSpan(this.#span(use), async (span) => {
       await ready;
@@ -119,7 +119,7 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     });
   }
 
-  callAll(uses: readonly ToolUse[], context: ToolUseContext = {}): Promise<readonly ToolAnswer[]> {
+  callAll(uses: readonly ToolUse[], context: ToolUseContext = {}): Promise<readonly RenderedToolAnswer[]> {
     const isSafe = ({ use }: { readonly use: ToolUse }): boolean => this.find(use.name)?.offer.concurrencySafe === true;
     const calls = uses.map((use) => ({ tool: use.name, use }));
     return runBatch(calls, isSafe, ({ use }) => this.call(use, context));
@@ -138,7 +138,7 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     return { tool, action, arguments: found.name === name ? given : withType(given, name, id) };
   }
 
-  #answer({ name }: ToolUse, outcome: ToolOutcome): ToolAnswer {
+  #answer({ name }: ToolUse, outcome: ToolOutcome): RenderedToolAnswer {
     if (outcome.cut === undefined || this.find(readArtifactName) === undefined)
       return { ...renderOutcome(outcome, { tool: name }), outcome };
     const readOn = (digest: string, offset: number): string =>
@@ -146,7 +146,7 @@ export class RunTools<Offered extends RunOffer = RunOffer> implements AsyncDispo
     return { ...renderOutcome(outcome, { tool: name, readOn }), outcome };
   }
 
-  async #withImages(answer: ToolAnswer): Promise<ToolAnswer> {
+  async #withImages(answer: RenderedToolAnswer): Promise<RenderedToolAnswer> {
     const { images } = this.#options;
     if (images === undefined || !answer.content.some(isKeptImage)) return answer;
     return { ...answer, content: await images(answer.content) };

@@ -6,7 +6,7 @@ import { CallRefused } from "../calls/call-refused.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { Runtime } from "../face.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { type AgentContext, type AgentTools, openAgentTools, type ToolAnswer } from "./agent-tools.ts";
+import { type AgentContext, type AgentTools, openAgentTools, type RenderedToolAnswer } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
 
 /** What is used of Strands. */
@@ -63,7 +63,7 @@ export function strandsTools<Tool>(
   return { agentTools, tools, [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose]() };
 }
 
-function resultOf({ isError, outcome, text, structured }: ToolAnswer): unknown {
+function resultOf({ isError, outcome, text, structured }: RenderedToolAnswer): unknown {
   if (isError) throw new CallRefused(outcome, text);
   return structured ?? text;
 }

@@ -1,4 +1,4 @@
-import type { Broken, Verdict, Verification } from "../audit/log.ts";
+import type { Broken, LogVerdict, Verification } from "../audit/log.ts";
 import { isJsonObject, type JsonObject } from "../calls/json.ts";
 import type { SecretNote } from "../secrets/suspicions.ts";
 import type { Watcher } from "../watchers/watcher.ts";
@@ -41,7 +41,7 @@ export function onAltered(alarms: AlarmRaiser, found: Broken, log: (problem: str
 }
 
 /** After each verification that a person asked for. */
-export function onVerified(alarms: AlarmRaiser, found: Verification & Partial<Verdict>): void {
+export function onVerified(alarms: AlarmRaiser, found: Verification & Partial<LogVerdict>): void {
   if (!found.intact) {
     if (found.unreadable === "failing") return; // the person got that answer, and may try again
     raiseAudit(alarms, brokenSentence(found), { first_broken: found.firstBroken });

@@ -6,7 +6,7 @@ import type { NotedEvent } from "../calls/event.ts";
 import { messageOf } from "../calls/fault.ts";
 import { newTraceId } from "../calls/ids.ts";
 import { isJsonObject, type Json, sha256 } from "../calls/json.ts";
-import { type Change, plainJson } from "../stores/collection.ts";
+import { type CollectionChange, plainJson } from "../stores/collection.ts";
 import { LiveCollection } from "../stores/live-collection.ts";
 import type { Store } from "../stores/store.ts";
 import type { Alarm, AlarmChange, AlarmFilter, AlarmPage, AlarmRaiser, Alarms, AlarmWord, Cause } from "./alarms.ts";
@@ -24,7 +24,7 @@ export interface AlarmRepositoryOptions {
 }
 
 /** What an alarm becomes, and the event that says so. A change of the count alone has no event. */
-interface Step {
+interface AlarmStep {
   readonly alarm: Alarm;
   readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
 }
@@ -161,7 +161,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     await this.#turn;
   }
 
-  #resolvedStep(before: Alarm, word: Omit<AlarmWord, "at">): Step {
+  #resolvedStep(before: Alarm, word: Omit<AlarmWord, "at">): AlarmStep {
     const { reason: _reason, ...by } = word;
     return {
       alarm: { ...before, state: "resolved", resolved: { ...word, at: this.#options.clock.now() } },
@@ -195,7 +195,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     return { changed: true, alarm: this.storeAlarm.alarm ?? alarm };
   }
 
-  async #byPerson(id: string, by: Actor, next: (before: Alarm) => Step): Promise<AlarmChange> {
+  async #byPerson(id: string, by: Actor, next: (before: Alarm) => AlarmStep): Promise<AlarmChange> {
     checkWho(by, "alarm_invalid");
     let refused: AlarmChange | undefined;
     const made = this.#turn.then(() =>
@@ -211,14 +211,14 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 
   /** Changes run one after the other, and the caller does not wait. */
-  #later(id: string, what: string, next: (before: Alarm | undefined) => Step | undefined): void {
+  #later(id: string, what: string, next: (before: Alarm | undefined) => AlarmStep | undefined): void {
     this.#turn = this.#turn
       .then(() => this.#change(id, next))
       .catch((error: unknown) => this.#options.log(`The alarm could not be written: ${what} (${messageOf(error)})`));
   }
 
-  async #change(id: string, next: (before: Alarm | undefined) => Step | undefined): Promise<void> {
-    await this.#alarms.change(id, (before): Change<Alarm> | undefined => {
+  async #change(id: string, next: (before: Alarm | undefined) => AlarmStep | undefined): Promise<void> {
+    await this.#alarms.change(id, (before): CollectionChange<Alarm> | undefined => {
       const counted = this.#again.get(id)?.times ?? 0;
       const step = next(before && this.#counted(before));
       if (step === undefined || step.alarm === before) return undefined;
@@ -234,7 +234,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     });
   }
 
-  #eventOf(alarm: Alarm, event: NonNullable<Step["event"]>): NotedEvent {
+  #eventOf(alarm: Alarm, event: NonNullable<AlarmStep["event"]>): NotedEvent {
     const { clock, policyVersion } = this.#options;
     const { id, kind, key, severity, count, data, resolved } = alarm;
     const reason = event.type === "alarm.resolved" ? resolved?.reason : undefined;

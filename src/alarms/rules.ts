@@ -19,7 +19,7 @@ interface Fact {
   readonly data: JsonObject;
 }
 
-interface Rule {
+interface AlarmRule {
   readonly kind: string;
   readonly severity: AlarmSeverity;
   /** The event that opens the alarm, if `when` holds. */
@@ -55,7 +55,7 @@ const named =
     String(data[name] ?? "");
 
 /** Every alarm that an event opens or closes (SPEC 14.9). */
-const rules: readonly Rule[] = [
+const rules: readonly AlarmRule[] = [
   {
     ...{ kind: "tool_errors", severity: "warning", opens: toolFailed, data: lastError },
     when: (fact) => fact.failures >= failuresFrom && !isAuth(fact),
@@ -178,7 +178,7 @@ export class AlarmRules implements Disposable {
     }
   }
 
-  #close({ kind, about }: Rule, fact: Fact, reason: string): void {
+  #close({ kind, about }: AlarmRule, fact: Fact, reason: string): void {
     const { alarms } = this.#options;
     const key = `${kind}/${about(fact)}`;
     // One that is being written is not raised yet, and a tool succeeds far more often than an alarm closes.
@@ -214,7 +214,7 @@ export class AlarmRules implements Disposable {
     return failures;
   }
 
-  #isTooMuch({ kind, burst }: Rule, { tenant }: Fact): boolean {
+  #isTooMuch({ kind, burst }: AlarmRule, { tenant }: Fact): boolean {
     if (burst === undefined) return true;
     const name = `${kind}\0${tenant}`;
     const now = this.#options.clock.now();

@@ -4,7 +4,7 @@ import type { ApprovalRecord } from "../calls/records.ts";
 import { rankOf } from "../calls/risk.ts";
 
 /** What an approver says. Skipped: go on without it (D7). Modified: with these arguments instead (D19). */
-export type Answer =
+export type ApproverAnswer =
   | { readonly decision: "approved" | "denied" | "skipped"; readonly reason?: string; readonly by?: string }
   | { readonly decision: "modified"; readonly arguments: JsonObject; readonly reason?: string; readonly by?: string };
 
@@ -16,7 +16,7 @@ export type Answer =
  */
 export interface Approver {
   readonly name: string;
-  ask(request: ApprovalRecord, signal: AbortSignal): Promise<Answer>;
+  ask(request: ApprovalRecord, signal: AbortSignal): Promise<ApproverAnswer>;
 }
 
 /** For tests: says yes to everything (case 82). */
@@ -41,7 +41,10 @@ export function policyApprover(upTo: Risk): Approver {
 
 /** A bare callback as approver (case 86). */
 export function callbackApprover(
-  decide: (request: ApprovalRecord, signal: AbortSignal) => Answer | boolean | Promise<Answer | boolean>,
+  decide: (
+    request: ApprovalRecord,
+    signal: AbortSignal,
+  ) => ApproverAnswer | boolean | Promise<ApproverAnswer | boolean>,
 ): Approver {
   return {
     name: "callback",

@@ -6,7 +6,7 @@ import { type Routing, stricter, unrouted } from "./routes.ts";
 
 export const largestBatch = 200;
 
-interface Found {
+interface FoundApproval {
   readonly id: string;
   readonly approval: ApprovalRecord | undefined;
 }
@@ -16,7 +16,7 @@ interface Found {
  * approved by itself. It may be denied together with others.
  */
 export function batchProblem(
-  found: readonly Found[],
+  found: readonly FoundApproval[],
   { by: { tenant }, decision }: Pick<BatchRequest, "by" | "decision">,
   routing: Pick<Routing, "demand">,
 ): Extract<BatchDecided, { taken: false }> | undefined {
@@ -40,7 +40,7 @@ export function batchProblem(
 }
 
 function singlesProblem(
-  found: readonly Found[],
+  found: readonly FoundApproval[],
   routing: Pick<Routing, "demand">,
 ): Extract<BatchDecided, { taken: false }> | undefined {
   const singles = found.filter(({ approval }) => approval !== undefined && needsItsOwn(approval, routing));

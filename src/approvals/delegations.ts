@@ -7,7 +7,7 @@ import { isSamePerson } from "../calls/same-person.ts";
 import { shown } from "../calls/shown.ts";
 import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.ts";
 import { giverNow, heldStill, type People, personOf } from "./people.ts";
-import { Shelf, type ShelfOptions } from "./shelf.ts";
+import { RecordedCollection, type RecordedCollectionOptions } from "./shelf.ts";
 
 /** One person decides on behalf of another until a time. It is not handed on, and never reaches what its giver asked for. */
 export interface Delegation {
@@ -45,7 +45,7 @@ export interface DelegationRequest {
   readonly reason?: string;
 }
 
-export interface DelegationsOptions extends ShelfOptions {
+export interface DelegationsOptions extends RecordedCollectionOptions {
   readonly people: People;
 }
 
@@ -60,17 +60,17 @@ const controlCharacter = /\p{Cc}/u;
 
 /** All delegations. A person delegates only their own decisions. */
 export class Delegations {
-  readonly #shelf: Shelf<Delegation>;
+  readonly #shelf: RecordedCollection<Delegation>;
   readonly #options: DelegationsOptions;
 
-  private constructor(shelf: Shelf<Delegation>, options: DelegationsOptions) {
+  private constructor(shelf: RecordedCollection<Delegation>, options: DelegationsOptions) {
     this.#shelf = shelf;
     this.#options = options;
   }
 
   /** @throws RuntimeFault `delegation_unreadable` */
   static async open(options: DelegationsOptions): Promise<Delegations> {
-    return new Delegations(await Shelf.open("delegation", delegationFrom, options), options);
+    return new Delegations(await RecordedCollection.open("delegation", delegationFrom, options), options);
   }
 
   /** @param by its giver, as authenticated where the request arrived */

@@ -8,7 +8,7 @@ import { builtInName } from "../accounts/roles.ts";
 import type { Actor } from "../calls/actor.ts";
 import { isElsewhere } from "../calls/authority.ts";
 import { isByHand } from "../calls/own-agents.ts";
-import type { ApprovalRecord, DeciderState, Giver, Routed } from "../calls/records.ts";
+import type { ApprovalRecord, DeciderState, DecisionAuthor, Routed } from "../calls/records.ts";
 import { isSamePerson } from "../calls/same-person.ts";
 import type { Audience } from "../stores/audience.ts";
 import { shownDigest } from "./binding.ts";
@@ -43,16 +43,16 @@ export interface DecisionContext {
 }
 
 /** The person a decision is made for, and the delegation. Empty when people decide for themselves. */
-type OnBehalf = Pick<Giver, "onBehalfOf" | "delegation">;
+type OnBehalf = Pick<DecisionAuthor, "onBehalfOf" | "delegation">;
 
 export interface Admitted extends OnBehalf {
   readonly demand: Routed;
   readonly giver: DeciderState;
 }
 
-type Word = DecisionRequest["decision"];
+type DecisionWord = DecisionRequest["decision"];
 
-interface Problem extends Pick<Extract<Decided, { decided: false }>, "code" | "message"> {
+interface EligibilityProblem extends Pick<Extract<Decided, { decided: false }>, "code" | "message"> {
   /** Missing if the problem is about what was sent. */
   readonly why?: WhyNot;
 }
@@ -60,7 +60,7 @@ interface Problem extends Pick<Extract<Decided, { decided: false }>, "code" | "m
 /** A call or a grant has no state and is treated like an open request. */
 type Subject = Audience & Partial<Pick<ApprovalRecord, "id" | "state" | "decision">>;
 
-interface Check {
+interface EligibilityCheck {
   readonly approval: Subject;
   readonly by: Decider;
   readonly demand: Routed;
@@ -116,7 +116,7 @@ export function admit(
   approval: ApprovalRecord,
   request: DecisionRequest,
   context: DecisionContext,
-): Admitted | Problem {
+): Admitted | EligibilityProblem {
   const { by, decision } = request;
   const onBehalf = checkEligible(approval, { by, word: decision }, context);
   if ("code" in onBehalf) return onBehalf;
@@ -147,9 +147,9 @@ export function eligibilityOf(approval: ApprovalRecord, by: Decider, context: De
 /** For whom this person may decide so now, or why they may not. */
 export function checkEligible(
   approval: Subject,
-  { by, word = "approved" }: { readonly by: Decider; readonly word?: Word },
+  { by, word = "approved" }: { readonly by: Decider; readonly word?: DecisionWord },
   context: DecisionContext,
-): OnBehalf | Problem {
+): OnBehalf | EligibilityProblem {
   if (isElsewhere(approval.principal, by.tenant))
     return { code: "approval_unknown", message: noApproval(approval.id ?? "") };
   if (approval.state !== undefined && approval.state !== "pending") return overProblem(approval);
@@ -164,7 +164,7 @@ export function checkEligible(
   return problem ?? onBehalf;
 }
 
-export function isApproving(word: Word): boolean {
+export function isApproving(word: DecisionWord): boolean {
   return word === "approved" || word === "modified";
 }
 
@@ -173,14 +173,18 @@ function demandOf({ routed = unrouted }: Audience, { present }: Pick<DecisionCon
 }
 
 /** Only a yes is counted: a no ends the request, and an edit starts the count again. */
-function votedProblem(approval: Subject, voter: Actor & OnBehalf): Problem | undefined {
+function votedProblem(approval: Subject, voter: Actor & OnBehalf): EligibilityProblem | undefined {
   if (!hasVoted(approval, voter)) return undefined;
   return { code: "approval_voted", message: alreadyVoted(approval, voter), why: "voted" };
 }
 
 /** The asking credential never decides. The asking person does not if they called by hand or the route demands it. */
-function ownRequestProblem({ principal }: Audience, by: Decider, separateUser: boolean): Problem | undefined {
-  const problem = (who: string, other: "person" | "credential"): Problem => ({
+function ownRequestProblem(
+  { principal }: Audience,
+  by: Decider,
+  separateUser: boolean,
+): EligibilityProblem | undefined {
+  const problem = (who: string, other: "person" | "credential"): EligibilityProblem => ({
     code: "decider_not_allowed",
     message: `\`${who}\` asked for this call and cannot decide it; another ${other} must.`,
     why: other === "person" ? "requester" : "credential",
@@ -192,7 +196,7 @@ function ownRequestProblem({ principal }: Audience, by: Decider, separateUser: b
 }
 
 /** If accounts exist, any person may hold the operator's token. So it is no second person and not another one than who asked. */
-function operatorProblem({ approval, by, demand, context }: Check): Problem | undefined {
+function operatorProblem({ approval, by, demand, context }: EligibilityCheck): EligibilityProblem | undefined {
   if (!context.accountsExist || !isOfTheFolder(by)) return undefined;
   const { tool, principal } = approval;
   const { quorum, separateUser } = demand;
@@ -217,10 +221,10 @@ export function isAsker({ principal }: Pick<Audience, "principal">, user: string
 }
 
 /** The person themself if the routes ask them, else the first delegation by which they may decide. */
-function onBehalfOf({ approval, by, context }: Check, word: Word): OnBehalf | Problem {
+function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionWord): OnBehalf | EligibilityProblem {
   const closed = routeWithout(by, approval, context.present);
   if (closed === undefined) return {};
-  const voted: Problem[] = [];
+  const voted: EligibilityProblem[] = [];
   for (const { id, from, ...giver } of isAsker(approval, by.user) ? [] : context.delegations) {
     if (isAsker(approval, from)) continue; // a delegation never reaches what its giver asked for
     const theirs = { by: { ...giver, user: from }, word };
@@ -241,7 +245,11 @@ function routeWithout(person: Decider, { routed = unrouted, escalatedAt }: Audie
 }
 
 /** After an edit a yes must name what it saw, and a digest that was sent must be the digest of now. */
-function changedProblem(approval: ApprovalRecord, request: DecisionRequest, isYes: boolean): Problem | undefined {
+function changedProblem(
+  approval: ApprovalRecord,
+  request: DecisionRequest,
+  isYes: boolean,
+): EligibilityProblem | undefined {
   const { expectedDigest: expected } = request;
   const { id, edited } = approval;
   const isStale = expected !== undefined && expected !== shownDigest(approval);
@@ -257,8 +265,8 @@ function changedProblem(approval: ApprovalRecord, request: DecisionRequest, isYe
 
 function confirmationProblem(
   { confirmation }: DecisionRequest,
-  { approval, demand, context }: Check,
-): Problem | undefined {
+  { approval, demand, context }: EligibilityCheck,
+): EligibilityProblem | undefined {
   if (isExempt(demand, context) || !demand.typedConfirmation || confirmation === approval.tool) return undefined;
   const typed = confirmation === undefined ? "nothing was typed" : `\`${confirmation.slice(0, 100)}\` was typed`;
   return {
@@ -267,7 +275,12 @@ function confirmationProblem(
   };
 }
 
-function signInProblem({ approval: { tool, risk }, by, demand, context }: Check): Problem | undefined {
+function signInProblem({
+  approval: { tool, risk },
+  by,
+  demand,
+  context,
+}: EligibilityCheck): EligibilityProblem | undefined {
   if (isExempt(demand, context) || !demand.signedIn || isSignedIn(by, context)) return undefined;
   const instead = context.inProcess ? "an approver in code" : "a token";
   return {
@@ -299,7 +312,7 @@ function stateOf({ by, confirmation }: DecisionRequest, { tool }: Audience, cont
 }
 
 /** What a decision on a request that is over is told. */
-export function overProblem({ id, state, decision }: Pick<Subject, "id" | "state" | "decision">): Problem {
+export function overProblem({ id, state, decision }: Pick<Subject, "id" | "state" | "decision">): EligibilityProblem {
   if (state === "expired")
     return {
       code: "approval_expired",

@@ -4,12 +4,12 @@ import type { DurableEvent, NotedEvent } from "../calls/event.ts";
 import { digestOf, type JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import type { Due } from "./expiry.ts";
-import { type DatedDecision, type Decision, votesLeft } from "./quorum.ts";
+import { type DatedDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
 import { isOpen } from "./routes.ts";
 
-type Versioned = DatedDecision & { readonly policyVersion: string };
+type VersionedDecision = DatedDecision & { readonly policyVersion: string };
 
-export function decidedEvent(call: ToolCall, next: ApprovalRecord, decision: Versioned): DurableEvent {
+export function decidedEvent(call: ToolCall, next: ApprovalRecord, decision: VersionedDecision): DurableEvent {
   const { as, by, via, at, onBehalfOf, reason, policyVersion } = decision;
   const approved = approvedInstead(call, next, decision);
   return {
@@ -28,7 +28,7 @@ export function decidedEvent(call: ToolCall, next: ApprovalRecord, decision: Ver
   };
 }
 
-export function votedEvent(call: ToolCall, next: ApprovalRecord, decision: Versioned): DurableEvent {
+export function votedEvent(call: ToolCall, next: ApprovalRecord, decision: VersionedDecision): DurableEvent {
   const approved = approvedInstead(call, next, decision);
   const { as, by, via, at, onBehalfOf, reason, quorum, policyVersion } = decision;
   const left = votesLeft(next, quorum);
@@ -50,7 +50,7 @@ export function votedEvent(call: ToolCall, next: ApprovalRecord, decision: Versi
   });
 }
 
-interface Notice extends Pick<NotedEvent, "type" | "summary" | "at" | "policyVersion"> {
+interface ApprovalNews extends Pick<NotedEvent, "type" | "summary" | "at" | "policyVersion"> {
   readonly by?: string;
   readonly via?: string;
   readonly data?: JsonObject;
@@ -58,7 +58,7 @@ interface Notice extends Pick<NotedEvent, "type" | "summary" | "at" | "policyVer
 
 function approvalEvent(
   approval: ApprovalRecord,
-  { type, summary, at, policyVersion, by, via, data }: Notice,
+  { type, summary, at, policyVersion, by, via, data }: ApprovalNews,
 ): NotedEvent {
   const { id, tool, action, risk, runId, traceId, principal } = approval;
   return {
@@ -77,7 +77,7 @@ function approvalEvent(
 export function reminderEvent(
   approval: ApprovalRecord,
   due: Due,
-  when: Pick<Notice, "at" | "policyVersion">,
+  when: Pick<ApprovalNews, "at" | "policyVersion">,
 ): NotedEvent {
   const { tool, expiresAt, routed } = approval;
   const expires_at = new Date(expiresAt).toISOString();
@@ -100,7 +100,11 @@ export function reminderEvent(
 }
 
 /** The digest that was approved. Returns undefined if it is the digest of what was asked. */
-function approvedInstead(call: ToolCall, { arguments: runs }: ApprovalRecord, { as }: Decision): string | undefined {
+function approvedInstead(
+  call: ToolCall,
+  { arguments: runs }: ApprovalRecord,
+  { as }: WrittenDecision,
+): string | undefined {
   if (as !== "approved" && as !== "modified") return undefined;
   const digest = digestOf(runs);
   return digest === call.digest ? undefined : digest;

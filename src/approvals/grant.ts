@@ -4,7 +4,7 @@ import type { Reason } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { newId } from "../calls/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { Along, ApprovalRecord, DeciderState, Giver } from "../calls/records.ts";
+import type { Along, ApprovalRecord, DeciderState, DecisionAuthor } from "../calls/records.ts";
 import { shown } from "../calls/shown.ts";
 import { type ConditionCheck, type Conditions, compileConditions, permits } from "../policy/rules/condition.ts";
 import { checkedConditions } from "../policy/schema.ts";
@@ -34,7 +34,7 @@ export interface Remember {
  *
  * @public
  */
-export interface Grant extends Giver {
+export interface Grant extends DecisionAuthor {
   /** What its giver was and did then. */
   readonly giver: DeciderState;
   readonly id: string;
@@ -63,7 +63,7 @@ export interface Grant extends Giver {
 }
 
 /** Who gives a grant, and what they were and did. */
-export type GrantGiver = Giver & Pick<Grant, "giver">;
+export type GrantAuthor = DecisionAuthor & Pick<Grant, "giver">;
 
 /** `void`: the definition of its tool has changed. */
 export type GrantState = "live" | "over" | "revoked" | "void";
@@ -156,7 +156,7 @@ export function asking(reasons: readonly Reason[]): readonly string[] {
 export function grantOf(
   remember: Remember,
   approval: ApprovalRecord,
-  { by, now, until }: { readonly by: GrantGiver; readonly now: number; readonly until: number },
+  { by, now, until }: { readonly by: GrantAuthor; readonly now: number; readonly until: number },
 ): Grant {
   const { tenant, agent, user } = approval.principal;
   const { for: span, reason, scope } = remember;

@@ -15,8 +15,8 @@ import {
   checkGrantFilter,
   fits,
   type Grant,
+  type GrantAuthor,
   type GrantFilter,
-  type GrantGiver,
   type GrantState,
   grantFrom,
   grantOf,
@@ -25,7 +25,7 @@ import {
   spanText,
   untilOf,
 } from "./grant.ts";
-import { Shelf, type ShelfOptions } from "./shelf.ts";
+import { RecordedCollection, type RecordedCollectionOptions } from "./shelf.ts";
 
 /** What a grant needs of a call. Each FreshCall is one; its type would be an import upwards. */
 export interface Grantable {
@@ -39,7 +39,7 @@ export interface Grantable {
   readonly found: { readonly definition: string };
 }
 
-export interface GrantsOptions extends ShelfOptions {
+export interface GrantsOptions extends RecordedCollectionOptions {
   readonly log: (problem: string) => void;
   /** The definition a tool has now. */
   readonly definitionOf: (tool: string, action: string) => string | undefined;
@@ -68,7 +68,7 @@ const keepUsesMs = 2000;
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
-  readonly #shelf: Shelf<Grant>;
+  readonly #shelf: RecordedCollection<Grant>;
   readonly #holds = new Map<string, readonly ConditionCheck[]>();
   /** Ids by tenant, tool and action. */
   readonly #byTool = new Map<string, Set<string>>();
@@ -76,7 +76,7 @@ export class Grants implements AsyncDisposable {
   readonly #following: Disposable;
   #cancelKeeping: (() => void) | undefined;
 
-  private constructor(shelf: Shelf<Grant>, options: GrantsOptions) {
+  private constructor(shelf: RecordedCollection<Grant>, options: GrantsOptions) {
     this.#shelf = shelf;
     this.#options = options;
     for (const grant of shelf.items) this.#index(grant);
@@ -90,7 +90,7 @@ export class Grants implements AsyncDisposable {
 
   /** @throws RuntimeFault `grant_unreadable` */
   static async open(options: GrantsOptions): Promise<Grants> {
-    return new Grants(await Shelf.open("grant", grantFrom, options), options);
+    return new Grants(await RecordedCollection.open("grant", grantFrom, options), options);
   }
 
   get isEmpty(): boolean {
@@ -125,7 +125,7 @@ export class Grants implements AsyncDisposable {
    *
    * @param remember was checked: `rememberProblem` of grant.ts
    */
-  remembered(remember: Remember, approval: ApprovalRecord, by: GrantGiver): Remembered {
+  remembered(remember: Remember, approval: ApprovalRecord, by: GrantAuthor): Remembered {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);

@@ -7,7 +7,7 @@ export type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "..
 export { createTerminalApprover, createWebApprover } from "../doors/approvers.ts";
 export type { TerminalApproverOptions } from "../doors/cli/terminal-approver.ts";
 export type { WebApprover, WebApproverOptions } from "../doors/http/web-approver.ts";
-export type { Answer, Approver } from "./approver.ts";
+export type { Approver, ApproverAnswer } from "./approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approver.ts";
 export { shownDigest } from "./binding.ts";
 export type {

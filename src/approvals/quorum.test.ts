@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ApprovalRecord } from "../calls/records.ts";
-import { alreadyVoted, count as countDecision, type Decision, votesLeft } from "./quorum.ts";
+import { alreadyVoted, count as countDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
 import { unrouted } from "./routes.ts";
 
 const record: ApprovalRecord = {
@@ -25,8 +25,13 @@ const record: ApprovalRecord = {
   expiresAt: 1000,
   routed: unrouted,
 };
-const count = (before: ApprovalRecord, decision: Decision, at: number) => countDecision(before, { ...decision, at });
-const says = (as: "approved" | "denied" | "skipped", by: string, more: Partial<Decision> = {}): Decision => ({
+const count = (before: ApprovalRecord, decision: WrittenDecision, at: number) =>
+  countDecision(before, { ...decision, at });
+const says = (
+  as: "approved" | "denied" | "skipped",
+  by: string,
+  more: Partial<WrittenDecision> = {},
+): WrittenDecision => ({
   as,
   by,
   via: `user:${by}`,

@@ -10,7 +10,7 @@ import type { Remembered } from "./grant.ts";
 import { unrouted } from "./routes.ts";
 
 /** One decision to be written, also of the clock or of a policy. */
-export interface Decision {
+export interface WrittenDecision {
   readonly as: ApprovalWord;
   readonly by: string;
   readonly via: string;
@@ -19,16 +19,16 @@ export interface Decision {
   /** How many different persons must say yes. Default 1. */
   readonly quorum?: number;
   /** With `modified`. */
-  readonly edited?: Edit | undefined;
+  readonly edited?: EditedArguments | undefined;
   /** The grant to write together with the yes that ends the request. */
   readonly remember?: ((approved: ApprovalRecord) => Remembered) | undefined;
 }
 
 /** `at`: wall clock, milliseconds. */
-export type DatedDecision = Decision & { readonly at: number };
+export type DatedDecision = WrittenDecision & { readonly at: number };
 
 /** What runs instead, and its binding, as the gates computed them. */
-export interface Edit {
+export interface EditedArguments {
   readonly arguments: JsonObject;
   readonly artifacts?: readonly ReferencedArtifact[];
   readonly binding: string;
@@ -40,10 +40,10 @@ export interface Edit {
 }
 
 /** The record after a decision, and whether it ends the request. Undefined if this person has voted already. */
-type Count = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
+type VoteCount = { readonly next: ApprovalRecord; readonly ends: boolean } | undefined;
 
 /** Pure, so that a vote that lost a race is counted again on the record that won. */
-export function count(approval: ApprovalRecord, decision: DatedDecision): Count {
+export function count(approval: ApprovalRecord, decision: DatedDecision): VoteCount {
   switch (decision.as) {
     case "expired":
     case "withdrawn":
@@ -61,7 +61,7 @@ export function count(approval: ApprovalRecord, decision: DatedDecision): Count 
   }
 }
 
-function withVote(approval: ApprovalRecord, as: Vote["as"], decision: DatedDecision): Count {
+function withVote(approval: ApprovalRecord, as: Vote["as"], decision: DatedDecision): VoteCount {
   const { quorum = 1 } = decision;
   if (as === "approved" && hasVoted(approval, decision)) return undefined;
   const next = { ...approval, votes: [...(approval.votes ?? []), voteOf(as, decision)] };
@@ -70,7 +70,7 @@ function withVote(approval: ApprovalRecord, as: Vote["as"], decision: DatedDecis
 }
 
 /** Voids earlier votes, which were for other arguments. The edit is the first yes to these. */
-function withEdit(approval: ApprovalRecord, decision: DatedDecision): Count {
+function withEdit(approval: ApprovalRecord, decision: DatedDecision): VoteCount {
   const { edited: edit, by, via, at, quorum = 1 } = decision;
   if (edit === undefined) return undefined;
   const { preview: shown, previewDigest: _digest, summary: _summary, artifacts: _artifacts, ...others } = approval;

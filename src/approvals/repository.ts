@@ -23,13 +23,13 @@ import type { Caller } from "../calls/session.ts";
 import { approvalStates } from "../calls/states.ts";
 import { commitAndTake } from "../stores/commit-and-take.ts";
 import type { ApprovalFilter, Store } from "../stores/store.ts";
-import { stateAt, type Waiting } from "../stores/urgency.ts";
+import { stateAt, type WaitingApproval } from "../stores/urgency.ts";
 import { shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type Due, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
-import { count, type Decision } from "./quorum.ts";
-import { type Asking, type Question, requestOf } from "./request.ts";
+import { count, type WrittenDecision } from "./quorum.ts";
+import { type Question, type RequestCaller, requestOf } from "./request.ts";
 import type { Routing } from "./routes.ts";
 import { type Answered, WaitingCallers } from "./wait.ts";
 
@@ -38,7 +38,7 @@ export interface ApprovalPage {
   /** Where the next page begins. Missing on the last page. */
   readonly nextAfter?: string;
   /** How many are pending, by risk. Only on the first page of what is pending. */
-  readonly waiting?: Waiting;
+  readonly waiting?: WaitingApproval;
 }
 
 export type AskResult =
@@ -95,7 +95,7 @@ export class ApprovalRepository implements Disposable {
   }
 
   /** Stores a request. A second arrival of the same call gets the record of the first. */
-  async ask(question: Question, preview: Preview | undefined, caller: Asking): Promise<AskResult> {
+  async ask(question: Question, preview: Preview | undefined, caller: RequestCaller): Promise<AskResult> {
     const { key, match, risk, weighing, found } = question;
     const at = this.#clock.now();
     const approval = requestOf(question, preview, { caller, at, routing: this.routing, ttlMs: this.#ttlMs });
@@ -167,7 +167,7 @@ export class ApprovalRepository implements Disposable {
    * One decision wins, and a later one gets the record that won. A vote that lost its race to another vote is counted
    * again on the record that won, unless the arguments were edited meanwhile.
    */
-  async decide(approval: ApprovalRecord, decision: Decision): Promise<DecisionResult> {
+  async decide(approval: ApprovalRecord, decision: WrittenDecision): Promise<DecisionResult> {
     const call = await this.#callOf(approval);
     const isYes = decision.as === "approved" || decision.as === "modified";
     for (let seen = approval; ; ) {

@@ -25,10 +25,10 @@ export interface Question extends ToolCall {
 }
 
 /** What a request needs of its caller. */
-export type Asking = Pick<Caller, "session" | "reason">;
+export type RequestCaller = Pick<Caller, "session" | "reason">;
 
-interface Around {
-  readonly caller: Asking;
+interface RequestTerms {
+  readonly caller: RequestCaller;
   readonly at: number;
   readonly routing: Routing;
   /** If neither a route nor the tool states a lifetime. */
@@ -39,7 +39,7 @@ interface Around {
 export function requestOf(
   question: Question,
   preview: Preview | undefined,
-  { caller, at: requestedAt, routing, ttlMs }: Around,
+  { caller, at: requestedAt, routing, ttlMs }: RequestTerms,
 ): ApprovalRecord {
   const { key, tool, action, authority, risk, weighing, suggestion, found } = question;
   const demand = routing.demand({ tool, server: weighing.connector, risk, principal: authority.principal });
@@ -74,7 +74,7 @@ export function requestOf(
   };
 }
 
-function askedBy({ session, reason }: Asking): Pick<ApprovalRecord, "sessionId" | "runCalls" | "reason"> {
+function askedBy({ session, reason }: RequestCaller): Pick<ApprovalRecord, "sessionId" | "runCalls" | "reason"> {
   return { sessionId: session.id, runCalls: session.callCount, ...(reason !== undefined && { reason }) };
 }
 

@@ -60,7 +60,7 @@ export interface Demand extends Omit<Routed, "remindAt" | "escalateAt"> {
   readonly escalateAfterMs?: number;
 }
 
-interface Compiled {
+interface CompiledRoute {
   readonly route: ApprovalRoute;
   readonly rule: string;
   readonly fits: (call: Routable) => boolean;
@@ -75,7 +75,7 @@ const addresseeNames: ReadonlySet<string> = new Set(["roles", "groups", "users"]
 const maxMs = 30 * 86_400_000;
 
 export class Routing {
-  readonly #routes: readonly Compiled[];
+  readonly #routes: readonly CompiledRoute[];
   readonly #separateUser: boolean;
 
   /** @throws RuntimeFault `approvals_invalid` that names the route, the field and the value */
@@ -163,7 +163,7 @@ export function isAmong(
   );
 }
 
-function compiled(route: ApprovalRoute, i: number): Compiled {
+function compiled(route: ApprovalRoute, i: number): CompiledRoute {
   const at = `approvals.routes[${i}]`;
   known(route, routeNames, at);
   checkRoute(route, at);

@@ -9,7 +9,7 @@ import { plainJson } from "../stores/collection.ts";
 import { LiveCollection } from "../stores/live-collection.ts";
 import type { Store } from "../stores/store.ts";
 
-export interface ShelfOptions {
+export interface RecordedCollectionOptions {
   readonly store: Pick<Store, "commit" | "documents" | "follow">;
   readonly clock: Clock;
   readonly policyVersion: string;
@@ -22,12 +22,12 @@ export interface Noted extends Required<Actor> {
 }
 
 /** The grants or the delegations, each change with its event. */
-export class Shelf<Item extends { readonly id: string }> {
-  readonly #options: ShelfOptions;
+export class RecordedCollection<Item extends { readonly id: string }> {
+  readonly #options: RecordedCollectionOptions;
   readonly #kind: string;
   readonly #collection: LiveCollection<Item>;
 
-  private constructor(kind: string, collection: LiveCollection<Item>, options: ShelfOptions) {
+  private constructor(kind: string, collection: LiveCollection<Item>, options: RecordedCollectionOptions) {
     this.#kind = kind;
     this.#collection = collection;
     this.#options = options;
@@ -36,9 +36,13 @@ export class Shelf<Item extends { readonly id: string }> {
   static async open<Item extends { readonly id: string }>(
     kind: string,
     read: (body: Json) => Item,
-    options: ShelfOptions,
-  ): Promise<Shelf<Item>> {
-    return new Shelf(kind, await new LiveCollection({ kind, read, store: options.store }).readAll(), options);
+    options: RecordedCollectionOptions,
+  ): Promise<RecordedCollection<Item>> {
+    return new RecordedCollection(
+      kind,
+      await new LiveCollection({ kind, read, store: options.store }).readAll(),
+      options,
+    );
   }
 
   get items(): readonly Item[] {

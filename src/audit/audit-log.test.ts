@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
-import type { Entry, Store } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../stores/store.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { createSigner } from "./signer.ts";
 import { Tree } from "./tree.ts";
@@ -99,7 +99,7 @@ describe("a log that follows its store", () => {
 
   it("misses nothing that is committed while it opens, and reads what it was not told of", async () => {
     await noteSome(store, 4);
-    let told: ((entries: readonly Entry[]) => void) | undefined;
+    let told: ((entries: readonly StoreEntry[]) => void) | undefined;
     const silent = bent(store, {
       follow: (listener) => {
         told = listener;
@@ -117,7 +117,7 @@ describe("a log that follows its store", () => {
   });
 
   it("says when it cannot read what it was not told of, and reads it at the next occasion", async () => {
-    let told: ((entries: readonly Entry[]) => void) | undefined;
+    let told: ((entries: readonly StoreEntry[]) => void) | undefined;
     let unreadable = false;
     const silent = bent(store, {
       follow: (listener) => {
@@ -177,8 +177,8 @@ describe("a log that follows its store", () => {
   });
 });
 
-async function entriesAfter(after: number): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
+async function entriesAfter(after: number): Promise<readonly StoreEntry[]> {
+  const entries: StoreEntry[] = [];
   for await (const entry of store.events({ after })) entries.push(entry);
   return entries;
 }

@@ -5,9 +5,9 @@ import { counted } from "../calls/shown.ts";
 import type { Store } from "../stores/store.ts";
 import { AnchorFile } from "./anchor-file.ts";
 import { checkedFilter } from "./checked-filter.ts";
-import { type KeptCheckpoint, lastCheckpoint, signCheckpoint } from "./checkpoint.ts";
+import { lastCheckpoint, type StoredCheckpoint, signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
-import { Follower } from "./follower.ts";
+import { LogFollower } from "./follower.ts";
 import { GrowingTree } from "./growing-tree.ts";
 import { Inclusion } from "./inclusion.ts";
 import { latestEvents } from "./latest.ts";
@@ -15,7 +15,7 @@ import {
   type AuditEvent,
   type AuditFilter,
   type AuditLog,
-  type Checked,
+  type CheckedLog,
   type EntryProof,
   integrityOf,
   type LatestFilter,
@@ -24,8 +24,8 @@ import {
   type Verified,
 } from "./log.ts";
 import { Outside } from "./outside.ts";
-import { type Asked, queryEvents } from "./query.ts";
-import { type Pace, Recheck, type RecheckOptions } from "./recheck.ts";
+import { type QueriedLog, queryEvents } from "./query.ts";
+import { Recheck, type RecheckOptions, type RecheckPace } from "./recheck.ts";
 import type { Signer } from "./signer.ts";
 import { Times } from "./times.ts";
 import { type Edge, rootOf } from "./tree.ts";
@@ -43,7 +43,7 @@ export interface AuditLogOptions {
   /** Told what each `verify` found that looked at nothing from outside. */
   readonly verified?: (found: Verified) => void;
   /** Verify it in the background, again and again. */
-  readonly recheck?: (Pace & Pick<RecheckOptions, "altered">) | undefined;
+  readonly recheck?: (RecheckPace & Pick<RecheckOptions, "altered">) | undefined;
 }
 
 /** A checkpoint is due after so long or so many entries, whichever comes first. */
@@ -73,19 +73,19 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   readonly #log: (problem: string) => void;
   readonly #verified: AuditLogOptions["verified"];
   readonly #tree: GrowingTree;
-  readonly #follower: Follower;
+  readonly #follower: LogFollower;
   readonly #inclusion: Inclusion;
   readonly #times: Times;
   readonly #recheck: Recheck | undefined;
-  #checked: Checked | undefined;
-  #last: KeptCheckpoint | undefined;
+  #checked: CheckedLog | undefined;
+  #last: StoredCheckpoint | undefined;
   #stopTimer: (() => void) | undefined;
   /** Checkpoints are written one after another: their sizes only grow. */
   #writing: Promise<unknown> = Promise.resolve();
   #busy = false;
   #closed = false;
 
-  constructor(options: AuditLogOptions, edge: Edge | undefined, last: KeptCheckpoint | undefined) {
+  constructor(options: AuditLogOptions, edge: Edge | undefined, last: StoredCheckpoint | undefined) {
     const { store, clock, signer, anchorFile, verified, log = () => undefined } = options;
     this.#verified = verified;
     this.#store = store;
@@ -101,7 +101,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#last = last;
     this.#inclusion = new Inclusion(store);
     this.#times = new Times(store);
-    this.#follower = new Follower(
+    this.#follower = new LogFollower(
       this.#tree,
       store,
       () => this.#schedule(),
@@ -146,7 +146,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     return verified;
   }
 
-  get checked(): Checked | undefined {
+  get checked(): CheckedLog | undefined {
     return this.#checked;
   }
 
@@ -208,7 +208,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     return signCheckpoint(this.#signer, edge.size, rootOf(edge));
   }
 
-  #asked(): Asked {
+  #asked(): QueriedLog {
     return { store: this.#store, times: this.#times, keyId: this.#signer.keyId, size: this.size };
   }
 

@@ -6,14 +6,14 @@ import type { Signer } from "./signer.ts";
 import { type Edge, readEdge, rootOf } from "./tree.ts";
 import { trustedKey } from "./verify.ts";
 
-export interface KeptCheckpoint {
+export interface StoredCheckpoint {
   readonly size: number;
   readonly note: string;
 }
 
 /** Where a log goes on, or why it must be read from its first entry. */
 export type LastCheckpoint =
-  | { readonly kept: KeptCheckpoint; readonly edge: Edge; readonly problem?: never }
+  | { readonly kept: StoredCheckpoint; readonly edge: Edge; readonly problem?: never }
   | { readonly problem: string; readonly kept?: never; readonly edge?: never };
 
 /**

@@ -1,6 +1,6 @@
 import type { DurableEvent } from "../calls/event.ts";
 import { canonical, type JsonObject } from "../calls/json.ts";
-import type { Spell } from "../stores/store.ts";
+import type { SerializeEvent } from "../stores/store.ts";
 import { auditBody, type Clean } from "./fields.ts";
 import { Timestamps } from "./timestamps.ts";
 
@@ -11,7 +11,7 @@ import { Timestamps } from "./timestamps.ts";
  *
  * @param redact masks known secrets; every text that came from outside passes it
  */
-export function spellWith(redact: (text: string) => string): Spell {
+export function spellWith(redact: (text: string) => string): SerializeEvent {
   const clean: Clean = (text) => redact(text).toWellFormed();
   const timestamps = new Timestamps();
   return (event: DurableEvent) => {

@@ -16,11 +16,11 @@ export type AuditBody = { readonly [Name in keyof Fields]: Fields[Name] | undefi
 /** Every text that came from outside passes it: known secrets masked, half surrogates replaced. */
 export type Clean = (text: string) => string;
 
-type CallFields = Required<Pick<Fields, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
+type CallEventFields = Required<Pick<Fields, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
   Pick<Fields, "autonomy_level">;
 type RiskFields = Required<Pick<Fields, "policy_version" | "risk_level">> & Pick<Fields, "connector_id">;
 type WeighingFields = RiskFields & Required<Pick<Fields, "reasons" | "verdict">>;
-type Of<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
+type EventAt<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
 
 /** SPEC 14.7: one event as the record that is kept of it. Arguments and results are in it as hashes only. */
 export function auditBody(event: DurableEvent, clean: Clean, timestamps: Timestamps): AuditBody {
@@ -38,7 +38,7 @@ export function auditBody(event: DurableEvent, clean: Clean, timestamps: Timesta
   }
 }
 
-function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): AuditBody {
+function heldBody(event: EventAt<"held">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, approvalId, expiresAt } = event;
   const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
   const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(event.weighing, clean);
@@ -65,7 +65,7 @@ function heldBody(event: Of<"held">, clean: Clean, timestamps: Timestamps): Audi
   };
 }
 
-function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
+function decidedBody(event: EventAt<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion, approved } = event;
   const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
   const data = {
@@ -95,7 +95,7 @@ function decidedBody(event: Of<"decided">, clean: Clean, timestamps: Timestamps)
   };
 }
 
-function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timestamps): AuditBody {
+function attemptedBody(event: EventAt<"attempted">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, key, approvalId, weighing } = event;
   const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
   const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
@@ -122,7 +122,7 @@ function attemptedBody(event: Of<"attempted">, clean: Clean, timestamps: Timesta
   };
 }
 
-function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
+function endedBody(event: EventAt<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
   const { call, at, as, outcome, weighing, code, approvalId, by, via, reason, policyVersion } = event;
   const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
   const wasAttempted = attemptedEnds.has(as); // then why it might run is told already
@@ -158,7 +158,7 @@ function endedBody(event: Of<"ended">, clean: Clean, timestamps: Timestamps): Au
 }
 
 /** This arrival ended, and the request it waited for did not. */
-function isOpen({ as, code, outcome }: Of<"ended">): boolean {
+function isOpen({ as, code, outcome }: EventAt<"ended">): boolean {
   return as === "refused" ? code === "approval_timed_out" : as === "deduped" && outcome.status === "pending";
 }
 
@@ -198,7 +198,7 @@ function principalFields({ agent, user, via }: Principal, clean: Clean): NonNull
 }
 
 /** What every event of a call says of it. */
-function callFields(call: ToolCall, clean: Clean): CallFields {
+function callFields(call: ToolCall, clean: Clean): CallEventFields {
   const { principal, autonomy, traceId } = call.authority;
   return {
     action: clean(call.action),

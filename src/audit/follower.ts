@@ -1,4 +1,4 @@
-import type { Entry, Store } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../stores/store.ts";
 
 /** What grows with the store; its size is where it goes on. */
 export interface Growing {
@@ -11,7 +11,7 @@ export interface Growing {
  *
  * Invariant: entries enter the tree in their order and without gaps; where one is missing the tree stays.
  */
-export class Follower implements Disposable {
+export class LogFollower implements Disposable {
   readonly #tree: Growing;
   readonly #store: Pick<Store, "events" | "follow">;
   readonly #log: (problem: string, error?: unknown) => void;
@@ -47,7 +47,7 @@ export class Follower implements Disposable {
   }
 
   /** The hot path. */
-  #take(entries: readonly Entry[]): void {
+  #take(entries: readonly StoreEntry[]): void {
     for (const { seq, body } of entries) {
       this.#told = Math.max(this.#told, seq);
       if (seq === this.#tree.size) this.#tree.append(body);

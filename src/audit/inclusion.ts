@@ -5,7 +5,7 @@ import { inclusionPath, leafHash, treeRoot } from "./proofs.ts";
 const width = 1024;
 
 /** Where an entry stands in a tree: its body, and what to hash it with on the way to the root. */
-export interface Place {
+export interface LoggedEntry {
   readonly body: string;
   readonly leaf: string;
   readonly path: readonly string[];
@@ -28,7 +28,7 @@ export class Inclusion {
   }
 
   /** @param size of the tree, committed; undefined: its entries are not all there */
-  async find(seq: number, size: number): Promise<Place | undefined> {
+  async find(seq: number, size: number): Promise<LoggedEntry | undefined> {
     const read = this.#reading.then(() => this.#extend(size));
     this.#reading = read.catch(() => undefined); // whoever asked is told; the next one may work
     await read;

@@ -8,7 +8,7 @@ export type {
   AuditEvent,
   AuditFilter,
   AuditLog,
-  Checked,
+  CheckedLog,
   EntryProof,
   LatestFilter,
   LatestPage,

@@ -1,5 +1,5 @@
 import type { AuditEvent, LatestFilter, LatestPage } from "./log.ts";
-import { type Asked, isWanted } from "./query.ts";
+import { isWanted, type QueriedLog } from "./query.ts";
 
 const defaultLimit = 100;
 /** Read at once, and old to new, because that is how stores read. */
@@ -8,7 +8,7 @@ const stretch = 512;
 const mostRead = 8_192;
 
 /** The events that match, new to old. */
-export async function latestEvents(log: Asked, where: LatestFilter): Promise<LatestPage> {
+export async function latestEvents(log: QueriedLog, where: LatestFilter): Promise<LatestPage> {
   const { before = log.size, limit = defaultLimit } = where;
   const wanted = isWanted(log.keyId, where);
   const events: AuditEvent[] = [];

@@ -150,7 +150,7 @@ export type Verification =
 export type SignerState = "own" | "trusted" | "unproven" | "foreign";
 
 /** Three answers, because a whole log can be a stranger's, or what is kept outside of it can be gone. */
-export interface Verdict {
+export interface LogVerdict {
   /** Whether the entries are what was signed, whoever signed them. */
   readonly integrity: "intact" | "broken" | "unreadable";
   readonly signer: SignerState;
@@ -160,9 +160,9 @@ export interface Verdict {
   readonly problems?: readonly string[];
 }
 
-export type Verified = Verification & Verdict;
+export type Verified = Verification & LogVerdict;
 
-export function integrityOf(found: Verification): Verdict["integrity"] {
+export function integrityOf(found: Verification): LogVerdict["integrity"] {
   if (found.intact) return "intact";
   return found.unreadable === undefined ? "broken" : "unreadable";
 }
@@ -174,7 +174,7 @@ export type Broken = Extract<Verification, { readonly intact: false }>;
  *
  * @public
  */
-export interface Checked {
+export interface CheckedLog {
   /** Wall clock, milliseconds. */
   readonly at: number;
   readonly found: Verification;
@@ -190,7 +190,7 @@ export interface AuditLog {
   /** Reads everything again; a log that cannot be read is an answer, too. `against`: a signed note kept elsewhere. */
   verify(against?: string): Promise<Verified>;
   /** When the whole log was last verified, by whoever asked or in the background. */
-  readonly checked: Checked | undefined;
+  readonly checked: CheckedLog | undefined;
   /** Old to new, 200 at most unless `limit` says otherwise. */
   query(where: AuditFilter): Promise<readonly AuditEvent[]>;
   /** New to old, 100 at most unless `limit` says otherwise; a page comes soon, however rare its events are. */

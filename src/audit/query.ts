@@ -1,11 +1,11 @@
-import type { Entry, Store } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../stores/store.ts";
 import type { AuditEvent, AuditFilter } from "./log.ts";
-import { type Span, type Times, timeOf } from "./times.ts";
+import { type EntrySpan, type Times, timeOf } from "./times.ts";
 
 const defaultLimit = 200;
 
 /** A log as it is asked. */
-export interface Asked {
+export interface QueriedLog {
   readonly store: Pick<Store, "events">;
   readonly times: Times;
   /** The log's part of an audit id. */
@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 /** The events that match, old to new. Every filter narrows; without one these are the first ones after `after`. */
-export async function queryEvents(log: Asked, where: AuditFilter): Promise<readonly AuditEvent[]> {
+export async function queryEvents(log: QueriedLog, where: AuditFilter): Promise<readonly AuditEvent[]> {
   const { after = -1, limit = defaultLimit } = where;
   const found: AuditEvent[] = [];
   if (limit <= 0) return found;
@@ -29,7 +29,11 @@ export async function queryEvents(log: Asked, where: AuditFilter): Promise<reado
   return found;
 }
 
-async function* entriesIn(spans: readonly Span[], after: number, store: Asked["store"]): AsyncGenerator<Entry> {
+async function* entriesIn(
+  spans: readonly EntrySpan[],
+  after: number,
+  store: QueriedLog["store"],
+): AsyncGenerator<StoreEntry> {
   for (const { first, end } of spans) {
     const from = Math.max(after, first - 1);
     const limit = end - 1 - from;

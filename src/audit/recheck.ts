@@ -1,6 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import type { Entry, EntryFilter, Store } from "../stores/store.ts";
+import type { EntryFilter, Store, StoreEntry } from "../stores/store.ts";
 import type { Broken, Verification } from "./log.ts";
 
 /**
@@ -15,12 +15,12 @@ export interface RecheckSettings {
   readonly entriesPerSecond?: number | undefined;
 }
 
-export interface Pace {
+export interface RecheckPace {
   readonly entriesPerSecond: number;
 }
 
 /** @throws RuntimeFault `options_invalid` */
-export function paceOf(said: RecheckSettings, isFile: boolean): Pace | undefined {
+export function paceOf(said: RecheckSettings, isFile: boolean): RecheckPace | undefined {
   const { enabled = isFile, entriesPerSecond = 500 } = said;
   if (!(Number.isSafeInteger(entriesPerSecond) && entriesPerSecond > 0 && entriesPerSecond <= mostPerSecond)) {
     const wanted = `a whole number from 1 to ${mostPerSecond}`;
@@ -32,7 +32,7 @@ export function paceOf(said: RecheckSettings, isFile: boolean): Pace | undefined
   return enabled ? { entriesPerSecond } : undefined;
 }
 
-export interface RecheckOptions extends Pace {
+export interface RecheckOptions extends RecheckPace {
   readonly store: Pick<Store, "events" | "documents" | "broken">;
   readonly clock: Clock;
   /** The verifier, over a store that gives its entries slowly. */
@@ -112,7 +112,7 @@ export class Recheck implements AsyncDisposable {
     if (failure !== "failing" || this.#failures >= failuresTold) altered(found);
   }
 
-  async *#slices({ after, fresh = false }: EntryFilter): AsyncGenerator<Entry> {
+  async *#slices({ after, fresh = false }: EntryFilter): AsyncGenerator<StoreEntry> {
     const { store, clock } = this.#options;
     const limit = this.#sliceEntries;
     for (let last = after; !this.#over; await this.#pause()) {

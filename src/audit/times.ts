@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Store } from "../stores/store.ts";
 
 /** Entries `first` up to, but not with, `end`. */
-export interface Span {
+export interface EntrySpan {
   readonly first: number;
   readonly end: number;
 }
@@ -36,12 +36,12 @@ export class Times {
   async spans(
     size: number,
     { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY }: { since?: number; until?: number },
-  ): Promise<readonly Span[]> {
+  ): Promise<readonly EntrySpan[]> {
     if (since === Number.NEGATIVE_INFINITY && until === Number.POSITIVE_INFINITY) return everything;
     const read = this.#reading.then(() => this.#extend(size));
     this.#reading = read.catch(() => undefined); // whoever asked is told; the next one may work
     await read;
-    const spans: Span[] = [];
+    const spans: EntrySpan[] = [];
     for (const [i, from] of this.#looks.entries()) {
       const to = this.#looks[i + 1] ?? Number.POSITIVE_INFINITY;
       const wentBack = to < from - slackMs; // somewhere in it, from nobody knows what
@@ -65,7 +65,7 @@ export class Times {
   }
 }
 
-const everything: readonly Span[] = [{ first: 0, end: Number.POSITIVE_INFINITY }];
+const everything: readonly EntrySpan[] = [{ first: 0, end: Number.POSITIVE_INFINITY }];
 
 /** Without reading all of it. Its keys are in order, so that nothing after this one holds more than text. */
 export function timeOf(body: string): number {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Entry, Store } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../stores/store.ts";
 import { signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { readLines } from "./lines.ts";
@@ -18,7 +18,7 @@ function logOf(count: number, every: number): Pick<Store, "events" | "documents"
   }));
   const ids = entries.flatMap(({ seq }) => ((seq + 1) % every === 0 ? [checkpointId(seq + 1)] : []));
   return {
-    events: async function* (): AsyncGenerator<Entry> {
+    events: async function* (): AsyncGenerator<StoreEntry> {
       yield* entries;
     },
     documents: {
@@ -28,14 +28,14 @@ function logOf(count: number, every: number): Pick<Store, "events" | "documents"
   };
 }
 
-function noteOf(entries: readonly Entry[]): string {
+function noteOf(entries: readonly StoreEntry[]): string {
   const tree = new Tree();
   for (const { body } of entries) tree.append(body);
   return signCheckpoint(signer, tree.size, tree.root());
 }
 
 async function noteAt(log: Pick<Store, "events">, size: number): Promise<string> {
-  const entries: Entry[] = [];
+  const entries: StoreEntry[] = [];
   for await (const entry of log.events({ after: -1 })) entries.push(entry);
   return noteOf(entries.slice(0, size));
 }

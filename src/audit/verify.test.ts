@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../calls/json.ts";
-import type { Entry, Store } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../stores/store.ts";
 import { signCheckpoint } from "./checkpoint.ts";
 import { checkpointId } from "./export.ts";
 import { createSigner, type Signer } from "./signer.ts";
@@ -9,15 +9,15 @@ import { verifyStore } from "./verify.ts";
 
 /** A log that can be tampered with: what a store answers, and nothing behind it. */
 class OpenLog implements Pick<Store, "events" | "documents"> {
-  entries: Entry[];
+  entries: StoreEntry[];
   readonly notes: Map<string, Json>;
 
-  constructor(entries: readonly Entry[], notes: ReadonlyMap<string, Json>) {
+  constructor(entries: readonly StoreEntry[], notes: ReadonlyMap<string, Json>) {
     this.entries = [...entries];
     this.notes = new Map(notes);
   }
 
-  async *events({ after }: { readonly after: number }): AsyncGenerator<Entry> {
+  async *events({ after }: { readonly after: number }): AsyncGenerator<StoreEntry> {
     for (const entry of this.entries) if (entry.seq > after) yield entry;
   }
 
@@ -102,7 +102,7 @@ describe("the verifier of a store", () => {
 
   it("finds every changed, deleted, swapped, inserted and cut off entry", async () => {
     /** What stands at a place and after it, instead; `first` is the first entry that is then another. */
-    const tampers: readonly (readonly [string, number, (entries: readonly Entry[]) => readonly Entry[]])[] = [
+    const tampers: readonly (readonly [string, number, (entries: readonly StoreEntry[]) => readonly StoreEntry[]])[] = [
       ["changed", 0, ([one, ...rest]) => [{ seq: 0, body: `${one?.body} ` }, ...rest]],
       ["deleted", 0, ([, ...rest]) => rest],
       ["swapped", 0, (rest) => [...rest.slice(0, 2).reverse(), ...rest.slice(2)]],

@@ -10,11 +10,11 @@ import { counted } from "../calls/shown.ts";
 import type { Store } from "../stores/store.ts";
 import { ExportReader } from "./export-reader.ts";
 import { type ExportedLog, readLines } from "./lines.ts";
-import { type Broken, integrityOf, type Verdict, type Verification } from "./log.ts";
+import { type Broken, integrityOf, type LogVerdict, type Verification } from "./log.ts";
 import { openCheckpoint, readVerifierKey, type VerifierKey } from "./note.ts";
 import { Recount } from "./recount.ts";
 
-export interface VerifyOptions {
+export interface VerifyLogOptions {
   /** Signed notes from outside the database. */
   readonly anchors?: Iterable<string> | AsyncIterable<string>;
   /** One more of them. */
@@ -45,7 +45,7 @@ export type ExportVerification = (
     })
   | Broken
 ) &
-  Verdict;
+  LogVerdict;
 
 /**
  * Reads every entry again and says whether any was changed, moved, added or taken away since it was signed.
@@ -58,7 +58,7 @@ export type ExportVerification = (
 export async function verifyStore(
   store: Pick<Store, "events" | "documents">,
   publicKey: string,
-  options: VerifyOptions = {},
+  options: VerifyLogOptions = {},
 ): Promise<Verification> {
   const key = trustedKey(publicKey);
   const recount = new Recount();
@@ -70,7 +70,7 @@ export async function verifyStore(
   }
 }
 
-interface Reading {
+interface VerifyReading {
   readonly key: VerifierKey;
   readonly recount: Recount;
   readonly upTo: number | undefined;
@@ -79,7 +79,7 @@ interface Reading {
 /** What it throws, the store threw: anything wrong with what was read is an answer. */
 async function readAll(
   store: Pick<Store, "events" | "documents">,
-  { key, recount, upTo = Number.POSITIVE_INFINITY }: Reading,
+  { key, recount, upTo = Number.POSITIVE_INFINITY }: VerifyReading,
 ): Promise<Verification> {
   const ids = await store.documents.list("checkpoint", "");
   const odd = ids.find((id) => !/^[0-9]{16}$/.test(id));
@@ -175,7 +175,7 @@ export function trustedKey(publicKey: string): VerifierKey {
 async function claimAll(
   recount: Recount,
   key: VerifierKey,
-  { anchors = [], against }: VerifyOptions,
+  { anchors = [], against }: VerifyLogOptions,
 ): Promise<Broken | undefined> {
   const notes = new Set<string>();
   for await (const note of anchors) notes.add(note);

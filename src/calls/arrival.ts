@@ -30,7 +30,7 @@ export function dataOf(call: ToolCall): ToolCall {
 }
 
 /** The arguments as this call owns them: text, digest and value are of one reading, whatever the giver does to his object later. */
-export interface Reading {
+export interface ArrivalReading {
   readonly arguments: JsonObject;
   readonly text: string;
   readonly digest: string;
@@ -42,7 +42,7 @@ const nothing = "{}";
 const nothingDigest = sha256(nothing);
 
 /** Never throws: what cannot be read becomes `{}` with the problem said, and the arguments gate refuses it. */
-export function read(given: unknown): Reading {
+export function read(given: unknown): ArrivalReading {
   if (given === undefined) return { arguments: none, text: nothing, digest: nothingDigest, problem: undefined };
   try {
     if (!isJsonObject(given)) return unreadable(notAnObject(given));
@@ -57,7 +57,7 @@ function own(text: string): JsonObject {
   return deepFrozen(JSON.parse(text) as JsonObject); // `canonical` wrote it from an object
 }
 
-function unreadable(problem: string): Reading {
+function unreadable(problem: string): ArrivalReading {
   return { arguments: none, text: nothing, digest: nothingDigest, problem };
 }
 

@@ -3,7 +3,7 @@ import { RuntimeFault } from "./fault.ts";
 import type { FaultCode } from "./fault-codes.ts";
 import { shown } from "./shown.ts";
 
-type Word =
+type MemberText =
   | "a text"
   | "a number"
   | "a whole number from 0"
@@ -16,10 +16,10 @@ type Word =
   | "a list of objects"
   | "an id or a list of ids";
 /** What a member must be; a list: one of these words. */
-export type Kind = Word | readonly string[];
+export type Kind = MemberText | readonly string[];
 
 const isText = (value: unknown): boolean => typeof value === "string";
-const fits: Readonly<Record<Word, (value: unknown) => boolean>> = {
+const fits: Readonly<Record<MemberText, (value: unknown) => boolean>> = {
   "a text": isText,
   "a number": (value) => typeof value === "number" && !Number.isNaN(value),
   "a whole number from 0": (value) => Number.isSafeInteger(value) && Number(value) >= 0,

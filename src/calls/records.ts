@@ -82,7 +82,7 @@ export interface Routed {
 }
 
 /** Who gives a vote or a grant. */
-export interface Giver {
+export interface DecisionAuthor {
   readonly by: string;
   readonly via: string;
   /** The person who delegated the decision to `by`. */
@@ -102,7 +102,7 @@ export interface DeciderState {
 }
 
 /** One person's decision on a request. It counts as it was cast, whatever becomes of the person's account. */
-export interface Vote extends Omit<Giver, "delegation"> {
+export interface Vote extends Omit<DecisionAuthor, "delegation"> {
   readonly as: "approved" | "denied" | "skipped";
   readonly at: number;
   readonly reason?: string;
@@ -190,7 +190,7 @@ export interface Along {
 }
 
 /** `writeId` comes back with the entry of the event in the change feed. */
-export type Write = OneWrite & { readonly writeId?: string };
+export type StoreWrite = OneWrite & { readonly writeId?: string };
 
 type OneWrite =
   | {

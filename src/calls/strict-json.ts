@@ -5,13 +5,13 @@ export type Strict =
   /** `position` counts UTF-16 units from 0. */
   | { readonly problem: string; readonly position?: number };
 
-interface Problem {
+interface JsonProblem {
   readonly problem: string;
   readonly position?: number;
 }
 
 /** An object's names so far; an array has none. */
-interface Frame {
+interface JsonFrame {
   readonly names: Set<string> | undefined;
   expectsName: boolean;
 }
@@ -50,7 +50,7 @@ export function parseStrict(text: string): Strict {
  */
 class Scan {
   readonly #text: string;
-  readonly #frames: Frame[] = [];
+  readonly #frames: JsonFrame[] = [];
   #names = 0;
   #values = 0;
   #at = 0;
@@ -59,7 +59,7 @@ class Scan {
     this.#text = text;
   }
 
-  firstProblem(): Problem | undefined {
+  firstProblem(): JsonProblem | undefined {
     while (this.#at < this.#text.length) {
       const problem = this.#step(this.#text.charCodeAt(this.#at));
       if (problem !== undefined) return problem;
@@ -67,7 +67,7 @@ class Scan {
     return undefined;
   }
 
-  #step(code: number): Problem | undefined {
+  #step(code: number): JsonProblem | undefined {
     if (code === 0x22) return this.#string(); // "
     if (code === 0x2d || (code >= 0x30 && code <= 0x39)) return this.#number(); // - or a digit
     const frame = this.#frames.at(-1);
@@ -83,7 +83,7 @@ class Scan {
     return undefined;
   }
 
-  #open(isObject: boolean): Problem | undefined {
+  #open(isObject: boolean): JsonProblem | undefined {
     if (this.#frames.length >= maxDepth) {
       return { problem: `Nested deeper than ${maxDepth} levels.`, position: this.#at };
     }
@@ -92,7 +92,7 @@ class Scan {
     return undefined;
   }
 
-  #string(): Problem | undefined {
+  #string(): JsonProblem | undefined {
     const start = this.#at;
     const end = closingQuote(this.#text, start);
     this.#at = end;
@@ -113,7 +113,7 @@ class Scan {
     return this.#names > mostNames ? tooMany(mostNames, "names", start) : undefined;
   }
 
-  #number(): Problem | undefined {
+  #number(): JsonProblem | undefined {
     const start = this.#at;
     while (this.#at < this.#text.length && isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const token = this.#text.slice(start, this.#at);
@@ -160,11 +160,11 @@ function isOfNumber(code: number): boolean {
   );
 }
 
-function tooMany(most: number, what: "names" | "values", position: number): Problem {
+function tooMany(most: number, what: "names" | "values", position: number): JsonProblem {
   return { problem: `More than ${most} ${what}; keep large data as an artifact and name it.`, position };
 }
 
-function notJson(error: unknown): Problem {
+function notJson(error: unknown): JsonProblem {
   const message = error instanceof Error ? error.message : String(error);
   const position = /position (\d+)/.exec(message)?.[1];
   const where =

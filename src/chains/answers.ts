@@ -3,12 +3,12 @@ import type { ToolOutcome } from "../calls/outcome.ts";
 import { nextStepOf, type RefusalCode, refusals } from "../calls/refusals.ts";
 import { renderOutcome } from "../results/render.ts";
 import { nameList } from "./name-list.ts";
-import type { Settled } from "./sandbox.ts";
+import type { SettledCall } from "./sandbox.ts";
 
-type Offered = readonly { readonly name: string }[];
+type OfferedScriptTool = readonly { readonly name: string }[];
 
 /** How a call looks from inside a script: a handle, or an exception with code and advice. Never pending, never a preview. */
-export function settledOf(place: number, outcome: ToolOutcome, known?: Offered): Settled {
+export function settledOf(place: number, outcome: ToolOutcome, known?: OfferedScriptTool): SettledCall {
   const { status, refusal } = outcome;
   if (status === "ok") return { place, status, value: handleOf(outcome) };
   if (status === "preview" || refusal === undefined) return refused(place, "preview_only");
@@ -26,17 +26,17 @@ export function settledOf(place: number, outcome: ToolOutcome, known?: Offered):
   };
 }
 
-export function refused(place: number, code: RefusalCode, message: string = refusals[code].tell): Settled {
+export function refused(place: number, code: RefusalCode, message: string = refusals[code].tell): SettledCall {
   const { status, retry } = refusals[code];
   return { place, status, code, message, advice: nextStepOf({ code, retry }), value: { status, text: message } };
 }
 
 /** What Postern itself answers. */
-export function answered({ place }: Pick<Settled, "place">, value: JsonObject): Settled {
+export function answered({ place }: Pick<SettledCall, "place">, value: JsonObject): SettledCall {
   return { place, status: "ok", value: { status: "ok", ...value } };
 }
 
-export function tooMuchAtOnce(place: number): Settled {
+export function tooMuchAtOnce(place: number): SettledCall {
   return refused(
     place,
     "overloaded",

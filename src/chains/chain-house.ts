@@ -9,7 +9,7 @@ import type { LiveScripts } from "./live-scripts.ts";
 import type { ScriptOffer } from "./offer.ts";
 
 /** The row a script's calls hang on: its first arrival, its key, and what its calls may do. */
-export interface Parent {
+export interface ParentCall {
   readonly id: string;
   readonly key: string;
   readonly authority: Authority;
@@ -17,13 +17,13 @@ export interface Parent {
 
 /** Makes a child call: the parent's authority, its number in the parent as key. Wired by the runtime. */
 export type MakeChild = (
-  parent: Parent,
+  parent: ParentCall,
   number: number,
   request: { readonly tool: string; readonly action: string; readonly arguments: JsonObject },
 ) => ToolCall;
 
 /** All that a script needs of the runtime around it. */
-export interface ChainHouse {
+export interface ScriptHost {
   readonly parts: Parts;
   readonly makeChild: MakeChild;
   readonly terms: ChainTerms;

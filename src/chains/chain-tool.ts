@@ -1,11 +1,11 @@
 import type { JsonObject } from "../calls/json.ts";
 import { defineTool } from "../tools/define.ts";
 import type { LocalTool } from "../tools/kinds.ts";
-import type { ChainHouse } from "./chain-house.ts";
+import type { ScriptHost } from "./chain-house.ts";
 import { guessLanguage } from "./guess-language.ts";
 import { chainToolName } from "./names.ts";
 import { runScript } from "./run-script.ts";
-import type { Program } from "./sandbox.ts";
+import type { ScriptProgram } from "./sandbox.ts";
 
 /** Longer than any script a model writes. */
 const longestCode = 200_000;
@@ -18,7 +18,7 @@ export const chainPurpose =
  * SPEC 12.2. Safe itself: its calls are gated one by one. Not idempotent, so that what was interrupted is found again when it
  * is sent without a key; under its own key it goes on where it was (recovery.ts).
  */
-export function chainTool(house: ChainHouse): LocalTool {
+export function chainTool(house: ScriptHost): LocalTool {
   const { languages } = house.engines;
   return defineTool({
     name: chainToolName,
@@ -37,7 +37,7 @@ export function chainTool(house: ChainHouse): LocalTool {
         timeout = 300,
       } = given as {
         readonly code: string;
-        readonly language?: Program["language"];
+        readonly language?: ScriptProgram["language"];
         readonly timeout?: number;
       }; // the schema says so
       const script = { source: code, language: language ?? languageOf(code, languages), timeoutMs: timeout * 1000 };
@@ -46,7 +46,7 @@ export function chainTool(house: ChainHouse): LocalTool {
   });
 }
 
-function schemaFor(languages: readonly Program["language"][], totalMs: number): JsonObject {
+function schemaFor(languages: readonly ScriptProgram["language"][], totalMs: number): JsonObject {
   return {
     type: "object",
     properties: {
@@ -68,7 +68,7 @@ function schemaFor(languages: readonly Program["language"][], totalMs: number): 
 }
 
 /** Where only one is spoken there is nothing to guess. */
-function languageOf(code: string, languages: readonly Program["language"][]): Program["language"] {
+function languageOf(code: string, languages: readonly ScriptProgram["language"][]): ScriptProgram["language"] {
   const guessed = guessLanguage(code);
   if (languages.includes(guessed) || languages.length === 0) return guessed;
   return languages[0] ?? guessed;

@@ -18,7 +18,7 @@ import { filledPage } from "../stores/filled-page.ts";
 import type { Store } from "../stores/store.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
-import type { ChainHouse, MakeChild } from "./chain-house.ts";
+import type { MakeChild, ScriptHost } from "./chain-house.ts";
 import { type ChainOptions, chainTerms } from "./chain-options.ts";
 import { chainTool } from "./chain-tool.ts";
 import { describeChain } from "./describe-chain.ts";
@@ -69,7 +69,7 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
   const offers = new ScriptOffers();
   const offer = (principal: Principal): ScriptOffer => offers.for(running.visible(principal).filter(isShown));
-  const house: ChainHouse = { parts, makeChild: running.child, offer, isShown, terms, engines, live, frozen };
+  const house: ScriptHost = { parts, makeChild: running.child, offer, isShown, terms, engines, live, frozen };
   const tools = engines.languages.length === 0 ? [] : [chainTool(house)];
   return { chains: new OpenChains(house, store, running), tools };
 }
@@ -85,11 +85,11 @@ const ofScripts: Readonly<Record<keyof ScriptFilter, Kind>> = {
 };
 
 export class OpenChains implements Chains {
-  readonly #house: ChainHouse;
+  readonly #house: ScriptHost;
   readonly #store: Store;
   readonly #running: Pick<ChainParts["running"], "entering">;
 
-  constructor(house: ChainHouse, store: Store, running: Pick<ChainParts["running"], "entering">) {
+  constructor(house: ScriptHost, store: Store, running: Pick<ChainParts["running"], "entering">) {
     this.#house = house;
     this.#store = store;
     this.#running = running;

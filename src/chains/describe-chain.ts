@@ -2,7 +2,7 @@ import type { Offer } from "../tools/tool.ts";
 import { chainPurpose } from "./chain-tool.ts";
 import { chainToolName } from "./names.ts";
 import { scriptOffer } from "./offer.ts";
-import type { Program, ToolSketch } from "./sandbox.ts";
+import type { ScriptProgram, ToolSketch } from "./sandbox.ts";
 import { placeOf, pythonSignature, typescriptSignature } from "./signatures.ts";
 
 /** More characters of signatures than this cost every turn of a model more than a look into `help` costs once. */
@@ -15,7 +15,7 @@ const mostSignatures = 8000;
 export function describeChain(
   actions: readonly Offer[],
   isShown: (action: Offer) => boolean,
-  languages: readonly Program["language"][],
+  languages: readonly ScriptProgram["language"][],
 ): readonly Offer[] {
   const at = actions.findIndex(({ tool }) => tool === chainToolName);
   const chain = actions[at];
@@ -24,7 +24,7 @@ export function describeChain(
   return actions.with(at, Object.freeze({ ...chain, description: descriptionFor(sketches, languages) }));
 }
 
-function descriptionFor(sketches: readonly ToolSketch[], languages: readonly Program["language"][]): string {
+function descriptionFor(sketches: readonly ToolSketch[], languages: readonly ScriptProgram["language"][]): string {
   const parts = [chainPurpose];
   if (languages.includes("python")) parts.push(pythonHow);
   if (languages.includes("javascript")) parts.push(javascriptHow);
@@ -39,7 +39,7 @@ const javascriptHow =
 const handleHow =
   "A result has .text, .structured, .ref, .files and .status; a big one is only a preview with .ref: pass the result on to another tool, or read it with .materialize(). help(tools.x) tells more of a tool. If a call needs a person, the script waits and goes on later: send the same script again.";
 
-function toolsPart(sketches: readonly ToolSketch[], languages: readonly Program["language"][]): string {
+function toolsPart(sketches: readonly ToolSketch[], languages: readonly ScriptProgram["language"][]): string {
   const sign = languages.includes("javascript") ? typescriptSignature : pythonSignature;
   const lines = sketches.map(sign);
   if (lines.reduce((sum, line) => sum + line.length, 0) <= mostSignatures) return ["Tools:", ...lines].join("\n");

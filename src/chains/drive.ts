@@ -13,13 +13,13 @@ import { settledOf } from "./answers.ts";
 import { mostHostCalls } from "./budget.ts";
 import { answerHost } from "./host-calls.ts";
 import type { JournalMark, JournalState } from "./journal.ts";
-import type { AskedCall, SandboxSession, Settled, Step } from "./sandbox.ts";
+import type { AskedCall, SandboxSession, ScriptStep, SettledCall } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
 import type { StopReason } from "./watch.ts";
 import { isElsewhere, withData } from "./whole-data.ts";
 
 export type FailedWhy =
-  | Extract<Step, { step: "failed" }>["why"]
+  | Extract<ScriptStep, { step: "failed" }>["why"]
   | "budget"
   | "diverged"
   | "timeout"
@@ -27,14 +27,14 @@ export type FailedWhy =
   | "unrecorded";
 
 /** By place: the approval a call of the frozen batch waits for. */
-type Waiting = ReadonlyMap<number, string>;
+type WaitingApprovals = ReadonlyMap<number, string>;
 
 /** A script that waits for persons: as it was before the batch that holds their calls. */
 export interface Halted {
   readonly session: SessionState;
   readonly journal: JournalState;
   readonly batch: readonly AskedCall[];
-  readonly waiting: Waiting;
+  readonly waiting: WaitingApprovals;
   /** The first of them, and the earliest moment one lapses. */
   readonly approvalId: string;
   readonly expiresAt: number;
@@ -51,7 +51,7 @@ export type End =
   | { readonly end: "cancelled" };
 
 /** Of a script that did not come to its own end. */
-export type Stopped = Extract<End, { end: "failed" | "cancelled" }>;
+export type StoppedScript = Extract<End, { end: "failed" | "cancelled" }>;
 
 /** More calls than this at once are no work but a flood. */
 const mostAtOnce = 1000;
@@ -83,7 +83,7 @@ const unrecorded =
 async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   let waiting = batch;
   for (;;) {
-    const step: Step | undefined =
+    const step: ScriptStep | undefined =
       waiting === undefined ? await run.watch.next(engine) : { step: "calls", calls: waiting };
     if (step === undefined) return stopped(run);
     run.journal.print(step.printed);
@@ -118,16 +118,16 @@ async function driven(engine: SandboxSession, run: ScriptRun, batch?: readonly A
   }
 }
 
-interface Answer {
+interface HostAnswer {
   readonly asked: AskedCall;
-  readonly settled: Settled;
+  readonly settled: SettledCall;
   /** None: the host answered, no tool was called. */
   readonly outcome: ToolOutcome | undefined;
 }
 
 /** As many at once as a script may have open, begun in the order it made them. One that was stopped begins none any more. */
-async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<readonly Answer[]> {
-  const answers: Answer[] = [];
+async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<readonly HostAnswer[]> {
+  const answers: HostAnswer[] = [];
   const left = calls.entries();
   const lane = async (): Promise<void> => {
     for (const [at, asked] of left) {
@@ -142,7 +142,7 @@ async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<re
   return answers;
 }
 
-async function answer(asked: AskedCall, run: ScriptRun): Promise<Answer> {
+async function answer(asked: AskedCall, run: ScriptRun): Promise<HostAnswer> {
   run.journal.use(asked.arguments);
   if (asked.kind !== undefined && asked.kind !== "call")
     return { asked, settled: await answerHost(asked, run), outcome: undefined };
@@ -170,7 +170,7 @@ interface Halting {
   readonly session: SessionMark;
   readonly journal: JournalMark;
   readonly batch: readonly AskedCall[];
-  readonly held: readonly Answer[];
+  readonly held: readonly HostAnswer[];
 }
 
 async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...before }: Halting): Promise<End> {
@@ -214,7 +214,7 @@ function stopped({ session, watch }: ScriptRun): End {
 }
 
 /** How a script ends that did not come to its own. */
-export function stoppedEnd(reason: StopReason, { totalTimeoutMs }: Pick<Limits, "totalTimeoutMs">): Stopped {
+export function stoppedEnd(reason: StopReason, { totalTimeoutMs }: Pick<Limits, "totalTimeoutMs">): StoppedScript {
   switch (reason) {
     case "timeout":
       return failed("timeout", `The script's time of ${totalTimeoutMs} ms is over; it was stopped.`);

@@ -14,13 +14,13 @@ import { ask } from "../gates/budget.ts";
 import { keyOf } from "../gates/once.ts";
 import { assess } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
-import type { Parent } from "./chain-house.ts";
+import type { ParentCall } from "./chain-house.ts";
 import type { CallLine, MadeCall } from "./journal.ts";
 import type { AskedCall } from "./sandbox.ts";
 import { lineOf } from "./trace.ts";
 
 /** Where a call stands: its number, and that of the first call after those it is made together with. */
-export interface Standing {
+export interface CallPosition {
   readonly number: number;
   readonly batchEnd: number;
 }
@@ -72,7 +72,7 @@ export class Earlier {
   }
 
   /** How a call goes on that was made before: as it ended, where that must not become another end now, or entering again. */
-  async enter(call: ToolCall, { number, batchEnd }: Standing, parts: Parts): Promise<Ending | ToolCall> {
+  async enter(call: ToolCall, { number, batchEnd }: CallPosition, parts: Parts): Promise<Ending | ToolCall> {
     const told = this.#made.get(number)?.told;
     if (told !== undefined) return { ending: "replayed", outcome: told, key: keyOf(call) ?? call.id };
     const row = this.#rows.get(number);
@@ -105,7 +105,7 @@ export function shortDigest({ digest }: Pick<ToolCall, "digest">): string {
 
 /** What the ledger has of a script's calls, by the numbers their keys are made of, from one on. */
 export async function earlierRows(
-  { id, key }: Pick<Parent, "id" | "key">,
+  { id, key }: Pick<ParentCall, "id" | "key">,
   from: number,
   { ledger }: Pick<Parts, "ledger">,
 ): Promise<ReadonlyMap<number, CallRecord>> {

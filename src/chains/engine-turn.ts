@@ -8,14 +8,14 @@
 import { messageOf } from "../calls/fault.ts";
 import { Session } from "../calls/session.ts";
 import { releasePins } from "../results/release-pins.ts";
-import { drive, type End, type Stopped, stoppedEnd } from "./drive.ts";
+import { drive, type End, type StoppedScript, stoppedEnd } from "./drive.ts";
 import { Earlier, earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type JournalState } from "./journal.ts";
-import type { Program, SandboxDriver, SandboxSession } from "./sandbox.ts";
+import type { SandboxDriver, SandboxSession, ScriptProgram } from "./sandbox.ts";
 import type { ScriptFacts } from "./script-facts.ts";
 import { ScriptRun } from "./script-run.ts";
-import type { StopReason, Watch } from "./watch.ts";
+import type { ScriptWatch, StopReason } from "./watch.ts";
 
 /** The engine does not run it, and another one may. */
 export interface PassedOver {
@@ -28,7 +28,7 @@ export interface PassedOver {
 
 /** The script was stopped before the engine had begun with it. */
 export interface Unbegun {
-  readonly stopped: Stopped;
+  readonly stopped: StoppedScript;
 }
 
 /** What a turn comes to, told while its session and what it holds are there still. */
@@ -37,9 +37,9 @@ export type Conclude<T> = (end: End, run: ScriptRun, driver: SandboxDriver) => P
 export class EngineTurn {
   readonly #driver: SandboxDriver;
   readonly #facts: ScriptFacts;
-  readonly #watch: Watch;
+  readonly #watch: ScriptWatch;
 
-  constructor(driver: SandboxDriver, facts: ScriptFacts, watch: Watch) {
+  constructor(driver: SandboxDriver, facts: ScriptFacts, watch: ScriptWatch) {
     this.#driver = driver;
     this.#facts = facts;
     this.#watch = watch;
@@ -56,7 +56,7 @@ export class EngineTurn {
     return wentBefore && verdict !== undefined && "invalid" in verdict ? undefined : verdict;
   }
 
-  async #asked(program: Program, signal: AbortSignal): ReturnType<NonNullable<SandboxDriver["check"]>> {
+  async #asked(program: ScriptProgram, signal: AbortSignal): ReturnType<NonNullable<SandboxDriver["check"]>> {
     try {
       return await this.#driver.check?.(program, signal);
     } catch (error) {

@@ -4,9 +4,9 @@ import type { ChainEngine } from "../calls/scripts.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import type { ChainOptions } from "./chain-options.ts";
 import { defaultEngines, type EngineSettings, knownEngines, placedEngine } from "./known-engines.ts";
-import type { Program, SandboxDriver } from "./sandbox.ts";
+import type { SandboxDriver, ScriptProgram } from "./sandbox.ts";
 
-type Language = Program["language"];
+type ScriptLanguage = ScriptProgram["language"];
 
 /** An engine, loaded and asked whether it can run here when somebody needs to know: asking may start a process. */
 class Engine {
@@ -55,9 +55,9 @@ class Engine {
 export class Engines implements AsyncDisposable {
   readonly #engines: readonly Engine[];
   /** Languages some engine speaks here; asked until each is found. */
-  readonly languages: readonly Language[];
+  readonly languages: readonly ScriptLanguage[];
 
-  private constructor(engines: readonly Engine[], languages: readonly Language[]) {
+  private constructor(engines: readonly Engine[], languages: readonly ScriptLanguage[]) {
     this.#engines = engines;
     this.languages = languages;
   }
@@ -98,7 +98,7 @@ export class Engines implements AsyncDisposable {
    *
    * @param from the first one, where it is still among them: a frozen script was refused by those before it
    */
-  async *for(language: Language, from?: string): AsyncGenerator<SandboxDriver> {
+  async *for(language: ScriptLanguage, from?: string): AsyncGenerator<SandboxDriver> {
     const family = familyOf(language);
     const first = Math.max(
       0,
@@ -120,7 +120,7 @@ export class Engines implements AsyncDisposable {
   }
 
   /** Why there is none for a language. */
-  async problemFor(language: Language): Promise<string> {
+  async problemFor(language: ScriptLanguage): Promise<string> {
     const family = familyOf(language);
     const states = (await this.states()).filter((state) => state.language === undefined || state.language === family);
     const why = states.map(({ name, problem = "is there" }) => `\`${name}\`: ${problem}`).join("; ");
@@ -132,7 +132,7 @@ export class Engines implements AsyncDisposable {
   }
 }
 
-async function spokenBy(engines: readonly Engine[]): Promise<readonly Language[]> {
+async function spokenBy(engines: readonly Engine[]): Promise<readonly ScriptLanguage[]> {
   const spoken = new Set<string>();
   for (const engine of engines) {
     if (spoken.size === 2) break; // the rest is asked when it is needed
@@ -145,11 +145,11 @@ async function spokenBy(engines: readonly Engine[]): Promise<readonly Language[]
   ];
 }
 
-function familyOf(language: Language): "javascript" | "python" {
+function familyOf(language: ScriptLanguage): "javascript" | "python" {
   return language === "python" ? "python" : "javascript";
 }
 
-interface Around {
+interface EngineContext {
   readonly own: readonly SandboxDriver[];
   readonly clock: Clock;
   readonly settings: EngineSettings;
@@ -157,7 +157,10 @@ interface Around {
   readonly memoryBytes: number | undefined;
 }
 
-function loaderOf(name: string, { own, clock, settings, resolve, memoryBytes }: Around): () => Promise<SandboxDriver> {
+function loaderOf(
+  name: string,
+  { own, clock, settings, resolve, memoryBytes }: EngineContext,
+): () => Promise<SandboxDriver> {
   const given = own.find((driver) => driver.name === name);
   if (given !== undefined) return async () => given;
   const known = knownEngines.get(name) ?? placedEngine(name, settings, resolve);

@@ -1,4 +1,4 @@
-import type { Program } from "./sandbox.ts";
+import type { ScriptProgram } from "./sandbox.ts";
 
 const pythonMarks: readonly RegExp[] = [
   /^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(/m,
@@ -22,7 +22,7 @@ const typeMarks =
   /^[ \t]*(?:interface|type|enum)\s+\w+|\b(?:const|let)\s+\w+\s*:\s*\w|\)\s*:\s*(?:Promise|string|number|void|boolean)\b|\bas\s+(?:const|string|number|unknown)\b/m;
 
 /** For callers that do not say which language a script is in. Whoever knows says it. */
-export function guessLanguage(source: string): Program["language"] {
+export function guessLanguage(source: string): ScriptProgram["language"] {
   const score = (marks: readonly RegExp[]): number => marks.filter((mark) => mark.test(source)).length;
   if (score(pythonMarks) > score(javascriptMarks)) return "python";
   return typeMarks.test(source) ? "typescript" : "javascript";

@@ -8,14 +8,14 @@ import { findsIn } from "../results/streams.ts";
 import { answered, refused, tooMuchAtOnce } from "./answers.ts";
 import { mostPutBytes } from "./budget.ts";
 import { textIn } from "./members.ts";
-import type { AskedCall, Settled } from "./sandbox.ts";
+import type { AskedCall, SettledCall } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
 
 /** Bigger artifacts stay references: pass them on. */
 const mostMaterializedBytes = 4 * 1024 * 1024;
 
 /** The bytes themselves, inside: text where they are UTF-8, else base64. */
-export async function materialized(asked: AskedCall, run: ScriptRun): Promise<Settled> {
+export async function materialized(asked: AskedCall, run: ScriptRun): Promise<SettledCall> {
   const { arguments: given, place } = asked;
   const digest = textIn(given, "ref", referenceKey, "artifact") ?? referenceIn(given["value"]);
   if (digest === undefined) {
@@ -42,7 +42,7 @@ export async function materialized(asked: AskedCall, run: ScriptRun): Promise<Se
   return answered(asked, { path, media_type: meta.mediaType, bytes: bytes.byteLength, ref: digest, ...body });
 }
 
-export async function put(asked: AskedCall, run: ScriptRun): Promise<Settled> {
+export async function put(asked: AskedCall, run: ScriptRun): Promise<SettledCall> {
   const { arguments: given, place } = asked;
   const mediaType = textIn(given, "media_type", "mediaType", "type", "content_type") ?? "text/plain";
   if (!/^[\w.+-]+\/[\w.+-]+(;.*)?$/.test(mediaType) || mediaType.length > 100)

@@ -8,7 +8,7 @@ import { pythonName } from "./drivers/python/names.ts";
 import { materialized, put } from "./host-artifacts.ts";
 import { tooLarge } from "./large-arguments.ts";
 import { numberIn, textIn } from "./members.ts";
-import type { AskedCall, Settled, ToolSketch } from "./sandbox.ts";
+import type { AskedCall, SettledCall, ToolSketch } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
 import { placeOf, pythonPlaceOf, pythonSignature, typescriptSignature } from "./signatures.ts";
 
@@ -16,7 +16,7 @@ const mostFound = 20;
 const longestProgress = 2_000;
 const longestQuery = 200;
 
-export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<Settled> {
+export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<SettledCall> {
   if (!run.budget.ask())
     return refused(asked.place, "budget_exhausted", "The script has asked for help, files and progress too often.");
   const problem = tooLarge(asked, run.facts.house.terms);
@@ -47,7 +47,7 @@ export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<Sett
   }
 }
 
-function help(asked: AskedCall, run: ScriptRun): Settled {
+function help(asked: AskedCall, run: ScriptRun): SettledCall {
   const text = helpText(asked.arguments, run);
   return run.budget.bring(Buffer.byteLength(text)) ? answered(asked, { text }) : tooMuchAtOnce(asked.place);
 }

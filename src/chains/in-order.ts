@@ -1,11 +1,11 @@
 import type { Json } from "../calls/json.ts";
-import type { Pace } from "./pace.ts";
+import type { CallPace } from "./pace.ts";
 
 /**
  * Sorts the names of objects as they are digested, and gives other work turns in between: a hundred thousand names take longer
  * than one turn may. Numbers for names stay where they are, and an object with `__proto__`, which is refused, as it is.
  */
-export async function inOrder(value: Json, pace: Pick<Pace, "next">): Promise<Json> {
+export async function inOrder(value: Json, pace: Pick<CallPace, "next">): Promise<Json> {
   if (typeof value !== "object" || value === null) return value;
   const others = pace.next();
   if (others !== undefined) await others;

@@ -11,11 +11,11 @@ export type { EngineSettings } from "./known-engines.ts";
 export type {
   AskedCall,
   Printed,
-  Program,
   SandboxDriver,
   SandboxLimits,
   SandboxSession,
-  Settled as SettledCall,
-  Step as SandboxStep,
+  ScriptProgram,
+  ScriptStep as SandboxStep,
+  SettledCall,
   ToolSketch,
 } from "./sandbox.ts";

@@ -47,7 +47,7 @@ export interface JournalState extends Spent {
   readonly files: readonly ScriptFile[];
   readonly last: number;
   /** Absent in what an earlier Postern put away. */
-  readonly previews?: readonly Preview[];
+  readonly previews?: readonly PreviewNote[];
   /** Calls of tools before the frozen batch. Absent in what an earlier Postern put away: its calls go by their places. */
   readonly callsMade?: number;
   /** All that is known of them, the frozen batch's too. */
@@ -55,7 +55,7 @@ export interface JournalState extends Spent {
 }
 
 /** A result whose text was only its beginning, and that the script has not asked for or handed on since. */
-export interface Preview {
+export interface PreviewNote {
   readonly artifact: string;
   readonly tool: string;
   readonly line?: number;
@@ -71,7 +71,7 @@ export interface JournalMark extends Omit<JournalState, "lines" | "printed" | "m
 export class Journal {
   readonly #lines = new Map<number, CallLine>();
   readonly #files = new Map<string, ScriptFile>();
-  readonly #previews = new Map<string, Preview>();
+  readonly #previews = new Map<string, PreviewNote>();
   readonly #made = new Map<number, MadeCall>();
   /** By place: which line made it, of calls that have begun and not ended. */
   readonly #underWay = new Map<number, LineOfCall>();
@@ -162,11 +162,11 @@ export class Journal {
     if (file.put || !this.#files.has(file.artifact)) this.#files.set(file.artifact, file);
   }
 
-  get previews(): readonly Preview[] {
+  get previews(): readonly PreviewNote[] {
     return [...this.#previews.values()];
   }
 
-  preview(preview: Preview): void {
+  preview(preview: PreviewNote): void {
     this.#previews.set(preview.artifact, preview);
   }
 

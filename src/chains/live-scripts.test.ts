@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { LiveScripts } from "./live-scripts.ts";
-import { Watch } from "./watch.ts";
+import { ScriptWatch } from "./watch.ts";
 
 const chainId = `chain_${"0".repeat(32)}`;
 const script = { chainId, callId: "call_1" };
-const watch = (): Watch => new Watch(new FakeClock(), 1000, new AbortController().signal);
+const watch = (): ScriptWatch => new ScriptWatch(new FakeClock(), 1000, new AbortController().signal);
 
 it("register, deregister / get / session then null; deregister unknown / no throw (case 207)", () => {
   const live = new LiveScripts();

@@ -1,6 +1,6 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Journal, LineOfCall } from "./journal.ts";
-import type { Watch } from "./watch.ts";
+import type { ScriptWatch } from "./watch.ts";
 
 /** A script that runs now, in this process. */
 export interface LiveScript {
@@ -8,9 +8,9 @@ export interface LiveScript {
   readonly callId: string;
 }
 
-interface Entry {
+interface LiveEntry {
   readonly script: LiveScript;
-  readonly watch: Watch;
+  readonly watch: ScriptWatch;
   readonly left: PromiseWithResolvers<void>;
   /** Of its turn in an engine; none before the first. */
   journal?: Journal;
@@ -18,11 +18,11 @@ interface Entry {
 
 /** SPEC 12.3: a script is in here before its engine starts, and out again whatever happened. */
 export class LiveScripts implements Disposable {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, LiveEntry>();
   #closed = false;
 
   /** @throws RuntimeFault `chain_invalid` for an id that is none, or is running already (case 231) */
-  register(script: LiveScript, watch: Watch): void {
+  register(script: LiveScript, watch: ScriptWatch): void {
     const { chainId } = script;
     if (!/^chain_[0-9a-f]{32}$/.test(chainId))
       throw new RuntimeFault("chain_invalid", `\`${chainId.slice(0, 80)}\` is no script's id.`);
@@ -41,7 +41,7 @@ export class LiveScripts implements Disposable {
    * Listed while `body` lasts. Its caller may have left the very same script a moment ago and come back: until that has
    * wound down this one waits, as long as its own watch lets it.
    */
-  async during<T>(script: LiveScript, watch: Watch, body: () => Promise<T>): Promise<T> {
+  async during<T>(script: LiveScript, watch: ScriptWatch, body: () => Promise<T>): Promise<T> {
     const { chainId } = script;
     for (let before = this.#entries.get(chainId); before !== undefined; before = this.#entries.get(chainId)) {
       await watch.until(before.left.promise);

@@ -1,7 +1,7 @@
 import type { ToolCall } from "../calls/call.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import { type Earlier, type Standing, shortDigest } from "./earlier.ts";
+import { type CallPosition, type Earlier, shortDigest } from "./earlier.ts";
 import type { Journal } from "./journal.ts";
 import type { AskedCall } from "./sandbox.ts";
 
@@ -12,7 +12,7 @@ export class Numbering {
   /** What has a lower one is in what was thawed. */
   readonly #from: number;
   readonly #reached = new Set<number>();
-  readonly #standing = new Map<number, Standing>();
+  readonly #standing = new Map<number, CallPosition>();
 
   constructor(journal: Journal, earlier: Earlier) {
     this.#journal = journal;
@@ -28,7 +28,7 @@ export class Numbering {
     for (const { place, number } of numbered) this.#standing.set(place, { number, batchEnd });
   }
 
-  of({ place }: AskedCall): Standing {
+  of({ place }: AskedCall): CallPosition {
     const standing = this.#standing.get(place);
     if (standing === undefined) throw new RuntimeFault("chain_invalid", `No call was begun in place ${place}.`);
     return standing;

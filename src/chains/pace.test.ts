@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
 import { createRuntime } from "../index.ts";
 import { defineTool } from "../tools/define.ts";
-import { Pace } from "./pace.ts";
+import { CallPace } from "./pace.ts";
 
 /** The turn of the loop in which each call of a script ran; somebody else has one of each. */
 async function turnsOf(
@@ -45,7 +45,7 @@ describe("the pace of a script", () => {
 
   it("gives others a turn of the loop after each slice", async () => {
     let ms = 0;
-    const pace = new Pace({ monotonic: () => ms });
+    const pace = new CallPace({ monotonic: () => ms });
     pace.begin(1);
     expect(pace.next()).toBeUndefined();
     ms += 0.3;
@@ -58,7 +58,7 @@ describe("the pace of a script", () => {
   it("pauses for a millisecond after each slice of a script with more calls than most", async () => {
     let ms = 0;
     let isOver = false;
-    const pace = new Pace({ monotonic: () => ms });
+    const pace = new CallPace({ monotonic: () => ms });
     pace.begin(51);
     ms += 0.3;
     void pace.next()?.then(() => {

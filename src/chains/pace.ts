@@ -7,7 +7,7 @@ const promptCalls = 50;
 const pauseMs = 1;
 
 /** A script's share of the event loop: after each slice other work has a turn. */
-export class Pace {
+export class CallPace {
   readonly #clock: Pick<Clock, "monotonic">;
   #sliceBegan: number;
   #calls = 0;

@@ -3,7 +3,7 @@ import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
 import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
 import type { End } from "./drive.ts";
-import type { CallLine, Journal, Preview, ScriptFile } from "./journal.ts";
+import type { CallLine, Journal, PreviewNote, ScriptFile } from "./journal.ts";
 import { isShortEnough, lineToWire } from "./trace.ts";
 
 /** What `tool_chain` answers: the script's words for the model, and how it ran, as data: status, trace, what was printed (SPEC 3.8). */
@@ -23,7 +23,7 @@ const longestName = 80;
 const mostPreviews = 3;
 
 /** What a script's answer is made of beside its end. */
-export interface Told {
+export interface ResultParts {
   readonly journal: Journal;
   /** What goes back with it. */
   readonly files: readonly ScriptFile[];
@@ -34,7 +34,7 @@ export interface Told {
   readonly inlineBytes: number;
 }
 
-export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told: Told): ChainAnswer {
+export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told: ResultParts): ChainAnswer {
   const { journal, files, durationMs, engine, inlineBytes } = told;
   const words = wordsOf(end, told);
   const result: Record<string, Json> = {
@@ -68,14 +68,14 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told:
   return withBrief(answer, { text: textOf(text), structured });
 }
 
-interface Words {
+interface ResultText {
   readonly logs: string;
   readonly output: string;
   /** Why it failed, and what it had done: never cut. */
   readonly ending: readonly string[];
 }
 
-function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durationMs }: Told): Words {
+function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durationMs }: ResultParts): ResultText {
   const calls = journal.callCount;
   const sum = `[chain: ${calls} tool ${calls === 1 ? "call" : "calls"} in ${Math.round(durationMs)} ms]`;
   const error = end.end === "failed" ? cut(errorOf(end), longestToldError) : "";
@@ -87,12 +87,12 @@ function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durat
   };
 }
 
-function textOf({ logs, output, ending }: Words): string {
+function textOf({ logs, output, ending }: ResultText): string {
   return [logs, output, ...ending].filter((part) => part !== "").join("\n");
 }
 
 /** The answer counts for more than what was printed on the way to it. */
-function shortened(words: Words, mostBytes: number): Words {
+function shortened(words: ResultText, mostBytes: number): ResultText {
   const room = mostBytes - Buffer.byteLength(textOf({ ...words, logs: "", output: "" }));
   const output = cut(words.output, Math.max(0, room - 1));
   const logs = cutMiddle(words.logs, Math.max(0, room - Buffer.byteLength(output) - 2));
@@ -129,7 +129,7 @@ function tail(end: End, lines: readonly CallLine[]): string {
 }
 
 /** Once for all of them: a script that reads `.text` alone does not see that it is only the beginning. */
-function previewNote(previews: readonly Preview[]): string {
+function previewNote(previews: readonly PreviewNote[]): string {
   if (previews.length === 0) return "";
   const shown = previews.slice(0, mostPreviews).map(({ tool, line }) => {
     return `\`${cut(tool, longestName)}\`${line === undefined ? "" : ` (line ${line})`}`;

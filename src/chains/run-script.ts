@@ -2,26 +2,26 @@ import { narrower } from "../calls/authority.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { sha256 } from "../calls/json.ts";
 import type { Caller } from "../calls/session.ts";
-import { CallContext } from "../executors/context.ts";
+import { ToolCallContext } from "../executors/context.ts";
 import type { ClaimedCall } from "../gates/stages.ts";
 import type { Suspended, ToolContext } from "../tools/tool.ts";
-import type { ChainHouse } from "./chain-house.ts";
+import type { ScriptHost } from "./chain-house.ts";
 import { scriptLimits } from "./chain-options.ts";
-import { type Stopped, stoppedEnd } from "./drive.ts";
+import { type StoppedScript, stoppedEnd } from "./drive.ts";
 import { type Conclude, EngineTurn, type PassedOver, type Unbegun } from "./engine-turn.ts";
 import type { FrozenScript } from "./frozen.ts";
 import type { Journal, JournalState } from "./journal.ts";
 import type { ChainAnswer } from "./result.ts";
-import type { Program, SandboxDriver } from "./sandbox.ts";
+import type { SandboxDriver, ScriptProgram } from "./sandbox.ts";
 import { ScriptEnd } from "./script-end.ts";
 import type { ScriptFacts } from "./script-facts.ts";
-import { type StopReason, Watch } from "./watch.ts";
+import { ScriptWatch, type StopReason } from "./watch.ts";
 import { withinScript } from "./within-script.ts";
 
 /** What the caller asks for; checked by the tool's schema. */
 export interface Script {
   readonly source: string;
-  readonly language: Program["language"];
+  readonly language: ScriptProgram["language"];
   readonly timeoutMs: number;
 }
 
@@ -29,9 +29,9 @@ export interface Script {
 export async function runScript(
   script: Script,
   context: ToolContext,
-  house: ChainHouse,
+  house: ScriptHost,
 ): Promise<ChainAnswer | Suspended> {
-  const inside = CallContext.inside(context);
+  const inside = ToolCallContext.inside(context);
   if (inside === undefined) throw new RuntimeFault("chain_outside", "A script runs only as a call of `tool_chain`.");
   const facts = factsOf({ script, context, inside, house });
   const { frozen } = context;
@@ -49,7 +49,7 @@ export async function runScript(
   }
   const { limits, usedMs } = thawed.session;
   // Not guessed anew: what is spoken here may have changed.
-  const program = { ...facts.program, language: thawed.header.language as Program["language"] }; // it was sealed by us
+  const program = { ...facts.program, language: thawed.header.language as ScriptProgram["language"] }; // it was sealed by us
   return await new ScriptCall({ ...facts, program, limits: narrower(limits, facts.limits), usedMs }, thawed).run();
 }
 
@@ -57,7 +57,7 @@ interface Calling {
   readonly script: Script;
   readonly context: ToolContext;
   readonly inside: { readonly call: ClaimedCall; readonly caller: Caller };
-  readonly house: ChainHouse;
+  readonly house: ScriptHost;
 }
 
 function factsOf({ script, context, inside, house }: Calling): ScriptFacts {
@@ -100,7 +100,7 @@ class ScriptCall {
     const { house, context, parent, program, limits, usedMs } = this.#facts;
     const { clock, log } = house.parts;
     const listed = { chainId: program.chainId, callId: parent.id };
-    using watch = new Watch(clock, Math.max(0, limits.totalTimeoutMs - usedMs), context.signal);
+    using watch = new ScriptWatch(clock, Math.max(0, limits.totalTimeoutMs - usedMs), context.signal);
     try {
       return await house.live.during(listed, watch, () => this.#throughEngines(watch));
     } catch (error) {
@@ -115,7 +115,7 @@ class ScriptCall {
    * An engine that does not start, or finds the script unsupported, before its first call or in the middle: the next one
    * takes it, and finds in the ledger what was done.
    */
-  async #throughEngines(watch: Watch): Promise<ChainAnswer | Suspended> {
+  async #throughEngines(watch: ScriptWatch): Promise<ChainAnswer | Suspended> {
     const { house, program } = this.#facts;
     const { language } = program;
     const passed: PassedOver[] = [];
@@ -152,7 +152,7 @@ class ScriptCall {
     return await this.#end.failed({ why, message: `No engine here can run this script. ${reasons}.`, again });
   }
 
-  async #inEngine(driver: SandboxDriver, watch: Watch): Promise<ChainAnswer | Suspended | PassedOver | Unbegun> {
+  async #inEngine(driver: SandboxDriver, watch: ScriptWatch): Promise<ChainAnswer | Suspended | PassedOver | Unbegun> {
     const turn = new EngineTurn(driver, this.#facts, watch);
     const conclude: Conclude<ChainAnswer | Suspended> = (...ended) => this.#end.concluded(...ended);
     const thawed = this.#thawed;
@@ -175,7 +175,7 @@ class ScriptCall {
   }
 
   async #stopped(reason: StopReason): Promise<ChainAnswer> {
-    const stopped: Stopped = stoppedEnd(reason, this.#facts.limits);
+    const stopped: StoppedScript = stoppedEnd(reason, this.#facts.limits);
     return await this.#end.stopped(stopped);
   }
 }

@@ -27,17 +27,17 @@ export interface SandboxDriver {
    * engine. Once `signal` is aborted nobody waits for it, and it should let go of what it holds.
    */
   check?(
-    program: Program,
+    program: ScriptProgram,
     signal?: AbortSignal,
   ): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
   /** Gets ready for a script that may come. */
   warm?(): void;
-  start(program: Program, limits: SandboxLimits): Promise<SandboxSession>;
+  start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession>;
   /** Durability `snapshot` only. */
   restore(image: Uint8Array, limits: SandboxLimits, owner?: string): Promise<SandboxSession>;
 }
 
-export interface Program {
+export interface ScriptProgram {
   readonly language: "javascript" | "typescript" | "python";
   readonly source: string;
   readonly tools: readonly ToolSketch[];
@@ -73,7 +73,7 @@ export interface SandboxLimits {
 }
 
 /** Asked and not settled calls may be settled one by one: `calls` is empty while a script only waits for the rest. */
-export type Step =
+export type ScriptStep =
   | { readonly step: "calls"; readonly calls: readonly AskedCall[]; readonly printed?: readonly Printed[] }
   | {
       readonly step: "done";
@@ -116,7 +116,7 @@ export interface Printed {
 }
 
 /** What a script gets back for a place. */
-export interface Settled {
+export interface SettledCall {
   readonly place: number;
   readonly status: "ok" | "error" | "denied";
   readonly code?: string;
@@ -130,8 +130,8 @@ export interface Settled {
 export interface SandboxSession extends AsyncDisposable {
   /** Processor time of the script in this session, where it is measured. */
   readonly usedCpuMs?: number;
-  next(): Promise<Step>;
-  settle(results: readonly Settled[]): Promise<void> | void;
+  next(): Promise<ScriptStep>;
+  settle(results: readonly SettledCall[]): Promise<void> | void;
   /** Only while waiting in a `calls` step. */
   freeze(): Promise<Uint8Array>;
   kill(): void;

@@ -10,12 +10,12 @@ import { messageOf } from "../calls/fault.ts";
 import { mediaPath } from "../results/media.ts";
 import { cutShort, suspended } from "../tools/define.ts";
 import type { Suspended } from "../tools/tool.ts";
-import { type End, type FailedWhy, type Stopped, waitsFor } from "./drive.ts";
+import { type End, type FailedWhy, type StoppedScript, waitsFor } from "./drive.ts";
 import { earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type ScriptFile } from "./journal.ts";
 import { chainToolName } from "./names.ts";
-import { type ChainAnswer, chainAnswer, filesOf, type Told } from "./result.ts";
+import { type ChainAnswer, chainAnswer, filesOf, type ResultParts } from "./result.ts";
 import type { SandboxDriver } from "./sandbox.ts";
 import type { ScriptFacts } from "./script-facts.ts";
 import type { ScriptRun } from "./script-run.ts";
@@ -59,7 +59,7 @@ export class ScriptEnd {
   }
 
   /** Stopped before an engine had begun with it. One that no longer has the time to be thawed could only be stopped again. */
-  async stopped(found: Stopped): Promise<ChainAnswer> {
+  async stopped(found: StoppedScript): Promise<ChainAnswer> {
     if (found.end === "cancelled") throw this.#facts.context.signal.reason;
     return await this.failed({ ...found, again: found.why !== "timeout" || this.#leftMs > longestThawMs });
   }
@@ -171,7 +171,7 @@ export class ScriptEnd {
 
   async #told(
     end: Extract<End, { end: "done" | "failed" }>,
-    told: Omit<Told, "inlineBytes" | "files">,
+    told: Omit<ResultParts, "inlineBytes" | "files">,
   ): Promise<ChainAnswer> {
     const { context, caller } = this.#facts;
     const { engine, journal } = told;

@@ -1,17 +1,17 @@
 import type { Caller, Limits } from "../calls/session.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import type { ChainHouse, Parent } from "./chain-house.ts";
+import type { ParentCall, ScriptHost } from "./chain-house.ts";
 import type { ScriptOffer } from "./offer.ts";
-import type { Program } from "./sandbox.ts";
+import type { ScriptProgram } from "./sandbox.ts";
 
 /** What is the same of a call of `tool_chain` in whichever engine. */
 export interface ScriptFacts {
-  readonly house: ChainHouse;
+  readonly house: ScriptHost;
   readonly context: ToolContext;
   readonly caller: Caller;
-  readonly parent: Parent;
+  readonly parent: ParentCall;
   readonly limits: Limits;
-  readonly program: Program;
+  readonly program: ScriptProgram;
   readonly sourceDigest: string;
   readonly offer: ScriptOffer;
   /** Monotonic: what engines that passed took of its time is taken. */

@@ -9,22 +9,22 @@ import { keyOf } from "../gates/once.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
 import type { Budget } from "./budget.ts";
-import type { Earlier, Standing } from "./earlier.ts";
+import type { CallPosition, Earlier } from "./earlier.ts";
 import { inOrder } from "./in-order.ts";
 import type { Journal } from "./journal.ts";
 import { tooLarge } from "./large-arguments.ts";
 import { Numbering } from "./numbering.ts";
-import { Pace } from "./pace.ts";
+import { CallPace } from "./pace.ts";
 import type { AskedCall } from "./sandbox.ts";
 import type { ScriptFacts } from "./script-facts.ts";
 import { lineOf } from "./trace.ts";
-import type { Watch } from "./watch.ts";
+import type { ScriptWatch } from "./watch.ts";
 
 /** A script's turn in one engine. */
 export interface ScriptTurn {
   readonly session: Session;
   readonly journal: Journal;
-  readonly watch: Watch;
+  readonly watch: ScriptWatch;
   readonly earlier: Earlier;
   /** Whether its engine can be frozen; else it is replayed. */
   readonly freezes: boolean;
@@ -32,7 +32,7 @@ export interface ScriptTurn {
   readonly usedCpuMs: number;
 }
 
-interface Ended {
+interface EndedChild {
   readonly call: ToolCall;
   readonly outcome: ToolOutcome;
   readonly durationMs: number;
@@ -45,10 +45,10 @@ export class ScriptRun {
   readonly session: Session;
   readonly journal: Journal;
   readonly numbering: Numbering;
-  readonly watch: Watch;
+  readonly watch: ScriptWatch;
   readonly usedCpuMs: number;
   readonly freezes: boolean;
-  readonly pace: Pace;
+  readonly pace: CallPace;
   readonly facts: ScriptFacts;
   readonly parts: Parts;
   readonly #earlier: Earlier;
@@ -68,7 +68,7 @@ export class ScriptRun {
     this.#earlier = earlier;
     this.freezes = freezes;
     this.usedCpuMs = usedCpuMs;
-    this.pace = new Pace(this.parts.clock);
+    this.pace = new CallPace(this.parts.clock);
     this.#lostBefore = this.parts.ledger.lost;
     const { caller } = facts;
     const { patience, approvalWaitMs } = caller;
@@ -152,7 +152,7 @@ export class ScriptRun {
     return problem === undefined ? made : arrivalOf({ ...make({}), problem });
   }
 
-  async #entered(call: ToolCall, standing: Standing): Promise<ToolOutcome> {
+  async #entered(call: ToolCall, standing: CallPosition): Promise<ToolOutcome> {
     const earlier = this.#earlier;
     const entering = earlier.isEmpty ? call : await earlier.enter(call, standing, this.parts);
     if (isEnding(entering)) return await this.#answered(call, entering);
@@ -208,7 +208,7 @@ export class ScriptRun {
     return this.#earlier.idOf(this.numbering.of(asked).number) ?? made.id;
   }
 
-  #note(asked: AskedCall, { call, outcome, durationMs }: Ended): void {
+  #note(asked: AskedCall, { call, outcome, durationMs }: EndedChild): void {
     if (outcome.status === "pending") return;
     const { place, line } = asked;
     this.journal.note(lineOf(call, outcome, { place, durationMs, line, callId: this.#rowId(asked, call) }));

@@ -5,7 +5,7 @@ import { chainLimits } from "../calls/session.ts";
 import type { CallLine } from "./journal.ts";
 
 /** What a line says beside its call and how that ended. `callId`: of its row, where another arrival than its first has ended it. */
-export type Where = Pick<CallLine, "place" | "durationMs"> & {
+export type LinePlace = Pick<CallLine, "place" | "durationMs"> & {
   readonly line?: number | undefined;
   readonly callId?: string | undefined;
 };
@@ -13,7 +13,7 @@ export type Where = Pick<CallLine, "place" | "durationMs"> & {
 export function lineOf(
   { tool, digest }: Pick<ToolCall, "tool" | "digest">,
   { status, refusal, timedOut, callId: endedAs }: Exclude<ToolOutcome, { readonly status: "pending" }>,
-  { place, durationMs, line, callId = endedAs }: Where,
+  { place, durationMs, line, callId = endedAs }: LinePlace,
 ): CallLine {
   const code = refusal?.code;
   const ended = code === "cancelled" ? code : status === "preview" ? "denied" : status;
@@ -53,7 +53,7 @@ export function shortTrace({ structured, text, artifact, status, refusal }: Tool
 }
 
 /** Whether an agent can read the text and every row at once, short as it gets them, however much programs may have inline. */
-export function isShortEnough({ content, structured }: Answer, inlineBytes: number): boolean {
+export function isShortEnough({ content, structured }: TraceAnswer, inlineBytes: number): boolean {
   const room = Math.min(inlineBytes, mostBytes);
   const { call_trace: rows = [], ...rest } = structured;
   if (!Array.isArray(rows) || rows.length * leastRowBytes > room) return false; // of a million none is looked at
@@ -63,7 +63,7 @@ export function isShortEnough({ content, structured }: Answer, inlineBytes: numb
 /** `{"tool":"a","status":"ok"}` */
 const leastRowBytes = 26;
 
-interface Answer {
+interface TraceAnswer {
   readonly content: readonly unknown[];
   readonly structured: JsonObject;
 }

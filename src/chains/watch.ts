@@ -1,6 +1,6 @@
 import type { Clock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
-import type { SandboxSession, Step } from "./sandbox.ts";
+import type { SandboxSession, ScriptStep } from "./sandbox.ts";
 
 export type StopReason = "timeout" | "cancelled" | "closed";
 
@@ -8,7 +8,7 @@ export type StopReason = "timeout" | "cancelled" | "closed";
  * The end of a script that does not come by itself: its time is over, its caller left, or the house closes. Then the engine
  * is killed and the calls it waits for are aborted; what they were about to do is settled by the path, not here.
  */
-export class Watch implements Disposable {
+export class ScriptWatch implements Disposable {
   readonly #abort = new AbortController();
   readonly #cancels: (() => void)[] = [];
   readonly #stopped = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ export class Watch implements Disposable {
   }
 
   /** The engine's next step; undefined once the script was stopped, also when the engine never answers. */
-  next(engine: SandboxSession): Promise<Step | undefined> {
+  next(engine: SandboxSession): Promise<ScriptStep | undefined> {
     return new Promise((resolve) => {
       this.#leave = () => resolve(undefined);
       engine.next().then(

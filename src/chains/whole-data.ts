@@ -7,7 +7,7 @@ import { messageOf } from "../calls/fault.ts";
 import { isJsonObject, type Json } from "../calls/json.ts";
 import type { Cut, ToolOutcome } from "../calls/outcome.ts";
 import { isStandIn } from "../results/cut-note.ts";
-import type { Settled } from "./sandbox.ts";
+import type { SettledCall } from "./sandbox.ts";
 import type { ScriptRun } from "./script-run.ts";
 
 /** More stays outside, and the script is told so when it reads the data. */
@@ -21,7 +21,7 @@ export function isElsewhere(outcome: ToolOutcome): boolean {
 }
 
 /** The same answer with the data itself, or with the reason why it is not there. */
-export async function withData(settled: Settled, outcome: ToolOutcome, run: ScriptRun): Promise<Settled> {
+export async function withData(settled: SettledCall, outcome: ToolOutcome, run: ScriptRun): Promise<SettledCall> {
   const { artifact = "" } = outcome;
   if (!isJsonObject(settled.value)) return settled;
   const { structured, ...value } = settled.value;

@@ -27,7 +27,7 @@ const byType: ReadonlyMap<string, NoticeType> = new Map<string, NoticeType>([
 const voted = "approval.voted";
 
 /** Returns undefined if such an entry makes no notice. */
-export function noticeTypeOf({ type, data }: Pick<LogEntry, "type" | "data">): NoticeType | undefined {
+export function noticeTypeOf({ type, data }: Pick<NoticeEntry, "type" | "data">): NoticeType | undefined {
   if (type === voted) return isJsonObject(data) && data["as"] === "modified" ? "approval.edited" : undefined;
   return byType.get(type) ?? (type.startsWith("alarm.") && type !== "alarm.acknowledged" ? "alarm.opened" : undefined);
 }
@@ -40,19 +40,19 @@ export function mayHaveNotice(body: string): boolean {
   return type === voted || (type !== "" && noticeTypeOf({ type }) !== undefined);
 }
 
-export type LogEntry = Omit<AuditEvent, "audit_id" | "seq">;
+export type NoticeEntry = Omit<AuditEvent, "audit_id" | "seq">;
 
 /** Returns undefined if it is no JSON; `audit verify` reports it. */
-export function entryIn(body: string): LogEntry | undefined {
+export function entryIn(body: string): NoticeEntry | undefined {
   try {
-    return JSON.parse(body) as LogEntry; // audit/entry.ts wrote it
+    return JSON.parse(body) as NoticeEntry; // audit/entry.ts wrote it
   } catch {
     return undefined;
   }
 }
 
 /** A reminder belongs to no call and names its approval in its data. */
-export function approvalIn({ refs, data }: LogEntry): string | undefined {
+export function approvalIn({ refs, data }: NoticeEntry): string | undefined {
   const named = isJsonObject(data) ? data["approval_id"] : undefined;
   return refs.approval ?? (typeof named === "string" ? named : undefined);
 }
@@ -60,7 +60,7 @@ export function approvalIn({ refs, data }: LogEntry): string | undefined {
 export interface NoticeParts {
   readonly id: string;
   readonly type: NoticeType;
-  readonly entry: LogEntry;
+  readonly entry: NoticeEntry;
   readonly approval: ApprovalRecord | undefined;
   /** The console's address, without a slash at its end. */
   readonly console: string | undefined;

@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "../calls/json.ts";
 import type { Channel, ChannelState, DeadLetter } from "./channel.ts";
 
 /** A notice that is tried again, by its entry in the log. */
-export interface Waiting {
+export interface WaitingNotice {
   readonly seq: number;
   readonly type: string;
   readonly attempts: number;
@@ -16,7 +16,7 @@ export interface OutboxState {
   /** Made once. It makes the ids of this log's notices differ from those of another log. */
   readonly series: string;
   readonly after: number;
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly WaitingNotice[];
   readonly dead: readonly DeadLetter[];
   readonly delivered: number;
   readonly lastDeliveredAt?: number;
@@ -30,7 +30,7 @@ const retryAfterSeconds: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_
  *
  * @param chance between 0 and 1, so that notices that failed together are not retried together
  */
-export function retryAfterMs({ attempts }: Waiting, chance: number): number | undefined {
+export function retryAfterMs({ attempts }: WaitingNotice, chance: number): number | undefined {
   const seconds = retryAfterSeconds[attempts];
   return seconds && Math.round(seconds * 1_000 * (0.8 + 0.4 * chance));
 }

@@ -5,10 +5,10 @@ import type { JsonObject } from "../calls/json.ts";
 import type { ApprovalRecord } from "../calls/records.ts";
 import { counted } from "../calls/shown.ts";
 import { Collection } from "../stores/collection.ts";
-import type { Entry, Store } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../stores/store.ts";
 import type { Channel, ChannelState, DeadLetter, Delivered, Notice, NoticeType } from "./channel.ts";
 import { approvalIn, entryIn, isStillAsked, mayHaveNotice, noticeFrom, noticeTypeOf } from "./notice.ts";
-import { channelState, type OutboxState, retryAfterMs, stateIn, type Waiting } from "./outbox-state.ts";
+import { channelState, type OutboxState, retryAfterMs, stateIn, type WaitingNotice } from "./outbox-state.ts";
 
 /** What became of a channel, for the log. */
 export interface ChannelNote {
@@ -111,7 +111,9 @@ export class Outbox implements AsyncDisposable {
     this.#gone = undefined;
     const { dead, waiting } = this.#state;
     const now = this.#options.clock.now();
-    const again = dead.map(({ seq, type, problem }): Waiting => ({ seq, type, attempts: 0, nextAt: now, problem }));
+    const again = dead.map(
+      ({ seq, type, problem }): WaitingNotice => ({ seq, type, attempts: 0, nextAt: now, problem }),
+    );
     this.#state = { ...this.#state, dead: [], waiting: [...waiting, ...again] };
     await this.#save();
     this.#send();
@@ -128,7 +130,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** Runs with each commit, so it reads nothing. Nearly always no entry needs a notice. */
-  #follow(entries: readonly Entry[]): void {
+  #follow(entries: readonly StoreEntry[]): void {
     const isLevel = !this.#isReading && this.#state.after === this.#last;
     this.#last = entries.at(-1)?.seq ?? this.#last;
     const isNone = entries.every(
@@ -172,7 +174,7 @@ export class Outbox implements AsyncDisposable {
     return this.#hasRoom && this.#state.after < this.#last && !this.#ending.signal.aborted;
   }
 
-  #look({ seq, body }: Entry): void {
+  #look({ seq, body }: StoreEntry): void {
     const entry = mayHaveNotice(body) ? entryIn(body) : undefined;
     const type = entry && noticeTypeOf(entry);
     const isWanted =
@@ -196,7 +198,7 @@ export class Outbox implements AsyncDisposable {
     if (Number.isFinite(next)) this.#cancels.next = this.#options.clock.in(next - now, () => this.#send(), false);
   }
 
-  async #sendOne(one: Waiting): Promise<void> {
+  async #sendOne(one: WaitingNotice): Promise<void> {
     const delivered = await this.#deliver(one.seq).catch(
       (error: unknown): Delivered => ({ delivered: false, problem: messageOf(error) }),
     );
@@ -235,7 +237,7 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  #taken({ seq }: Waiting): void {
+  #taken({ seq }: WaitingNotice): void {
     const lastDeliveredAt = this.#options.clock.now();
     const waiting = this.#state.waiting.filter((other) => other.seq !== seq);
     this.#state = { ...this.#state, waiting, delivered: this.#state.delivered + 1, lastDeliveredAt };
@@ -245,7 +247,10 @@ export class Outbox implements AsyncDisposable {
     this.#note({ type: "channel.recovered", summary, outcome: "success", data: { channel: this.#id } });
   }
 
-  #refused(one: Waiting, { problem, final = false, retryAfterMs: asked = 0 }: Delivered & { delivered: false }): void {
+  #refused(
+    one: WaitingNotice,
+    { problem, final = false, retryAfterMs: asked = 0 }: Delivered & { delivered: false },
+  ): void {
     const { clock, random } = this.#options;
     const others = this.#state.waiting.filter(({ seq }) => seq !== one.seq);
     const attempts = one.attempts + 1;
@@ -255,7 +260,7 @@ export class Outbox implements AsyncDisposable {
     else this.#state = { ...this.#state, waiting: [...others, { ...one, attempts, nextAt, problem }] };
   }
 
-  #giveUp({ seq, type, attempts }: Waiting, problem: string, waiting: readonly Waiting[]): void {
+  #giveUp({ seq, type, attempts }: WaitingNotice, problem: string, waiting: readonly WaitingNotice[]): void {
     const at = this.#options.clock.now();
     const letter: DeadLetter = { seq, type, at, attempts, problem };
     this.#state = { ...this.#state, waiting, dead: [...this.#state.dead, letter].slice(-mostDead) };

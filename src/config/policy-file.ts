@@ -3,7 +3,7 @@ import { basename, dirname, extname } from "node:path";
 import type { Clock } from "../calls/clock.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import { sha256 } from "../calls/json.ts";
-import type { PolicyDocument, PolicyFile, PolicySaved } from "../doors/policy-file.ts";
+import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../doors/policy-file.ts";
 import { writeWhole } from "../system/whole-file.ts";
 import { findSection, inItsPlace, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
@@ -26,7 +26,7 @@ interface SectionLookup {
 }
 
 /** The policy in a `postern.yaml`. */
-export function openPolicyFile(options: PolicyFileOptions): PolicyFile {
+export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
   const name = basename(options.file);
   /** One change after another: each is held against what the last one left. */
   let writing: Promise<unknown> = Promise.resolve();
@@ -83,8 +83,8 @@ async function whyNotSaved(
 
 async function save(
   options: PolicyFileOptions,
-  { text, expectedDigest }: Parameters<PolicyFile["save"]>[0],
-  tell: Parameters<PolicyFile["save"]>[1],
+  { text, expectedDigest }: Parameters<EditablePolicyFile["save"]>[0],
+  tell: Parameters<EditablePolicyFile["save"]>[1],
 ): Promise<PolicySaved> {
   const { file, section, whyNot } = await look(options);
   if (section === undefined || whyNot !== undefined)

@@ -19,7 +19,7 @@ import { ConfigProblems, type Locate, parseChecked } from "./problem.ts";
 import { readSource } from "./source.ts";
 
 /** A file as it was read. JSON is YAML too. */
-export interface NamedText {
+export interface NamedConfiguration {
   readonly name: string;
   readonly text: string;
 }
@@ -48,7 +48,7 @@ const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.stric
  * @param base folder that paths in it are relative to; only Cedar files in it are read
  * @throws RuntimeFault `policy_invalid` with every mistake, a line each
  */
-export async function readPolicyText(named: NamedText, base: string): Promise<PolicyText> {
+export async function readPolicyText(named: NamedConfiguration, base: string): Promise<PolicyText> {
   try {
     const { data, locate } = parsedText(named, sections, configKeys);
     const { policy: section = {}, autonomy = "A2" } = data;
@@ -65,7 +65,7 @@ export async function readPolicyText(named: NamedText, base: string): Promise<Po
  *
  * @throws RuntimeFault `policy_invalid` with every mistake, a line each
  */
-export function readTestsText(named: NamedText): readonly Expectation[] {
+export function readTestsText(named: NamedConfiguration): readonly Expectation[] {
   try {
     const { data, locate } = parsedText(named, table);
     return expectationsFrom(data.tests, ["tests"], locate);
@@ -79,7 +79,7 @@ export function readTestsText(named: NamedText): readonly Expectation[] {
  *
  * @param folder what its name is shown relative to
  */
-export async function configurationText(file: string, folder: string): Promise<NamedText> {
+export async function configurationText(file: string, folder: string): Promise<NamedConfiguration> {
   const shown = relative(folder, file);
   const name = shown === "" || shown.startsWith("..") ? file : shown;
   if (/^\.m?[jt]s$/.test(extname(file).toLowerCase())) {
@@ -95,7 +95,7 @@ export async function configurationText(file: string, folder: string): Promise<N
 
 /** @throws ConfigProblems with every mistake */
 export function parsedText<T>(
-  { name, text }: NamedText,
+  { name, text }: NamedConfiguration,
   schema: z.ZodType<T>,
   keys: () => JsonSchemaKeys = () => keysOf(schema),
 ): { readonly data: T; readonly locate: Locate } {

@@ -4,7 +4,7 @@ import { ownAgents } from "../calls/own-agents.ts";
 import type { Credentials, Who } from "./credentials.ts";
 
 /** What came with a request to say who sends it. */
-export interface Shown {
+export interface ShownCredential {
   readonly authorization: string | null;
   /** Of the session's cookie. */
   readonly cookie: string | undefined;
@@ -25,7 +25,7 @@ export type Identified =
  * are looked at first, and need no waiting.
  */
 export function identify(
-  shown: Shown,
+  shown: ShownCredential,
   credentials: Credentials,
   accounts: Accounts | undefined,
 ): Identified | Promise<Identified> {
@@ -44,7 +44,7 @@ async function byToken(authorization: string, accounts: Accounts): Promise<Ident
   return found === undefined ? { nobody: "wrong_token" } : { by: tokenWho(found) };
 }
 
-async function byCookie(cookie: string, shown: Shown, accounts: Accounts): Promise<Identified> {
+async function byCookie(cookie: string, shown: ShownCredential, accounts: Accounts): Promise<Identified> {
   const { csrf } = shown;
   if (csrf === null || csrf === "") return { nobody: "no_csrf" };
   if (shown.changesSomething && !shown.hasOrigin) return { nobody: "no_origin" };

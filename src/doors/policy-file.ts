@@ -34,7 +34,7 @@ export type PolicySaved =
  * kept. `save` throws RuntimeFault `policy_invalid` with every mistake, a line each. What is saved is in force from the
  * next start on.
  */
-export interface PolicyFile {
+export interface EditablePolicyFile {
   read(): Promise<PolicyDocument>;
   /** @param tell is told just before the file is replaced; when it throws, nothing is */
   save(

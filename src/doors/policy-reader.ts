@@ -1,7 +1,7 @@
 import type { Autonomy } from "../calls/call.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Expectation } from "../policy/report/expectations.ts";
-import type { PolicyFile } from "./policy-file.ts";
+import type { EditablePolicyFile } from "./policy-file.ts";
 
 /** A configuration or a table of expectations as it was read; JSON is YAML too. */
 export interface NamedText {
@@ -22,5 +22,5 @@ export interface PolicyReader {
   }>;
   tests(table: NamedText): Promise<readonly Expectation[]>;
   /** The text of the policy that this Postern was started with; none where it came from no file. */
-  readonly file?: PolicyFile | undefined;
+  readonly file?: EditablePolicyFile | undefined;
 }

@@ -2,26 +2,26 @@
  * What somebody's word has brought, in a sentence: the same at the command line, in `watch` and in the console, which is
  * built with this file. It stands alone: it knows the wire by its shape.
  */
-export interface Decided {
+export interface DecidedRequest {
   readonly status: string;
-  readonly what: Named;
+  readonly what: NamedTarget;
   readonly quorum_left: number;
 }
 
-interface Named {
+interface NamedTarget {
   readonly tool: string;
   readonly action?: string;
 }
 
 /** A tool as people read it: with its action, where it has several. */
-export function actionText({ tool, action = "default" }: Named): string {
+export function actionText({ tool, action = "default" }: NamedTarget): string {
   return action === "default" ? tool : `${tool} · ${action}`;
 }
 
-export type Said = "approve" | "modify" | "deny" | "skip" | "withdraw" | "revoke";
+export type DecisionVerbWord = "approve" | "modify" | "deny" | "skip" | "withdraw" | "revoke";
 
 /** Whose names are strangers': drawn as such. */
-export function saidOf(verb: Said, decided: Decided): string {
+export function saidOf(verb: DecisionVerbWord, decided: DecidedRequest): string {
   const { status, quorum_left: left } = decided;
   const name = actionText(decided.what);
   if (status === "pending") {

@@ -4,12 +4,12 @@ import { given } from "../calls/given.ts";
 import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
 import type { SessionCall } from "../face.ts";
 import type { CallFields } from "./contract/calls.ts";
-import type { Outcome } from "./contract/outcome.ts";
-import type { Tool } from "./contract/tools.ts";
+import type { OutcomeView } from "./contract/outcome.ts";
+import type { ToolView } from "./contract/tools.ts";
 import { innerNames } from "./wire.ts";
 
 /** A request that is still open is pending, also when the caller has waited for it. */
-export function outcomeFromWire(wire: Outcome): ToolOutcome {
+export function outcomeFromWire(wire: OutcomeView): ToolOutcome {
   const { call_id: callId, text, structured, artifact, summary, preview, marks, refusal, status } = wire;
   const expiresAt = wire.expires_at === undefined ? undefined : Date.parse(wire.expires_at);
   return given({
@@ -27,12 +27,12 @@ export function outcomeFromWire(wire: Outcome): ToolOutcome {
   }) as unknown as ToolOutcome; // each status came with its members
 }
 
-function blockFromWire(block: Outcome["content"][number]): ContentBlock {
+function blockFromWire(block: OutcomeView["content"][number]): ContentBlock {
   const members = Object.entries(block).map(([name, value]) => [innerNames.get(name) ?? name, value]);
   return Object.fromEntries(members) as ContentBlock; // it was one on the other side
 }
 
-export function offerFromWire(wire: Tool): RunOffer {
+export function offerFromWire(wire: ToolView): RunOffer {
   const { tool, action: name, description, kind, provider_specs: providerSpecs, server } = wire;
   return {
     ...{ tool, name, description, kind, inputSchema: wire.input_schema, deferLoading: false },

@@ -2,26 +2,26 @@
 import { given } from "../calls/given.ts";
 import type { Explanation } from "../face.ts";
 import type { Decision } from "../policy/policy.ts";
-import type { Block } from "../tools/registered.ts";
+import type { ToolBlock } from "../tools/registered.ts";
 import type { Offer, ToolHealth, ToolUi } from "../tools/tool.ts";
 import {
-  type Decision as DecisionWire,
+  type DecisionView as DecisionWire,
   explanation as explanationSchema,
-  type Explanation as ShownExplanation,
+  type ExplanationView as ShownExplanation,
 } from "./contract/policy.ts";
-import { type Given, shape } from "./contract/route.ts";
+import { type Input, shape } from "./contract/route.ts";
 import type { tool as toolSchema } from "./contract/tools.ts";
 
-type ToolAnswer = Given<typeof toolSchema>;
+type ToolViewInput = Input<typeof toolSchema>;
 
 export function toolToWire(
   { name, facts, ...offer }: Offer,
   now: {
     readonly health?: ToolHealth | undefined;
     readonly unavailable?: string | undefined;
-    readonly blocked?: Block["why"] | undefined;
+    readonly blocked?: ToolBlock["why"] | undefined;
   } = {},
-): ToolAnswer {
+): ToolViewInput {
   return {
     ...offer,
     ...facts,
@@ -45,11 +45,11 @@ export function toolToWire(
   };
 }
 
-function uiToWire({ resourceUri, csp, permissions, prefersBorder }: ToolUi): ToolAnswer["ui"] {
+function uiToWire({ resourceUri, csp, permissions, prefersBorder }: ToolUi): ToolViewInput["ui"] {
   return { resource_uri: resourceUri, csp, permissions, prefers_border: prefersBorder };
 }
 
-function healthToWire(health: ToolHealth): ToolAnswer["health"] {
+function healthToWire(health: ToolHealth): ToolViewInput["health"] {
   return {
     status: health.status,
     consecutive_errors: health.consecutiveErrors,
@@ -65,7 +65,7 @@ export function shownExplanation(explanation: Explanation, tellsPeople?: boolean
 }
 
 /** @param tellsPeople also what people remembered and why it counts no more: nothing for an agent, which is told the verdict */
-export function explanationToWire(explanation: Explanation, tellsPeople = true): Given<typeof explanationSchema> {
+export function explanationToWire(explanation: Explanation, tellsPeople = true): Input<typeof explanationSchema> {
   const { edited, weighed } = explanation.recorded ?? {};
   const recorded = explanation.recorded && {
     edited: edited && { asked_digest: edited.asked, digest: edited.runs },

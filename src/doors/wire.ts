@@ -11,10 +11,10 @@ import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 import type { call as callSchema } from "./contract/calls.ts";
 import { iso } from "./contract/fields.ts";
 import type { outcome as outcomeSchema, preview as previewSchema } from "./contract/outcome.ts";
-import type { Given } from "./contract/route.ts";
+import type { Input } from "./contract/route.ts";
 
 /** Text and content are what a model reads; the rest is the outcome itself. `tool`: as the caller named it. */
-export function outcomeToWire(given: ToolOutcome, tool: string): Given<typeof outcomeSchema> {
+export function outcomeToWire(given: ToolOutcome, tool: string): Input<typeof outcomeSchema> {
   const outcome = readableOutcome(given); // one that is on record is as the tool answered it
   const open = openRequestOf(outcome);
   const { text, content } = renderOutcome(outcome, { tool, readOn });
@@ -58,7 +58,7 @@ const snakeNames: ReadonlyMap<string, string> = new Map([
 ]);
 export const innerNames: ReadonlyMap<string, string> = new Map([...snakeNames].map(([inner, outer]) => [outer, inner]));
 
-export function previewToWire(preview: Preview): Given<typeof previewSchema> {
+export function previewToWire(preview: Preview): Input<typeof previewSchema> {
   const { table, message, diff } = preview;
   const kind = table !== undefined ? "table" : message !== undefined ? "message" : diff !== undefined ? "diff" : "text";
   return { kind, ...preview };
@@ -71,7 +71,7 @@ export interface PrincipalWire {
   readonly via?: string | undefined;
 }
 
-export function callToWire(record: CallRecord): Given<typeof callSchema> {
+export function callToWire(record: CallRecord): Input<typeof callSchema> {
   const { call } = record;
   const { authority } = call;
   return {

@@ -31,7 +31,7 @@ export interface ContextParts {
 }
 
 /** What a tool sees of its call; its members also work taken out of it (`async ({ to }, { progress }) => …`). Signal and secrets are made when they are asked for; the run's end takes back what was lent. */
-export class CallContext implements ToolContext {
+export class ToolCallContext implements ToolContext {
   readonly #call: ClaimedCall;
   readonly #caller: Caller;
   readonly #run: Pick<LazySignal, "signal" | "over" | "afterwards">;
@@ -41,7 +41,7 @@ export class CallContext implements ToolContext {
 
   /** For what is of this house and makes calls of its own (chains/): a tool's body is given no way to this. */
   static inside(context: ToolContext): { readonly call: ClaimedCall; readonly caller: Caller } | undefined {
-    if (!(context instanceof CallContext)) return undefined;
+    if (!(context instanceof ToolCallContext)) return undefined;
     return { call: context.#call, caller: context.#caller };
   }
 

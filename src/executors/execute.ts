@@ -9,7 +9,7 @@ import { holdsStream, mostArtifactBytes, withStoredStreams } from "../results/st
 import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
 import { failureOf } from "../tools/failure.ts";
 import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
-import { type CallChild, CallContext } from "./context.ts";
+import { type CallChild, ToolCallContext } from "./context.ts";
 import { inputOf } from "./input.ts";
 
 export interface ExecuteParts {
@@ -35,7 +35,7 @@ export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts):
   const remainingMs = session.remainingMs(call.claimedAt);
   const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
   const body = async (run: LazySignal): Promise<unknown> => {
-    const context = new CallContext(call, caller, run, parts);
+    const context = new ToolCallContext(call, caller, run, parts);
     const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
     return keptStreams(await found.execute(input, context), { call, caller, run }, parts);
   };

@@ -34,7 +34,7 @@ export interface ReconcileParts extends LookupParts, GuardrailParts {
 }
 
 /** What the tool found. `outcome`: the answer it found, as later senders of the same call get it. */
-export type Found =
+export type FoundOutcome =
   | { readonly found: "succeeded"; readonly outcome: ToolOutcome | undefined }
   | { readonly found: "failed"; readonly reason: string | undefined }
   | { readonly found: "unknown"; readonly problem: string | undefined };
@@ -47,7 +47,7 @@ const reconcileTimeoutMs = 60_000;
  *
  * @param session learns what of the answer is kept as an artifact, and how much may stand inline
  */
-export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<Found> {
+export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<FoundOutcome> {
   const found = lookup(ask(record.call), parts);
   if (isEnding(found)) return unknown(`\`${record.call.tool}\` cannot be asked now`);
   const hook = found.found.reconcile;
@@ -75,7 +75,7 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   return { found: what, outcome: answer === undefined ? undefined : await answered(valid, answer, session, parts) };
 }
 
-function unknown(problem: string | undefined): Found {
+function unknown(problem: string | undefined): FoundOutcome {
   return { found: "unknown", problem };
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../calls/json.ts";
 import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
 import type { Parsed } from "../tools/tool.ts";
-import { takesText, type Wanted, wantedAt } from "./reference-schemas.ts";
+import { takesText, type WantedReference, wantedAt } from "./reference-schemas.ts";
 import { filled, type Reference, referencesIn, textOf } from "./references.ts";
 import type { FoundCall } from "./stages.ts";
 
@@ -36,7 +36,7 @@ export async function filledInput(call: FoundCall, artifacts: ArtifactStore): Pr
   if (tooLarge !== undefined) return { issues: [tooLarge] };
   const digests = wanted.map(({ digest }) => digest);
   const bytes = await bytesBehind(digests, call, artifacts);
-  const fill = (valueFor: (own: Uint8Array, wants: Wanted) => unknown): JsonObject =>
+  const fill = (valueFor: (own: Uint8Array, wants: WantedReference) => unknown): JsonObject =>
     filled(call.arguments, (reference) => {
       const wants = wantedAt(found.inputSchema, reference.path);
       const own = bytes.get(reference.digest);
@@ -86,7 +86,7 @@ function valueAt(value: unknown, path: Reference["path"]): unknown {
 }
 
 /** Each artifact that the arguments name, with what the tool takes in its place. */
-export function wantedIn(call: FoundCall): readonly (Reference & { readonly wants: Wanted })[] {
+export function wantedIn(call: FoundCall): readonly (Reference & { readonly wants: WantedReference })[] {
   return referencesIn(call.arguments).map((reference) => ({
     ...reference,
     wants: wantedAt(call.found.inputSchema, reference.path),
@@ -107,7 +107,7 @@ async function largest(
   return undefined;
 }
 
-function encoded(bytes: Uint8Array, wants: Wanted): string {
+function encoded(bytes: Uint8Array, wants: WantedReference): string {
   return wants === "base64" ? base64(bytes) : (textOf(bytes) ?? base64(bytes));
 }
 

@@ -2,13 +2,13 @@ import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
 import { referenceKey } from "../results/artifact-store.ts";
 
 /** What a tool's schema takes in the place of an artifact. */
-export type Wanted = "reference" | "base64" | "text";
+export type WantedReference = "reference" | "base64" | "text";
 
 /** Of a schema that leads to itself no more is looked at. */
 const deepest = 50;
 
 /** What the schema says of the value at a path. What it does not say is text. */
-export function wantedAt(schema: JsonObject, path: readonly (string | number)[]): Wanted {
+export function wantedAt(schema: JsonObject, path: readonly (string | number)[]): WantedReference {
   const found = schemasAt(schema, schema, path, 0);
   if (found.some(namesReference)) return "reference";
   return found.some(isBinary) ? "base64" : "text";

@@ -3,7 +3,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../test/fakes/log-store.ts";
 import type { Authority } from "../calls/call.ts";
 import type { CallFilter } from "../stores/store.ts";
-import { HistoryBook } from "./history.ts";
+import { CallHistory } from "./history.ts";
 
 const inRun = (runId: string): Authority => ({
   principal: { tenant: "default", agent: "ann" },
@@ -21,7 +21,7 @@ it("forgets, of more than ten thousand pasts, the longest unused: one that each 
     return store.calls(where);
   };
   const reads = { run: 60_000, tenant: 60_000 };
-  const book = new HistoryBook({
+  const book = new CallHistory({
     reads,
     clock,
     runs: { countedIn: ({ runId }) => `run\0default\0${runId}`, mayUse: async () => true },

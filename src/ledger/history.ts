@@ -40,26 +40,26 @@ export interface Beginning {
   readonly isKnown: boolean;
 }
 
-interface Entry extends PastCall {
+interface HistoryEntry extends PastCall {
   readonly key: string;
   state: PastCall["state"];
   waits: boolean;
   /** What it stands for as well: an earlier try of the same call, which is back where this one's claim is lost. */
-  before: Entry | undefined;
+  before: HistoryEntry | undefined;
   isLost: boolean;
 }
 
 /** A call in each scope it stands in, its claim not decided yet. */
 export interface Entered {
   readonly key: string;
-  readonly places: readonly { readonly scope: Scope; readonly entry: Entry }[];
+  readonly places: readonly { readonly scope: ScopedHistory; readonly entry: HistoryEntry }[];
 }
 
-class Scope implements History {
+class ScopedHistory implements History {
   readonly windowMs: number;
   version = 0;
   tainted = false;
-  calls: Entry[] = [];
+  calls: HistoryEntry[] = [];
   /** Undefined: it is read. */
   loading: Promise<boolean> | undefined;
 
@@ -89,14 +89,14 @@ export interface HistoryOptions {
   readonly argumentsOf: (record: CallRecord) => Promise<JsonObject>;
 }
 
-export class HistoryBook {
+export class CallHistory {
   readonly #runs: HistoryOptions["runs"];
   readonly #reads: Reads;
   readonly #store: HistoryOptions["store"];
   readonly #clock: Clock;
   readonly #known: KnownTool;
   readonly #argumentsOf: HistoryOptions["argumentsOf"];
-  readonly #scopes = new Map<string, Scope>();
+  readonly #scopes = new Map<string, ScopedHistory>();
   /** What has begun and not ended, by key. */
   readonly #open = new Map<string, Entered>();
 
@@ -111,7 +111,7 @@ export class HistoryBook {
 
   /** The scopes `reads` names; one that cannot be seen is left out, and rules over it count as broken. */
   async of(authority: Authority, reads: Reads): Promise<Past> {
-    const wanted: Wanted[] = [];
+    const wanted: WantedHistory[] = [];
     const loading: Promise<boolean>[] = [];
     for (const name of scopeNames) {
       if (reads[name] === undefined) continue;
@@ -130,12 +130,12 @@ export class HistoryBook {
     )
       return undefined;
     const { tool, action, server, effects } = facts;
-    const places: { scope: Scope; entry: Entry }[] = [];
+    const places: { scope: ScopedHistory; entry: HistoryEntry }[] = [];
     for (const name of scopeNames) {
       const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(this.#nameOf(name, authority));
       if (scope === undefined) continue; // it will be read with this call in it
       const before = call.isKnown ? scope.calls.findLast((other) => other.key === key) : undefined; // the same call, tried again
-      const entry: Entry = {
+      const entry: HistoryEntry = {
         ...{ key, tool, action, effects, risk: call.risk, arguments: call.arguments },
         ...(server !== undefined && { server }),
         ...(call.target !== undefined && { target: call.target }),
@@ -196,7 +196,7 @@ export class HistoryBook {
     this.ended(key, state, call.authority, outcome?.marks !== undefined);
   }
 
-  #pastOf(wanted: readonly Wanted[]): Past {
+  #pastOf(wanted: readonly WantedHistory[]): Past {
     const histories: { [S in HistoryScope]?: History } = {};
     for (const { name, scope } of wanted) {
       if (scope.calls.length > mostCalls) continue;
@@ -207,14 +207,14 @@ export class HistoryBook {
   }
 
   /** What left the window is let go, now and then. */
-  #trim(scope: Scope): void {
+  #trim(scope: ScopedHistory): void {
     const after = this.#clock.now() - scope.windowMs;
     const first = scope.calls[0];
     if (first === undefined || first.at > after || scope.calls.length < 64) return;
     scope.calls = scope.calls.filter(({ at }) => at > after);
   }
 
-  #scope(name: HistoryScope, authority: Authority): Scope {
+  #scope(name: HistoryScope, authority: Authority): ScopedHistory {
     const id = this.#nameOf(name, authority);
     const known = this.#scopes.get(id);
     if (known !== undefined) {
@@ -222,7 +222,7 @@ export class HistoryBook {
       this.#scopes.set(id, known);
       return known;
     }
-    const scope = new Scope(this.#reads[name] ?? Number.POSITIVE_INFINITY);
+    const scope = new ScopedHistory(this.#reads[name] ?? Number.POSITIVE_INFINITY);
     this.#scopes.set(id, scope);
     for (const oldest of this.#scopes.keys()) {
       if (this.#scopes.size <= mostScopes) break;
@@ -241,14 +241,14 @@ export class HistoryBook {
     return scope;
   }
 
-  async #load(scope: Scope, name: HistoryScope, authority: Authority): Promise<void> {
+  async #load(scope: ScopedHistory, name: HistoryScope, authority: Authority): Promise<void> {
     const { principal, runId } = authority;
     const id = this.#nameOf(name, authority);
     const isWholeRun = id.startsWith("run\0");
     const where: CallFilter = { tenant: principal.tenant, ...(isWholeRun && { runId }), limit: pageRows };
     const after = this.#clock.now() - scope.windowMs;
     const earliest = id.startsWith("day\0") ? this.#clock.now() - dayMs : after - longestHeldMs;
-    const read: Entry[] = [];
+    const read: HistoryEntry[] = [];
     for (let before: string | undefined; read.length <= mostCalls; ) {
       const rows = await this.#store.calls(before === undefined ? where : { ...where, before });
       for (const row of rows) {
@@ -277,7 +277,11 @@ export class HistoryBook {
     return scope === "tenant" ? `tenant\0${tenant}` : `principal\0${tenant}\0${agent}\0${user}`;
   }
 
-  #entryOf({ key, call, risk, state, outcome, startedAt: at = 0 }: CallRecord, given: JsonObject, scope: Scope): Entry {
+  #entryOf(
+    { key, call, risk, state, outcome, startedAt: at = 0 }: CallRecord,
+    given: JsonObject,
+    scope: ScopedHistory,
+  ): HistoryEntry {
     const known = this.#known(call.tool, call.action);
     const { effects = "destructive", server } = known?.facts ?? {};
     if (
@@ -304,10 +308,10 @@ export function isFromOutside(openWorld: boolean | undefined, outcome: ToolOutco
   return (openWorld === true || outcome?.marks !== undefined) && outcome?.refusal?.code !== "result_withheld";
 }
 
-interface Wanted {
+interface WantedHistory {
   readonly name: HistoryScope;
   readonly id: string;
-  readonly scope: Scope;
+  readonly scope: ScopedHistory;
 }
 
 const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];

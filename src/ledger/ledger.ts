@@ -11,12 +11,12 @@ import type { Ending } from "../calls/ending.ts";
 import type { DurableEvent, EndName, Weighing } from "../calls/event.ts";
 import { deepFrozen, type JsonObject } from "../calls/json.ts";
 import type { ToolOutcome } from "../calls/outcome.ts";
-import type { ApprovalRecord, CallRecord, CallState, Write } from "../calls/records.ts";
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../calls/records.ts";
 import type { RefusalCode } from "../calls/refusals.ts";
 import { isOnRecord, isRepeatable } from "../calls/repeatable.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { CallName, Committed, Durability, Store } from "../stores/store.ts";
-import { type Beginning, type HistoryBook, isFromOutside, type Past } from "./history.ts";
+import { type Beginning, type CallHistory, isFromOutside, type Past } from "./history.ts";
 
 /** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
 export interface Claimable extends ToolCall {
@@ -60,7 +60,7 @@ export interface Settlement {
 export interface LedgerOptions {
   /** Of settles. */
   readonly durability?: "committed" | "synced";
-  readonly history?: HistoryBook | undefined;
+  readonly history?: CallHistory | undefined;
 }
 
 export type { Past };
@@ -81,7 +81,7 @@ export class Ledger {
   readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
   /** None: no rule looks back. */
-  readonly history: HistoryBook | undefined;
+  readonly history: CallHistory | undefined;
 
   constructor(
     store: Store,
@@ -201,7 +201,7 @@ export class Ledger {
     return isWaitedFor ? this.#settleDurability : "buffered";
   }
 
-  async #write(write: Write, durability: Durability): Promise<Settled> {
+  async #write(write: StoreWrite, durability: Durability): Promise<Settled> {
     try {
       return settledOf(await this.#store.commit(write, durability));
     } catch {
@@ -210,7 +210,7 @@ export class Ledger {
   }
 
   /** Unless it will never be written. */
-  async #writeAgain(write: Write, durability: Durability): Promise<Settled> {
+  async #writeAgain(write: StoreWrite, durability: Durability): Promise<Settled> {
     for (const waitMs of retryAfterMs) {
       if (this.#store.broken !== undefined) break;
       await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));

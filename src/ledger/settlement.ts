@@ -8,11 +8,11 @@ import type { CallRecord, RowEnd } from "../calls/records.ts";
 import type { Store } from "../stores/store.ts";
 
 /** What somebody found out about an `unknown` call: it happened, it did not, or it may be run again when asked. */
-export type Word = "succeeded" | "failed" | "retry";
+export type SettlementOutcome = "succeeded" | "failed" | "retry";
 
 /** What somebody says became of it, and how they know. */
 export interface Testimony {
-  readonly word: Word;
+  readonly word: SettlementOutcome;
   readonly by: Actor;
   readonly reason: string;
   /** What the call answered, where the tool has found that; none: no result was ever seen, and the outcome says so. */

@@ -4,7 +4,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import type { Autonomy } from "../calls/call.ts";
 import type { NotedEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
-import type { Write } from "../calls/records.ts";
+import type { StoreWrite } from "../calls/records.ts";
 import type { Committed, Store } from "../stores/store.ts";
 import { type ControlsOptions, openControls } from "./durable-controls.ts";
 
@@ -16,7 +16,7 @@ class Shelf {
   before: (() => void) | undefined;
   broken = false;
 
-  commit(write: Write): Committed {
+  commit(write: StoreWrite): Committed {
     if (write.write !== "document") throw new Error(`The controls wrote a ${write.write}.`);
     if (this.broken) throw new Error("disk full");
     if (write.kind === "controls") {

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { PolicyFace, SimulateFilter, Simulation } from "../policy-face.ts";
+export type { PolicyApi, SimulateFilter, Simulation } from "../policy-face.ts";
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export type { PolicyOptions } from "./decide.ts";
 export { createPolicy } from "./decide.ts";

@@ -6,7 +6,7 @@ import type { Adjusters } from "./risk/adjusters.ts";
 import { cellOf, type Matrix } from "./risk/matrix.ts";
 import type { Pack } from "./risk/pack.ts";
 import { lowerThreshold } from "./risk/threshold.ts";
-import type { Permission } from "./rules/permission.ts";
+import type { PermissionRule } from "./rules/permission.ts";
 import { effectsOf } from "./rules/rules.ts";
 import { skillsForbid } from "./rules/skill-layer.ts";
 
@@ -26,7 +26,7 @@ export interface DecisionTerms extends PolicyTerms {
   /** A rule about this tool looks at arguments or at the past. */
   readonly hasConditions: boolean;
   /** Once the risk is known: rules may speak of it. */
-  readonly permissionAt: (risk: Risk) => Permission;
+  readonly permissionAt: (risk: Risk) => PermissionRule;
 }
 
 /**

@@ -10,7 +10,7 @@ import { type AdjusterOptions, compileAdjusters } from "./risk/adjusters.ts";
 import { type MatrixChanges, matrixOf } from "./risk/matrix.ts";
 import { compilePack, type PackOptions } from "./risk/pack.ts";
 import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
-import { compileRules, type Rule, type RuleBook } from "./rules/rules.ts";
+import { compileRules, type Rule, type RuleSet } from "./rules/rules.ts";
 import { type SandboxConstraint, sandboxRules } from "./rules/sandbox.ts";
 import { checkedOptions, type ExpectationFile, type PolicyConfigFile, policyOpaque } from "./schema.ts";
 
@@ -43,7 +43,7 @@ export interface PolicyOptions {
 
 /** Options that were checked and compiled. */
 export interface CompiledOptions {
-  readonly book: RuleBook;
+  readonly book: RuleSet;
   readonly otherwise: "allow" | "deny";
   readonly mode: "observe" | "enforce";
   readonly terms: PolicyTerms;

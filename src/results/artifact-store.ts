@@ -60,7 +60,7 @@ export type OwnArtifactStore = Pick<ArtifactStore, "put" | "open" | "pin" | "unp
   Partial<Pick<ArtifactStore, "mayUse" | "meta" | "putStream" | "openStream">>;
 
 /** A store that is kept by ourselves, so that sharing and tidying up are ours too. */
-export interface ArtifactShelf extends ArtifactStore {
+export interface SharedArtifactStore extends ArtifactStore {
   /**
    * Lets one more principal of the same tenant use it (D10).
    *

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { artifactContract } from "../../test/contracts/artifact-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import type { ArtifactShelf, Needed } from "./artifact-store.ts";
+import type { Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 
 const anna = { tenant: "acme", agent: "writer", user: "anna" };
@@ -16,7 +16,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-async function open(folder: string, retentionMs = 0): Promise<ArtifactShelf> {
+async function open(folder: string, retentionMs = 0): Promise<SharedArtifactStore> {
   return openFolderArtifacts({ folder, clock: new FakeClock(), retentionMs });
 }
 

@@ -6,9 +6,9 @@ import type { Clock } from "../calls/clock.ts";
 import { codeOf } from "../system/error-code.ts";
 import { Locks } from "../system/locks.ts";
 import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-file.ts";
-import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
-import { Holds } from "./holds.ts";
+import { ArtifactHolds } from "./holds.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 import { collectSoon, digestOf, pieceBytes } from "./streams.ts";
 
@@ -32,7 +32,7 @@ interface Sidecar {
  * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, beside them a `.json` with size, time and releases.
  * What keeps them is written nowhere a second time: sessions hold them while the process lives, rows ask for the rest (D10).
  */
-export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<ArtifactShelf> {
+export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<SharedArtifactStore> {
   const temporary = join(options.folder, "tmp");
   await rm(temporary, { recursive: true, force: true });
   await makeFolder(temporary);
@@ -42,12 +42,12 @@ export async function openFolderArtifacts(options: FolderArtifactsOptions): Prom
 /** So many are asked about at once. */
 const sweptAtOnce = 256;
 
-class FolderArtifacts implements ArtifactShelf {
+class FolderArtifacts implements SharedArtifactStore {
   readonly #folder: string;
   readonly #temporary: string;
   readonly #clock: Clock;
   readonly #retentionMs: number;
-  readonly #holds: Holds;
+  readonly #holds: ArtifactHolds;
   /** A sidecar is read, changed and written by one at a time. */
   readonly #changes = new Locks();
 
@@ -56,7 +56,7 @@ class FolderArtifacts implements ArtifactShelf {
     this.#temporary = temporary;
     this.#clock = clock;
     this.#retentionMs = retentionMs;
-    this.#holds = new Holds(clock);
+    this.#holds = new ArtifactHolds(clock);
   }
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {

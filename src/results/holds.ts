@@ -7,7 +7,7 @@ const useMs = 3_600_000;
  * What keeps an artifact as long as this process lives: it is being written or belongs to an open session (pins), or
  * somebody was just told that it is there. What must outlast the process follows from the rows (stores/references.ts).
  */
-export class Holds {
+export class ArtifactHolds {
   readonly #clock: Clock;
   readonly #pins = new Map<string, number>();
   /** Monotonic milliseconds. */

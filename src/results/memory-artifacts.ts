@@ -1,8 +1,8 @@
 import type { Principal } from "../calls/call.ts";
 import type { Clock } from "../calls/clock.ts";
-import type { ArtifactMeta, ArtifactShelf, ArtifactStream, ByteRange, Needed } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
-import { Holds } from "./holds.ts";
+import { ArtifactHolds } from "./holds.ts";
 import { streamOf } from "./own-artifacts.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 import { collected, digestOf } from "./streams.ts";
@@ -13,7 +13,7 @@ export interface MemoryArtifactsOptions {
   readonly retentionMs: number;
 }
 
-interface Kept {
+interface StoredArtifact {
   readonly bytes: Uint8Array;
   /** Wall clock, milliseconds: when the bytes came last. */
   storedAt: number;
@@ -21,16 +21,16 @@ interface Kept {
 }
 
 /** Artifacts that end with the process: for tests, and for runtimes without a data folder. */
-export class MemoryArtifacts implements ArtifactShelf {
+export class MemoryArtifacts implements SharedArtifactStore {
   readonly #clock: Clock;
   readonly #retentionMs: number;
-  readonly #holds: Holds;
-  readonly #all = new Map<string, Kept>();
+  readonly #holds: ArtifactHolds;
+  readonly #all = new Map<string, StoredArtifact>();
 
   constructor({ clock, retentionMs }: MemoryArtifactsOptions) {
     this.#clock = clock;
     this.#retentionMs = retentionMs;
-    this.#holds = new Holds(clock);
+    this.#holds = new ArtifactHolds(clock);
   }
 
   async put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta> {
@@ -111,13 +111,13 @@ export class MemoryArtifacts implements ArtifactShelf {
     return removed;
   }
 
-  #find(digest: string): Kept {
+  #find(digest: string): StoredArtifact {
     const kept = this.#all.get(digest);
     if (kept === undefined) throw unavailable(digest);
     return kept;
   }
 
-  #isLoose(digest: string, { storedAt }: Kept): boolean {
+  #isLoose(digest: string, { storedAt }: StoredArtifact): boolean {
     return !this.#holds.has(digest) && storedAt + this.#retentionMs <= this.#clock.now();
   }
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../calls/clock.ts";
-import type { ArtifactShelf, Needed } from "./artifact-store.ts";
+import type { Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 import { MemoryArtifacts } from "./memory-artifacts.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -20,7 +20,7 @@ const defaultDays = 30;
 /** The artifacts of a runtime, and who sweeps them: closed before what answers `needed`. */
 export async function openArtifacts(
   options: ArtifactsOptions,
-): Promise<{ readonly shelf: ArtifactShelf; readonly sweeper: Sweeper }> {
+): Promise<{ readonly shelf: SharedArtifactStore; readonly sweeper: Sweeper }> {
   const { folder, retentionDays = defaultDays, needed, clock, log } = options;
   const retentionMs = retentionDays * dayMs;
   const shelf =

@@ -109,7 +109,7 @@ function succeeded({ text, content }: ToolOutcome, structured: Json | undefined)
 }
 
 /** The tool's own answer, or what it threw: the model reads it as it is, and that it can be sent again if it can. */
-function failed(outcome: Refused, structured: Json | undefined): RenderedOutcome {
+function failed(outcome: RefusedOutcome, structured: Json | undefined): RenderedOutcome {
   const { refusal: given, text, content } = outcome;
   const advice = given.retry === "never" ? "" : nextStepOf(given);
   const isSaid = advice === "" || says(text, advice);
@@ -149,9 +149,9 @@ function joined(text: string, advice: string): string {
   return text === "" ? advice : `${text} ${advice}`;
 }
 
-type Refused = Extract<ToolOutcome, { readonly status: "error" | "denied" }>;
+type RefusedOutcome = Extract<ToolOutcome, { readonly status: "error" | "denied" }>;
 
-interface Waiting {
+interface WaitingRender {
   readonly tool: string;
   readonly request: OpenRequest;
   readonly page: string | undefined;
@@ -161,7 +161,7 @@ function ofText(text: string, structured: Json): RenderedOutcome {
   return { text, content: [{ type: "text", text }], structured, isError: true };
 }
 
-function waiting({ callId }: ToolOutcome, { tool, request: { id, expiresAt }, page }: Waiting): RenderedOutcome {
+function waiting({ callId }: ToolOutcome, { tool, request: { id, expiresAt }, page }: WaitingRender): RenderedOutcome {
   const until = expiresAt === undefined ? "" : ` until ${expiresAt}`;
   const advice = `Tell the user that a person must decide it ${placeOf(page)}; you cannot. Go on with other work meanwhile. Later send the same call again, with exactly the same arguments: it runs once, or says what was decided.`;
   const message = `Not run yet: \`${tool}\` needs a person's approval. The request ${id} is open${until}.`;

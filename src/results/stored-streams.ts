@@ -27,7 +27,7 @@ export interface StreamOrder {
   readonly signal: () => AbortSignal;
 }
 
-type Block = Readonly<Record<string, unknown>>;
+type StreamBlock = Readonly<Record<string, unknown>>;
 
 /** Whether the answer, or a block of it, is a stream or has many bytes. */
 export function holdsStream(answer: unknown): boolean {
@@ -41,7 +41,7 @@ export function holdsStream(answer: unknown): boolean {
 export async function withStoredStreams(answer: unknown, order: StreamOrder): Promise<unknown> {
   try {
     if (isStream(answer)) return { content: [await stored({ type: "file" }, answer, order)] };
-    const { content, ...rest } = answer as { readonly content: readonly Block[] }; // `holdsStream` has looked
+    const { content, ...rest } = answer as { readonly content: readonly StreamBlock[] }; // `holdsStream` has looked
     const blocks: unknown[] = [];
     for (const block of content) {
       const stream = streamIn(block);
@@ -57,7 +57,7 @@ export async function withStoredStreams(answer: unknown, order: StreamOrder): Pr
   }
 }
 
-async function stored(block: Block, stream: Stream, order: StreamOrder): Promise<Block> {
+async function stored(block: StreamBlock, stream: ByteStream, order: StreamOrder): Promise<StreamBlock> {
   const { data: _data, blob: _blob, ...rest } = block;
   const chunks = vetted(until(order.signal(), chunksOf(stream)), limitOf(order), order.redactor);
   const { mediaType = rest["mimeType"] ?? rest["media_type"], type } = rest;
@@ -77,9 +77,9 @@ function limitOf({ artifacts, artifactBytes, answerBytes }: StreamOrder): number
   return artifacts === noArtifacts ? Math.floor((answerBytes / 4) * 3) : artifactBytes;
 }
 
-type Stream = AsyncIterable<unknown> | Blob | Uint8Array;
+type ByteStream = AsyncIterable<unknown> | Blob | Uint8Array;
 
-function isStream(value: unknown): value is Stream {
+function isStream(value: unknown): value is ByteStream {
   if (value instanceof Uint8Array) return value.byteLength > fewBytes;
   return value instanceof Blob || (typeof value === "object" && value !== null && Symbol.asyncIterator in value);
 }
@@ -90,7 +90,7 @@ function streamIn(block: unknown): unknown {
     : undefined;
 }
 
-function chunksOf(stream: Stream): AsyncIterable<unknown> {
+function chunksOf(stream: ByteStream): AsyncIterable<unknown> {
   if (stream instanceof Uint8Array) return piecesOf(stream);
   return stream instanceof Blob ? stream.stream() : stream;
 }

@@ -1,6 +1,6 @@
 /** Approvals as the public face has them, and the approver of this process. */
 
-import type { Answer, Approver } from "../approvals/approver.ts";
+import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import { batchProblem } from "../approvals/batch.ts";
 import {
   actorOf,
@@ -27,9 +27,9 @@ import type { Approvals } from "../face.ts";
 import type { Parts } from "../parts.ts";
 import { type Arrive, decide } from "../resume.ts";
 import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../stores/store.ts";
-import { cursorOf, type Waiting } from "../stores/urgency.ts";
+import { cursorOf, type WaitingApproval } from "../stores/urgency.ts";
 
-export interface DecidingOptions {
+export interface ApprovalsApiOptions {
   readonly parts: Parts;
   readonly store: Store;
   readonly approver: Approver | undefined;
@@ -38,12 +38,12 @@ export interface DecidingOptions {
   readonly runDetached: (approval: ApprovalRecord) => void;
 }
 
-export class Deciding implements Approvals {
-  readonly #options: DecidingOptions;
+export class ApprovalsApi implements Approvals {
+  readonly #options: ApprovalsApiOptions;
   /** Questions that are open with the approver of this process. */
   readonly #asking = new Map<string, AbortController>();
 
-  constructor(options: DecidingOptions) {
+  constructor(options: ApprovalsApiOptions) {
     this.#options = options;
   }
 
@@ -203,12 +203,17 @@ export class Deciding implements Approvals {
     const asked = Promise.resolve()
       .then(() => approver.ask(shown, controller.signal))
       .then(
-        (answer): Answer =>
+        (answer): ApproverAnswer =>
           isWellFormed(answer) && answer.by !== "" && [answer.by, answer.reason].every(isTextOrMissing)
             ? answer
             : { decision: "denied", reason: "the approver answered nothing that is a decision" },
       )
-      .catch((error: unknown): Answer => ({ decision: "denied", reason: `the approver failed: ${messageOf(error)}` }));
+      .catch(
+        (error: unknown): ApproverAnswer => ({
+          decision: "denied",
+          reason: `the approver failed: ${messageOf(error)}`,
+        }),
+      );
     asked
       .then((answer) => (controller.signal.aborted ? undefined : this.#answer(approval.id, answer, approver.name)))
       .catch((error: unknown) =>
@@ -222,7 +227,7 @@ export class Deciding implements Approvals {
       });
   }
 
-  async #answer(id: string, answer: Answer, name: string): Promise<void> {
+  async #answer(id: string, answer: ApproverAnswer, name: string): Promise<void> {
     const by: Decider = { user: answer.by ?? name, via: `approver:${name}` };
     const { decision, reason } = answer;
     const request = {
@@ -254,7 +259,7 @@ function notApproved(approval: ApprovalRecord): Decided {
   };
 }
 
-function byRisk(audiences: readonly WaitingAudience[]): Waiting {
+function byRisk(audiences: readonly WaitingAudience[]): WaitingApproval {
   const waiting = { safe: 0, medium: 0, high: 0, critical: 0 };
   for (const { audience, waiting: count } of audiences) waiting[audience.risk] += count;
   return waiting;

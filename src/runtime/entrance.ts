@@ -7,28 +7,28 @@ import { type Caller, type Limits, Session } from "../calls/session.ts";
 import type { CallContext, CallRequest } from "../face.ts";
 import type { Parts } from "../parts.ts";
 import { releasePins } from "../results/release-pins.ts";
-import type { Reception } from "./reception.ts";
+import type { CallFactory } from "./reception.ts";
 
-export interface EntranceOptions {
+export interface ReEntryOptions {
   readonly parts: Parts;
-  readonly reception: Reception;
+  readonly reception: CallFactory;
   readonly limits: Limits;
 }
 
-type Parent = Pick<ToolCall, "id" | "authority"> & { readonly key: string };
+type ParentOfCall = Pick<ToolCall, "id" | "authority"> & { readonly key: string };
 
 export const closedTell =
   "This runtime is closed: nothing runs in it any more. `createRuntime` makes a new one on the same store.";
 
-export class Entrance {
-  readonly reception: Reception;
+export class ReEntry {
+  readonly reception: CallFactory;
   /** Nothing begins any more. */
   closing = false;
   /** Nothing can be recorded any more. */
   closed = false;
-  readonly #options: EntranceOptions;
+  readonly #options: ReEntryOptions;
 
-  constructor(options: EntranceOptions) {
+  constructor(options: ReEntryOptions) {
     this.#options = options;
     this.reception = options.reception;
   }
@@ -36,7 +36,7 @@ export class Entrance {
   /** A recorded call enters again, for whoever asks for it now. */
   async entering(
     context: CallContext,
-    go: (arrival: ReturnType<Reception["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
+    go: (arrival: ReturnType<CallFactory["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
   ): Promise<ToolOutcome | undefined> {
     if (this.closed) throw new RuntimeFault("runtime_closed", closedTell);
     const asker = this.reception.asker(context);
@@ -51,7 +51,7 @@ export class Entrance {
   }
 
   /** A tool's call of another tool: its parent's authority, its own number in the parent as key (D23). */
-  child(parent: Parent, number: number, request: CallRequest): ToolCall {
+  child(parent: ParentOfCall, number: number, request: CallRequest): ToolCall {
     return this.reception.call(request, parent.authority, {
       idempotencyKey: childKey(parent.key, number),
       parentId: parent.id,

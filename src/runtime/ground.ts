@@ -23,7 +23,7 @@ import { createStream, type Stream } from "../watchers/stream.ts";
 import { folderBeside, openStore } from "./open-store.ts";
 import type { RuntimeOptions } from "./options.ts";
 
-export interface Ground {
+export interface RuntimeBase {
   readonly clock: Clock;
   /** Where files lie beside the store; none: everything ends with the process. */
   readonly folder: string | undefined;
@@ -39,7 +39,7 @@ export interface Ground {
 }
 
 /** Recovery is over when it is there: nothing is left attempted. */
-export async function openGround(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<Ground> {
+export async function openGround(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
   const { clock = new SystemClock(), folder = folderBeside(options.store), log: tell = logNothing } = options;
   const log = harmless((problem) => tell(secondLayer.written.redact(problem)));
   const redactor = options.redactor ?? createRedactor();
@@ -62,9 +62,9 @@ export async function openGround(options: RuntimeOptions, closing: AsyncDisposab
 
 async function openAudit(
   options: RuntimeOptions,
-  { clock, folder, log, store }: Pick<Ground, "clock" | "folder" | "log" | "store">,
+  { clock, folder, log, store }: Pick<RuntimeBase, "clock" | "folder" | "log" | "store">,
   closing: AsyncDisposableStack,
-): Promise<Pick<Ground, "audit" | "auditProblems" | "heardBy">> {
+): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "heardBy">> {
   const signer = folder === undefined ? createSigner() : await loadSigner(folder);
   const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
   const auditProblems: string[] = [];

@@ -6,7 +6,7 @@ import type { JsonObject } from "../calls/json.ts";
 import { countingArguments } from "../calls/ran-with.ts";
 import type { CallRecord } from "../calls/records.ts";
 import { resolvedRecord } from "../gates/references.ts";
-import { HistoryBook, type KnownTool } from "../ledger/history.ts";
+import { CallHistory, type KnownTool } from "../ledger/history.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { RunOwners } from "../ledger/run-owners.ts";
 import type { Parts } from "../parts.ts";
@@ -19,19 +19,19 @@ import type { Policy } from "../policy/policy.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";
 import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/env-secrets.ts";
-import type { SkillsHouse } from "../tools/builtin/skills/library.ts";
+import type { SkillsContext } from "../tools/builtin/skills/library.ts";
 import { openSkills } from "../tools/builtin/skills/open-skills.ts";
 import type { Skills } from "../tools/builtin/skills/skills.ts";
 import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
 import { openPins, type Pins } from "../tools/upstream/pins.ts";
-import type { Ground } from "./ground.ts";
+import type { RuntimeBase } from "./ground.ts";
 import type { RuntimeOptions } from "./options.ts";
 
 /** The parts that stand by themselves. The others lead back to the running runtime. */
-type Standing = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
+type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
 
-export interface House {
-  readonly parts: Standing;
+export interface RuntimeDependencies {
+  readonly parts: FixedParts;
   readonly registry: Registry;
   readonly controls: Controls;
   readonly accounts: Accounts;
@@ -41,9 +41,9 @@ export interface House {
 
 export async function openHouse(
   options: RuntimeOptions,
-  ground: Ground,
+  ground: RuntimeBase,
   closing: AsyncDisposableStack,
-): Promise<House> {
+): Promise<RuntimeDependencies> {
   const { store, clock, log } = ground;
   const policy = policyOf(options);
   const keep = { store, clock, policyVersion: policy.version };
@@ -61,7 +61,7 @@ export async function openHouse(
   const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
   const runs = new RunOwners(keep);
   const asked = { ...options.approvals, ...keep, people: accounts, definitionOf, log, closing };
-  const parts: Standing = {
+  const parts: FixedParts = {
     ...{ tools, controls, artifacts, redactor, clock, log, policy, guardrails, skills },
     ...(await openApprovals(asked)),
     answerBytes: options.results?.maxBytes,
@@ -81,7 +81,7 @@ function policyOf({ policy, limits }: RuntimeOptions): Policy {
 
 async function artifactsOf(
   { results, artifacts }: RuntimeOptions,
-  { folder, store, clock, log }: Ground,
+  { folder, store, clock, log }: RuntimeBase,
   closing: AsyncDisposableStack,
 ): Promise<Parts["artifacts"]> {
   if (artifacts === false) return noArtifacts;
@@ -100,7 +100,7 @@ function ledgerOf(
     artifacts,
     runs,
   }: Pick<Parts, "policy" | "artifacts" | "runs"> & { readonly tools: RegisteredTools },
-  { store, clock }: Ground,
+  { store, clock }: RuntimeBase,
 ): Ledger {
   const argumentsOf = async (record: CallRecord): Promise<JsonObject> =>
     resolvedRecord({ ...record.call, arguments: await countingArguments(record, store) }, artifacts);
@@ -108,7 +108,7 @@ function ledgerOf(
   const known = knownIn(tools);
   return new Ledger(store, clock, policy.version, {
     durability: durability === "strict" ? "synced" : "committed",
-    history: reads && new HistoryBook({ runs, reads, store, clock, known, argumentsOf }),
+    history: reads && new CallHistory({ runs, reads, store, clock, known, argumentsOf }),
   });
 }
 
@@ -128,6 +128,6 @@ function knownIn(tools: RegisteredTools): KnownTool {
   };
 }
 
-async function skillsOf(given: RuntimeOptions["skills"], house: SkillsHouse): Promise<Skills | undefined> {
+async function skillsOf(given: RuntimeOptions["skills"], house: SkillsContext): Promise<Skills | undefined> {
   return given === undefined || "activeFor" in given ? given : openSkills(given, house);
 }

@@ -5,13 +5,13 @@ import type { Parts } from "../parts.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Store } from "../stores/store.ts";
 
-export interface Note extends Pick<NotedEvent, "type" | "summary"> {
+export interface SystemNote extends Pick<NotedEvent, "type" | "summary"> {
   readonly more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">>;
 }
 
 /** What is nobody's call, into the log: when this resolves it is there, and masked. @throws RuntimeFault `note_invalid` */
 export async function note(
-  { type, summary, more }: Note,
+  { type, summary, more }: SystemNote,
   { clock, policy, redactor }: Pick<Parts, "clock" | "policy" | "redactor">,
   store: Pick<Store, "commit">,
 ): Promise<void> {

@@ -13,14 +13,14 @@ export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
 }
 
 /** Who looks: nobody in particular, or a principal, in a run; without one in its run of the day, where calls that name no run go. */
-export interface Viewer {
+export interface ToolViewer {
   readonly principal: Principal | undefined;
   readonly runId: string | undefined;
 }
 
 /** What is offered, as it was registered. @throws RuntimeFault `context_invalid` */
 export function visibleTo(
-  { principal, runId }: Viewer,
+  { principal, runId }: ToolViewer,
   tools: Pick<Registry, "offers">,
   { policy, skills, clock }: OfferingParts,
 ): readonly Offer[] {

@@ -6,21 +6,21 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { shown } from "../calls/shown.ts";
 import { MapStore } from "../stores/map-store.ts";
 import { openSqliteStore } from "../stores/sqlite/sqlite-store.ts";
-import type { Spell, Store } from "../stores/store.ts";
+import type { SerializeEvent, Store } from "../stores/store.ts";
 import { whyUnreadable } from "../system/error-code.ts";
 
 /** What a store of your own is opened with: it keeps an event as `spell` spells it. */
-export interface StoreHouse {
+export interface StoreContext {
   readonly clock: Clock;
-  readonly spell: Spell;
+  readonly spell: SerializeEvent;
   readonly log: (problem: string) => void;
 }
 
 /** Opens a store of your own, empty or as it was left. The runtime closes what it gets. */
-export type OpenStore = (house: StoreHouse) => Store | Promise<Store>;
+export type OpenStore = (house: StoreContext) => Store | Promise<Store>;
 
 /** @throws RuntimeFault `store_unknown`, `store_folder_missing`, and what opening a file throws */
-export async function openStore(store: string | Store | OpenStore, house: StoreHouse): Promise<Store> {
+export async function openStore(store: string | Store | OpenStore, house: StoreContext): Promise<Store> {
   if (typeof store === "function") return ownStore(await store(house));
   if (typeof store !== "string") return store;
   if (store === "memory") return new MapStore(house);

@@ -20,7 +20,7 @@ import { type PatternMode, patternModes, type Redactor, type SecretStore } from 
 import type { Store } from "../stores/store.ts";
 import type { SkillsOptions } from "../tools/builtin/skills/library.ts";
 import type { Skills } from "../tools/builtin/skills/skills.ts";
-import type { GivenTools } from "../tools/sets/toolset.ts";
+import type { ToolsInput } from "../tools/sets/toolset.ts";
 import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import type { Hooks } from "../watchers/hooks.ts";
 import type { OpenStore } from "./open-store.ts";
@@ -29,7 +29,7 @@ import { checkKinds } from "./option-kinds.ts";
 /** @public */
 export interface RuntimeOptions {
   /** Tools, sets of tools (`filtered`, `prefixed`, `combined`, a `Toolbox`), or both in one list. What a box gets later is registered then. */
-  readonly tools?: GivenTools;
+  readonly tools?: ToolsInput;
   readonly policy?: PolicyOptions | Policy;
   /** Looks at arguments and at results; each only makes things stricter. */
   readonly guardrails?: readonly Guardrail[];

@@ -20,13 +20,13 @@ import type { EffectivePolicy, PastCall, Policy } from "../policy/policy.ts";
 import { checkExpectations, type ToolAsked } from "../policy/report/expectations.ts";
 import { type RecordedCall, replay, type VerdictChange } from "../policy/report/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "../policy/report/warnings.ts";
-import type { PolicyFace, SimulateFilter, Simulation } from "../policy-face.ts";
+import type { PolicyApi, SimulateFilter, Simulation } from "../policy-face.ts";
 import type { Store } from "../stores/store.ts";
 import type { Skills } from "../tools/builtin/skills/skills.ts";
 import type { Registry } from "../tools/registry.ts";
 import { type Configured, knownNames, type ListedBy, unmatchedNames } from "./configured-names.ts";
 
-export interface PolicyDeskOptions {
+export interface PolicyServiceOptions {
   readonly parts: Parts;
   readonly tools: Pick<Registry, "names" | "offers">;
   readonly store: Pick<Store, "approval" | "call" | "calls">;
@@ -41,7 +41,7 @@ export interface PolicyDeskOptions {
 }
 
 const request = { code: "request_invalid" } as const;
-const ofQuery: Readonly<Record<keyof NonNullable<Parameters<PolicyFace["effective"]>[0]>, Kind>> = {
+const ofQuery: Readonly<Record<keyof NonNullable<Parameters<PolicyApi["effective"]>[0]>, Kind>> = {
   principal: "an object",
   runId: "a text",
   scopes: "a list of texts",
@@ -64,10 +64,10 @@ const mostPast = 20_000;
 /** An approval lives no longer: what came before this and the window was not begun inside the window. */
 const longestHeldMs = 31 * 86_400_000;
 
-export class PolicyDesk implements PolicyFace {
-  readonly #options: PolicyDeskOptions;
+export class PolicyService implements PolicyApi {
+  readonly #options: PolicyServiceOptions;
 
-  constructor(options: PolicyDeskOptions) {
+  constructor(options: PolicyServiceOptions) {
     this.#options = options;
   }
 
@@ -75,7 +75,7 @@ export class PolicyDesk implements PolicyFace {
     return this.#options.parts.policy.version;
   }
 
-  effective(query: Parameters<PolicyFace["effective"]>[0] = {}): EffectivePolicy | undefined {
+  effective(query: Parameters<PolicyApi["effective"]>[0] = {}): EffectivePolicy | undefined {
     checkMembers(query, { ...request, what: "The query", members: ofQuery, of: "a policy" });
     if (query.principal !== undefined) checkPrincipal(query.principal);
     const { runId, ...asked } = query;
@@ -143,7 +143,7 @@ export class PolicyDesk implements PolicyFace {
     };
   }
 
-  test(...[policy, expectations, autonomy]: Parameters<PolicyFace["test"]>): ReturnType<PolicyFace["test"]> {
+  test(...[policy, expectations, autonomy]: Parameters<PolicyApi["test"]>): ReturnType<PolicyApi["test"]> {
     checkMember("expectations", expectations, "a list of objects", "policy_invalid");
     const { parts, limits } = this.#options;
     const tools: ToolAsked = (tool, action) => {

@@ -21,9 +21,11 @@ import type { Redactor } from "../secrets/secret-store.ts";
 
 /** What names a call beside its own id, the call that makes it, and the batch it is in. */
 export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "providerItem" | "parentId" | "batch">;
-type Said = Pick<CallContext, "principal" | "runId"> & CallClaims & Pick<PerCall, "idempotencyKey" | "toolCallId">;
+type RequestedClaims = Pick<CallContext, "principal" | "runId"> &
+  CallClaims &
+  Pick<PerCall, "idempotencyKey" | "toolCallId">;
 
-export interface ReceptionOptions {
+export interface CallFactoryOptions {
   readonly clock: Clock;
   readonly controls: Pick<Controls, "state">;
   /** What every caller is granted at most. */
@@ -39,10 +41,10 @@ const longestName = 100_000;
 const longestReason = 2000;
 
 /** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
-export class Reception {
-  readonly #options: ReceptionOptions;
+export class CallFactory {
+  readonly #options: CallFactoryOptions;
 
-  constructor(options: ReceptionOptions) {
+  constructor(options: CallFactoryOptions) {
     this.#options = options;
   }
 
@@ -76,7 +78,16 @@ export class Reception {
   }
 
   /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
-  #refuseSecrets({ principal, runId, traceId, taskId, stepId, scopes, idempotencyKey, toolCallId }: Said): void {
+  #refuseSecrets({
+    principal,
+    runId,
+    traceId,
+    taskId,
+    stepId,
+    scopes,
+    idempotencyKey,
+    toolCallId,
+  }: RequestedClaims): void {
     if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey ?? toolCallId) === undefined)
       return;
     const said = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId];

@@ -19,7 +19,7 @@ import type { OpenChains } from "../chains/chains.ts";
 import { chainToolName } from "../chains/names.ts";
 import type { OpenChannels } from "../channels/open-channels.ts";
 import { type Explanation, explain } from "../explain.ts";
-import type { CallContext, CallRequest, Calls, Health, LedgerFace, Runtime, RuntimeSession } from "../face.ts";
+import type { CallContext, CallRequest, Calls, Health, LedgerApi, Runtime, RuntimeSession } from "../face.ts";
 import { invoke } from "../invoke.ts";
 import type { Parts } from "../parts.ts";
 import type { Controls } from "../policy/controls.ts";
@@ -39,23 +39,23 @@ import type { Feed } from "../watchers/feed.ts";
 import { shownEvent } from "../watchers/shown-event.ts";
 import type { Stream } from "../watchers/stream.ts";
 import type { Watcher } from "../watchers/watcher.ts";
-import { Deciding } from "./deciding.ts";
-import { closedTell, type Entrance } from "./entrance.ts";
+import { ApprovalsApi } from "./deciding.ts";
+import { closedTell, type ReEntry } from "./entrance.ts";
 import { healthOf, WriteProbe } from "./health.ts";
 import type { InFlight } from "./in-flight.ts";
-import { type Note, note } from "./noting.ts";
+import { note, type SystemNote } from "./noting.ts";
 import { visibleTo } from "./offering.ts";
-import { checkContext, type Reception } from "./reception.ts";
+import { type CallFactory, checkContext } from "./reception.ts";
 import { callNamed, callsWhere, Settling } from "./settling.ts";
 
 /** A session as its opener has it: what it was opened with holds for each of its calls. */
-interface Opened {
+interface OpenedSession {
   readonly authority: Authority;
   readonly session: Session;
   readonly context: CallContext;
 }
 
-interface CallOf extends Pick<Opened, "authority" | "session"> {
+interface CallOf extends Pick<OpenedSession, "authority" | "session"> {
   readonly context: PerCall;
 }
 
@@ -68,7 +68,7 @@ export interface Attached {
 
 export interface RunningOptions {
   readonly parts: Parts;
-  readonly entrance: Entrance;
+  readonly entrance: ReEntry;
   readonly inFlight: InFlight;
   readonly attached: Readonly<Attached>;
   readonly controls: Controls;
@@ -91,9 +91,9 @@ export interface RunningOptions {
 }
 
 export class RunningRuntime implements Runtime {
-  readonly approvals: Deciding;
+  readonly approvals: ApprovalsApi;
   readonly calls: Calls;
-  readonly ledger: LedgerFace;
+  readonly ledger: LedgerApi;
   readonly audit: AuditLog;
   readonly tools: Registry;
   readonly pins: ToolPins;
@@ -108,8 +108,8 @@ export class RunningRuntime implements Runtime {
   readonly channels: OpenChannels | undefined;
   readonly #options: RunningOptions;
   readonly #parts: Parts;
-  readonly #reception: Reception;
-  readonly #entrance: Entrance;
+  readonly #reception: CallFactory;
+  readonly #entrance: ReEntry;
   readonly #writeProbe: WriteProbe;
   #closing: Promise<void> | undefined;
 
@@ -133,7 +133,7 @@ export class RunningRuntime implements Runtime {
     this.alarms = options.alarms;
     this.channels = options.channels;
     const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
-    this.approvals = new Deciding({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
+    this.approvals = new ApprovalsApi({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
     const rows = { store, clock: parts.clock };
     this.calls = { list: (where: CallFilter = {}) => callsWhere(where, rows), get: (id) => callNamed(id, rows) };
     this.ledger = new Settling(parts, store, options.limits);
@@ -191,7 +191,7 @@ export class RunningRuntime implements Runtime {
       session.close();
       await this.#release(session);
     };
-    const opened: Opened = { authority, session, context };
+    const opened: OpenedSession = { authority, session, context };
     return {
       runId: authority.runId,
       traceId: authority.traceId,
@@ -230,7 +230,7 @@ export class RunningRuntime implements Runtime {
     return this.#options.stream.watch((event) => watcher(shownEvent(event)));
   }
 
-  note(type: string, summary: string, more: Note["more"] = {}): Promise<void> {
+  note(type: string, summary: string, more: SystemNote["more"] = {}): Promise<void> {
     return note({ type, summary, more }, this.#parts, this.#options.store);
   }
 
@@ -268,7 +268,7 @@ export class RunningRuntime implements Runtime {
 
   async #invokeWithin(
     request: CallRequest,
-    { authority, session, context }: Opened,
+    { authority, session, context }: OpenedSession,
     call: CallClaims & PerCall,
     batch?: Set<string>,
   ): Promise<ToolOutcome> {

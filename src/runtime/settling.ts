@@ -14,9 +14,9 @@ import type { CallRecord } from "../calls/records.ts";
 import { type Limits, Session } from "../calls/session.ts";
 import { shown } from "../calls/shown.ts";
 import { callStates } from "../calls/states.ts";
-import { askTool, type Found } from "../executors/reconcile.ts";
-import type { LedgerFace, Settled } from "../face.ts";
-import { settleUnknown, type Testimony, type Word } from "../ledger/settlement.ts";
+import { askTool, type FoundOutcome } from "../executors/reconcile.ts";
+import type { LedgerApi, SettledAnswer } from "../face.ts";
+import { type SettlementOutcome, settleUnknown, type Testimony } from "../ledger/settlement.ts";
 import type { Parts } from "../parts.ts";
 import { releasePins } from "../results/release-pins.ts";
 import type { CallFilter, Store } from "../stores/store.ts";
@@ -24,7 +24,7 @@ import { callStateAt } from "../stores/urgency.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 
-export class Settling implements LedgerFace {
+export class Settling implements LedgerApi {
   readonly #parts: Parts;
   readonly #store: Store;
   readonly #limits: Limits;
@@ -35,7 +35,12 @@ export class Settling implements LedgerFace {
     this.#limits = limits;
   }
 
-  async settle(id: string, word: Word, reason: string, by: Actor = actorOf({ user: builtInName })): Promise<Settled> {
+  async settle(
+    id: string,
+    word: SettlementOutcome,
+    reason: string,
+    by: Actor = actorOf({ user: builtInName }),
+  ): Promise<SettledAnswer> {
     checkWho(by, "settlement_invalid");
     if (!words.includes(word))
       throw new RuntimeFault("settlement_invalid", `The word ${shown(word)} settles nothing; say ${words.join(", ")}.`);
@@ -44,7 +49,7 @@ export class Settling implements LedgerFace {
     return this.#ifUnknown(id, (record) => this.#write(record, { word, by, reason }));
   }
 
-  reconcile(id: string): Promise<Settled> {
+  reconcile(id: string): Promise<SettledAnswer> {
     return this.#ifUnknown(id, async (record) => {
       const ran = await countingArguments(record, this.#store);
       const session = new Session(this.#limits, this.#parts.clock);
@@ -56,7 +61,7 @@ export class Settling implements LedgerFace {
     });
   }
 
-  #found(record: CallRecord, seen: Found): Promise<Settled> | Settled {
+  #found(record: CallRecord, seen: FoundOutcome): Promise<SettledAnswer> | SettledAnswer {
     const by = { by: `tool:${record.call.tool}`, via: "postern" };
     switch (seen.found) {
       case "unknown": {
@@ -76,13 +81,13 @@ export class Settling implements LedgerFace {
     }
   }
 
-  async #ifUnknown(id: string, then: (record: CallRecord) => Promise<Settled>): Promise<Settled> {
+  async #ifUnknown(id: string, then: (record: CallRecord) => Promise<SettledAnswer>): Promise<SettledAnswer> {
     const record = await callNamed(id, { store: this.#store, clock: this.#parts.clock });
     if (record === undefined) return { settled: false, why: "call_unknown", message: `There is no call \`${id}\`.` };
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
 
-  async #write(record: CallRecord, given: Testimony): Promise<Settled> {
+  async #write(record: CallRecord, given: Testimony): Promise<SettledAnswer> {
     const { clock, redactor } = this.#parts;
     const said = { ...given, reason: redactor.redact(given.reason) };
     const { won, call } = await settleUnknown(record, said, { store: this.#store, clock });
@@ -139,7 +144,7 @@ function shownRecord(record: CallRecord): CallRecord {
   return Object.freeze(record);
 }
 
-function notUnknown(call: CallRecord): Settled {
+function notUnknown(call: CallRecord): SettledAnswer {
   const message = `The call \`${call.key}\` is ${call.state}; only an unknown one can be settled.`;
   return { settled: false, why: "not_unknown", message, call };
 }

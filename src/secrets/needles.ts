@@ -1,5 +1,5 @@
 /** A piece of text, from `start` up to but not including `end`. */
-export interface Span {
+export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -42,7 +42,7 @@ export class Needles {
   }
 
   /** The next match that begins at `from` or later; of several at one place the longest. */
-  next(text: string, from: number): Span | undefined {
+  next(text: string, from: number): TextSpan | undefined {
     let end = from + this.#window;
     while (end <= text.length) {
       const at = slotOf(text, end);
@@ -61,8 +61,8 @@ export class Needles {
   }
 
   /** All of them in order, those that overlap or touch as one. */
-  spans(text: string): Span[] {
-    const spans: Span[] = [];
+  spans(text: string): TextSpan[] {
+    const spans: TextSpan[] = [];
     for (let found = this.next(text, 0); found !== undefined; found = this.next(text, found.start + 1))
       spans.push(found);
     return merged(spans);
@@ -70,8 +70,8 @@ export class Needles {
 }
 
 /** Spans that overlap or touch, as one; the given ones are in order of their starts. */
-export function merged(spans: readonly Span[]): Span[] {
-  const whole: Span[] = [];
+export function merged(spans: readonly TextSpan[]): TextSpan[] {
+  const whole: TextSpan[] = [];
   for (const span of spans) {
     const last = whole.at(-1);
     if (last === undefined || span.start > last.end) whole.push(span);

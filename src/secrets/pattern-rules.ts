@@ -9,7 +9,7 @@ export interface Suspect {
 }
 
 /** One rule of secretlint, ready to look through texts. */
-export interface Rule {
+export interface PatternRule {
   /** None of them in a text, nothing for this rule in it. */
   readonly keywords: readonly string[];
   /** Must be there as well. */
@@ -78,7 +78,7 @@ const besides: ReadonlyMap<string, string> = new Map([
  *
  * @throws RuntimeFault `patterns_unusable` when they are not those this file was written for
  */
-export async function loadRules(): Promise<readonly Rule[]> {
+export async function loadRules(): Promise<readonly PatternRule[]> {
   const { rules }: { readonly rules: readonly unknown[] } = await import(
     "@secretlint/secretlint-rule-preset-recommend"
   );
@@ -100,7 +100,7 @@ function isCreator(rule: unknown): rule is RuleCreator {
 }
 
 /** The rules are synchronous; each reports by its context while it looks. */
-function lookWith(creator: RuleCreator): Rule["look"] {
+function lookWith(creator: RuleCreator): PatternRule["look"] {
   let reports: Report[] = [];
   const context = {
     sharedOptions: {},

@@ -1,4 +1,4 @@
-import { loadRules, type Rule, type Suspect } from "./pattern-rules.ts";
+import { loadRules, type PatternRule, type Suspect } from "./pattern-rules.ts";
 import type { Redactor } from "./secret-store.ts";
 
 /**
@@ -37,11 +37,11 @@ export function suspectMark(kind: string): string {
 }
 
 class RulePatterns implements SecretPatterns {
-  readonly #rules: readonly Rule[];
+  readonly #rules: readonly PatternRule[];
   /** Any keyword. */
   readonly #keywords: RegExp;
 
-  constructor(rules: readonly Rule[]) {
+  constructor(rules: readonly PatternRule[]) {
     this.#rules = rules;
     // One alternation is what the engine searches fastest: 0.3 µs for 100 characters, 12 µs for 4 KB.
     this.#keywords = new RegExp(rules.flatMap(({ keywords }) => keywords.map(escaped)).join("|"), "g");

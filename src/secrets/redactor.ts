@@ -1,7 +1,7 @@
 import { RuntimeFault } from "../calls/fault.ts";
 import { type Sign, signsIn, undoEscapes } from "./escapes.ts";
 import { joinLines } from "./joined-lines.ts";
-import { merged, Needles, type Span } from "./needles.ts";
+import { merged, Needles, type TextSpan } from "./needles.ts";
 import type { Rewritten } from "./rewritten.ts";
 import { fewestCharacters, isMaskable } from "./secret-name.ts";
 import type { Redactor } from "./secret-store.ts";
@@ -19,10 +19,10 @@ const reachTimes = 4;
  * like a secret is the second layer's work.
  */
 export function createRedactor(): Redactor {
-  return new SpellingRedactor();
+  return new VariantRedactor();
 }
 
-class SpellingRedactor implements Redactor {
+class VariantRedactor implements Redactor {
   readonly #values = new Set<string>();
   /** Undefined: no value, or one more since it was made. */
   #needles: Needles | undefined;
@@ -71,10 +71,10 @@ class SpellingRedactor implements Redactor {
   }
 
   /** Where known values stand, in order and apart from each other. */
-  #spansIn(text: string): readonly Span[] {
+  #spansIn(text: string): readonly TextSpan[] {
     const needles = this.#ready();
     if (needles === undefined) return [];
-    const spans: Span[] = [];
+    const spans: TextSpan[] = [];
     for (const reading of readings(text, this.#areSigned))
       for (const span of needles.spans(reading.text)) spans.push(reading.original(span));
     return merged(spans.sort((one, other) => one.start - other.start));
@@ -94,7 +94,7 @@ class SpellingRedactor implements Redactor {
  * @param areSigned whether a value may hold what looks like an escape of another kind than the text uses
  */
 function* readings(text: string, areSigned: boolean): Generator<Rewritten> {
-  const whole = { text, original: (span: Span) => span };
+  const whole = { text, original: (span: TextSpan) => span };
   yield* levels(whole);
   const joined = joinLines(text);
   if (joined !== undefined) yield* levels(joined); // a line may have been wrapped within an escape

@@ -1,10 +1,10 @@
-import type { Span } from "./needles.ts";
+import type { TextSpan } from "./needles.ts";
 
 /** Text in which some pieces were replaced, with the way back to where each character came from. */
 export interface Rewritten {
   readonly text: string;
   /** Where a span of this text stands in the text it was made from. */
-  original(span: Span): Span;
+  original(span: TextSpan): TextSpan;
 }
 
 /** Replaces pieces of a text from left to right. */
@@ -45,7 +45,7 @@ export class Rewriting {
 }
 
 /** The source of one character: the whole piece when the character belongs to a replaced one. */
-function sourceOf(edits: readonly number[], at: number): Span {
+function sourceOf(edits: readonly number[], at: number): TextSpan {
   let low = 0;
   let high = edits.length / 4;
   while (low < high) {

@@ -16,7 +16,7 @@ export interface SealedPlace extends KeySource {
 /** Values by `connector/key`: no name has a `/` in it. */
 export type Entries = ReadonlyMap<string, string>;
 
-export interface Opened {
+export interface OpenedSecrets {
   readonly entries: Entries;
   readonly key: SealingKey;
   /** Of the file these entries come from; another one means that it was replaced. */
@@ -31,7 +31,7 @@ const mostFileBytes = 64 * 1024 * 1024;
  *
  * @throws RuntimeFault `secrets_key_missing`, `secrets_key_wrong`, `secrets_file_damaged` and those of the key. Reading changes nothing.
  */
-export async function openSealed(place: SealedPlace): Promise<Opened | undefined> {
+export async function openSealed(place: SealedPlace): Promise<OpenedSecrets | undefined> {
   const read = await readFileAt(place.file);
   if (read === undefined) return undefined;
   const key = await readSealingKey(place);

@@ -6,7 +6,7 @@
  * call is not slower by what was found in another. Next: patterns.ts (what looks like one), suspicions.ts (what is told).
  */
 import type { DurableEvent } from "../calls/event.ts";
-import type { Spell } from "../stores/store.ts";
+import type { SerializeEvent } from "../stores/store.ts";
 import type { Watcher } from "../watchers/watcher.ts";
 import { guessingRedactor, loadPatterns, type SecretPatterns } from "./patterns.ts";
 import type { PatternMode, Redactor } from "./secret-store.ts";
@@ -18,7 +18,7 @@ export interface SecondLayer extends AsyncDisposable {
   /** For what is written beside it: the log, the audit, the archive. */
   readonly written: Redactor;
   /** The same spelling, watched: a secret in it is masked, and somebody is told. */
-  watched(spellWith: (clean: (text: string) => string) => Spell): Spell;
+  watched(spellWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
   /** Looks through results after they have gone. */
   readonly watcher: Watcher;
   /** Told once, when there is a place to record: what was seen before is recorded then. */
@@ -43,13 +43,16 @@ export async function openSecondLayer(
   };
 }
 
-interface Watch {
+interface SecretWatch {
   readonly exact: Redactor;
   readonly patterns: SecretPatterns | undefined;
   readonly suspicions: Suspicions;
 }
 
-function watched(spellWith: (clean: (text: string) => string) => Spell, { exact, patterns, suspicions }: Watch): Spell {
+function watched(
+  spellWith: (clean: (text: string) => string) => SerializeEvent,
+  { exact, patterns, suspicions }: SecretWatch,
+): SerializeEvent {
   let kinds: string[] = [];
   const spell = spellWith((text) => {
     const known = exact.redact(text);

@@ -18,7 +18,7 @@ export type SecretNote = (
   },
 ) => Promise<void>;
 
-type Ended = Extract<CallEvent, { readonly moment: "ended" }>;
+type EndedCallEvent = Extract<CallEvent, { readonly moment: "ended" }>;
 
 const mostWaiting = 1_000;
 /** The same alarm is one alarm for so long. */
@@ -85,7 +85,7 @@ export class Suspicions {
     this.#note = undefined;
   }
 
-  async #tellOf({ call }: Ended, suspects: readonly Suspect[], text: string): Promise<void> {
+  async #tellOf({ call }: EndedCallEvent, suspects: readonly Suspect[], text: string): Promise<void> {
     const kinds = new Map<string, number>();
     const count = (kind: string): void => void kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     for (const { kind } of suspects) count(kind);

@@ -8,7 +8,7 @@
 import type { DurableEvent } from "../calls/event.ts";
 import { RuntimeFault } from "../calls/fault.ts";
 import type { Json } from "../calls/json.ts";
-import type { Write } from "../calls/records.ts";
+import type { StoreWrite } from "../calls/records.ts";
 import type { Committed, Durability, Store } from "./store.ts";
 
 export interface CollectionOptions<Item> {
@@ -21,7 +21,7 @@ export interface CollectionOptions<Item> {
 }
 
 /** What a document becomes. */
-export interface Change<Item> {
+export interface CollectionChange<Item> {
   readonly item: Item;
   readonly event?: DurableEvent | undefined;
   /** Without it, a change with an event is `synced`, any other `committed`. */
@@ -35,7 +35,9 @@ export type Changed<Item> =
   | { readonly changed: false; readonly item: Item | undefined };
 
 /** Makes the change, or returns undefined if the document stays as it is. Runs again after a lost race. */
-export type Next<Item> = (item: Item | undefined) => Change<Item> | undefined | Promise<Change<Item> | undefined>;
+export type Next<Item> = (
+  item: Item | undefined,
+) => CollectionChange<Item> | undefined | Promise<CollectionChange<Item> | undefined>;
 
 /** As the store has it. A body of null means that the document was removed. */
 export interface Document {
@@ -104,7 +106,7 @@ export class Collection<Item> {
   }
 
   /** Resolves to whether it won. */
-  protected async put(id: string, expectedVersion: number, change: Change<Item>): Promise<boolean> {
+  protected async put(id: string, expectedVersion: number, change: CollectionChange<Item>): Promise<boolean> {
     const { kind, write = plainJson } = this.options;
     const { item, event, durability = event === undefined ? "committed" : "synced", taken = ignore } = change;
     const document = { write: "document", kind, id, body: write(item), expectedVersion } as const;
@@ -112,7 +114,7 @@ export class Collection<Item> {
     return won;
   }
 
-  protected async commit(write: Write, durability: Durability, taken: () => void): Promise<Committed> {
+  protected async commit(write: StoreWrite, durability: Durability, taken: () => void): Promise<Committed> {
     const committed = await this.options.store.commit(write, durability);
     if (committed.won) taken();
     return committed;

@@ -4,7 +4,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { bent } from "../../test/fakes/log-store.ts";
 import { commitAndTake } from "./commit-and-take.ts";
 import { MapStore } from "./map-store.ts";
-import type { Entry } from "./store.ts";
+import type { StoreEntry } from "./store.ts";
 
 const aStore = () => new MapStore({ clock: new FakeClock(), spell: spellPlainly });
 const bare = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
@@ -28,7 +28,7 @@ it("takes what has no event, and what a store tells without it, when it is writt
   await commitAndTake(store, bare, "synced", take);
   expect(taken).toBe(1);
   const wordless = bent(store, {
-    follow: (listener) => store.follow((all) => listener(all.map(({ seq, body }): Entry => ({ seq, body })))),
+    follow: (listener) => store.follow((all) => listener(all.map(({ seq, body }): StoreEntry => ({ seq, body })))),
   });
   await commitAndTake(wordless, { ...document("mine"), id: "other" }, "synced", take);
   expect(taken).toBe(2);

@@ -1,5 +1,5 @@
 import { newId } from "../calls/ids.ts";
-import type { Write } from "../calls/records.ts";
+import type { StoreWrite } from "../calls/records.ts";
 import type { Committed, Durability, Store } from "./store.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { Committed, Durability, Store } from "./store.ts";
  */
 export async function commitAndTake(
   store: Pick<Store, "commit" | "follow">,
-  write: Write,
+  write: StoreWrite,
   durability: Durability,
   take: () => void,
 ): Promise<Committed> {

@@ -3,8 +3,8 @@
  *
  * @packageDocumentation
  */
-export type { Along, CallRecord, CallState, ReferencedArtifact, RowEnd, Write } from "../calls/records.ts";
-export type { OpenStore, StoreHouse } from "../runtime/open-store.ts";
+export type { Along, CallRecord, CallState, ReferencedArtifact, RowEnd, StoreWrite } from "../calls/records.ts";
+export type { OpenStore, StoreContext } from "../runtime/open-store.ts";
 export type { Audience } from "./audience.ts";
 export type {
   ApprovalFilter,
@@ -12,10 +12,10 @@ export type {
   Committed,
   Documents,
   Durability,
-  Entry,
   EntryFilter,
-  Spell,
+  SerializeEvent,
   Store,
+  StoreEntry,
   WaitingFilter,
 } from "./store.ts";
-export type { Waiting } from "./urgency.ts";
+export type { WaitingApproval } from "./urgency.ts";

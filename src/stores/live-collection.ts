@@ -1,7 +1,13 @@
 import { newId } from "../calls/ids.ts";
 import { deepFrozen } from "../calls/json.ts";
-import type { Write } from "../calls/records.ts";
-import { type Change, Collection, type CollectionOptions, type Document, type Versioned } from "./collection.ts";
+import type { StoreWrite } from "../calls/records.ts";
+import {
+  Collection,
+  type CollectionChange,
+  type CollectionOptions,
+  type Document,
+  type Versioned,
+} from "./collection.ts";
 import type { Committed, Durability, Store } from "./store.ts";
 
 export interface LiveOptions<Item> extends CollectionOptions<Item> {
@@ -72,7 +78,7 @@ export class LiveCollection<Item> extends Collection<Item> {
     return this.#copies.get(id) ?? found;
   }
 
-  protected override put(id: string, expectedVersion: number, change: Change<Item>): Promise<boolean> {
+  protected override put(id: string, expectedVersion: number, change: CollectionChange<Item>): Promise<boolean> {
     const taken = (): void => {
       this.took(id, expectedVersion + 1, change.item);
       change.taken?.();
@@ -80,7 +86,7 @@ export class LiveCollection<Item> extends Collection<Item> {
     return super.put(id, expectedVersion, { ...change, taken });
   }
 
-  protected override async commit(write: Write, durability: Durability, taken: () => void): Promise<Committed> {
+  protected override async commit(write: StoreWrite, durability: Durability, taken: () => void): Promise<Committed> {
     const writeId = newId("wrt");
     this.#underWay.set(writeId, taken);
     try {

@@ -4,7 +4,7 @@ import type { Clock } from "../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../calls/fault.ts";
 import { harmless } from "../calls/harmless-log.ts";
 import { newId } from "../calls/ids.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../calls/records.ts";
 import { audienceKey } from "./audience.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
@@ -17,9 +17,9 @@ import type {
   Committed,
   Documents,
   Durability,
-  Entry,
-  Spell,
+  SerializeEvent,
   Store,
+  StoreEntry,
   WaitingAudience,
   WaitingFilter,
 } from "./store.ts";
@@ -30,14 +30,14 @@ const entriesATurn = 256;
 
 export interface MapStoreOptions {
   readonly clock: Clock;
-  readonly spell: Spell;
+  readonly spell: SerializeEvent;
   readonly log?: (problem: string) => void;
 }
 
 /** Everything in Maps, gone with the process: the reference of the contract, and what `store: "memory"` names. */
 export class MapStore implements Store {
   readonly incarnation: string = newId("inc");
-  readonly #spell: Spell;
+  readonly #spell: SerializeEvent;
   readonly #calls = new Map<string, CallRecord>();
   /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
   readonly #keys = new Map<string, string>();
@@ -45,10 +45,10 @@ export class MapStore implements Store {
   readonly #shelf = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
   /** Keys of the rows with one `match`. */
   readonly #matches = new Map<string, Set<string>>();
-  readonly #entries: Entry[] = [];
+  readonly #entries: StoreEntry[] = [];
   readonly #followers: Followers;
   readonly #rows: Rows;
-  #untold: Entry[] = [];
+  #untold: StoreEntry[] = [];
   #told: PromiseWithResolvers<Committed> | undefined;
   #nextSeq = 0;
   #broken: Error | undefined;
@@ -77,7 +77,7 @@ export class MapStore implements Store {
   readonly lost = 0;
   async flush(): Promise<void> {}
 
-  async commit(write: Write, durability: Durability): Promise<Committed> {
+  async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     if (this.#broken !== undefined) throw this.#broken;
     const ruling = rule(write, this.#rows);
     if (!ruling.won) return ruling;
@@ -179,7 +179,7 @@ export class MapStore implements Store {
   }: {
     readonly after: number;
     readonly limit?: number;
-  }): AsyncIterable<Entry> {
+  }): AsyncIterable<StoreEntry> {
     let left = limit;
     for (let seq = Math.max(0, after + 1); left > 0; seq += 1, left -= 1) {
       const entry = this.#entries[seq];

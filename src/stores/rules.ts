@@ -9,7 +9,7 @@
 import { dataOf } from "../calls/arrival.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import { deepFrozen, type Json } from "../calls/json.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, Write } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, StoreWrite } from "../calls/records.ts";
 
 /** The rows as they are now. */
 export interface Rows {
@@ -47,16 +47,16 @@ export interface Lost {
   readonly version?: number;
 }
 
-type WriteOf<Kind extends Write["write"]> = Extract<Write, { readonly write: Kind }>;
+type WriteOf<Kind extends StoreWrite["write"]> = Extract<StoreWrite, { readonly write: Kind }>;
 
 /** An approval that is kept is the store's own and frozen: it is what a decision is read from. */
-export function rule(write: Write, rows: Rows): Won | Lost {
+export function rule(write: StoreWrite, rows: Rows): Won | Lost {
   const ruling = ruled(write, rows);
   if (!ruling.won || ruling.approval === undefined) return ruling;
   return { ...ruling, approval: deepFrozen(structuredClone(ruling.approval)) };
 }
 
-function ruled(write: Write, rows: Rows): Won | Lost {
+function ruled(write: StoreWrite, rows: Rows): Won | Lost {
   switch (write.write) {
     case "hold":
       return hold(write, rows);
@@ -114,7 +114,7 @@ export function leftUnknownBy({ state, outcome, call }: CallRecord): string | un
 }
 
 /** What a write tells of behind its own event. */
-export function alsoTold(write: Write): DurableEvent | undefined {
+export function alsoTold(write: StoreWrite): DurableEvent | undefined {
   return write.write === "decide" ? write.along?.event : undefined;
 }
 

@@ -10,7 +10,7 @@
 import type { Principal, Risk } from "../calls/call.ts";
 import type { DurableEvent } from "../calls/event.ts";
 import type { Json } from "../calls/json.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, CallState, Write } from "../calls/records.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, CallState, StoreWrite } from "../calls/records.ts";
 import type { Audience } from "./audience.ts";
 
 /**
@@ -30,7 +30,7 @@ export type Committed =
     };
 
 /** One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted. */
-export interface Entry {
+export interface StoreEntry {
   readonly seq: number;
   readonly body: string;
   /** Only in the process that wrote it. */
@@ -40,7 +40,7 @@ export interface Entry {
 }
 
 /** Spells an event as the body that is kept: canonical JSON, redacted. Given to the store, so that stores know no words. */
-export type Spell = (event: DurableEvent) => string;
+export type SerializeEvent = (event: DurableEvent) => string;
 
 export interface EntryFilter {
   readonly after: number;
@@ -101,7 +101,7 @@ export interface Store extends AsyncDisposable {
   readonly incarnation: string;
 
   /** Rejects only if it could not be written (full disk, stopped store). Then nothing of it is true. */
-  commit(write: Write, durability: Durability): Promise<Committed>;
+  commit(write: StoreWrite, durability: Durability): Promise<Committed>;
   /** Writes now what was answered and is not written yet. */
   flush(): Promise<void>;
   /** How many writes were answered and could not be written then. */
@@ -130,12 +130,12 @@ export interface Store extends AsyncDisposable {
   needed(digests: readonly string[]): Promise<ReadonlySet<string>>;
 
   /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
-  events(where: EntryFilter): AsyncIterable<Entry>;
+  events(where: EntryFilter): AsyncIterable<StoreEntry>;
   /**
    * Each batch in order, once it is true: on a disk after it was committed, in memory when it was taken (docs/decisions/0002).
    * The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt.
    */
-  follow(listener: (entries: readonly Entry[]) => void): Disposable;
+  follow(listener: (entries: readonly StoreEntry[]) => void): Disposable;
   readonly documents: Documents;
   /** Undefined while it works; the reason why nothing can be written any more. */
   readonly broken: Error | undefined;

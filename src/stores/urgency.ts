@@ -3,7 +3,7 @@ import type { ApprovalRecord, ApprovalState, CallRecord, CallState } from "../ca
 import { rankOf } from "../calls/risk.ts";
 
 /** How many requests wait, by risk. */
-export type Waiting = Readonly<Record<Risk, number>>;
+export type WaitingApproval = Readonly<Record<Risk, number>>;
 
 const minuteMs = 60_000;
 const riskiest = rankOf("critical");

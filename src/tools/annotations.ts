@@ -1,8 +1,8 @@
 import type { ToolFacts } from "../policy/policy.ts";
-import { type Draft, stated } from "./facts.ts";
+import { type ActionDraft, stated } from "./facts.ts";
 import type { ToolAnnotations } from "./tool.ts";
 
-interface Known {
+interface KnownFacts {
   readonly effects: ToolFacts["effects"];
   readonly idempotent: boolean;
   readonly openWorld: boolean;
@@ -18,7 +18,7 @@ interface Known {
  * What clients are told. What the operator said comes first, a server's own warning stays, and nothing says that a tool
  * destroys nothing when nobody has classified it.
  */
-export function annotationsFor(known: Known): ToolAnnotations {
+export function annotationsFor(known: KnownFacts): ToolAnnotations {
   const { effects, idempotent, openWorld, isClassified, isOpenWorldStated, hints = {} } = known;
   const readOnlyHint = isClassified ? effects === "read" : hints.readOnlyHint;
   const warns = effects === "destructive" || hints.destructiveHint === true;
@@ -33,7 +33,7 @@ export function annotationsFor(known: Known): ToolAnnotations {
 }
 
 /** Of a tool that says nothing of it itself: from what its author and the operator said. */
-export function declaredAnnotations(draft: Draft, facts: ToolFacts, idempotent: boolean): ToolAnnotations {
+export function declaredAnnotations(draft: ActionDraft, facts: ToolFacts, idempotent: boolean): ToolAnnotations {
   const { over } = draft;
   const saidEffects = over.effects ?? stated(draft, "effects");
   return annotationsFor({

@@ -3,7 +3,7 @@ import { isRecord } from "./kinds.ts";
 import type { Tools } from "./tool.ts";
 
 /** What says which action is meant. */
-interface Named {
+interface NamedTool {
   readonly tool: string;
   readonly action?: string;
 }
@@ -16,7 +16,7 @@ interface Named {
  *
  * @throws RuntimeFault `request_invalid` before anything ran, when it is no list of requests
  */
-export async function runBatch<Call extends Named, Result>(
+export async function runBatch<Call extends NamedTool, Result>(
   calls: readonly Call[],
   concurrencySafe: (call: Call) => boolean,
   invokeOne: (call: Call) => Promise<Result>,
@@ -36,7 +36,7 @@ export async function runBatch<Call extends Named, Result>(
 }
 
 /** By what the tool's author said of it; a tool that nobody knows runs nothing, and runs alone. */
-export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: Named) => boolean {
+export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: NamedTool) => boolean {
   return ({ tool, action = "default" }) => tools.find(tool, action)?.concurrencySafe === true;
 }
 

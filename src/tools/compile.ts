@@ -4,7 +4,7 @@ import { shown } from "../calls/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { offeredSchema } from "./define.ts";
-import { type CompileOptions, type Draft, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
+import { type ActionDraft, type CompileOptions, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
 import {
   type ActionSpec,
@@ -26,7 +26,7 @@ import { isStandardSchema } from "./standard-schema.ts";
 import type { Action, ToolAnswer } from "./tool.ts";
 import { checkedUi } from "./ui.ts";
 
-export interface Compiled {
+export interface CompiledTool {
   /** In the order they were declared; frozen. */
   readonly actions: readonly Action[];
   /** The strangers' schemas among theirs: `ready` tells whether they are valid. */
@@ -38,7 +38,7 @@ export interface Compiled {
  *
  * @throws RuntimeFault `tool_incomplete`, `tool_name_invalid`, `tool_name_confusable` or `schema_refused`
  */
-export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
+export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
   if (isProviderDefinedTool(tool)) return providerDefined(tool, options, schemas);
   if (isHostedTool(tool)) return { actions: [hostedAction(tool, options)], guards: [] };
   if (isLocalTool(tool)) return localActions(tool, options, schemas);
@@ -46,13 +46,13 @@ export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSch
 }
 
 /** One that states a schema has its arguments checked, as a local tool has. */
-function providerDefined(tool: ProviderDefinedTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
+function providerDefined(tool: ProviderDefinedTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
   const action = providerDefinedAction(tool, options);
   const { name, description, input } = tool;
   if (input === undefined) return { actions: [action], guards: [] };
   // Models know the arguments by the provider's own declaration, so a Standard Schema need not convert to JSON Schema.
   if (isStandardSchema(input)) return { actions: [Object.freeze({ ...action, parse: parserFor(input) })], guards: [] };
-  const draft: Draft = {
+  const draft: ActionDraft = {
     ...{ tool: { name, description, input }, name: "default", spec: {} },
     ...{ over: overrideOf(options, "default"), members: new Members(name) },
   };
@@ -68,7 +68,7 @@ export function noTool(value: unknown): RuntimeFault {
   return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}.`);
 }
 
-function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSchemas): Compiled {
+function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
   const declared: readonly (readonly [string, ActionSpec])[] =
     tool.actions === undefined ? [["default", tool]] : Object.entries(tool.actions);
   if (declared.length === 0)
@@ -101,12 +101,12 @@ function checkActionNames(tool: string, names: readonly string[]): void {
   }
 }
 
-interface Made {
+interface CompiledAction {
   readonly action: Action;
   readonly guard: SchemaGuard | undefined;
 }
 
-function localAction(draft: Draft, schemas: JsonSchemas): Made {
+function localAction(draft: ActionDraft, schemas: JsonSchemas): CompiledAction {
   const { tool, name, over, members } = draft;
   const facts = factsOf(draft);
   const idempotent = members.idempotent(over.idempotent ?? stated(draft, "idempotent"));
@@ -146,12 +146,12 @@ function localAction(draft: Draft, schemas: JsonSchemas): Made {
   return { action, guard };
 }
 
-type Terms = Pick<
+type ActionTerms = Pick<
   Action,
   "timeoutMs" | "approvalTtlMs" | "suspends" | "detached" | "requireIdempotencyKey" | "deferLoading" | "concurrencySafe"
 >;
 
-function termsOf(draft: Draft): Terms {
+function termsOf(draft: ActionDraft): ActionTerms {
   const { tool, over, members } = draft;
   const flag = (member: "suspends" | "detached" | "concurrencySafe"): boolean =>
     members.flag(member, stated(draft, member));
@@ -171,7 +171,7 @@ function termsOf(draft: Draft): Terms {
 
 /** How the arguments are checked, and what models are shown of it. Without a schema the action takes none. */
 function argumentsOf(
-  { tool, spec, members, over }: Draft,
+  { tool, spec, members, over }: ActionDraft,
   schemas: JsonSchemas,
 ): Pick<Action, "parse" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
   const { input, inputSchema: shown } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
@@ -186,11 +186,11 @@ function argumentsOf(
   return { inputSchema, parse: parserFor(guard), takesBytes: false, guard };
 }
 
-type Body = "execute" | "preview" | "classifyRisk" | "reconcile";
+type ToolFunctionName = "execute" | "preview" | "classifyRisk" | "reconcile";
 
 /** A body belongs to the action, else to the tool, and keeps its own `this`. */
-function bodiesOf({ tool, name, spec, members }: Draft): Pick<Action, Body> {
-  const ownerOf = (body: Body): ActionSpec | undefined => {
+function bodiesOf({ tool, name, spec, members }: ActionDraft): Pick<Action, ToolFunctionName> {
+  const ownerOf = (body: ToolFunctionName): ActionSpec | undefined => {
     const owner = spec[body] === undefined ? tool : spec;
     if (owner[body] !== undefined && typeof owner[body] !== "function") members.refuse(body, "must be a function.");
     return owner[body] === undefined ? undefined : owner;

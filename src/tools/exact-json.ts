@@ -61,7 +61,7 @@ function digitsOf(number: string): string {
     .replace(/0+$/, "");
 }
 
-interface Place {
+interface JsonPlace {
   readonly value: unknown;
   readonly path: string;
   readonly put: (text: string) => void;
@@ -71,7 +71,7 @@ interface Place {
 function withTexts(parsed: unknown): ExactJson {
   let root = parsed;
   const asText = new Set<string>();
-  const open: Place[] = [{ value: parsed, path: "", put: (text) => (root = text) }];
+  const open: JsonPlace[] = [{ value: parsed, path: "", put: (text) => (root = text) }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const { value, path, put } = place;
     if (value instanceof LongNumber) {
@@ -82,7 +82,7 @@ function withTexts(parsed: unknown): ExactJson {
   return { value: root as Json, asText: [...asText].reverse() }; // every `LongNumber` in it was replaced
 }
 
-function membersOf(value: object, path: string): Place[] {
+function membersOf(value: object, path: string): JsonPlace[] {
   const isList = Array.isArray(value);
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     if (inner === null || isScalar(inner)) return [];

@@ -34,7 +34,7 @@ export interface CompileOptions extends Override {
 }
 
 /** One action on its way: its tool, its own part of it, and what is said over both. */
-export interface Draft {
+export interface ActionDraft {
   readonly tool: LocalTool;
   readonly name: string;
   readonly spec: ActionSpec;
@@ -53,13 +53,13 @@ export function overrideOf({ actions, ...all }: CompileOptions, name: string): C
 
 /** An action's own word, else its tool's. */
 export function stated<Name extends keyof ActionSpec>(
-  { spec, tool }: Pick<Draft, "spec" | "tool">,
+  { spec, tool }: Pick<ActionDraft, "spec" | "tool">,
   name: Name,
 ): ActionSpec[Name] {
   return spec[name] ?? tool[name];
 }
 
-export function factsOf(draft: Draft): ToolFacts {
+export function factsOf(draft: ActionDraft): ToolFacts {
   const { tool, name, spec, over, members } = draft;
   const risk = members.risk(over.risk ?? stated(draft, "risk"));
   return Object.freeze({

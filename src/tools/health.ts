@@ -5,7 +5,7 @@ const degradedFrom = 3;
 const maxErrorLength = 500;
 
 /** The changing side of one tool's `ToolHealth` (SPEC 4.6). It never becomes `unavailable` by itself. */
-export class HealthBook {
+export class HealthRecord {
   #status: ToolHealth["status"] = "healthy";
   #consecutiveErrors = 0;
   #lastSuccessAt: number | undefined;

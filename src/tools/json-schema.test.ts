@@ -5,7 +5,7 @@ import { expectSoon } from "../../test/fakes/in-time.ts";
 import type { JsonObject } from "../calls/json.ts";
 import { issueText } from "./issues.ts";
 import { JsonSchemas } from "./json-schema.ts";
-import type { Checked } from "./schema-worker.ts";
+import type { SchemaResult } from "./schema-worker.ts";
 import type { Issue } from "./tool.ts";
 
 const schemas = new JsonSchemas({ deadlineMs: 60_000 }); // where no test is of the deadline, none is met
@@ -16,7 +16,7 @@ async function issuesOf(schema: object, value: unknown, among: JsonSchemas = sch
   await guard.ready;
   return issuesIn(await guard.check(value as JsonObject));
 }
-const issuesIn = (checked: Checked): readonly Issue[] => ("issues" in checked ? checked.issues : []);
+const issuesIn = (checked: SchemaResult): readonly Issue[] => ("issues" in checked ? checked.issues : []);
 const texts = async (schema: object, value: unknown): Promise<readonly string[]> =>
   (await issuesOf(schema, value)).map(issueText);
 

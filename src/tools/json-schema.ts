@@ -4,7 +4,7 @@ import { visible } from "./names.ts";
 import { preflight, type VettedSchema } from "./preflight.ts";
 import type { CompiledCheck } from "./schema-check.ts";
 import { SchemaThread, type SchemaThreadOptions } from "./schema-thread.ts";
-import type { Checked } from "./schema-worker.ts";
+import type { SchemaResult } from "./schema-worker.ts";
 
 /** Schema parts × value parts that may be looked at without leaving the event loop: some 20 ms in the worst case. */
 const inProcessBudget = 250_000;
@@ -50,7 +50,7 @@ export class JsonSchemas implements AsyncDisposable {
   }
 }
 
-const fitting: Checked = { issues: [] };
+const fitting: SchemaResult = { issues: [] };
 
 interface GuardParts {
   readonly thread: SchemaThread;
@@ -81,7 +81,7 @@ export class SchemaGuard {
   }
 
   /** A promise only before the schema is compiled, and where the worker is asked. Never throws or rejects. */
-  check(value: JsonObject): Checked | Promise<Checked> {
+  check(value: JsonObject): SchemaResult | Promise<SchemaResult> {
     const checked = this.#checkAsIs(value);
     if (!this.#parts.nullIsAbsent) return checked;
     return checked instanceof Promise
@@ -89,16 +89,17 @@ export class SchemaGuard {
       : this.#orWithoutNulls(value, checked);
   }
 
-  #orWithoutNulls(value: JsonObject, checked: Checked): Checked | Promise<Checked> {
+  #orWithoutNulls(value: JsonObject, checked: SchemaResult): SchemaResult | Promise<SchemaResult> {
     if ("unusable" in checked || checked.issues.length === 0) return checked;
     const given = withoutNulls(value);
     if (given === value) return checked;
-    const fits = (again: Checked): Checked => ("issues" in again && again.issues.length === 0 ? again : checked);
+    const fits = (again: SchemaResult): SchemaResult =>
+      "issues" in again && again.issues.length === 0 ? again : checked;
     const again = this.#checkAsIs(given as JsonObject); // an object stays one
     return again instanceof Promise ? again.then(fits) : fits(again);
   }
 
-  #checkAsIs(value: JsonObject): Checked | Promise<Checked> {
+  #checkAsIs(value: JsonObject): SchemaResult | Promise<SchemaResult> {
     if (this.#problem !== undefined) return { unusable: this.#problem };
     const { inProcess, weight } = this.vetted;
     const size = sizeOf(value, inProcessBudget / weight);
@@ -108,18 +109,18 @@ export class SchemaGuard {
     return this.#compiled === undefined ? this.#later(value) : this.#issues(this.#compiled, value);
   }
 
-  async #later(value: JsonObject): Promise<Checked> {
+  async #later(value: JsonObject): Promise<SchemaResult> {
     await this.ready.catch(() => undefined); // `problem` says it
     if (this.#compiled !== undefined) return this.#issues(this.#compiled, value);
     return { unusable: this.#problem ?? this.#refusal("it is not compiled.") };
   }
 
-  #issues(compiled: CompiledCheck, value: JsonObject): Checked {
+  #issues(compiled: CompiledCheck, value: JsonObject): SchemaResult {
     const issues = compiled.issues(value);
     return issues.length === 0 ? fitting : { issues };
   }
 
-  #named(checked: Checked): Checked {
+  #named(checked: SchemaResult): SchemaResult {
     return "issues" in checked ? checked : { unusable: this.#refusal(checked.unusable) };
   }
 

@@ -55,7 +55,7 @@ export interface FunctionSchema {
 }
 
 /** One entry of what is offered, under the name a model calls it by. */
-export interface Offer {
+export interface ToolFunctionOffer {
   readonly name: string;
   readonly schema: ToolSchema;
   /** The same with its parameters left for later; a provider's entry as it is. */
@@ -108,7 +108,7 @@ export function specOf(
 }
 
 /** What models are sent for one tool: an entry for each action (`tool__action`), none for a provider it has no entry for. */
-export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly Offer[] {
+export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly ToolFunctionOffer[] {
   if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
     const schema = entryFor(tool, provider);
     return schema === undefined ? [] : [{ name: tool.name, schema, deferred: schema }];
@@ -130,7 +130,7 @@ export function schemasFor(tools: Iterable<AnyTool>, options: OfferOptions = {})
   return [...tools].flatMap((tool) => offersOf(tool, options).map(({ schema }) => schema));
 }
 
-function offersOf(tool: AnyTool, options: OfferOptions): readonly Offer[] {
+function offersOf(tool: AnyTool, options: OfferOptions): readonly ToolFunctionOffer[] {
   const offers = schemasOf(tool, options);
   const { provider } = options;
   if (offers.length === 0 && provider !== undefined) warnOnce(tool)(leftOut(tool.name, provider));

@@ -1,7 +1,7 @@
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { SchemaGuard } from "./json-schema.ts";
-import type { Checked } from "./schema-worker.ts";
+import type { SchemaResult } from "./schema-worker.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
 import type { Action, Issue, Parsed } from "./tool.ts";
 
@@ -18,7 +18,7 @@ export function parserFor(schema: StandardSchema | SchemaGuard | undefined): Act
   };
 }
 
-function parsed(given: JsonObject, checked: Checked): Parsed {
+function parsed(given: JsonObject, checked: SchemaResult): Parsed {
   if ("unusable" in checked) return checked;
   return checked.issues.length === 0 ? { input: given } : checked;
 }

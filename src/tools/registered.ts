@@ -15,7 +15,7 @@ export interface RegisterOptions extends CompileOptions {
 }
 
 /** Why a tool must not be called, whatever its health: its definition is not the one that is trusted (D22). */
-export interface Block {
+export interface ToolBlock {
   /** Its definition `changed`, is `new` and not approved, or is `waiting` to be recorded. */
   readonly why: "changed" | "new" | "waiting";
   /** Whole sentences, with what to do. */
@@ -39,7 +39,7 @@ export interface RegisteredTool {
   readonly callTypes?: readonly string[];
   readonly health: ToolHealth;
   /** It cannot be called until an operator has approved its definition. */
-  readonly blocked?: Block["why"];
+  readonly blocked?: ToolBlock["why"];
   readonly configRef?: string;
 }
 

@@ -4,13 +4,13 @@ import { RuntimeFault } from "../calls/fault.ts";
 import { requireRisk } from "../calls/risk.ts";
 import { CallTypes } from "./call-types.ts";
 import { compile } from "./compile.ts";
-import { HealthBook } from "./health.ts";
+import { HealthRecord } from "./health.ts";
 import { JsonSchemas, type SchemaGuard } from "./json-schema.ts";
 import type { AnyTool } from "./kinds.ts";
 import { visible } from "./names.ts";
 import { offerOf } from "./offer.ts";
 import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";
-import { type Block, type RegisteredTool, type RegisterOptions, registeredTool } from "./registered.ts";
+import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { ToolStatistics } from "./statistics.ts";
 import { TakenNames } from "./taken-names.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
@@ -32,12 +32,12 @@ export interface RegistryOptions {
   readonly schemas?: JsonSchemas | undefined;
 }
 
-interface Entry {
+interface RegistryEntry {
   readonly tool: AnyTool;
   readonly actions: ReadonlyMap<string, Action>;
   readonly guards: readonly SchemaGuard[];
   readonly options: RegisterOptions;
-  readonly health: HealthBook;
+  readonly health: HealthRecord;
 }
 
 /** What the path works with: actions that can be run. No part of the package's face. */
@@ -70,11 +70,11 @@ export class Registry implements AsyncDisposable {
   readonly #schemas: JsonSchemas;
   readonly #ownsSchemas: boolean;
   readonly #listeners = new Set<(change: RegistryChange) => void>();
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, RegistryEntry>();
   readonly #names = new TakenNames();
   readonly #callTypes = new CallTypes();
   readonly #down = new Map<string, string | undefined>();
-  readonly #blocked = new Map<string, Block>();
+  readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
   #offers: readonly Offer[] | undefined;
   readonly #inside: RegisteredTools = {
@@ -108,12 +108,12 @@ export class Registry implements AsyncDisposable {
     this.#names.take({ name, actions }, options);
     this.#callTypes.take(tool);
     const isReplaced = this.#entries.has(name);
-    const entry: Entry = {
+    const entry: RegistryEntry = {
       tool,
       actions: new Map(actions.map((action) => [action.name, action])),
       guards,
       options,
-      health: new HealthBook(),
+      health: new HealthRecord(),
     };
     this.#entries.set(name, entry);
     for (const { ready } of guards) ready.catch(() => this.#tell({ change: "server", name: options.server ?? name })); // it is not offered any more
@@ -194,7 +194,7 @@ export class Registry implements AsyncDisposable {
   }
 
   /** Until it is taken back with `undefined`, or the tool is unregistered, nobody can call it. */
-  block(name: string, block: Block | undefined): void {
+  block(name: string, block: ToolBlock | undefined): void {
     const before = this.#blocked.get(name);
     if (block === undefined) this.#blocked.delete(name);
     else this.#blocked.set(name, block);
@@ -202,7 +202,7 @@ export class Registry implements AsyncDisposable {
       this.#tell({ change: "server", name: this.#entries.get(name)?.options.server ?? name });
   }
 
-  blocked(name: string): Block | undefined {
+  blocked(name: string): ToolBlock | undefined {
     return this.#blocked.get(name);
   }
 
@@ -241,7 +241,7 @@ export class Registry implements AsyncDisposable {
 
   /** All that can be called, in the order of tools; the same list until something changes. */
   offers(): readonly Offer[] {
-    const usable = (): readonly Entry[] =>
+    const usable = (): readonly RegistryEntry[] =>
       this.#sorted().filter(({ tool: { name } }) => this.schemaProblem(name) === undefined);
     this.#offers ??= Object.freeze(usable().flatMap((entry) => [...entry.actions.values()].map(offerOf)));
     return this.#offers;
@@ -298,12 +298,12 @@ export class Registry implements AsyncDisposable {
     else health?.failed(went.error, went.rateLimitResetsAt);
   }
 
-  #sorted(): readonly Entry[] {
+  #sorted(): readonly RegistryEntry[] {
     return [...this.#entries.values()].sort((one, other) => (one.tool.name < other.tool.name ? -1 : 1));
   }
 
   /** While it is blocked or its server is down a tool shows as unavailable, whatever its own health was. */
-  #view(entry: Entry): RegisteredTool {
+  #view(entry: RegistryEntry): RegisteredTool {
     const { tool, actions, options, health } = entry;
     const blocked = this.#blocked.get(tool.name);
     const down = options.server !== undefined && this.#down.has(options.server);

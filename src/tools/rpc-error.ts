@@ -4,16 +4,16 @@ import type { JsonObject } from "../calls/json.ts";
 const mostDetailBytes = 64 * 1024;
 
 /** The JSON-RPC error with which a server refused a call. */
-export interface RpcError {
+export interface UpstreamRpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
 }
 
-const errors = new WeakMap<object, RpcError>();
+const errors = new WeakMap<object, UpstreamRpcError>();
 
 /** Only what this marked counts: an error of a tool's own may have any member. */
-export function withRpcError<Fault extends Error>(fault: Fault, error: RpcError): Fault {
+export function withRpcError<Fault extends Error>(fault: Fault, error: UpstreamRpcError): Fault {
   errors.set(fault, error);
   return fault;
 }

@@ -31,7 +31,7 @@ const dialectIds: Readonly<Record<Dialect, string>> = {
 const maxIssues = 20;
 
 /** The library's own type for JSON, which is not readonly though it changes nothing. */
-type Checked = Parameters<typeof fromJs>[0];
+type CheckedJson = Parameters<typeof fromJs>[0];
 
 export class CompiledCheck {
   readonly #schema: JsonObject;
@@ -46,7 +46,7 @@ export class CompiledCheck {
   issues(value: JsonObject): readonly Issue[] {
     try {
       const { ast, schemaUri } = this.#compiled;
-      const instance = fromJs(value as Checked);
+      const instance = fromJs(value as CheckedJson);
       if (Validation.interpret(schemaUri, instance, { ast, plugins: [...ast.plugins] })) return fitting;
       const output = interpret(this.#compiled, instance, BASIC);
       return output.valid ? fitting : this.#told(output.errors ?? [], value);
@@ -94,7 +94,7 @@ export async function compileSchema({
 }
 
 async function invalidity(schema: JsonObject, dialect: Dialect): Promise<string> {
-  const output = await validate(dialectIds[dialect], schema as Checked, BASIC);
+  const output = await validate(dialectIds[dialect], schema as CheckedJson, BASIC);
   const where = output.valid ? "" : (output.errors?.[0]?.instanceLocation ?? "");
   return `it is not a valid ${dialect} schema${where === "" ? "" : ` at \`${where}\``}.`;
 }

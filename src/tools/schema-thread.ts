@@ -4,7 +4,7 @@ import { type Clock, SystemClock } from "../calls/clock.ts";
 import { messageOf } from "../calls/fault.ts";
 import type { JsonObject } from "../calls/json.ts";
 import type { VettedSchema } from "./preflight.ts";
-import type { Checked, SchemaAnswer, SchemaJob } from "./schema-worker.ts";
+import type { SchemaAnswer, SchemaJob, SchemaResult } from "./schema-worker.ts";
 
 export interface SchemaThreadOptions {
   /** What one check may take. */
@@ -13,11 +13,11 @@ export interface SchemaThreadOptions {
   readonly maxWaiting?: number;
 }
 
-interface Waiting {
+interface WaitingCheck {
   readonly vetted: VettedSchema;
   /** None: the schema is to be compiled, and nothing else. */
   readonly value?: JsonObject;
-  readonly done: (checked: Checked) => void;
+  readonly done: (checked: SchemaResult) => void;
 }
 
 /** What compiling one schema may take: it is bounded in size, and no caller waits for it. */
@@ -34,14 +34,14 @@ export class SchemaThread {
   readonly #maxWaiting: number;
   /** A worker burns real time, also where a test's clock stands still. */
   readonly #clock: Clock = new SystemClock();
-  readonly #queues = new Map<string, Waiting[]>();
+  readonly #queues = new Map<string, WaitingCheck[]>();
   /** Schemas to compile; values that wait to be checked come before them. */
-  readonly #compiles: Waiting[] = [];
+  readonly #compiles: WaitingCheck[] = [];
   #waiting = 0;
   #worker: Worker | undefined;
   #ready = false;
   #known = new Set<string>();
-  #current: Waiting | undefined;
+  #current: WaitingCheck | undefined;
   #disarm: (() => void) | undefined;
 
   constructor({ deadlineMs = 250, maxWaiting = 256 }: SchemaThreadOptions = {}) {
@@ -51,19 +51,19 @@ export class SchemaThread {
 
   /** Resolves with why the schema cannot be used; undefined: it can. */
   async compile(vetted: VettedSchema): Promise<string | undefined> {
-    const compiled = await new Promise<Checked>((done) => {
+    const compiled = await new Promise<SchemaResult>((done) => {
       this.#compiles.push({ vetted, done });
       this.#next();
     });
     return "unusable" in compiled ? compiled.unusable : undefined;
   }
 
-  check(vetted: VettedSchema, value: JsonObject): Promise<Checked> {
+  check(vetted: VettedSchema, value: JsonObject): Promise<SchemaResult> {
     if (this.#waiting >= this.#maxWaiting)
       return Promise.resolve(unchecked("too many checks are waiting; try again later"));
     return new Promise((done) => {
       const queue = this.#queues.get(vetted.digest);
-      const waiting: Waiting = { vetted, value, done };
+      const waiting: WaitingCheck = { vetted, value, done };
       if (queue === undefined) this.#queues.set(vetted.digest, [waiting]);
       else queue.push(waiting);
       this.#waiting += 1;
@@ -91,7 +91,7 @@ export class SchemaThread {
   }
 
   /** The oldest of the schema whose turn it is; that schema goes to the end of the line. */
-  #take(): Waiting | undefined {
+  #take(): WaitingCheck | undefined {
     for (const [digest, queue] of this.#queues) {
       this.#queues.delete(digest);
       const job = queue.shift();
@@ -102,7 +102,7 @@ export class SchemaThread {
     return undefined;
   }
 
-  #send(worker: Worker, { vetted, value }: Waiting): void {
+  #send(worker: Worker, { vetted, value }: WaitingCheck): void {
     const { digest, schema, dialect } = vetted;
     const whole = { schema, dialect, digest };
     const job: SchemaJob =
@@ -158,7 +158,7 @@ export class SchemaThread {
     return worker;
   }
 
-  #answer(checked: Checked): void {
+  #answer(checked: SchemaResult): void {
     this.#disarm?.();
     this.#disarm = undefined;
     const answered = this.#current;
@@ -179,6 +179,6 @@ export class SchemaThread {
 }
 
 /** Not checked is not valid. */
-function unchecked(why: string): Checked {
+function unchecked(why: string): SchemaResult {
   return { issues: [{ path: [], message: `The arguments could not be checked: ${why}.` }] };
 }

@@ -17,12 +17,12 @@ export interface SchemaJob {
 }
 
 /** `unusable`: why the schema cannot be used, whatever the value is. */
-export type Checked = { readonly issues: readonly Issue[] } | { readonly unusable: string };
-export type SchemaAnswer = { readonly ready: true } | Checked;
+export type SchemaResult = { readonly issues: readonly Issue[] } | { readonly unusable: string };
+export type SchemaAnswer = { readonly ready: true } | SchemaResult;
 
 const compiled = new Map<string, Promise<CompiledCheck>>();
 
-async function check({ digest, schema, value }: SchemaJob): Promise<Checked> {
+async function check({ digest, schema, value }: SchemaJob): Promise<SchemaResult> {
   try {
     if (value === undefined) {
       if (schema !== undefined) await compileSchema(schema);

@@ -43,8 +43,8 @@ export interface Minute {
   readonly asked: number;
 }
 
-type Ended = Extract<CallEvent, { readonly moment: "ended" }>;
-type Count = Exclude<keyof Minute, "at">;
+type EndedEvent = Extract<CallEvent, { readonly moment: "ended" }>;
+type CountName = Exclude<keyof Minute, "at">;
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -103,7 +103,7 @@ export class ToolStatistics {
     return (this.#tenants.get(tenant)?.minutes ?? []).filter(({ at }) => at > since).map((minute) => ({ ...minute }));
   }
 
-  #countsAt(at: number, { authority }: Ended["call"]): TenantCounts | undefined {
+  #countsAt(at: number, { authority }: EndedEvent["call"]): TenantCounts | undefined {
     const { tenant } = authority.principal;
     this.#startedAt ??= at;
     if (at > this.#latestAt) this.#latestAt = at;
@@ -114,7 +114,7 @@ export class ToolStatistics {
     return counts;
   }
 
-  #counter({ actions }: TenantCounts, { call: { tool, action } }: Ended): Counter | undefined {
+  #counter({ actions }: TenantCounts, { call: { tool, action } }: EndedEvent): Counter | undefined {
     const counters = actions.get(tool);
     const known = counters?.get(action);
     if (known !== undefined || this.#counters >= mostActions) return known;
@@ -153,7 +153,7 @@ class Counter {
   #before = none;
   #hour = 0;
 
-  add(event: Ended, as: Count): void {
+  add(event: EndedEvent, as: CountName): void {
     this.#lastCallAt = event.at;
     if (as === "refused") this.#refused += 1;
     if (as === "refused" || as === "previewed") return;
@@ -196,7 +196,7 @@ class Counter {
 }
 
 /** What an arrival counts as; undefined: it is not over, or it is another arrival of what is counted already. */
-function countOf({ as, code }: Ended): Count | undefined {
+function countOf({ as, code }: EndedEvent): CountName | undefined {
   switch (as) {
     case "succeeded":
       return "ok";

@@ -4,7 +4,7 @@ import type { RegisterOptions } from "./registered.ts";
 import { publicName } from "./upstream/names.ts";
 
 /** What a tool is called by: its own name, and one for each action that is not its only one. */
-interface Named {
+interface NamedActions {
   readonly name: string;
   readonly actions: readonly { readonly name: string }[];
 }
@@ -16,7 +16,7 @@ export class TakenNames {
   readonly #ownerOf = new Map<string, string>();
 
   /** @throws RuntimeFault `tool_duplicate` or `tool_name_confusable`; nothing is taken then */
-  take({ name, actions }: Named, { replace = false }: Pick<RegisterOptions, "replace">): void {
+  take({ name, actions }: NamedActions, { replace = false }: Pick<RegisterOptions, "replace">): void {
     if (this.#namesOf.has(name) && !replace)
       throw new RuntimeFault(
         "tool_duplicate",
@@ -46,7 +46,7 @@ export class TakenNames {
 }
 
 /** An action is called `tool__action`, and over MCP so that every client takes the name. */
-function namesOf(tool: string, actions: Named["actions"]): readonly string[] {
+function namesOf(tool: string, actions: NamedActions["actions"]): readonly string[] {
   const own = actions.filter(({ name }) => name !== "default");
   return [...new Set([tool, ...own.flatMap(({ name }) => [`${tool}__${name}`, publicName(tool, name)])])];
 }

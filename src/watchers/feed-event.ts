@@ -48,7 +48,7 @@ export interface FeedFilter {
 }
 
 /** Moments that are announced but not written. */
-export type Announced = Extract<CallEvent, { readonly moment: "arrived" | "progressed" | "emitted" | "left" }>;
+export type AnnouncedEvent = Extract<CallEvent, { readonly moment: "arrived" | "progressed" | "emitted" | "left" }>;
 
 /** Steps of a place: so many things may be announced after one entry of the log. */
 const stepsAnEntry = 1_000_000;
@@ -102,7 +102,7 @@ function named(data: Json | undefined, name: string): string | undefined {
 }
 
 export interface TimedEvent {
-  readonly announced: Announced;
+  readonly announced: AnnouncedEvent;
   readonly place: number;
   /** Wall clock, milliseconds. */
   readonly at: number;
@@ -132,7 +132,7 @@ export function fromAnnounced(
 }
 
 function announcedDetails(
-  event: Announced,
+  event: AnnouncedEvent,
   redact: (text: string) => string,
 ): { readonly summary: string; readonly data: JsonObject } {
   const tool = redact(event.call.tool);

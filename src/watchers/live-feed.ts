@@ -42,7 +42,7 @@ interface Subscription {
   floodedIn: number | undefined;
 }
 
-interface Batch {
+interface FeedBatch {
   readonly events: readonly { readonly place: number; readonly event: FeedEvent }[];
   /** The place of the last event. */
   readonly last: number;
@@ -71,7 +71,7 @@ export class LiveFeed implements Feed, Disposable {
   readonly #options: FeedOptions;
   readonly #subscriptions = new Set<Subscription>();
   /** The last ones that were sent, old to new. */
-  #recent: Batch["events"][number][] = [];
+  #recent: FeedBatch["events"][number][] = [];
   #pending: Pending[] = [];
   /** Only the last progress of each call is sent. */
   readonly #progress = new Map<string, Pending>();
@@ -231,18 +231,18 @@ export class LiveFeed implements Feed, Disposable {
       this.#isOverflown ||
       (this.#subscriptions.size > 0 &&
         [...this.#subscriptions].every((subscription) => subscription.floodedIn === now));
-    const events: Batch["events"] = isFlood ? [] : pending.flatMap((one) => this.#eventsOf(one));
+    const events: FeedBatch["events"] = isFlood ? [] : pending.flatMap((one) => this.#eventsOf(one));
     const last = pending.at(-1)?.place ?? this.#now();
     this.#pending = [];
     this.#progress.clear();
     this.#isOverflown = false;
     this.#remember(events, isFlood ? last : undefined);
-    const batch: Batch = { events, last, isFlood: isFlood && pending.length > 0, now, lists: new Map() };
+    const batch: FeedBatch = { events, last, isFlood: isFlood && pending.length > 0, now, lists: new Map() };
     for (const subscription of [...this.#subscriptions]) this.#sendTo(subscription, batch);
     if ([...this.#subscriptions].some(({ floodedIn }) => floodedIn !== undefined)) this.#sendLater();
   }
 
-  #eventsOf(pending: Pending): Batch["events"] {
+  #eventsOf(pending: Pending): FeedBatch["events"] {
     const { place } = pending;
     try {
       const event =
@@ -254,7 +254,7 @@ export class LiveFeed implements Feed, Disposable {
     }
   }
 
-  #remember(events: Batch["events"], lostUpTo: number | undefined): void {
+  #remember(events: FeedBatch["events"], lostUpTo: number | undefined): void {
     if (lostUpTo !== undefined) {
       this.#recent = [];
       this.#recentFrom = lostUpTo;
@@ -266,7 +266,7 @@ export class LiveFeed implements Feed, Disposable {
     this.#recent = this.#recent.slice(over);
   }
 
-  #sendTo(subscription: Subscription, { events, last, isFlood, now, lists }: Batch): void {
+  #sendTo(subscription: Subscription, { events, last, isFlood, now, lists }: FeedBatch): void {
     const before = subscription.place;
     if (now !== subscription.second) {
       // The reset stands after all that was left out.
@@ -293,7 +293,7 @@ export class LiveFeed implements Feed, Disposable {
 
 /** Those after its place that its filter lets through. */
 function eventsFor(
-  events: Batch["events"],
+  events: FeedBatch["events"],
   { place: after, filter }: Pick<Subscription, "place" | "filter">,
 ): FeedEvent[] {
   return events.flatMap(({ place, event }) => (place > after ? (shownTo(event, filter) ?? []) : []));

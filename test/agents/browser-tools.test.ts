@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openAgentTools, type ToolAnswer } from "../../src/agents/agent-tools.ts";
+import { openAgentTools, type RenderedToolAnswer } from "../../src/agents/agent-tools.ts";
 import { anthropicResult, anthropicToolUses } from "../../src/agents/anthropic.ts";
 import { type BrowserToolsOptions, browserTools } from "../../src/agents/browser.ts";
 import { googleResult, googleToolUses } from "../../src/agents/google.ts";
@@ -61,7 +61,7 @@ interface Stage extends AsyncDisposable {
   readonly runtime: Awaited<ReturnType<typeof createRuntime>>;
   readonly tools: ReturnType<typeof openAgentTools>;
   /** One call, as Anthropic's toolset `browser` makes it. */
-  readonly act: (name: string, input?: object) => Promise<ToolAnswer>;
+  readonly act: (name: string, input?: object) => Promise<RenderedToolAnswer>;
 }
 
 let calls = 0;
@@ -217,7 +217,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
 
   it("a person sees host and element, and another page voids the approval", async () => {
     await using on = await stage({ keepPages: true }, { autonomy: "A2", approvals: { patience: "suspend" } });
-    const approve = async (answer: ToolAnswer): Promise<void> => {
+    const approve = async (answer: RenderedToolAnswer): Promise<void> => {
       const { approvalId = "" } = answer.outcome;
       await on.runtime.approvals.decide(approvalId, { decision: "approved", by: { user: "ada" } });
     };

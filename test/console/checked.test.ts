@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Approval } from "../../console/src/api/approvals.ts";
+import type { ApprovalView } from "../../console/src/api/approvals.ts";
 import { doubtsOf, doubtText } from "../../console/src/api/checked.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
 import { digestOf } from "../../src/calls/json.ts";
@@ -15,13 +15,13 @@ const previews: readonly Preview[] = [
   { summary: "", supported: false, problem: "it failed" },
 ];
 
-function sent(preview: Preview | undefined): Approval {
+function sent(preview: Preview | undefined): ApprovalView {
   const record = anApproval("mail-agent");
   const { tool, action, principal, key, definition, arguments: given, expiresAt } = record;
   const call = { tool, action, digest: digestOf(given), authority: { principal }, key, found: { definition } };
   const kept = { ...record, binding: bind(call, expiresAt) };
   const shown = preview && { preview, previewDigest: previewDigest(preview) };
-  return JSON.parse(JSON.stringify(shownApproval({ ...kept, ...shown }))) as Approval; // wire.test-d.ts holds that it is one
+  return JSON.parse(JSON.stringify(shownApproval({ ...kept, ...shown }))) as ApprovalView; // wire.test-d.ts holds that it is one
 }
 
 it.each([undefined, ...previews])(
@@ -36,7 +36,7 @@ it("doubts what was shown with other arguments, another preview, risk, reason or
   const approval = sent(previews[2]);
   const { preview, what } = approval;
   if (preview === undefined) throw new Error("It has one.");
-  const changed = (change: Partial<Approval>) => doubtsOf({ ...approval, ...change });
+  const changed = (change: Partial<ApprovalView>) => doubtsOf({ ...approval, ...change });
   expect(await changed({ what: { ...what, arguments: { to: "mallory" } } })).toEqual(["arguments"]);
   expect(await changed({ digest: "0".repeat(64) })).toEqual(["arguments", "card"]);
   expect(await changed({ preview: { ...preview, summary: "No rows" } })).toEqual(["preview"]);

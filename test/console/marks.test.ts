@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Approval, isAlike } from "../../console/src/api/approvals.ts";
+import { type ApprovalView, isAlike } from "../../console/src/api/approvals.ts";
 import { markOf } from "../../console/src/screens/approvals/use-acknowledged.ts";
 import { shownApproval } from "../../src/doors/http/given-approval.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
@@ -19,7 +19,7 @@ it("only requests of one run, tool, definition, risk and the same reasons are de
   expect(isAlike(sent, { ...sent, approval_id: "apr_2", what: { ...sent.what, arguments: { to: "other" } } })).toBe(
     true,
   );
-  const others: readonly Partial<Approval>[] = [
+  const others: readonly Partial<ApprovalView>[] = [
     { refs: { ...sent.refs, run: "other" } },
     { what: { ...sent.what, tool: "other" } },
     { what: { ...sent.what, action: "other" } },
@@ -30,6 +30,6 @@ it("only requests of one run, tool, definition, risk and the same reasons are de
     { risk_level: "critical" },
   ];
   for (const other of others) expect(isAlike(sent, { ...sent, ...other })).toBe(false);
-  const critical: Approval = { ...sent, risk_level: "critical" };
+  const critical: ApprovalView = { ...sent, risk_level: "critical" };
   expect(isAlike(critical, critical)).toBe(false);
 });

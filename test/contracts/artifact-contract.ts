@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Principal } from "../../src/calls/call.ts";
-import type { ArtifactShelf, Needed } from "../../src/results/artifact-store.ts";
+import type { Needed, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
 const anna: Principal = { tenant: "acme", agent: "writer", user: "anna" };
@@ -21,7 +21,9 @@ export interface ShelfOptions {
 }
 
 /** What every store of artifacts must do, told through a store that the caller opens empty. */
-export function artifactContract(openWith: (options: ShelfOptions) => Promise<ArtifactShelf> | ArtifactShelf): void {
+export function artifactContract(
+  openWith: (options: ShelfOptions) => Promise<SharedArtifactStore> | SharedArtifactStore,
+): void {
   const open = (clock = new FakeClock(), retentionMs = 0) => openWith({ clock, retentionMs });
 
   it("names bytes by their SHA-256 and gives them back as they were", async () => {
@@ -119,7 +121,7 @@ export function artifactContract(openWith: (options: ShelfOptions) => Promise<Ar
   it("tells whoever asks with nonsense, and keeps nothing of it", async () => {
     const store = await open();
     const invalid = { name: "RuntimeFault", code: expect.stringMatching(/^(request|context)_invalid$/) };
-    const tried = async (verb: keyof ArtifactShelf, ...given: readonly unknown[]): Promise<unknown> =>
+    const tried = async (verb: keyof SharedArtifactStore, ...given: readonly unknown[]): Promise<unknown> =>
       Reflect.apply(store[verb], store, given);
     for (const odd of [5, null, undefined, {}]) {
       await expect(tried("put", odd, "text/plain", anna)).rejects.toMatchObject(invalid);

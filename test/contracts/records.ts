@@ -4,11 +4,11 @@ import type { Clock } from "../../src/calls/clock.ts";
 import type { DurableEvent } from "../../src/calls/event.ts";
 import { canonical, type JsonObject, sha256 } from "../../src/calls/json.ts";
 import type { ToolOutcome } from "../../src/calls/outcome.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, Write } from "../../src/calls/records.ts";
-import type { Entry, Spell } from "../../src/stores/store.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../../src/calls/records.ts";
+import type { SerializeEvent, StoreEntry } from "../../src/stores/store.ts";
 
 export const hourMs = 3_600_000;
-export const spellPlainly: Spell = (event) => canonical(JSON.parse(JSON.stringify(event)));
+export const spellPlainly: SerializeEvent = (event) => canonical(JSON.parse(JSON.stringify(event)));
 
 const counts = new WeakMap<Clock, number>();
 export const authority: Authority = {
@@ -91,8 +91,8 @@ export function outcomeOf(call: ToolCall, status: ToolOutcome["status"] = "ok", 
   return { status, callId: call.id, content: [{ type: "text", text }], text } as ToolOutcome; // a store reads none of it
 }
 
-export const note = (type: string): Write => ({ write: "note", event: eventOf(type) });
-export function claimOf(record: CallRecord, more: { fresh?: boolean; use?: string } = {}): Write {
+export const note = (type: string): StoreWrite => ({ write: "note", event: eventOf(type) });
+export function claimOf(record: CallRecord, more: { fresh?: boolean; use?: string } = {}): StoreWrite {
   return { write: "claim", record, fresh: false, ...more, event: eventOf("attempted") };
 }
 export function settleOf(
@@ -100,7 +100,7 @@ export function settleOf(
   state: CallRecord["state"],
   more: Partial<CallRecord> = {},
   by?: string,
-): Write {
+): StoreWrite {
   const { key, fence, outcome, retryable, endedAt, image } = { ...record, outcome: outcomeOf(record.call), ...more };
   return {
     write: "settle",
@@ -111,7 +111,7 @@ export function settleOf(
     event: eventOf(`settled ${state}`),
   };
 }
-export function decideOf(approval: ApprovalRecord, state: ApprovalState, denied?: ToolOutcome): Write {
+export function decideOf(approval: ApprovalRecord, state: ApprovalState, denied?: ToolOutcome): StoreWrite {
   return {
     write: "decide",
     approval: { ...approval, state },
@@ -119,12 +119,12 @@ export function decideOf(approval: ApprovalRecord, state: ApprovalState, denied?
     event: eventOf(`decided ${state}`),
   };
 }
-export function holdOf(record: CallRecord, approval: ApprovalRecord): Write {
+export function holdOf(record: CallRecord, approval: ApprovalRecord): StoreWrite {
   return { write: "hold", record, approval, event: eventOf("held") };
 }
 
-export async function all(entries: AsyncIterable<Entry>): Promise<Entry[]> {
-  const read: Entry[] = [];
+export async function all(entries: AsyncIterable<StoreEntry>): Promise<StoreEntry[]> {
+  const read: StoreEntry[] = [];
   for await (const entry of entries) read.push(entry);
   return read;
 }

@@ -1,7 +1,7 @@
 /** What every store must do, whatever it is made of. Run it with a way to open an empty one. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Clock } from "../../src/calls/clock.ts";
-import type { Spell, Store } from "../../src/stores/store.ts";
+import type { SerializeEvent, Store } from "../../src/stores/store.ts";
 import { note } from "./records.ts";
 import { approvalContract } from "./store/approvals.ts";
 import { artifactReferenceContract } from "./store/artifacts.ts";
@@ -14,7 +14,7 @@ import { twinContract } from "./store/twins.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
-  readonly spell: Spell;
+  readonly spell: SerializeEvent;
   readonly log: (problem: string) => void;
 }
 export type OpenStore = (options: StoreOptions) => Store | Promise<Store>;

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { Write } from "../../src/calls/records.ts";
+import type { StoreWrite } from "../../src/calls/records.ts";
 import { createRuntime, SystemClock } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Committed, Durability } from "../../src/stores/store.ts";
@@ -14,7 +14,7 @@ const [folder = ".", verb = "none", when = "before"] = process.argv.slice(2);
 const clock = new SystemClock();
 
 class KillingStore extends PointStore {
-  override async commit(write: Write, durability: Durability): Promise<Committed> {
+  override async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const isIt = write.write === "note" && write.event.moment === "noted" && write.event.type.includes(".run_");
     if (isIt && verb !== "none" && when === "before") process.kill(process.pid, "SIGKILL");
     const committed = await super.commit(write, durability);

@@ -1,4 +1,4 @@
-import type { ApprovalRecord, CallRecord, Write } from "../../src/calls/records.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../src/calls/records.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -6,8 +6,8 @@ import type {
   Committed,
   Documents,
   Durability,
-  Entry,
   Store,
+  StoreEntry,
   WaitingAudience,
   WaitingFilter,
 } from "../../src/stores/store.ts";
@@ -64,7 +64,7 @@ export class PointStore implements Store {
     return this.#store.flush();
   }
 
-  async commit(write: Write, durability: Durability): Promise<Committed> {
+  async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const name = write.write;
     if (name === "note" || name === "document") return this.#store.commit(write, durability);
     this.#at(`${name}.before`);
@@ -94,10 +94,10 @@ export class PointStore implements Store {
   needed(digests: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#store.needed(digests);
   }
-  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry> {
+  events(where: { readonly after: number; readonly limit?: number }): AsyncIterable<StoreEntry> {
     return this.#store.events(where);
   }
-  follow(listener: (entries: readonly Entry[]) => void): Disposable {
+  follow(listener: (entries: readonly StoreEntry[]) => void): Disposable {
     return this.#store.follow(listener);
   }
   [Symbol.asyncDispose](): Promise<void> | PromiseLike<void> {

@@ -1,5 +1,5 @@
 import type { Json } from "../../src/calls/json.ts";
-import type { Step } from "../../src/chains/sandbox.ts";
+import type { ScriptStep } from "../../src/chains/sandbox.ts";
 
 /** What every engine must do, in each language it may speak. */
 export interface Check {
@@ -7,7 +7,7 @@ export interface Check {
   /** Undefined: the language has no such thing. */
   readonly python?: string;
   readonly javascript?: string;
-  readonly holds: (end: Step) => boolean;
+  readonly holds: (end: ScriptStep) => boolean;
   /** Milliseconds on the wall, where not the usual. */
   readonly wallMs?: number;
   /** Scripts at once. */
@@ -16,15 +16,15 @@ export interface Check {
 
 const isDone =
   (value: Json) =>
-  (end: Step): boolean =>
+  (end: ScriptStep): boolean =>
     end.step === "done" && JSON.stringify(end.value) === JSON.stringify(value);
-const isFailed = (end: Step): boolean => end.step === "failed";
+const isFailed = (end: ScriptStep): boolean => end.step === "failed";
 const failedFor =
   (...whys: readonly string[]) =>
-  (end: Step): boolean =>
+  (end: ScriptStep): boolean =>
     end.step === "failed" && whys.includes(end.why);
 /** Found out that it cannot, or was ended for trying. */
-const foundNothing = (end: Step): boolean => isDone("no")(end) || isFailed(end);
+const foundNothing = (end: ScriptStep): boolean => isDone("no")(end) || isFailed(end);
 
 const tries = (what: string): string =>
   `found = "no"\ntry:\n    ${what}\n    found = "yes"\nexcept BaseException:\n    pass\nfound`;

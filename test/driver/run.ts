@@ -11,7 +11,7 @@ import { messageOf } from "../../src/calls/fault.ts";
 import { isJsonObject } from "../../src/calls/json.ts";
 import { driversSchema } from "../../src/chains/drivers-config.ts";
 import { type EngineSettings, knownEngines, placedEngine } from "../../src/chains/known-engines.ts";
-import type { SandboxDriver, SandboxLimits, Step } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep } from "../../src/chains/sandbox.ts";
 import { driven, echoTools } from "../fakes/driven.ts";
 import { type Check, checks } from "./checks.ts";
 
@@ -25,7 +25,7 @@ interface Row {
   readonly says: string;
   readonly holds: boolean;
   readonly ms: number;
-  readonly end: Step | { readonly refused: string };
+  readonly end: ScriptStep | { readonly refused: string };
 }
 
 const words = process.argv.slice(2).filter((word) => word !== "--json");
@@ -54,7 +54,7 @@ async function rowOf({ says, holds, times = 1, wallMs = limits.wallMs }: Check, 
   const checked = await driver.check?.(program);
   if (checked !== undefined) return { says, holds: true, ms: 0, end: { refused: Object.values(checked).join() } };
   let slowest = 0;
-  const once = async (): Promise<Step> => {
+  const once = async (): Promise<ScriptStep> => {
     const watched: Pick<SandboxDriver, "start" | "capabilities"> = {
       capabilities: driver.capabilities,
       start: async (...given) => {

@@ -1,6 +1,6 @@
 import type { LocalTool } from "../../src/tools/kinds.ts";
-import type { Block } from "../../src/tools/registered.ts";
-import { Connection } from "../../src/tools/upstream/connection.ts";
+import type { ToolBlock } from "../../src/tools/registered.ts";
+import { UpstreamConnection } from "../../src/tools/upstream/connection.ts";
 import type { ServerConfig } from "../../src/tools/upstream/server-config.ts";
 import type { Upstream, UpstreamEvents, UpstreamTool } from "../../src/tools/upstream/upstream.ts";
 import { FakeClock } from "./clock.ts";
@@ -28,11 +28,11 @@ export interface Scene {
   readonly clock: FakeClock;
   readonly server: SceneServer;
   readonly shelf: Map<string, LocalTool>;
-  readonly blocks: Map<string, Block>;
+  readonly blocks: Map<string, ToolBlock>;
   readonly pins: ReturnType<typeof somePins>;
   readonly told: string[];
   readonly notes: { type: string; data: object }[];
-  readonly connection: Connection;
+  readonly connection: UpstreamConnection;
   readonly slowDown: () => void;
 }
 
@@ -53,7 +53,7 @@ export function scene(
     events: undefined,
   };
   const shelf = new Map<string, LocalTool>();
-  const blocks = new Map<string, Block>();
+  const blocks = new Map<string, ToolBlock>();
   const store = aLogStore(clock);
   let isSlow = false;
   const commit: typeof store.commit = async (write, durability) => {
@@ -90,7 +90,7 @@ export function scene(
       },
     };
   };
-  const connection = new Connection("files", config, {
+  const connection = new UpstreamConnection("files", config, {
     clock,
     random: () => 0.5,
     redact: (text) => text,

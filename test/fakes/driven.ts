@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/calls/json.ts";
-import type { SandboxDriver, SandboxLimits, Step, ToolSketch } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep, ToolSketch } from "../../src/chains/sandbox.ts";
 
 const inputSchema: JsonObject = { type: "object", properties: { to: { type: "string" } } };
 export const echoTools: readonly ToolSketch[] = [
@@ -11,7 +11,7 @@ export async function driven(
   driver: Pick<SandboxDriver, "start" | "capabilities">,
   source: string,
   limits: SandboxLimits,
-): Promise<Step> {
+): Promise<ScriptStep> {
   const { language } = driver.capabilities;
   await using session = await driver.start({ language, source, tools: echoTools, chainId: "chain_1" }, limits);
   for (;;) {

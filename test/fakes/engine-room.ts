@@ -1,6 +1,12 @@
 import { SystemClock } from "../../src/calls/clock.ts";
 import { knownEngines } from "../../src/chains/known-engines.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession, Settled } from "../../src/chains/sandbox.ts";
+import type {
+  SandboxDriver,
+  SandboxLimits,
+  SandboxSession,
+  ScriptProgram,
+  SettledCall,
+} from "../../src/chains/sandbox.ts";
 import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 
 /** All engines in the whole gate; otherwise one of each language. */
@@ -29,10 +35,10 @@ export async function enginesHere(): Promise<readonly EngineUnderTest[]> {
 
 /** What an engine was told and what it was given. */
 export interface Seen {
-  readonly programs: Program[];
+  readonly programs: ScriptProgram[];
   readonly limits: SandboxLimits[];
   readonly sessions: SandboxSession[];
-  readonly settled: Settled[];
+  readonly settled: SettledCall[];
 }
 
 export interface Watching {

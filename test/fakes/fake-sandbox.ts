@@ -2,11 +2,11 @@ import type { Json, JsonObject } from "../../src/calls/json.ts";
 import type {
   AskedCall,
   Printed,
-  Program,
   SandboxDriver,
   SandboxSession,
-  Settled,
-  Step,
+  ScriptProgram,
+  ScriptStep,
+  SettledCall,
 } from "../../src/chains/sandbox.ts";
 
 export interface FakeDriverOptions {
@@ -17,8 +17,8 @@ export interface FakeDriverOptions {
   readonly unavailable?: string;
   readonly check?: NonNullable<SandboxDriver["check"]>;
   /** Stands before or instead of what the engine would answer. */
-  readonly step?: (step: Step) => Step | Promise<Step>;
-  readonly started?: (how: "start" | "restore", program: Program) => void;
+  readonly step?: (step: ScriptStep) => ScriptStep | Promise<ScriptStep>;
+  readonly started?: (how: "start" | "restore", program: ScriptProgram) => void;
 }
 
 type Ask = (tool: string, given?: JsonObject, kind?: AskedCall["kind"]) => Promise<Json>;
@@ -28,7 +28,7 @@ const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
 /** A refused or failed call, as a script sees it. */
 export class FakeToolError extends Error {
   readonly code: string | undefined;
-  constructor({ message, code }: Settled) {
+  constructor({ message, code }: SettledCall) {
     super(message);
     this.code = code;
   }
@@ -51,7 +51,9 @@ export function fakeDriver(options: FakeDriverOptions = {}): SandboxDriver {
       return new FakeSession(program, [], options);
     },
     restore: async (image) => {
-      const { program, history }: { program: Program; history: Settled[] } = JSON.parse(Buffer.from(image).toString());
+      const { program, history }: { program: ScriptProgram; history: SettledCall[] } = JSON.parse(
+        Buffer.from(image).toString(),
+      );
       options.started?.("restore", program);
       const session = new FakeSession(program, history, options);
       await session.next();
@@ -61,17 +63,17 @@ export function fakeDriver(options: FakeDriverOptions = {}): SandboxDriver {
 }
 
 class FakeSession implements SandboxSession {
-  readonly #program: Program;
-  readonly #history: Settled[];
+  readonly #program: ScriptProgram;
+  readonly #history: SettledCall[];
   readonly #options: FakeDriverOptions;
-  readonly #waiting = new Map<number, (settled: Settled) => void>();
+  readonly #waiting = new Map<number, (settled: SettledCall) => void>();
   readonly #printed: Printed[] = [];
   #asked: AskedCall[] = [];
   #place = 0;
-  #end: Step | undefined;
+  #end: ScriptStep | undefined;
   #killed = false;
 
-  constructor(program: Program, history: readonly Settled[], options: FakeDriverOptions) {
+  constructor(program: ScriptProgram, history: readonly SettledCall[], options: FakeDriverOptions) {
     this.#program = program;
     this.#history = [...history];
     this.#options = options;
@@ -92,7 +94,7 @@ class FakeSession implements SandboxSession {
     const place = this.#place++;
     const known = this.#history.find((settled) => settled.place === place);
     return new Promise((resolve, reject) => {
-      const settle = (settled: Settled): void =>
+      const settle = (settled: SettledCall): void =>
         settled.status === "ok" ? resolve(settled.value) : reject(new FakeToolError(settled));
       if (known !== undefined) return settle(known);
       this.#waiting.set(place, settle);
@@ -100,18 +102,18 @@ class FakeSession implements SandboxSession {
     });
   };
 
-  async next(): Promise<Step> {
+  async next(): Promise<ScriptStep> {
     for (let turn = 0; turn < 20 && this.#end === undefined; turn += 1)
       await new Promise<void>((resolve) => setImmediate(resolve));
     const printed = this.#printed.splice(0);
     if (this.#killed) return new Promise(() => {});
     const calls = this.#asked.splice(0);
     if (this.#end === undefined && calls.length === 0 && this.#waiting.size === 0) return new Promise(() => {}); // it waits for something else: only a kill ends it
-    const step: Step = this.#end === undefined ? { step: "calls", calls, printed } : { ...this.#end, printed };
+    const step: ScriptStep = this.#end === undefined ? { step: "calls", calls, printed } : { ...this.#end, printed };
     return (await this.#options.step?.(step)) ?? step;
   }
 
-  settle(results: readonly Settled[]): void {
+  settle(results: readonly SettledCall[]): void {
     for (const settled of results) {
       this.#history.push(settled);
       this.#waiting.get(settled.place)?.(settled);

@@ -1,5 +1,5 @@
 import { spellWith } from "../../src/audit/entry.ts";
-import type { CallRecord, Write } from "../../src/calls/records.ts";
+import type { CallRecord, StoreWrite } from "../../src/calls/records.ts";
 import { RuntimeFault } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { CallName, Committed, Durability } from "../../src/stores/store.ts";
@@ -7,7 +7,7 @@ import { PointStore } from "../crash/points.ts";
 import type { FakeClock } from "./clock.ts";
 
 /** How often the next writes of a kind fail; `read` is the look-up of a call. */
-export type Failing = Map<Write["write"] | "read", number>;
+export type Failing = Map<StoreWrite["write"] | "read", number>;
 
 /** A store of which chosen writes fail, as on a full disk. */
 export class FaultyStore extends PointStore {
@@ -18,7 +18,7 @@ export class FaultyStore extends PointStore {
     this.#failing = failing;
   }
 
-  override async commit(write: Write, durability: Durability): Promise<Committed> {
+  override async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     return this.#fault(write.write) ?? super.commit(write, durability);
   }
 
@@ -26,7 +26,7 @@ export class FaultyStore extends PointStore {
     return this.#fault("read") ?? super.call(by);
   }
 
-  #fault(kind: Write["write"] | "read"): Promise<never> | undefined {
+  #fault(kind: StoreWrite["write"] | "read"): Promise<never> | undefined {
     const left = this.#failing.get(kind) ?? 0;
     if (left <= 0) return undefined;
     this.#failing.set(kind, left - 1);

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeEach } from "vitest";
 import type { SignedIn } from "../../src/accounts/accounts.ts";
 import { openCredentials, readToken, type TokenRole } from "../../src/doors/credentials.ts";
-import { createHttpDoor, type HttpDoor, type HttpDoorOptions } from "../../src/doors/http/http-door.ts";
+import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../../src/doors/http/http-door.ts";
 import type { Runtime } from "../../src/face.ts";
 import { ownFolder } from "./own-folder.ts";
 import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
@@ -19,7 +19,7 @@ export interface Ask {
 }
 
 export interface HttpHouse extends AsyncDisposable {
-  readonly door: HttpDoor;
+  readonly door: HttpServer;
   readonly tokens: Readonly<Record<TokenRole, string>>;
   ask(path: string, ask?: Ask): Promise<Response>;
 }
@@ -31,7 +31,7 @@ function onWrongAnswer(route: string, why: string): never {
 /** The HTTP door over a runtime, with fresh tokens in a folder of its own; no socket. */
 export async function httpHouse(
   runtime: Runtime,
-  more: Partial<HttpDoorOptions> & { readonly agentScopes?: readonly string[] } = {},
+  more: Partial<HttpServerOptions> & { readonly agentScopes?: readonly string[] } = {},
 ): Promise<HttpHouse> {
   const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;

@@ -1,7 +1,7 @@
 import { spellWith } from "../../src/audit/entry.ts";
 import type { Clock } from "../../src/calls/clock.ts";
 import { MapStore } from "../../src/stores/map-store.ts";
-import type { Entry, Store } from "../../src/stores/store.ts";
+import type { Store, StoreEntry } from "../../src/stores/store.ts";
 
 /** A store of nothing but a log. */
 export function aLogStore(clock: Clock): Store {
@@ -36,7 +36,7 @@ export function bent(store: Store, bend: Partial<Store>): Store {
 }
 
 /** Events of a store, each as somebody changed it; undefined: it was taken out. */
-export function changedEvents(store: Store, change: (entry: Entry) => Entry | undefined): Store["events"] {
+export function changedEvents(store: Store, change: (entry: StoreEntry) => StoreEntry | undefined): Store["events"] {
   return async function* (where) {
     for await (const entry of store.events(where)) {
       const changed = change(entry);

@@ -1,8 +1,8 @@
 import { SystemClock } from "../../src/calls/clock.ts";
-import { type Measured, ProcessTree } from "../../src/chains/drivers/child/kernel-tells.ts";
+import { ProcessTree, type ProcessUsage } from "../../src/chains/drivers/child/kernel-tells.ts";
 
 /** Of a process and all beneath it, as of now. */
-export function measured(pid: number): Measured | undefined {
+export function measured(pid: number): ProcessUsage | undefined {
   const tree = new ProcessTree(pid, new SystemClock());
   try {
     return tree.measure();

@@ -1,4 +1,11 @@
-import type { Program, SandboxDriver, SandboxLimits, Settled, Step, ToolSketch } from "../../src/chains/sandbox.ts";
+import type {
+  SandboxDriver,
+  SandboxLimits,
+  ScriptProgram,
+  ScriptStep,
+  SettledCall,
+  ToolSketch,
+} from "../../src/chains/sandbox.ts";
 
 export const pythonLimits: SandboxLimits = {
   cpuMs: 3_000,
@@ -27,13 +34,13 @@ function sketch(name: string, server: string | undefined, short: string): ToolSk
   return { name, server, short, description: `The tool ${name}.`, inputSchema };
 }
 
-export function pythonProgram(source: string, offered: readonly ToolSketch[] = tools): Program {
+export function pythonProgram(source: string, offered: readonly ToolSketch[] = tools): ScriptProgram {
   return { language: "python", source, tools: offered, chainId: "chain_1", startedAt };
 }
 
-type Called = Extract<Step, { step: "calls" }>["calls"][number];
+type Called = Extract<ScriptStep, { step: "calls" }>["calls"][number];
 
-function answer({ place, tool, arguments: given }: Called): Settled {
+function answer({ place, tool, arguments: given }: Called): SettledCall {
   if (tool === "refuse")
     return {
       place,
@@ -56,7 +63,7 @@ function answer({ place, tool, arguments: given }: Called): Settled {
 }
 
 export interface Ran {
-  readonly last: Step;
+  readonly last: ScriptStep;
   readonly batches: readonly (readonly Called[])[];
   readonly printed: string;
 }

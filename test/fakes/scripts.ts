@@ -4,8 +4,8 @@ import type {
   SandboxDriver,
   SandboxLimits,
   SandboxSession,
-  Settled,
-  Step,
+  ScriptStep,
+  SettledCall,
   ToolSketch,
 } from "../../src/chains/sandbox.ts";
 
@@ -30,7 +30,7 @@ export const someTools: readonly ToolSketch[] = [
 ];
 
 /** Answers a call as its tool would. */
-export type Answer = (call: AskedCall) => Omit<Settled, "place">;
+export type Answer = (call: AskedCall) => Omit<SettledCall, "place">;
 
 export const echo: Answer = (call) => ({
   status: "ok",
@@ -38,7 +38,7 @@ export const echo: Answer = (call) => ({
 });
 
 export interface Ran {
-  readonly end: Exclude<Step, { step: "calls" }>;
+  readonly end: Exclude<ScriptStep, { step: "calls" }>;
   readonly batches: readonly (readonly AskedCall[])[];
   readonly calls: readonly AskedCall[];
   readonly out: string;

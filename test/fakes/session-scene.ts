@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HttpDoorOptions } from "../../src/doors/http/http-door.ts";
+import type { HttpServerOptions } from "../../src/doors/http/http-door.ts";
 import { bodyOf, type HttpHouse, host, httpHouse } from "./http-house.ts";
 import { goodPassword, type People, people } from "./people.ts";
 import { type Said, stubRuntime } from "./stub-runtime.ts";
@@ -19,7 +19,7 @@ export interface Scene {
   }>;
 }
 
-export async function scene(more: Pick<HttpDoorOptions, "command"> = {}): Promise<Scene> {
+export async function scene(more: Pick<HttpServerOptions, "command"> = {}): Promise<Scene> {
   const crowd = await people();
   const { accounts, clock } = crowd;
   const { runtime, said } = stubRuntime();

@@ -1,7 +1,7 @@
 import type { Principal } from "../../src/calls/call.ts";
 import type { ContentBlock, ToolOutcome } from "../../src/calls/outcome.ts";
 import { directLimits, Session } from "../../src/calls/session.ts";
-import type { ArtifactShelf, ArtifactStore, Needed } from "../../src/results/artifact-store.ts";
+import type { ArtifactStore, Needed, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { MemoryArtifacts } from "../../src/results/memory-artifacts.ts";
 import type { RawResult } from "../../src/results/raw-result.ts";
 import { type ShapeParts, shape } from "../../src/results/shape.ts";
@@ -22,7 +22,7 @@ export function hiding(secret: string): Redactor {
 
 export const nobody: Needed = async () => new Set();
 
-export function memoryArtifacts(): ArtifactShelf {
+export function memoryArtifacts(): SharedArtifactStore {
   return new MemoryArtifacts({ clock: new FakeClock(), retentionMs: 0 });
 }
 

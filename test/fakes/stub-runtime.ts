@@ -3,7 +3,7 @@ import { isForeign } from "../../src/calls/authority.ts";
 import type { ToolOutcome } from "../../src/calls/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
 import type { Limits } from "../../src/calls/session.ts";
-import type { CallContext, CallRequest, Decided, Runtime, Settled } from "../../src/face.ts";
+import type { CallContext, CallRequest, Decided, Runtime, SettledAnswer } from "../../src/face.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
 import type { ApprovalFilter } from "../../src/stores/store.ts";
 import type { ToolChanges } from "../../src/tools/upstream/pins.ts";
@@ -106,7 +106,7 @@ export type Said = readonly [verb: string, ...given: readonly unknown[]];
 export interface StubOptions {
   readonly outcome?: ToolOutcome;
   readonly decided?: Decided;
-  readonly settled?: Settled;
+  readonly settled?: SettledAnswer;
   readonly owner?: string;
   readonly tenant?: string;
   readonly broken?: boolean;
@@ -131,7 +131,7 @@ export function stubRuntime(options: StubOptions = {}): {
     approval: { ...approval, state: "approved" },
   };
   const run = aRun(options.owner, options.tenant);
-  const settled: Settled = options.settled ?? { settled: true, call: { ...record, state: "ok" } };
+  const settled: SettledAnswer = options.settled ?? { settled: true, call: { ...record, state: "ok" } };
   const outcome = options.outcome ?? anOutcome();
   const decision = { verdict: "ALLOW", risk: "safe", reasons: [], policyVersion: "p1" } as const;
   const facts = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import type { WarmDriver } from "../../src/chains/drivers/javascript/driver.ts";
-import type { Program, SandboxSession } from "../../src/chains/sandbox.ts";
+import type { SandboxSession, ScriptProgram } from "../../src/chains/sandbox.ts";
 import { type Order, type Ran, roomyLimits, runScript, someTools, warmDriver } from "./scripts.ts";
 
 export interface WarmScripts {
@@ -8,7 +8,7 @@ export interface WarmScripts {
   /** Runs a script to its end. */
   run(source: string, order?: Omit<Order, "driver">): Promise<Ran>;
   /** Starts one that the test itself answers. */
-  begin(source: string, more?: Partial<Program>): Promise<SandboxSession>;
+  begin(source: string, more?: Partial<ScriptProgram>): Promise<SandboxSession>;
 }
 
 /** One JavaScript engine, warm, for all tests of a file. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "../../src/calls/json.ts";
-import type { SandboxDriver, Step } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver, ScriptStep } from "../../src/chains/sandbox.ts";
 import { type Ending, plainPython } from "./plain-python.ts";
 import type { MatrixProgram } from "./programs.ts";
 
@@ -39,7 +39,7 @@ function isError(value: Json): boolean {
   return typeof value === "string" && value.startsWith("error ");
 }
 
-function endingOf(step: Step): Ending {
+function endingOf(step: ScriptStep): Ending {
   const printed = (step.printed ?? [])
     .filter(({ stream }) => stream === "out")
     .map(({ text }) => text)

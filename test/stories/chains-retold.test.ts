@@ -1,7 +1,7 @@
 /** What a script was told and went on from it is told again: with what it did since, nobody knows what else would be right. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver, Step } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver, ScriptStep } from "../../src/chains/sandbox.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
@@ -140,7 +140,7 @@ describe("a script that is run again", () => {
   it("and calls another action of the tool than before ends before anything of it is run", async () => {
     const room = new Room();
     let action = "send";
-    const step = (yielded: Step): Step =>
+    const step = (yielded: ScriptStep): ScriptStep =>
       yielded.step === "calls"
         ? { ...yielded, calls: yielded.calls.map((asked) => (asked.tool === "nope" ? { ...asked, action } : asked)) }
         : yielded;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { Write } from "../../src/calls/records.ts";
+import type { StoreWrite } from "../../src/calls/records.ts";
 import { RuntimeFault, type ToolOutcome } from "../../src/index.ts";
 import { openDatabase } from "../../src/stores/sqlite/open.ts";
 import { openSqliteStore, SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
@@ -19,7 +19,7 @@ describe("a disk that is full from the Nth write on", () => {
     const clock = new FakeClock();
     let writes = 0;
     class SmallStore extends PointStore {
-      override async commit(write: Write, durability: Durability): Promise<Committed> {
+      override async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
         writes += 1;
         if (writes > room) throw new RuntimeFault("store_unwritable", "the disk is full");
         return super.commit(write, durability);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import type { OpenStore, Store, StoreHouse } from "../../src/stores/index.ts";
+import type { OpenStore, Store, StoreContext } from "../../src/stores/index.ts";
 import { MapStore } from "../../src/stores/map-store.ts";
 import { asker, house } from "../fakes/house.ts";
 
@@ -8,10 +8,10 @@ import { asker, house } from "../fakes/house.ts";
 function counting(open: OpenStore): {
   readonly open: OpenStore;
   readonly writes: string[];
-  readonly houses: StoreHouse[];
+  readonly houses: StoreContext[];
 } {
   const writes: string[] = [];
-  const houses: StoreHouse[] = [];
+  const houses: StoreContext[] = [];
   return {
     writes,
     houses,

@@ -1,11 +1,11 @@
 /** Problems that a person should look at. */
-import type { Alarm, AlarmChange, AlarmPage } from "../../../src/doors/contract/alarms.ts";
+import type { AlarmChangeView, AlarmPageView, AlarmView } from "../../../src/doors/contract/alarms.ts";
 import { get, post } from "./client.ts";
 
-export type { Alarm, AlarmChange, AlarmPage };
+export type { AlarmChangeView, AlarmPageView, AlarmView };
 
 /** Open ones first, then the latest; those that are over too. */
-export function listAlarms(after: string | undefined, signal: AbortSignal): Promise<AlarmPage> {
+export function listAlarms(after: string | undefined, signal: AbortSignal): Promise<AlarmPageView> {
   return get("/v1/alarms", { query: { limit: 100, after }, signal });
 }
 
@@ -13,6 +13,6 @@ export function settleAlarm(
   id: string,
   verb: "ack" | "resolve",
   said: { readonly reason?: string | undefined },
-): Promise<Alarm> {
+): Promise<AlarmView> {
   return post(`/v1/alarms/${encodeURIComponent(id)}/${verb}`, said);
 }

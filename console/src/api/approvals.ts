@@ -1,28 +1,28 @@
 /** Requests for approval, as `/v1/approvals` tells and takes them. Names are the wire's. */
 import type {
-  Approval,
-  ApprovalPage,
+  ApprovalPageView,
+  ApprovalView,
   BatchAnswer,
   approvals as contract,
   DecisionVerb,
-  Vote,
+  VoteView,
 } from "../../../src/doors/contract/approvals.ts";
-import type { Sent } from "../../../src/doors/contract/route.ts";
+import type { SentTo } from "../../../src/doors/contract/route.ts";
 import { canonical } from "../kit/canonical.ts";
 import { assured } from "./checked.ts";
 import { get, post } from "./client.ts";
 
-export type { Addressees, Artifact, Viewer, Waiting } from "../../../src/doors/contract/approvals.ts";
-export type { Preview } from "../../../src/doors/contract/outcome.ts";
-export type { Approval, ApprovalPage, BatchAnswer, DecisionVerb, Vote };
+export type { AddresseesView, ArtifactView, ViewerView, WaitingCounts } from "../../../src/doors/contract/approvals.ts";
+export type { PreviewView } from "../../../src/doors/contract/outcome.ts";
+export type { ApprovalPageView, ApprovalView, BatchAnswer, DecisionVerb, VoteView };
 
-export type Arguments = Approval["what"]["arguments"];
+export type Arguments = ApprovalView["what"]["arguments"];
 
-export function approvalsOf({ approvals }: ApprovalPage): readonly Approval[] {
+export function approvalsOf({ approvals }: ApprovalPageView): readonly ApprovalView[] {
   return approvals;
 }
 
-export function idOf({ approval_id }: Approval): string {
+export function idOf({ approval_id }: ApprovalView): string {
   return approval_id;
 }
 
@@ -34,23 +34,26 @@ interface PendingAsked {
   readonly signal?: AbortSignal;
 }
 
-export function listPending(after: string | undefined, { signal, ...where }: PendingAsked = {}): Promise<ApprovalPage> {
-  return get<ApprovalPage>("/v1/approvals", { query: { state: "pending", limit: 200, after, ...where }, signal });
+export function listPending(
+  after: string | undefined,
+  { signal, ...where }: PendingAsked = {},
+): Promise<ApprovalPageView> {
+  return get<ApprovalPageView>("/v1/approvals", { query: { state: "pending", limit: 200, after, ...where }, signal });
 }
 
 /** What waits no more, new to old; `approved`: what may run still, old to new. */
 export function listDecided(
   after: string | undefined,
   { state, signal }: { readonly state: "decided" | "approved"; readonly signal: AbortSignal },
-): Promise<ApprovalPage> {
-  return get<ApprovalPage>("/v1/approvals", { query: { state, limit: 100, after }, signal });
+): Promise<ApprovalPageView> {
+  return get<ApprovalPageView>("/v1/approvals", { query: { state, limit: 100, after }, signal });
 }
 
-export function readApproval(id: string, signal?: AbortSignal): Promise<Approval> {
-  return get<Approval>(`/v1/approvals/${encodeURIComponent(id)}`, { signal });
+export function readApproval(id: string, signal?: AbortSignal): Promise<ApprovalView> {
+  return get<ApprovalView>(`/v1/approvals/${encodeURIComponent(id)}`, { signal });
 }
 
-type Approve = Sent<typeof contract.approve>;
+type Approve = SentTo<typeof contract.approve>;
 export type Remember = NonNullable<Approve["remember"]>;
 
 export interface Said {
@@ -66,15 +69,15 @@ export interface Said {
  * Decides what was shown and nothing else: the digest of it goes along.
  * @throws Problem 409 when it has changed since; Error when what was shown does not have that digest
  */
-export async function decide(approval: Approval, { verb, ...body }: Said): Promise<Approval> {
+export async function decide(approval: ApprovalView, { verb, ...body }: Said): Promise<ApprovalView> {
   const { approval_id, shown_digest } = approval;
   if (verb === "approve" || verb === "modify") await assured([approval]);
   const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: shown_digest };
-  return post<Approval>(`/v1/approvals/${encodeURIComponent(approval_id)}/${verb}`, { ...body, ...expected });
+  return post<ApprovalView>(`/v1/approvals/${encodeURIComponent(approval_id)}/${verb}`, { ...body, ...expected });
 }
 
 export async function decideMany(
-  approvals: readonly Approval[],
+  approvals: readonly ApprovalView[],
   decision: "approved" | "denied" | "skipped",
   reason?: string | undefined,
 ): Promise<{ readonly answers: readonly BatchAnswer[] }> {
@@ -94,17 +97,17 @@ export function namesOf(tool: string): { readonly server: string | undefined; re
 }
 
 /** Whether the person here may say that to it. */
-export function maySay({ viewer }: Approval, verb: DecisionVerb): boolean {
+export function maySay({ viewer }: ApprovalView, verb: DecisionVerb): boolean {
   return viewer?.may.includes(verb) === true;
 }
 
 /** Needs the tool's name typed: never decided by one key or one click. */
-export function needsTyping({ risk_level, routed }: Approval): boolean {
+export function needsTyping({ risk_level, routed }: ApprovalView): boolean {
   return risk_level === "critical" || routed.typed_confirmation;
 }
 
 /** Requests of one run that differ in their arguments alone, asked for the same reasons, may be decided together; never critical ones. */
-export function isAlike(one: Approval, other: Approval): boolean {
+export function isAlike(one: ApprovalView, other: ApprovalView): boolean {
   return (
     one.refs.run === other.refs.run &&
     one.what.tool === other.what.tool &&

@@ -3,24 +3,24 @@
  * sent to what does not have them, by whatever button, key or dialog it is said.
  */
 import { canonical, sha256 } from "../kit/canonical.ts";
-import type { Approval, Preview } from "./approvals.ts";
+import type { ApprovalView, PreviewView } from "./approvals.ts";
 
 /** What does not have its digest; undefined where the browser has no WebCrypto. */
 export type Doubts = readonly ("arguments" | "preview" | "card")[] | undefined;
 
 /** An approval that was read is never changed: what was hashed once holds. */
-const known = new WeakMap<Approval, Promise<Doubts>>();
+const known = new WeakMap<ApprovalView, Promise<Doubts>>();
 const texts = new WeakMap<object, string>();
 
 /** @throws Error with the sentence for a person, where one of them is not what it says it is */
-export async function assured(approvals: readonly Approval[]): Promise<void> {
+export async function assured(approvals: readonly ApprovalView[]): Promise<void> {
   for (const doubts of await Promise.all(approvals.map(doubtsOf))) {
     const told = doubtText(doubts);
     if (told !== undefined) throw new Error(told);
   }
 }
 
-export function doubtsOf(approval: Approval): Promise<Doubts> {
+export function doubtsOf(approval: ApprovalView): Promise<Doubts> {
   const before = known.get(approval);
   if (before !== undefined) return before;
   const found = hashed(approval);
@@ -29,7 +29,7 @@ export function doubtsOf(approval: Approval): Promise<Doubts> {
 }
 
 /** The RFC 8785 text of what would run. */
-export function exactText({ what: { arguments: given } }: Approval): string {
+export function exactText({ what: { arguments: given } }: ApprovalView): string {
   const text = texts.get(given) ?? canonical(given);
   texts.set(given, text);
   return text;
@@ -44,7 +44,7 @@ export function doubtText(doubts: Doubts): string | undefined {
 
 const words = { arguments: "the arguments", preview: "the preview", card: "the card" } as const;
 
-async function hashed(approval: Approval): Promise<Doubts> {
+async function hashed(approval: ApprovalView): Promise<Doubts> {
   const { binding, digest, preview, preview_digest, shown_digest } = approval;
   const given = await sha256(exactText(approval));
   if (given === undefined) return undefined;
@@ -59,18 +59,18 @@ async function hashed(approval: Approval): Promise<Doubts> {
 }
 
 /** The digest of a digest, as docs/reference/approvals.md has it. */
-async function previewDigest({ kind: _, problem: _said, ...preview }: Preview): Promise<string | undefined> {
+async function previewDigest({ kind: _, problem: _said, ...preview }: PreviewView): Promise<string | undefined> {
   return sha256((await sha256(canonical({ details: null, diff: null, ...preview }))) ?? "");
 }
 
-function boundOf({ what, digest, definition, expires_at, refs, requested_by }: Approval): object {
+function boundOf({ what, digest, definition, expires_at, refs, requested_by }: ApprovalView): object {
   const { tenant, agent, user = "" } = requested_by;
   const { tool, action } = what;
   const by = { tenant, agent, user, key: refs.key };
   return { tool, action, arguments: digest, definition, expires_at: Date.parse(expires_at), ...by };
 }
 
-function shownOf({ binding, digest, preview, preview_digest, risk_level, summary, why }: Approval): object {
+function shownOf({ binding, digest, preview, preview_digest, risk_level, summary, why }: ApprovalView): object {
   return {
     binding,
     digest,

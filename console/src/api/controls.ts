@@ -1,14 +1,14 @@
 /** The two switches for everything, as `/v1/controls` tells them. */
 import { useQuery } from "@tanstack/react-query";
-import type { Controls } from "../../../src/doors/contract/controls.ts";
+import type { ControlsView } from "../../../src/doors/contract/controls.ts";
 import { get } from "./client.ts";
 import { useMay } from "./session.ts";
 
-export function useControls(): Controls | undefined {
+export function useControls(): ControlsView | undefined {
   const may = useMay();
   const { data } = useQuery({
     queryKey: ["live", "controls"],
-    queryFn: ({ signal }) => get<Controls>("/v1/controls", { signal }),
+    queryFn: ({ signal }) => get<ControlsView>("/v1/controls", { signal }),
     enabled: may("controls:read"),
   });
   return data;

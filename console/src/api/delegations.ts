@@ -1,18 +1,18 @@
 /** Who decides in whose place. */
-import type { Delegation, delegations } from "../../../src/doors/contract/grants.ts";
-import type { Sent } from "../../../src/doors/contract/route.ts";
+import type { DelegationView, delegations } from "../../../src/doors/contract/grants.ts";
+import type { SentTo } from "../../../src/doors/contract/route.ts";
 import { get, post } from "./client.ts";
 
-export type { Delegation };
+export type { DelegationView };
 
-export function listDelegations(signal?: AbortSignal): Promise<{ readonly delegations: readonly Delegation[] }> {
+export function listDelegations(signal?: AbortSignal): Promise<{ readonly delegations: readonly DelegationView[] }> {
   return get("/v1/delegations", { signal });
 }
 
-export function delegate(sent: Sent<typeof delegations.create>): Promise<Delegation> {
+export function delegate(sent: SentTo<typeof delegations.create>): Promise<DelegationView> {
   return post("/v1/delegations", sent);
 }
 
-export function endDelegation(id: string): Promise<Delegation> {
+export function endDelegation(id: string): Promise<DelegationView> {
   return post(`/v1/delegations/${encodeURIComponent(id)}/revoke`);
 }

@@ -1,1 +1,1 @@
-export type { Grant } from "../../../src/doors/contract/grants.ts";
+export type { GrantView } from "../../../src/doors/contract/grants.ts";

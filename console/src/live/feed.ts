@@ -6,12 +6,12 @@
  * The line is read with `fetch`, because an EventSource hides the status: a 401 must end the session, not be retried.
  */
 import { useEffect, useRef, useSyncExternalStore } from "react";
-import { type FeedEvent, keepOpen, type LiveState, silenceMs, type Word } from "./line.ts";
+import { type FeedEventView, keepOpen, type LiveState, silenceMs, type Word } from "./line.ts";
 
-export type { FeedEvent, LiveState } from "./line.ts";
+export type { FeedEventView, LiveState } from "./line.ts";
 
 interface FeedListener {
-  readonly event: (event: FeedEvent) => void;
+  readonly event: (event: FeedEventView) => void;
   /** Things happened that nobody tells: read anew. */
   readonly reset: () => void;
 }
@@ -175,7 +175,7 @@ function isAfter(id: string, before: string): boolean {
 }
 
 /** Hears events while the component is there. */
-export function useFeed(onEvent: (event: FeedEvent) => unknown, onReset: () => void): void {
+export function useFeed(onEvent: (event: FeedEventView) => unknown, onReset: () => void): void {
   const latest = useRef({ onEvent, onReset });
   useEffect(() => {
     latest.current = { onEvent, onReset };

@@ -1,16 +1,16 @@
 /** The line to `GET /v1/events`: kept open, and resumed after its last id until it is closed. */
-import type { FeedEvent } from "../../../src/doors/contract/events.ts";
+import type { FeedEventView } from "../../../src/doors/contract/events.ts";
 import { send } from "../api/client.ts";
 import { parseStream } from "./sse.ts";
 
-export type { FeedEvent };
+export type { FeedEventView };
 
 /** `crowded`: Postern is there, but has no line left; what is shown is read anew every few seconds. */
 export type LiveState = "connecting" | "live" | "reconnecting" | "crowded";
 
 /** What is told of the line. `breath`: it lives. `ended`: nobody is signed in any more. */
 export type Word =
-  | { readonly kind: "event"; readonly event: FeedEvent }
+  | { readonly kind: "event"; readonly event: FeedEventView }
   | { readonly kind: "reset"; readonly id: string }
   | { readonly kind: "state"; readonly state: LiveState; readonly lastId: string | undefined }
   | { readonly kind: "breath" }
@@ -102,7 +102,7 @@ class Line {
     else if (data === "") this.#become(this.#state);
     else {
       // The server's own words: doors/http has their schema.
-      const told = JSON.parse(data) as FeedEvent;
+      const told = JSON.parse(data) as FeedEventView;
       if (typeof told.type === "string") this.#tell({ kind: "event", event: told });
     }
   }

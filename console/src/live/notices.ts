@@ -4,7 +4,7 @@
  */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { type Approval, readApproval } from "../api/approvals.ts";
+import { type ApprovalView, readApproval } from "../api/approvals.ts";
 import { keep, kept } from "../api/kept.ts";
 import { toast } from "../kit/toast.tsx";
 import { isTeller, useFeed } from "./feed.ts";
@@ -83,7 +83,7 @@ async function isSeen(): Promise<boolean> {
   return [...held, ...pending].some(({ name }) => name === seen);
 }
 
-async function told(id: string, tell: (approval: Approval) => void): Promise<void> {
+async function told(id: string, tell: (approval: ApprovalView) => void): Promise<void> {
   try {
     const approval = await readApproval(id);
     if (approval.status === "pending" && (approval.viewer?.may.length ?? 0) > 0) tell(approval);
@@ -92,7 +92,7 @@ async function told(id: string, tell: (approval: Approval) => void): Promise<voi
   }
 }
 
-async function notify(title: string, approval: Approval, open: () => void): Promise<void> {
+async function notify(title: string, approval: ApprovalView, open: () => void): Promise<void> {
   if (await isSeen()) return;
   const { approval_id: tag, what, risk_level: risk, requested_by: by } = approval;
   const body = `${plain(what.tool)} (${risk}), asked by ${plain(by.agent)}`;

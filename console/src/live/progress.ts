@@ -4,7 +4,7 @@
  * Invariant: nothing is kept of a call that is known to have ended, nor of what happened while the line was broken.
  */
 import { useEffect, useSyncExternalStore } from "react";
-import { type FeedEvent, useFeed } from "./feed.ts";
+import { type FeedEventView, useFeed } from "./feed.ts";
 
 export interface Progress {
   readonly text: string;
@@ -28,7 +28,7 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-function hear({ type, call_id, summary, data }: FeedEvent): void {
+function hear({ type, call_id, summary, data }: FeedEventView): void {
   if (call_id === undefined) return;
   if (type === "tool_call.progressed") {
     const { fraction, recorded_as } = data;

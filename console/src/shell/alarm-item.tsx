@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { type Alarm, type AlarmChange, settleAlarm } from "../api/alarms.ts";
+import { type AlarmChangeView, type AlarmView, settleAlarm } from "../api/alarms.ts";
 import { useMay } from "../api/session.ts";
 import { typed } from "../api/typed.ts";
 import { actorText } from "../kit/actor.ts";
@@ -56,7 +56,7 @@ const storeStopped = "Every call is refused until the disk works again and Poste
 const storeRefused =
   "Calls were refused because nothing could be written, most often because the disk is full. Make room: the next one that can be written goes through, and the alarm is over a minute later.";
 
-function meaningOf({ kind, data }: Alarm): string | undefined {
+function meaningOf({ kind, data }: AlarmView): string | undefined {
   if (kind !== "store_broken") return meanings.get(kind);
   return data["stopped"] === true ? storeStopped : storeRefused;
 }
@@ -65,7 +65,7 @@ export function AlarmItem({
   alarm,
   onLeave,
 }: {
-  readonly alarm: Alarm;
+  readonly alarm: AlarmView;
   readonly onLeave?: (() => void) | undefined;
 }): ReactNode {
   const may = useMay();
@@ -120,7 +120,7 @@ function ItsRun({ run, onLeave }: { readonly run: unknown; readonly onLeave: (()
 }
 
 /** Since when, how often, whose word it has, and what it was raised from. */
-function About({ alarm }: { readonly alarm: Alarm }): ReactNode {
+function About({ alarm }: { readonly alarm: AlarmView }): ReactNode {
   const { kind, count, first_seen, last_seen, acked, resolved, data } = alarm;
   return (
     <details className="group">
@@ -142,7 +142,7 @@ function About({ alarm }: { readonly alarm: Alarm }): ReactNode {
   );
 }
 
-function Word({ word: { by, via, at, reason } }: { readonly word: AlarmChange }): ReactNode {
+function Word({ word: { by, via, at, reason } }: { readonly word: AlarmChangeView }): ReactNode {
   return (
     <span>
       <Time at={at} />{" "}
@@ -163,7 +163,7 @@ function Say({
   verb,
   onClose,
 }: {
-  readonly alarm: Alarm;
+  readonly alarm: AlarmView;
   readonly verb: "ack" | "resolve";
   readonly onClose: () => void;
 }): ReactNode {

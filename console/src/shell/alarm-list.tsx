@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { Alarm, AlarmPage } from "../api/alarms.ts";
+import type { AlarmPageView, AlarmView } from "../api/alarms.ts";
 import type { Pages } from "../api/use-pages.ts";
 import { Button } from "../kit/button.tsx";
 import { EmptyState, NotYet } from "../kit/states.tsx";
@@ -10,7 +10,7 @@ export function AlarmList({
   alarms: { rows, error, again, more, hasMore },
   onClose,
 }: {
-  readonly alarms: Pages<AlarmPage, Alarm>;
+  readonly alarms: Pages<AlarmPageView, AlarmView>;
   /** Of the dialog it stands in. */
   readonly onClose?: () => void;
 }): ReactNode {

@@ -1,9 +1,9 @@
-import { type Alarm, type AlarmPage, listAlarms } from "../api/alarms.ts";
+import { type AlarmPageView, type AlarmView, listAlarms } from "../api/alarms.ts";
 import { useMay } from "../api/session.ts";
 import { type Pages, usePages } from "../api/use-pages.ts";
 
 /** What somebody should look at. Under the key `live`: any event makes it fresh. */
-export function useAlarms(): Pages<AlarmPage, Alarm> {
+export function useAlarms(): Pages<AlarmPageView, AlarmView> {
   const may = useMay();
   return usePages({
     queryKey: ["live", "alarms"],
@@ -14,10 +14,10 @@ export function useAlarms(): Pages<AlarmPage, Alarm> {
   });
 }
 
-function alarmsOf({ alarms }: AlarmPage): readonly Alarm[] {
+function alarmsOf({ alarms }: AlarmPageView): readonly AlarmView[] {
   return alarms;
 }
 
-function idOf({ alarm_id }: Alarm): string {
+function idOf({ alarm_id }: AlarmView): string {
   return alarm_id;
 }

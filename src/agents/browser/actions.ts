@@ -41,11 +41,11 @@ export interface SafetyCheck {
   readonly message?: string | null | undefined;
 }
 
-export type Provider = "openai" | "anthropic" | "google";
+export type BrowserProvider = "openai" | "anthropic" | "google";
 
 /** One call, read. */
 export interface BrowserCall {
-  readonly provider: Provider;
+  readonly provider: BrowserProvider;
   readonly actions: readonly BrowserAction[];
   /** Not empty: a person must approve before they are acknowledged. */
   readonly checks: readonly SafetyCheck[];
@@ -89,7 +89,7 @@ function many(list: readonly unknown[], given: Record<string, unknown>, viewport
   return { value: { provider: "openai", actions: found, checks: checks.data ?? [] } };
 }
 
-function one(provider: Provider, name: string, given: unknown, viewport: Viewport): ReadCall {
+function one(provider: BrowserProvider, name: string, given: unknown, viewport: Viewport): ReadCall {
   const reader = table[provider].get(name);
   if (reader === undefined)
     return refused(`${shown(name)} is no known action; there are ${[...table[provider].keys()].join(", ")}`);

@@ -20,7 +20,7 @@ export interface TabState {
 }
 
 /** What one action gave. */
-export interface Done {
+export interface ActionResult {
   readonly image?: string;
   readonly text?: string;
 }
@@ -93,7 +93,7 @@ export class Tab implements AsyncDisposable {
   }
 
   /** @throws ActionFailed */
-  async run(action: BrowserAction): Promise<Done> {
+  async run(action: BrowserAction): Promise<ActionResult> {
     if (this.#lost !== undefined) {
       if (action.do !== "navigate") throw new ActionFailed(`${this.#lost} Navigate to go on.`);
       await this.#replace();
@@ -141,7 +141,7 @@ export class Tab implements AsyncDisposable {
     await this.#egress[Symbol.asyncDispose]();
   }
 
-  async #carryOut(action: BrowserAction): Promise<Done> {
+  async #carryOut(action: BrowserAction): Promise<ActionResult> {
     switch (action.do) {
       case "screenshot":
         return { image: await this.#capture() };

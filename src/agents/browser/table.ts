@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { shown } from "../../calls/shown.ts";
-import type { BrowserAction, Chord, Point, Provider } from "./actions.ts";
+import type { BrowserAction, BrowserProvider, Chord, Point } from "./actions.ts";
 import { chordOf } from "./keys.ts";
 
 /** From a provider's arguments to our action, in the units of its page. */
-type Reader = z.ZodType<BrowserAction | readonly BrowserAction[]>;
-type Table = Readonly<Record<Provider, ReadonlyMap<string, Reader>>>;
+type ActionReader = z.ZodType<BrowserAction | readonly BrowserAction[]>;
+type Table = Readonly<Record<BrowserProvider, ReadonlyMap<string, ActionReader>>>;
 
 const mostSeconds = 30;
 const mostKeys = 50;
@@ -43,9 +43,9 @@ const region = z
   .tuple([at0, at0, at0, at0])
   .refine(([x0, y0, x1, y1]) => x0 < x1 && y0 < y1, "the region is empty")
   .transform((to) => ({ do: "zoom" as const, region: to }));
-const only = (action: BrowserAction): Reader => z.looseObject({}).transform(() => action);
+const only = (action: BrowserAction): ActionReader => z.looseObject({}).transform(() => action);
 
-const openai: Readonly<Record<string, Reader>> = {
+const openai: Readonly<Record<string, ActionReader>> = {
   click: z
     .object({ ...xy, button: z.enum(["left", "right", "wheel", "back", "forward"]), keys: heldKeys })
     .transform(({ x, y, button, keys }): BrowserAction => {
@@ -81,24 +81,25 @@ const place = {
   text: held,
   modifiers: held,
 };
-interface Placed {
+interface PlacedAction {
   readonly coordinate?: Point | null | undefined;
   readonly target?: { readonly x: number; readonly y: number } | null | undefined;
 }
-const at = ({ coordinate, target: to }: Placed): Point | undefined => (to ? [to.x, to.y] : (coordinate ?? undefined));
-const clicks = (button: "left" | "right" | "middle", count: number): Reader =>
+const at = ({ coordinate, target: to }: PlacedAction): Point | undefined =>
+  to ? [to.x, to.y] : (coordinate ?? undefined);
+const clicks = (button: "left" | "right" | "middle", count: number): ActionReader =>
   z
     .object(place)
     .transform(
       (given) => ({ do: "click", at: at(given), button, count, held: [...given.text, ...given.modifiers] }) as const,
     );
-const moves: Reader = z.object(place).transform((given, context): BrowserAction => {
+const moves: ActionReader = z.object(place).transform((given, context): BrowserAction => {
   const to = at(given);
   if (to !== undefined) return { do: "move", at: to };
   context.addIssue("says no coordinate");
   return z.NEVER;
 });
-const anthropic: Readonly<Record<string, Reader>> = {
+const anthropic: Readonly<Record<string, ActionReader>> = {
   key: z
     .object({ text: chords, repeat: z.int().min(1).max(100).nullish() })
     .transform((given) => ({ do: "keys", chords: given.text, times: given.repeat ?? 1, holdMs: 0 }) as const),
@@ -141,7 +142,7 @@ const anthropic: Readonly<Record<string, Reader>> = {
 };
 
 const grounded = { x: step, y: step };
-const google: Readonly<Record<string, Reader>> = {
+const google: Readonly<Record<string, ActionReader>> = {
   open_web_browser: only({ do: "screenshot" }),
   wait_5_seconds: only({ do: "wait", ms: 5_000 }),
   go_back: only({ do: "history", to: "back" }),
@@ -188,7 +189,7 @@ const google: Readonly<Record<string, Reader>> = {
   ),
 };
 
-function mapOf(readers: Readonly<Record<string, Reader>>): ReadonlyMap<string, Reader> {
+function mapOf(readers: Readonly<Record<string, ActionReader>>): ReadonlyMap<string, ActionReader> {
   return new Map(Object.entries(readers));
 }
 

@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../agents/agent-run.ts";
-import type { ToolAnswer, ToolUse } from "../../agents/run-tools.ts";
+import type { RenderedToolAnswer, ToolUse } from "../../agents/run-tools.ts";
 import type { Work } from "./session.ts";
 import { fit, visible, visibleLines } from "./text.ts";
 
@@ -7,7 +7,7 @@ const longest = 160;
 const longestName = 64;
 
 /** What an agent says and does, beside its last text, as it happens. With `--json` nothing is told. */
-export class AgentProgress {
+export class AgentProgressLines {
   readonly #work: Work;
   /** What the model has said since its last call: its last words are the run's result, and not told here. */
   #said = "";
@@ -52,7 +52,7 @@ export class AgentProgress {
     this.#aside(`→ ${this.#name(name)} ${this.#fit(text)}`);
   }
 
-  async #answered({ name }: ToolUse, { outcome, text }: ToolAnswer): Promise<void> {
+  async #answered({ name }: ToolUse, { outcome, text }: RenderedToolAnswer): Promise<void> {
     const { paint } = this.#work;
     const { status, refusal, replayed } = outcome;
     const how = [refusal?.code ?? status, await this.#verdict(outcome.callId), replayed && "not run again"];

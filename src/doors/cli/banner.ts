@@ -7,7 +7,7 @@ import { nextCommands } from "./next-commands.ts";
 import { getPython, lacksPython } from "./running-checks.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
 import { visible, widthOf } from "./text.ts";
-import { type Asked, askEach } from "./what-now.ts";
+import { askEach, type WaitingRequest } from "./what-now.ts";
 
 /** More rows than this are no table for a start. */
 const mostRows = 100;
@@ -26,7 +26,7 @@ export interface BannerFacts {
   readonly agent: PosternClient;
   readonly operator: PosternClient;
   /** In this process: a request for each tool would keep the agents' calls waiting. */
-  readonly explain: Asked["explain"];
+  readonly explain: WaitingRequest["explain"];
   /** Signs in once, while nobody has an account. */
   readonly signInUrl: string | undefined;
   /** How a person types the command here. */

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { anApproval } from "../../../test/fakes/stub-runtime.ts";
-import type { Approval } from "../contract/approvals.ts";
+import type { ApprovalView } from "../contract/approvals.ts";
 import { shownApproval } from "../http/given-approval.ts";
 import { approvalCard } from "./card.ts";
 import { widthOf } from "./text.ts";
 
-const onScreen = (columns: number, more: Partial<Approval>): string =>
+const onScreen = (columns: number, more: Partial<ApprovalView>): string =>
   approvalCard({ ...shownApproval(anApproval()), ...more }, 0, { paint: (_, text) => text, terminal: { columns } });
-const card = (more: Partial<Approval>): string => onScreen(Number.POSITIVE_INFINITY, more);
+const card = (more: Partial<ApprovalView>): string => onScreen(Number.POSITIVE_INFINITY, more);
 
 it("the card says what its reader may say to it, where that is not everything", () => {
   const message = "`ann` asked for this call and cannot decide it; another person must.";

@@ -1,14 +1,14 @@
 import type { Reason } from "../../calls/event.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import type { Preview } from "../../calls/outcome.ts";
-import type { Approval, Artifact, Viewer } from "../contract/approvals.ts";
+import type { ApprovalView, ArtifactView, ViewerView } from "../contract/approvals.ts";
 import { actionText } from "../said.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
 /** Where a card is drawn: what is longer than a line of it goes on below. */
 /** One line of what is said, before it is laid out. */
-interface Said {
+interface CardLine {
   readonly text: string;
   readonly style?: "red" | "green";
 }
@@ -23,15 +23,15 @@ const leastColumns = 20;
  * One approval as a person reads it before deciding, whole: what would run, why they are asked, what it would do, how
  * long they have and what silence means.
  */
-export function approvalCard(request: Approval, now: number, sheet: Sheet): string {
+export function approvalCard(request: ApprovalView, now: number, sheet: Sheet): string {
   return `${cardLines(request, now, sheet).join("\n")}\n`;
 }
 
 /** A line each of the screen's. Nothing is left out, and no text of a stranger begins a line. */
-export function cardLines(request: Approval, now: number, { paint, terminal }: Sheet): readonly string[] {
+export function cardLines(request: ApprovalView, now: number, { paint, terminal }: Sheet): readonly string[] {
   const columns = Math.max(leastColumns, terminal.columns - margin.length - labelColumns);
   const lines = titleLines(request, columns + labelColumns, paint);
-  const block = (label: string, said: readonly Said[]): void => {
+  const block = (label: string, said: readonly CardLine[]): void => {
     for (const [i, { text, style }] of said.entries())
       for (const [at, line] of wrap(text, columns).entries()) {
         const name = paint("dim", (i === 0 && at === 0 ? label : "").padEnd(labelColumns));
@@ -63,23 +63,23 @@ export function cardLines(request: Approval, now: number, { paint, terminal }: S
   return lines.map((line) => margin + line);
 }
 
-function titleLines({ what, risk_level: risk }: Approval, columns: number, paint: Paint): string[] {
+function titleLines({ what, risk_level: risk }: ApprovalView, columns: number, paint: Paint): string[] {
   const told = `   risk ${paintRisk(paint, risk)}`;
   const lines = wrap(visible(actionText(what)), columns - `   risk ${risk}`.length).map((line) => paint("bold", line));
   return lines.map((line, i) => (i === 0 ? line + told : line));
 }
 
-function askedBy({ requested_by: { agent, user }, refs }: Approval): string {
+function askedBy({ requested_by: { agent, user }, refs }: ApprovalView): string {
   return visible(`${whose({ agent, user })}, run ${refs.run}`);
 }
 
 /** Only of who may not simply say yes. */
-function youMay({ may, message = "" }: Viewer): string {
+function youMay({ may, message = "" }: ViewerView): string {
   return visible(may.length === 0 ? message : `may ${may.join(", ")} only: ${message}`);
 }
 
 /** Who is asked and what their yes must bring, when that is anything special; and who has said a word. */
-function decidersOf(request: Approval, now: number): readonly string[] {
+function decidersOf(request: ApprovalView, now: number): readonly string[] {
   const { routed, votes, quorum_left: left, status } = request;
   const names = namesIn(routed.to);
   const lines = names === "" ? [] : [`${names} (${routed.rule})`];
@@ -95,7 +95,7 @@ function decidersOf(request: Approval, now: number): readonly string[] {
 }
 
 /** Who else is asked when nobody answers, and whether they are. */
-function escalation({ routed, escalated_at: at, status }: Approval, now: number): string | undefined {
+function escalation({ routed, escalated_at: at, status }: ApprovalView, now: number): string | undefined {
   const others = namesIn(routed.escalate_to ?? {}) || "whoever decides";
   if (at !== undefined)
     return `${others} as well: nobody had answered, and they were asked ${relative(Date.parse(at), now)}`;
@@ -103,7 +103,7 @@ function escalation({ routed, escalated_at: at, status }: Approval, now: number)
   return `${others} as well, when nobody has answered in ${duration(Math.max(0, Date.parse(routed.escalate_at) - now))}`;
 }
 
-function namesIn({ users = [], roles = [], groups = [] }: Approval["routed"]["to"]): string {
+function namesIn({ users = [], roles = [], groups = [] }: ApprovalView["routed"]["to"]): string {
   return [...users, ...roles.map((role) => `role ${role}`), ...groups.map((group) => `group ${group}`)].join(", ");
 }
 
@@ -111,7 +111,7 @@ export function reasonText({ rule, says, where }: Reason): string {
   return visible(`${rule} → ${says}${where === undefined ? "" : ` (${where})`}`);
 }
 
-function argumentLines(given: JsonObject): readonly Said[] {
+function argumentLines(given: JsonObject): readonly CardLine[] {
   return Object.entries(given)
     .flatMap(([name, value]) => {
       const [first = "", ...rest] = visibleLines(
@@ -125,7 +125,7 @@ function argumentLines(given: JsonObject): readonly Said[] {
 }
 
 /** What stands behind a reference in the arguments. */
-function artifactLines({ path, bytes, text }: Artifact): readonly Said[] {
+function artifactLines({ path, bytes, text }: ArtifactView): readonly CardLine[] {
   if (text === undefined) return [plain(`${visible(path)}: ${bytes} bytes, too large to look at`)];
   return [`${visible(path)}:`, ...visibleLines(text).map((line) => `  ${line}`)].map(plain);
 }
@@ -144,7 +144,7 @@ function previewParts({
   table: rows,
   message,
   details,
-}: Preview): readonly (readonly [label: string, said: readonly Said[]])[] {
+}: Preview): readonly (readonly [label: string, said: readonly CardLine[]])[] {
   return [
     ...(problem === undefined ? [] : [["", [plain(`(no preview: ${visible(problem)})`)]] as const]),
     ...(message === undefined ? [] : [["message", messageLines(message).map(plain)] as const]),
@@ -156,15 +156,15 @@ function previewParts({
   ];
 }
 
-function plain(text: string): Said {
+function plain(text: string): CardLine {
   return { text };
 }
 
-function diffLine(text: string): Said {
+function diffLine(text: string): CardLine {
   return text.startsWith("+") ? { text, style: "green" } : text.startsWith("-") ? { text, style: "red" } : { text };
 }
 
-function cellsLine(cells: readonly string[]): Said {
+function cellsLine(cells: readonly string[]): CardLine {
   return { text: cells.map(visible).join("  |  ") };
 }
 
@@ -176,7 +176,7 @@ function messageLines({ to = [], subject, body }: NonNullable<Preview["message"]
   return [...head.map(visible), ...visibleLines(body).map((line) => `  ${line}`)];
 }
 
-function timeLeft({ status, decision, expires_at }: Approval, now: number): string {
+function timeLeft({ status, decision, expires_at }: ApprovalView, now: number): string {
   if (status !== "pending") {
     const by =
       decision === undefined

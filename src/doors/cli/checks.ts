@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { messageOf } from "../../calls/fault.ts";
 import { directLimits, limitsWarning } from "../../calls/session.ts";
 import { counted } from "../../calls/shown.ts";
-import type { Health } from "../contract/tools.ts";
+import type { HealthView } from "../contract/tools.ts";
 import { checkFree } from "../http/port.ts";
 import { connect } from "./connect.ts";
 import { otherwise } from "./data-folder.ts";
@@ -15,7 +15,7 @@ import { aroundFindings } from "./running-checks.ts";
 import { secretChecks } from "./secret-checks.ts";
 import { findServer } from "./server-file.ts";
 
-export interface Finding {
+export interface DoctorFinding {
   readonly level: "ok" | "warn" | "fail";
   readonly check: string;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface Finding {
 }
 
 /** In the order in which one failing makes the next pointless; what depends on a broken configuration is not asked. */
-export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGenerator<Finding> {
+export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGenerator<DoctorFinding> {
   yield { level: "ok", check: "node", message: `Node ${process.versions.node}` }; // `bin/postern.js` refuses an older one
   let settings: Inspected;
   try {
@@ -50,7 +50,7 @@ export async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGen
   yield* inside(host, flags, settings);
 }
 
-function configuration({ file, codeNearby }: Inspected): Finding {
+function configuration({ file, codeNearby }: Inspected): DoctorFinding {
   const check = "configuration";
   if (file !== undefined) return { level: "ok", check, message: file };
   if (codeNearby === undefined)
@@ -68,7 +68,7 @@ function configuration({ file, codeNearby }: Inspected): Finding {
   };
 }
 
-function* variables({ mistyped }: Inspected): Generator<Finding> {
+function* variables({ mistyped }: Inspected): Generator<DoctorFinding> {
   for (const { name, meant } of mistyped)
     yield {
       level: "warn",
@@ -78,14 +78,14 @@ function* variables({ mistyped }: Inspected): Generator<Finding> {
     };
 }
 
-function* limitsInOrder({ limits }: Inspected): Generator<Finding> {
+function* limitsInOrder({ limits }: Inspected): Generator<DoctorFinding> {
   const warning = limitsWarning({ ...directLimits, ...limits });
   if (warning === undefined) return;
   const fix = "Set `limits.approval_wait_ms` below `limits.call_timeout_ms`; what is left out is its default.";
   yield { level: "warn", check: "limits", message: warning, fix };
 }
 
-function* dataFolder(folder: string): Generator<Finding> {
+function* dataFolder(folder: string): Generator<DoctorFinding> {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) {
     const check = "data folder";
@@ -116,7 +116,7 @@ function isWritable(folder: string): boolean {
   }
 }
 
-function privateTo(found: Stats, check: string, path: string): Finding {
+function privateTo(found: Stats, check: string, path: string): DoctorFinding {
   const { mode } = found;
   if ((mode & 0o077) === 0) return { level: "ok", check, message: path };
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
@@ -129,7 +129,7 @@ function privateTo(found: Stats, check: string, path: string): Finding {
 }
 
 /** Expiry goes by the wall clock: one that went back lets old approvals live again. */
-function clock(folder: string, now: number): Finding {
+function clock(folder: string, now: number): DoctorFinding {
   const check = "clock";
   const last = ["postern.db", "postern.db-wal", "audit.anchors"].map(
     (name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
@@ -153,7 +153,7 @@ function clock(folder: string, now: number): Finding {
   return { level: "ok", check, message: new Date(now).toISOString() };
 }
 
-async function port({ listen }: Inspected): Promise<Finding> {
+async function port({ listen }: Inspected): Promise<DoctorFinding> {
   const check = "port";
   if (listen.port === 0) return { level: "ok", check, message: "a free one is taken at start" };
   try {
@@ -165,7 +165,7 @@ async function port({ listen }: Inspected): Promise<Finding> {
   }
 }
 
-function* serverFindings(found: Health["servers"], configured: Inspected["servers"]): Generator<Finding> {
+function* serverFindings(found: HealthView["servers"], configured: Inspected["servers"]): Generator<DoctorFinding> {
   for (const { name, status, problem = status, refused } of found) {
     const check = `server ${name}`;
     if (status === "connected") yield { level: "ok", check, message: "connected" };
@@ -181,7 +181,7 @@ function* serverFindings(found: Health["servers"], configured: Inspected["server
 }
 
 /** @param told what a Postern that was started for this has said itself */
-function* rejectedFindings(rejected: Health["rejected"], told: readonly string[]): Generator<Finding> {
+function* rejectedFindings(rejected: HealthView["rejected"], told: readonly string[]): Generator<DoctorFinding> {
   for (const { tool, why } of rejected)
     if (!told.some((message) => message.endsWith(why)))
       yield {
@@ -205,7 +205,7 @@ async function* inside(
   host: Host,
   flags: GlobalFlags,
   { file, servers, limits, approvals }: Inspected,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<DoctorFinding> {
   const known = limitsWarning({ ...directLimits, ...limits });
   const told: string[] = [];
   const problem = (message: string): void => void (message !== known && told.push(message));
@@ -233,5 +233,5 @@ async function* inside(
   } catch (error) {
     yield { level: "fail", check: "start", message: messageOf(error) };
   }
-  yield* told.map((message): Finding => ({ level: "warn", check: "start", message }));
+  yield* told.map((message): DoctorFinding => ({ level: "warn", check: "start", message }));
 }

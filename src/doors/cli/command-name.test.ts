@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Outcome } from "../contract/outcome.ts";
+import type { OutcomeView } from "../contract/outcome.ts";
 import { commandName, outcomeText, withoutValues } from "./command-name.ts";
 import { explanationText } from "./commands/policy-text.ts";
 import { paintFor } from "./terminal.ts";
@@ -26,7 +26,7 @@ it.each([
   ["pending", undefined, "see `npx postern --data /srv tools diff x`"],
 ] as const)("an outcome that is %s (%s) is told in the words of whoever has them", (status, code, told) => {
   const refusal = code === undefined ? {} : { refusal: { status, code, message: says, retry: "never" } };
-  const outcome = { status, text: says, call_id: "call_1", content: [], ...refusal } as unknown as Outcome; // as much as is looked at
+  const outcome = { status, text: says, call_id: "call_1", content: [], ...refusal } as unknown as OutcomeView; // as much as is looked at
   expect(outcomeText(outcome, command)).toBe(told);
 });
 

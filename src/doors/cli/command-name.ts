@@ -1,14 +1,14 @@
-import type { Outcome } from "../contract/outcome.ts";
+import type { OutcomeView } from "../contract/outcome.ts";
 import type { GlobalFlags } from "./host.ts";
 
 /** The flags that say which Postern is meant. */
-type Whose = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };
+type CommandFlags = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };
 
 /**
  * How a person types the command here: after `npm start` there is no `postern` on the path, and without the flags that
  * were given now the next command would ask another Postern.
  */
-export function commandName(flags: Whose): string {
+export function commandName(flags: CommandFlags): string {
   const name = process.env["npm_lifecycle_event"] === undefined ? "postern" : "npx postern";
   const given = (["config", "data", "port"] as const).flatMap((flag) => {
     const value = flags[flag];
@@ -28,7 +28,7 @@ export function asTypedHere(sentence: string, command: string): string {
 }
 
 /** What a call came to: in our words as they are typed here, or in the tool's own, which stay as they are. */
-export function outcomeText({ status, text, refusal }: Outcome, command: string): string {
+export function outcomeText({ status, text, refusal }: OutcomeView, command: string): string {
   const isOwn = status === "ok" || status === "preview" || refusal?.code === "tool_failed";
   return isOwn ? text : asTypedHere(text, command);
 }

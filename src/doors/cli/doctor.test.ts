@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { CommandLine } from "../../../test/fakes/command-line.ts";
 import { type ApprovalsSection, approvalSettingsFrom } from "../../approvals/approvals-config.ts";
 import { noOpaqueFields, toCamelCase } from "../../calls/case.ts";
-import type { Finding } from "./checks.ts";
+import type { DoctorFinding } from "./checks.ts";
 import { routeFindings } from "./route-checks.ts";
 import { auditFinding, engineFinding } from "./running-checks.ts";
 
@@ -27,7 +27,7 @@ async function doctored(
   readonly folder: string;
   readonly code: number | null;
   readonly err: string;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly DoctorFinding[];
 }> {
   const folder = join(cli.folder, name);
   mkdirSync(folder);
@@ -110,7 +110,7 @@ approvals:
     - { name: late, match: { tools: [c] }, escalate_after_seconds: 3600, escalate_to: { roles: [approver] } }
 `;
   const { findings } = await doctored("routes", file);
-  const said = (found: readonly Finding[]) =>
+  const said = (found: readonly DoctorFinding[]) =>
     found.filter(({ check }) => check === "routes").map(({ level, message }) => `${level} ${message}`);
   const late = "warn `late`: it is over before it is escalated, but for tools whose requests stay open longer";
   expect(said(findings)).toEqual([late]);

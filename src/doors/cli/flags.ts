@@ -1,7 +1,7 @@
 /** The flags of a command, made from the fields that its route takes: their names, their help and what they accept. */
 import type { z } from "@hono/zod-openapi";
 import { type Command, Option } from "commander";
-import { fromText, type Given } from "../contract/route.ts";
+import { fromText, type Input } from "../contract/route.ts";
 import { objectOf } from "./commands/arguments.ts";
 import { wholeNumber } from "./commands/typed.ts";
 import { UsageProblem } from "./usage-problem.ts";
@@ -22,21 +22,21 @@ interface FlagNote {
 }
 
 /** `none`: the field has no flag. */
-type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Given<S>]?: FlagNote | "none" };
+type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Input<S>]?: FlagNote | "none" };
 
-type Value<S extends z.ZodObject, N, Field extends keyof Given<S>> = Field extends keyof N
+type Value<S extends z.ZodObject, N, Field extends keyof Input<S>> = Field extends keyof N
   ? N[Field] extends { readonly read: (...typed: never[]) => infer Read }
     ? Read
-    : Exclude<Given<S>[Field], undefined> | (N[Field] extends { readonly all: true } ? "all" : never)
-  : Exclude<Given<S>[Field], undefined>;
+    : Exclude<Input<S>[Field], undefined> | (N[Field] extends { readonly all: true } ? "all" : never)
+  : Exclude<Input<S>[Field], undefined>;
 type Without<N> = { [Field in keyof N]: N[Field] extends "none" ? Field : never }[keyof N];
 type WithDefault<N> = { [Field in keyof N]: N[Field] extends { readonly default: string } ? Field : never }[keyof N];
 
 /** What was typed, by the names of the fields. A field without a default is there when its flag was. */
 export type FlagValues<S extends z.ZodObject, N> = {
-  readonly [Field in Extract<keyof Given<S>, WithDefault<N>>]: Value<S, N, Field>;
+  readonly [Field in Extract<keyof Input<S>, WithDefault<N>>]: Value<S, N, Field>;
 } & {
-  readonly [Field in Exclude<keyof Given<S>, Without<N> | WithDefault<N>>]: undefined extends Given<S>[Field]
+  readonly [Field in Exclude<keyof Input<S>, Without<N> | WithDefault<N>>]: undefined extends Input<S>[Field]
     ? Value<S, N, Field> | undefined
     : Value<S, N, Field>;
 };
@@ -139,8 +139,8 @@ function readValue(
 }
 
 /** A word of the command line, as the value of a field. @throws UsageProblem */
-export function readField<S extends z.ZodType>(type: S, typed: string, flag: string): Exclude<Given<S>, undefined> {
-  return readValue(unwrapped(type).inner, typed, { flag }) as Exclude<Given<S>, undefined>; // its schema took it
+export function readField<S extends z.ZodType>(type: S, typed: string, flag: string): Exclude<Input<S>, undefined> {
+  return readValue(unwrapped(type).inner, typed, { flag }) as Exclude<Input<S>, undefined>; // its schema took it
 }
 
 /** Words apart by commas. */

@@ -1,4 +1,4 @@
-import type { Approval } from "../contract/approvals.ts";
+import type { ApprovalView } from "../contract/approvals.ts";
 import { actionText } from "../said.ts";
 import { cardLines } from "./card.ts";
 import { type Inbox, isArmed, readingOf, type Sight, selectedOf } from "./inbox.ts";
@@ -18,12 +18,12 @@ export interface Drawn {
   readonly sight: Sight;
 }
 
-interface Screen extends Sheet {
+interface InboxScreen extends Sheet {
   readonly terminal: { readonly columns: number; readonly rows: number };
 }
 
 /** The whole screen as text: the list, as much of the card as fits, and what keys do now. */
-export function inboxScreen(inbox: Inbox, now: number, screen: Screen): Drawn {
+export function inboxScreen(inbox: Inbox, now: number, screen: InboxScreen): Drawn {
   const { requests, selected, live } = inbox;
   const { paint, terminal } = screen;
   const head = `${paint("bold", "Postern")}  ${countOf(inbox)}${live ? "" : paint("yellow", "  connecting …")}`;
@@ -67,9 +67,9 @@ function placeOf(first: number, height: number, lines: number): string {
 }
 
 function lineOf(
-  request: Approval,
+  request: ApprovalView,
   { isSelected, now }: { readonly isSelected: boolean; readonly now: number },
-  { paint, terminal }: Screen,
+  { paint, terminal }: InboxScreen,
 ): string {
   const { what, requested_by: by, risk_level: risk, expires_at: expiry } = request;
   const left = Date.parse(expiry) - now;
@@ -80,7 +80,7 @@ function lineOf(
 
 function footOf(
   inbox: Inbox,
-  shown: Approval | undefined,
+  shown: ApprovalView | undefined,
   { now, paint }: { readonly now: number; readonly paint: Paint },
 ): string {
   const { typing, message } = inbox;

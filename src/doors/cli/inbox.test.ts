@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { anApproval } from "../../../test/fakes/stub-runtime.ts";
-import type { Approval } from "../contract/approvals.ts";
+import type { ApprovalView } from "../contract/approvals.ts";
 import { shownApproval } from "../http/given-approval.ts";
 import { emptyInbox, type Inbox, type Pressed, press, type Sight, withRequests as withPage } from "./inbox.ts";
 import { inboxScreen } from "./inbox-screen.ts";
 import { keyOf } from "./keys.ts";
 
 const now = Date.UTC(2026, 10, 20);
-const request = (id: string, more: Partial<Approval> = {}): Approval => ({
+const request = (id: string, more: Partial<ApprovalView> = {}): ApprovalView => ({
   ...shownApproval({ ...anApproval(), id }),
   ...more,
 });
@@ -17,7 +17,7 @@ const screenOf = (rows: number, columns = 80) => ({
   ...{ paint: (_: string, text: string) => text, terminal: { columns, rows } },
 });
 
-function withRequests(inbox: Inbox, requests: readonly Approval[], at = now): Inbox {
+function withRequests(inbox: Inbox, requests: readonly ApprovalView[], at = now): Inbox {
   return withPage(inbox, { requests, waiting: requests.length }, at);
 }
 const three = withRequests(emptyInbox, [request("apr_1"), request("apr_2"), request("apr_3")]);

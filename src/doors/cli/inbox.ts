@@ -6,16 +6,16 @@
  * or was decided; what has just appeared takes no key; what was not read to its end is not approved; what is critical, or
  * asks for it, is approved by typing the tool's name; nothing is decided by a paste.
  */
-import type { Approval } from "../contract/approvals.ts";
+import type { ApprovalView } from "../contract/approvals.ts";
 import type { keyOf } from "./keys.ts";
 
 export interface Inbox {
-  readonly requests: readonly Approval[];
+  readonly requests: readonly ApprovalView[];
   /** The one that is looked at. */
   readonly selected: string | undefined;
   /** Since when that is so and nobody pressed too early: wall clock, milliseconds. */
   readonly since: number;
-  readonly reading: Reading;
+  readonly reading: ReadingPosition;
   /** How many wait in all, which may be more than are here. */
   readonly waiting: number;
   readonly typing: { readonly for: "confirm" | "deny"; readonly id: string; readonly text: string } | undefined;
@@ -26,7 +26,7 @@ export interface Inbox {
 }
 
 /** How far the card of the selected one was read, in lines of a screen of so many columns. */
-interface Reading {
+interface ReadingPosition {
   readonly columns: number;
   /** The first line in sight. */
   readonly from: number;
@@ -48,8 +48,8 @@ const quietMs = 1_000;
 
 /** What a key asks for, beside a change of what is shown. */
 export type Wish =
-  | { readonly wish: "approve"; readonly request: Approval; readonly confirmation?: string }
-  | { readonly wish: "deny"; readonly request: Approval; readonly reason: string }
+  | { readonly wish: "approve"; readonly request: ApprovalView; readonly confirmation?: string }
+  | { readonly wish: "deny"; readonly request: ApprovalView; readonly reason: string }
   | { readonly wish: "leave" };
 
 export interface Pressed {
@@ -57,7 +57,7 @@ export interface Pressed {
   readonly wish?: Wish;
 }
 
-type Key = NonNullable<ReturnType<typeof keyOf>>;
+type InboxKey = NonNullable<ReturnType<typeof keyOf>>;
 
 export const emptyInbox: Inbox = {
   requests: [],
@@ -89,11 +89,11 @@ export function withRequests(
 }
 
 /** What a yes is a yes to; not who has voted since, nor how long it still waits. */
-function markOf({ shown_digest, routed }: Approval): string {
+function markOf({ shown_digest, routed }: ApprovalView): string {
   return JSON.stringify([shown_digest, routed]);
 }
 
-export function selectedOf({ requests, selected }: Pick<Inbox, "requests" | "selected">): Approval | undefined {
+export function selectedOf({ requests, selected }: Pick<Inbox, "requests" | "selected">): ApprovalView | undefined {
   return requests.find(({ approval_id: id }) => id === selected);
 }
 
@@ -107,18 +107,21 @@ export function isArmed({ since }: Pick<Inbox, "since">, at: number): boolean {
 }
 
 /** With what is in sight now: a screen of another width lays the card out anew, and nothing of it was read then. */
-export function readingOf({ reading }: Pick<Inbox, "reading">, { columns, lines, height }: Omit<Sight, "at">): Reading {
+export function readingOf(
+  { reading }: Pick<Inbox, "reading">,
+  { columns, lines, height }: Omit<Sight, "at">,
+): ReadingPosition {
   const { from: first, to } = reading.columns === columns ? reading : { from: 0, to: 0 };
   const from = Math.max(0, Math.min(first, lines - height));
   return { columns, from, to: from <= to ? Math.max(to, from + height) : to };
 }
 
-export function press(inbox: Inbox, key: Key, sight: Sight): Pressed {
+export function press(inbox: Inbox, key: InboxKey, sight: Sight): Pressed {
   if (inbox.typing !== undefined) return typed(inbox, inbox.typing, key);
   return pressed({ ...inbox, reading: readingOf(inbox, sight) }, key, sight);
 }
 
-function pressed(inbox: Inbox, key: Key, sight: Sight): Pressed {
+function pressed(inbox: Inbox, key: InboxKey, sight: Sight): Pressed {
   if ("pasted" in key) return { inbox: { ...inbox, message: "That was pasted; press one key at a time." } };
   const word = "name" in key ? key.name : key.text;
   if (word === "q" || word === "end") return { inbox, wish: { wish: "leave" } };
@@ -141,7 +144,7 @@ function pressed(inbox: Inbox, key: Key, sight: Sight): Pressed {
   return { inbox: decided(inbox, "Approving …"), wish: { wish: "approve", request } };
 }
 
-function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: Key): Pressed {
+function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: InboxKey): Pressed {
   const request = inbox.requests.find(({ approval_id: id }) => id === typing.id);
   if (request === undefined) return { inbox: { ...inbox, typing: undefined } };
   if ("text" in key) return { inbox: { ...inbox, typing: { ...typing, text: typing.text + key.text } } };
@@ -162,7 +165,7 @@ function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: Key): Pr
   }
 }
 
-function entered(inbox: Inbox, { for: what, text }: NonNullable<Inbox["typing"]>, request: Approval): Pressed {
+function entered(inbox: Inbox, { for: what, text }: NonNullable<Inbox["typing"]>, request: ApprovalView): Pressed {
   if (what === "deny") {
     const wish: Wish = { wish: "deny", request, reason: text.trim() };
     return { inbox: decided(inbox, "Denying …"), wish };
@@ -192,6 +195,6 @@ function scrolled(inbox: Inbox, by: number): Inbox {
   return { ...inbox, reading: { ...reading, from }, message: "" };
 }
 
-export function needsTyping({ risk_level: risk, routed }: Approval): boolean {
+export function needsTyping({ risk_level: risk, routed }: ApprovalView): boolean {
   return risk === "critical" || routed.typed_confirmation;
 }

@@ -4,7 +4,7 @@ import type { AgentRunId } from "../../calls/agent-runs.ts";
 import type { Clock } from "../../calls/clock.ts";
 import { canonical, type JsonObject } from "../../calls/json.ts";
 import { counted } from "../../calls/shown.ts";
-import type { Call } from "../contract/calls.ts";
+import type { CallView } from "../contract/calls.ts";
 import { ClientProblem } from "../http/client.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { remoteRuns } from "./remote-place.ts";
@@ -27,14 +27,14 @@ export function interruption(): { readonly signal: AbortSignal } & Disposable {
 }
 
 /** The call that was sent. Its trace is its own. */
-interface Sent {
+interface SentCall {
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly traceId: string;
 }
 
 /** Says what became of a call whose caller pressed Ctrl-C. */
-export async function tellInterrupted(work: Work, sent: Sent, clock: Clock): Promise<ExitCode> {
+export async function tellInterrupted(work: Work, sent: SentCall, clock: Clock): Promise<ExitCode> {
   const until = clock.monotonic() + settlesWithinMs;
   for (;;) {
     const events = (await work.operator.audit.latest({ trace_id: sent.traceId, limit: 100 })).events;
@@ -96,7 +96,7 @@ function isEnd({ type }: AuditEvent): boolean {
 async function lookedUp(
   { operator }: Work,
   events: readonly AuditEvent[],
-): Promise<{ readonly call_id: string | undefined; readonly call: Call | undefined }> {
+): Promise<{ readonly call_id: string | undefined; readonly call: CallView | undefined }> {
   const refs = events.map((event) => event.refs);
   const id = refs.find((one) => one.tool_call !== undefined)?.tool_call;
   const named = refs.find((one) => one.key !== undefined)?.key ?? id;
@@ -111,7 +111,7 @@ async function lookedUp(
 }
 
 /** The request that a person may still answer, also when an earlier call had made it. */
-async function openRequest({ operator }: Work, sent: Sent): Promise<string | undefined> {
+async function openRequest({ operator }: Work, sent: SentCall): Promise<string | undefined> {
   const { approvals } = await operator.approvals.list({ state: "pending", limit: 1000 });
   const wanted = canonical(sent.arguments);
   return approvals.find(({ what }) => what.tool === sent.tool && canonical(what.arguments) === wanted)?.approval_id;

@@ -1,11 +1,11 @@
 import type { HiddenInput } from "./hidden-input.ts";
 
 /** One key, by the character it makes, or by its name. */
-export type Key =
+export type PressedKey =
   | { readonly text: string }
   | { readonly name: "up" | "down" | "page up" | "page down" | "enter" | "erase" | "escape" | "end" };
 
-const named: ReadonlyMap<string, Key> = new Map<string, Key>([
+const named: ReadonlyMap<string, PressedKey> = new Map<string, PressedKey>([
   ["\u001b[A", { name: "up" }],
   ["\u001b[B", { name: "down" }],
   ["\u001bOA", { name: "up" }],
@@ -24,7 +24,7 @@ const named: ReadonlyMap<string, Key> = new Map<string, Key>([
 /**
  * What came in at once. More than one character is no key but a paste: `pasted`, so that nobody decides by pasting.
  */
-export function keyOf(chunk: string): Key | { readonly pasted: string } | undefined {
+export function keyOf(chunk: string): PressedKey | { readonly pasted: string } | undefined {
   const known = named.get(chunk);
   if (known !== undefined) return known;
   if ([...chunk].length === 1) return /\p{Cc}/u.test(chunk) ? undefined : { text: chunk };

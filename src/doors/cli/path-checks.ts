@@ -1,11 +1,11 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { whyUnreadable } from "../../system/error-code.ts";
-import type { Finding } from "./checks.ts";
+import type { DoctorFinding } from "./checks.ts";
 import type { Inspected } from "./host.ts";
 
 /** What the configuration names on this machine: that it is there, and that no server is given what is Postern's own. */
-export function* pathChecks(settings: Inspected): Generator<Finding> {
+export function* pathChecks(settings: Inspected): Generator<DoctorFinding> {
   for (const named of pathsIn(settings)) yield* missing(named);
   yield* editable(settings);
   yield* reach(settings);
@@ -35,7 +35,7 @@ function pathsIn({ toolFolders, toolModules, skillFolders, files, servers }: Ins
   ];
 }
 
-function* missing({ key, path, is, isNeeded }: NamedPath): Generator<Finding> {
+function* missing({ key, path, is, isNeeded }: NamedPath): Generator<DoctorFinding> {
   const level = isNeeded ? "fail" : "warn";
   const fix = `Make it readable, or correct \`${key}\`.`;
   try {
@@ -49,7 +49,7 @@ function* missing({ key, path, is, isNeeded }: NamedPath): Generator<Finding> {
 }
 
 /** Whether what the console may do can be done. */
-function* editable({ file, console: { editPolicy } }: Inspected): Generator<Finding> {
+function* editable({ file, console: { editPolicy } }: Inspected): Generator<DoctorFinding> {
   if (!editPolicy) return;
   try {
     if (file !== undefined) accessSync(file, constants.W_OK);
@@ -67,7 +67,7 @@ function* editable({ file, console: { editPolicy } }: Inspected): Generator<Find
  * No folder a server is given may hold the data folder: its tokens and keys would be the agent's (DESIGN 4). Nor should it
  * hold what says what the agent may do, or what it did.
  */
-function* reach(settings: Inspected): Generator<Finding> {
+function* reach(settings: Inspected): Generator<DoctorFinding> {
   const others = othersOf(settings).map(({ what, path }) => ({ what, path: real(path) }));
   const data = real(settings.dataFolder);
   let isClean = true;

@@ -1,16 +1,16 @@
 import { messageOf } from "../../calls/fault.ts";
 import { counted } from "../../calls/shown.ts";
-import type { EffectivePolicy, PolicyTest, TestResult } from "../contract/policy.ts";
+import type { EffectivePolicyView, PolicyTest, TestResult } from "../contract/policy.ts";
 import type { PosternClient } from "../http/client.ts";
 import type { NamedText } from "../policy-reader.ts";
-import type { Finding } from "./checks.ts";
+import type { DoctorFinding } from "./checks.ts";
 import { tablesFor } from "./policy-tables.ts";
 
 /** @param read the configuration as it lies on the disk; undefined: there is none */
 export async function* policyChecks(
   { policy }: Pick<PosternClient, "policy">,
   read: (() => Promise<NamedText>) | undefined,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<DoctorFinding> {
   yield* policyFindings(await policy.show());
   if (read === undefined) return;
   try {
@@ -22,7 +22,7 @@ export async function* policyChecks(
 }
 
 /** What in the policy nobody can have meant, each with its line. */
-function* policyFindings({ lines, warnings, policy_version: version }: EffectivePolicy): Generator<Finding> {
+function* policyFindings({ lines, warnings, policy_version: version }: EffectivePolicyView): Generator<DoctorFinding> {
   const check = "policy";
   if (warnings.length === 0)
     yield {
@@ -43,7 +43,7 @@ function* policyFindings({ lines, warnings, policy_version: version }: Effective
 }
 
 /** What the policy was expected to answer and does not. Of a tool that nobody offers now it cannot be told. */
-export function* testFindings({ results }: Pick<PolicyTest, "results">): Generator<Finding> {
+export function* testFindings({ results }: Pick<PolicyTest, "results">): Generator<DoctorFinding> {
   const check = "policy tests";
   const passed = results.filter((one) => one.passed).length;
   if (results.length === 0)
@@ -53,7 +53,7 @@ export function* testFindings({ results }: Pick<PolicyTest, "results">): Generat
   for (const result of results) if (!result.passed) yield failedTest(result);
 }
 
-function failedTest({ name, where, decision, problem }: TestResult): Finding {
+function failedTest({ name, where, decision, problem }: TestResult): DoctorFinding {
   const place = where === undefined ? "" : `${where}: `;
   return {
     level: decision === undefined ? "warn" : "fail",

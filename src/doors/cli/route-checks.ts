@@ -4,7 +4,7 @@ import type { Addressees } from "../../calls/records.ts";
 import { isSamePerson } from "../../calls/same-person.ts";
 import { counted } from "../../calls/shown.ts";
 import type { AccountAnswer } from "../contract/accounts.ts";
-import type { Finding } from "./checks.ts";
+import type { DoctorFinding } from "./checks.ts";
 
 const check = "routes";
 /** Of requests for which nothing else is said. */
@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 export function* routeFindings(
   { routes = [], ttlMs = hourMs }: Pick<ApprovalSettings, "routes" | "ttlMs">,
   people: readonly AccountAnswer[],
-): Generator<Finding> {
+): Generator<DoctorFinding> {
   const deciders = people.filter(({ disabled, roles }) => !disabled && roles.includes("approver"));
   let isGood = true;
   for (const [i, route] of routes.entries())

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../calls/fault.ts";
 import { counted } from "../../calls/shown.ts";
-import type { Checked } from "../contract/audit.ts";
+import type { CheckedView } from "../contract/audit.ts";
 import type { ChainPage } from "../contract/chains.ts";
 import type { PosternClient } from "../http/client.ts";
-import type { Finding } from "./checks.ts";
+import type { DoctorFinding } from "./checks.ts";
 
 /** What stands around the calls: who signs in, what runs scripts, who is told, where people look. */
-export async function* aroundFindings(operator: PosternClient): AsyncGenerator<Finding> {
+export async function* aroundFindings(operator: PosternClient): AsyncGenerator<DoctorFinding> {
   yield await accounts(operator);
   yield engineFinding((await operator.chains.list({ limit: 1 })).engines);
   yield* await channels(operator);
@@ -17,7 +17,7 @@ export async function* aroundFindings(operator: PosternClient): AsyncGenerator<F
   yield* await alarms(operator);
 }
 
-async function accounts(client: PosternClient): Promise<Finding> {
+async function accounts(client: PosternClient): Promise<DoctorFinding> {
   const check = "accounts";
   const enabled = (await client.accounts.list()).accounts.filter(({ disabled }) => !disabled);
   if (enabled.length === 0)
@@ -33,7 +33,7 @@ async function accounts(client: PosternClient): Promise<Finding> {
 }
 
 /** An engine that is not here is no trouble while another is: its package is optional. */
-export function engineFinding(found: ChainPage["engines"]): Finding {
+export function engineFinding(found: ChainPage["engines"]): DoctorFinding {
   const check = "engines";
   if (found.length === 0) return { level: "ok", check, message: "code mode is off" };
   const ready = found.filter(({ problem }) => problem === undefined);
@@ -61,7 +61,7 @@ const usualPython: ReadonlySet<string> = new Set(["cpython", "pyodide"]);
 export const getPython =
   "Scripts in Python cannot run here. Get an engine: `apt install bubblewrap python3` on Linux, or `npm install pyodide deno`.";
 
-async function channels(operator: PosternClient): Promise<readonly Finding[]> {
+async function channels(operator: PosternClient): Promise<readonly DoctorFinding[]> {
   const { channels: found } = await operator.channels.list();
   if (found.length === 0)
     return [
@@ -84,7 +84,7 @@ async function channels(operator: PosternClient): Promise<readonly Finding[]> {
 const inPackage = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
 /** @param exists whether a file is there */
-export function consolePage(exists: (path: string) => boolean): Finding {
+export function consolePage(exists: (path: string) => boolean): DoctorFinding {
   const check = "console";
   if (exists(inPackage("dist/console/index.html")))
     return { level: "ok", check, message: "built; `postern start` serves it" };
@@ -99,7 +99,7 @@ export function consolePage(exists: (path: string) => boolean): Finding {
 }
 
 /** @param found the end of the log, with what it was found to be when it was last read from its beginning; or why it cannot be read */
-export function auditFinding(found: { readonly size: number; readonly checked?: Checked } | string): Finding {
+export function auditFinding(found: { readonly size: number; readonly checked?: CheckedView } | string): DoctorFinding {
   const check = "audit log";
   const fix = "`postern audit verify` reads it again; of a disk that fails, save the folder first.";
   if (typeof found === "string") return { level: "fail", check, message: `It cannot be read: ${found}`, fix };
@@ -115,7 +115,7 @@ export function auditFinding(found: { readonly size: number; readonly checked?: 
 }
 
 /** Without its log Postern is not what it says it is; the other alarms are about what it works with. */
-async function alarms(operator: PosternClient): Promise<readonly Finding[]> {
+async function alarms(operator: PosternClient): Promise<readonly DoctorFinding[]> {
   const { alarms: open } = await operator.alarms.list({ state: "open" });
   return open.map(({ alarm_id, kind, summary }) => ({
     level: kind === "audit_not_intact" ? "fail" : "warn",

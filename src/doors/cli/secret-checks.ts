@@ -6,7 +6,7 @@ import { createRedactor } from "../../secrets/redactor.ts";
 import { openSealed } from "../../secrets/sealed-file.ts";
 import { learnReferences, referencesIn, secretReferences } from "../../secrets/secret-reference.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
-import type { Finding } from "./checks.ts";
+import type { DoctorFinding } from "./checks.ts";
 
 export interface SecretUse {
   readonly secrets: SecretStore | undefined;
@@ -34,7 +34,7 @@ export interface ServerTexts {
 const check = "secrets";
 
 /** Whether the sealed file opens, every reference can be had, and nobody wrote a value where a reference belongs. Says nothing where there is nothing to say. */
-export async function* secretChecks(use: SecretUse): AsyncGenerator<Finding> {
+export async function* secretChecks(use: SecretUse): AsyncGenerator<DoctorFinding> {
   try {
     yield* sealed(use);
     yield* references(use);
@@ -44,14 +44,14 @@ export async function* secretChecks(use: SecretUse): AsyncGenerator<Finding> {
   yield* literals(use.servers);
 }
 
-async function* sealed({ secrets, secretSettings }: SecretUse): AsyncGenerator<Finding> {
+async function* sealed({ secrets, secretSettings }: SecretUse): AsyncGenerator<DoctorFinding> {
   if (secrets !== undefined || !secretSettings.backends.includes("sealed")) return;
   const opened = await openSealed({ ...secretSettings, environment: process.env });
   if (opened !== undefined)
     yield { level: "ok", check, message: `${secretSettings.file} opens; it holds ${opened.entries.size}` };
 }
 
-async function* references(use: SecretUse): AsyncGenerator<Finding> {
+async function* references(use: SecretUse): AsyncGenerator<DoctorFinding> {
   const { secrets, secretSettings, servers, accounts, channels, chains } = use;
   const told = (channels?.webhooks ?? []).flatMap(({ url, secret = "" }) => secretReferences([url, secret]));
   const lent = Object.values(servers).flatMap(({ env = {}, url = "", headers = {} }) =>
@@ -69,7 +69,7 @@ async function* references(use: SecretUse): AsyncGenerator<Finding> {
   }
 }
 
-async function* literals(servers: SecretUse["servers"]): AsyncGenerator<Finding> {
+async function* literals(servers: SecretUse["servers"]): AsyncGenerator<DoctorFinding> {
   const patterns = await loadPatterns();
   for (const [server, { args = [], env = {}, headers = {}, url = "" }] of Object.entries(servers)) {
     for (const [place, values] of Object.entries({ env, headers })) {
@@ -86,7 +86,7 @@ async function* literals(servers: SecretUse["servers"]): AsyncGenerator<Finding>
   }
 }
 
-function literal(server: string, place: string, name: string): Finding {
+function literal(server: string, place: string, name: string): DoctorFinding {
   const key = name.replace(/[^\w.-]/g, "_").replace(/^-+/, "") || "token";
   return {
     level: "warn",

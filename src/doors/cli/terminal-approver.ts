@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import type { Answer, Approver } from "../../approvals/approver.ts";
+import type { Approver, ApproverAnswer } from "../../approvals/approver.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { shownApproval } from "../http/given-approval.ts";
 import { cardLines } from "./card.ts";
@@ -53,7 +53,7 @@ export function createTerminalApprover(
   };
 }
 
-interface Screen {
+interface ApproverScreen {
   readonly input: Readable;
   readonly output: Writable;
   readonly paint: Paint;
@@ -66,8 +66,8 @@ const quietMs = 1_000;
 function askOne(
   request: ApprovalRecord,
   signal: AbortSignal,
-  { input, output, paint, takes }: Screen,
-): Promise<Answer> {
+  { input, output, paint, takes }: ApproverScreen,
+): Promise<ApproverAnswer> {
   if (signal.aborted) return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
   const terminal = { columns: sizeOf(output, "columns") };
   const card = cardLines(shownApproval(request), request.requestedAt, { paint, terminal });
@@ -75,7 +75,7 @@ function askOne(
   output.write(`\n${card.join("\n")}\n`);
   const lines = createInterface({ input, output, terminal: false });
   return new Promise((resolve) => {
-    const end = (answer: Answer): void => {
+    const end = (answer: ApproverAnswer): void => {
       signal.removeEventListener("abort", withdrawn);
       resolve(answer); // before the close, which is an answer of its own
       lines.close();
@@ -110,7 +110,7 @@ function sizeOf(
   return typeof size === "number" && size > 0 ? size : Number.POSITIVE_INFINITY;
 }
 
-function answerOf(line: string, name: string | undefined): Answer {
+function answerOf(line: string, name: string | undefined): ApproverAnswer {
   const said = line.trim();
   const isYes = name === undefined ? /^y(?:es)?$/i.test(said) : said === name;
   if (isYes) return { decision: "approved", by: "operator" };

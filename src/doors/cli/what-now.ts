@@ -1,6 +1,6 @@
 import type { Json } from "../../calls/json.ts";
-import type { Explanation } from "../contract/policy.ts";
-import type { Tool } from "../contract/tools.ts";
+import type { ExplanationView } from "../contract/policy.ts";
+import type { ToolView } from "../contract/tools.ts";
 import type { PosternClient } from "../http/client.ts";
 import { sampleArguments } from "./commands/arguments.ts";
 
@@ -8,12 +8,12 @@ export interface WhatNow {
   readonly word: string;
   /** What the made-up call met, where others may meet something else. */
   readonly tried?: string;
-  readonly explanation?: Explanation;
+  readonly explanation?: ExplanationView;
 }
 
 /** A tool, and what a call of it would meet now. */
-export interface ToldTool {
-  readonly action: Tool;
+export interface UsedTool {
+  readonly action: ToolView;
   readonly now: WhatNow;
 }
 
@@ -27,12 +27,12 @@ const words = {
 const depends = "depends";
 
 /** Who is asked: `explain` for the agent, `policy` for the operator. */
-export interface Asked {
+export interface WaitingRequest {
   readonly explain: (call: {
     readonly tool: string;
     readonly action: string;
     readonly arguments: Readonly<Record<string, Json>>;
-  }) => Promise<Explanation>;
+  }) => Promise<ExplanationView>;
   readonly policy: Pick<PosternClient["policy"], "show">;
 }
 
@@ -40,16 +40,19 @@ export interface Asked {
 const atOnce = 8;
 
 /** One verdict has one word: where the policy says another of the tool as such, it depends on the call. */
-export async function askEach({ explain, policy }: Asked, actions: readonly Tool[]): Promise<readonly ToldTool[]> {
+export async function askEach(
+  { explain, policy }: WaitingRequest,
+  actions: readonly ToolView[],
+): Promise<readonly UsedTool[]> {
   const { lines } = await policy.show();
   const ofItself = new Map(lines?.map(({ tool, action, verdict }) => [`${tool}\0${action}`, words[verdict]]));
-  const tell = async (action: Tool): Promise<ToldTool> => {
+  const tell = async (action: ToolView): Promise<UsedTool> => {
     const now = await whatNow(explain, action);
     const usual = ofItself.get(`${action.tool}\0${action.action}`) ?? now.word;
     const isVerdict = now.explanation?.decision !== undefined;
     return { action, now: isVerdict && usual !== now.word ? { ...now, word: depends, tried: now.word } : now };
   };
-  const told: ToldTool[] = [];
+  const told: UsedTool[] = [];
   for (let at = 0; at < actions.length; at += atOnce)
     told.push(...(await Promise.all(actions.slice(at, at + atOnce).map(tell))));
   return told;
@@ -57,8 +60,8 @@ export async function askEach({ explain, policy }: Asked, actions: readonly Tool
 
 /** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
 export async function whatNow(
-  explain: Asked["explain"],
-  { tool, action, input_schema, unavailable, blocked }: Tool,
+  explain: WaitingRequest["explain"],
+  { tool, action, input_schema, unavailable, blocked }: ToolView,
 ): Promise<WhatNow> {
   if (blocked !== undefined) return { word: `blocked: ${blocked}` };
   if (unavailable !== undefined) return { word: "off" };

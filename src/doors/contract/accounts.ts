@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { roles } from "../../accounts/roles.ts";
 import { name, text, when } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 export const account = z
   .object({
@@ -16,7 +16,7 @@ export const account = z
     created_at: when,
   })
   .openapi("Account");
-export type AccountAnswer = Shape<typeof account>;
+export type AccountAnswer = View<typeof account>;
 
 /** Kept exactly as typed: a password is no name. */
 export const password = z.string().min(1, "must not be empty").max(1024, "is longer than 1024 characters");
@@ -106,7 +106,7 @@ const listedToken = token
     lost: z.array(text).openapi({ description: "Permissions that its owner has no more." }),
   })
   .openapi("ListedToken");
-export type ListedTokenAnswer = Shape<typeof listedToken>;
+export type ListedTokenAnswer = View<typeof listedToken>;
 
 export const tokens = {
   list: route({

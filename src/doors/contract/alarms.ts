@@ -1,13 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { cursor, jsonObject, limit, reasonFields, text, when, whole } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const state = z.enum(["open", "acked", "resolved"]);
 const change = z
   .object({ by: text.optional(), via: text.optional(), at: when, reason: text.optional() })
   .openapi("AlarmChange");
 
-export type AlarmChange = Shape<typeof change>;
+export type AlarmChangeView = View<typeof change>;
 
 export const alarm = z
   .object({
@@ -25,10 +25,10 @@ export const alarm = z
     data: jsonObject,
   })
   .openapi("Alarm");
-export type Alarm = Shape<typeof alarm>;
+export type AlarmView = View<typeof alarm>;
 
 const page = z.object({ alarms: z.array(alarm), next_after: text.optional() });
-export type AlarmPage = Shape<typeof page>;
+export type AlarmPageView = View<typeof page>;
 
 export const alarms = {
   list: route({

@@ -18,17 +18,17 @@ import {
 } from "./fields.ts";
 import { grant, remember } from "./grants.ts";
 import { outcome, preview } from "./outcome.ts";
-import { type Given, route, type Shape } from "./route.ts";
+import { type Input, route, type View } from "./route.ts";
 
 const state = z.enum(approvalStates);
 const verb = z.enum(["approve", "deny", "skip", "modify"]);
-export type DecisionVerb = Shape<typeof verb>;
+export type DecisionVerb = View<typeof verb>;
 
 const addressees = z
   .object({ roles: z.array(text).optional(), groups: z.array(text).optional(), users: z.array(text).optional() })
   .openapi("Addressees");
 
-export type Addressees = Shape<typeof addressees>;
+export type AddresseesView = View<typeof addressees>;
 
 const vote = z
   .object({
@@ -40,7 +40,7 @@ const vote = z
     reason: text.optional(),
   })
   .openapi("Vote");
-export type Vote = Shape<typeof vote>;
+export type VoteView = View<typeof vote>;
 
 const viewer = z
   .object({
@@ -57,8 +57,8 @@ const viewer = z
       .openapi({ description: "You or an agent of yours asked for it, and you may withdraw it." }),
   })
   .openapi("ApprovalViewer");
-export type Viewer = Shape<typeof viewer>;
-export type GivenViewer = Given<typeof viewer>;
+export type ViewerView = View<typeof viewer>;
+export type ViewerInput = Input<typeof viewer>;
 
 const artifact = z.object({
   path: text,
@@ -68,7 +68,7 @@ const artifact = z.object({
   text: text.optional().openapi({ description: "Without it, the artifact is too large to look at." }),
 });
 
-export type Artifact = Shape<typeof artifact>;
+export type ArtifactView = View<typeof artifact>;
 
 const routed = z.object({
   rule: text,
@@ -137,7 +137,7 @@ export const approval = z
     grant: grant.optional(),
   })
   .openapi("Approval");
-export type Approval = Shape<typeof approval>;
+export type ApprovalView = View<typeof approval>;
 
 const page = z.object({
   approvals: z.array(approval),
@@ -147,8 +147,8 @@ const page = z.object({
     .optional()
     .openapi({ description: "On the first page of what is pending: how many there are, by risk." }),
 });
-export type ApprovalPage = Shape<typeof page>;
-export type Waiting = NonNullable<ApprovalPage["waiting"]>;
+export type ApprovalPageView = View<typeof page>;
+export type WaitingCounts = NonNullable<ApprovalPageView["waiting"]>;
 
 const noBody = {
   reason: reason.optional().describe("Recorded, and told to the agent."),
@@ -167,7 +167,7 @@ export const batchAnswer = z.object({
   approval: approval.optional(),
   error: z.object({ code: text, message: text }).optional(),
 });
-export type BatchAnswer = Shape<typeof batchAnswer>;
+export type BatchAnswer = View<typeof batchAnswer>;
 
 const decides = { method: "post", needs: "approvals:decide", answer: approval } as const;
 

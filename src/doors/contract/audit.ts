@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { digest, json, limit, name, position, runId, text, time, traceId, when, whole } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const outcome = z.enum(["success", "failure", "suppressed", "info"]);
-export const auditOutcomes: readonly Shape<typeof outcome>[] = outcome.options;
+export const auditOutcomes: readonly View<typeof outcome>[] = outcome.options;
 
 /** Strict: an event is never sent without one of its fields. */
 export const auditEvent = z
@@ -47,7 +47,7 @@ export const auditEvent = z
     data: json.optional(),
   })
   .openapi("AuditEvent");
-export type AuditEvent = Shape<typeof auditEvent>;
+export type AuditEventView = View<typeof auditEvent>;
 
 const verdict = {
   integrity: z.enum(["intact", "broken", "unreadable"]).optional(),
@@ -75,12 +75,12 @@ const broken = z.object({
   ...verdict,
 });
 export const verification = z.discriminatedUnion("intact", [intact, broken]).openapi("Verification");
-export type Verification = Shape<typeof verification>;
+export type VerificationView = View<typeof verification>;
 /** The result of the last verification: of a request, or of the check in the background. */
 export const checked = z
   .discriminatedUnion("intact", [intact.extend({ at: when }), broken.extend({ at: when })])
   .openapi("Checked");
-export type Checked = Shape<typeof checked>;
+export type CheckedView = View<typeof checked>;
 
 const filter = {
   trace_id: traceId.optional(),
@@ -102,7 +102,7 @@ const filter = {
 const latest = z
   .object({ events: z.array(auditEvent), next_before: whole.optional(), size: whole, checked: checked.optional() })
   .openapi("LatestEvents");
-export type LatestEvents = Shape<typeof latest>;
+export type LatestEvents = View<typeof latest>;
 
 const proof = z
   .object({
@@ -116,7 +116,7 @@ const proof = z
     public_key: text,
   })
   .openapi("EventProof");
-export type EventProof = Shape<typeof proof>;
+export type EventProof = View<typeof proof>;
 
 const note = z.object({ note: text });
 

@@ -16,7 +16,7 @@ import {
 } from "./fields.ts";
 import { outcome } from "./outcome.ts";
 import { explanation } from "./policy.ts";
-import { type Given, route, type Shape } from "./route.ts";
+import { type Input, route, type View } from "./route.ts";
 
 /** Who calls comes from the credential, never from here. What is here can only narrow what the credential grants. */
 const request = z.strictObject({
@@ -37,7 +37,7 @@ const request = z.strictObject({
   approval_wait_ms: z.int().min(0).max(86_400_000).optional(),
   reason: reason.optional().openapi({ description: "The agent's own reason, shown to whoever is asked." }),
 });
-export type CallFields = Given<typeof request>;
+export type CallFields = Input<typeof request>;
 
 const state = z.enum(callStates);
 
@@ -68,7 +68,7 @@ export const call = z
     outcome: outcome.optional(),
   })
   .openapi("Call");
-export type Call = Shape<typeof call>;
+export type CallView = View<typeof call>;
 
 const page = z.object({ calls: z.array(call), next_before: text.optional() });
 

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { callId, limit, principal, runId, text, when, whole } from "./fields.ts";
 import { outcome } from "./outcome.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 export const chain = z
   .object({
@@ -19,7 +19,7 @@ export const chain = z
     expires_at: when.optional(),
   })
   .openapi("Chain");
-export type Chain = Shape<typeof chain>;
+export type Chain = View<typeof chain>;
 
 export const chainPage = z.object({
   chains: z.array(chain),
@@ -33,7 +33,7 @@ export const chainPage = z.object({
     }),
   ),
 });
-export type ChainPage = Shape<typeof chainPage>;
+export type ChainPage = View<typeof chainPage>;
 
 /** A script is run as any tool is (`POST /v1/calls`, `tool_chain`). These routes show what runs and what waits. */
 export const chains = {

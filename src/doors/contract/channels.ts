@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { text, when, whole } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 export const channel = z
   .object({
@@ -14,7 +14,7 @@ export const channel = z
     dead: z.array(z.object({ entry: whole, type: text, at: when, attempts: whole, problem: text })),
   })
   .openapi("Channel");
-export type Channel = Shape<typeof channel>;
+export type ChannelView = View<typeof channel>;
 
 export const channels = {
   list: route({

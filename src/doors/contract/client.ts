@@ -1,18 +1,18 @@
 /** A client of the contract: one method for each route, with the types of its definition. */
 import type { Line } from "../http/client-line.ts";
-import { type Answer, fieldsOf, partsOf, type RouteDefinition, type RouteGroup, type Sent } from "./route.ts";
+import { type AnswerOf, fieldsOf, partsOf, type RouteDefinition, type RouteGroup, type SentTo } from "./route.ts";
 
 export type Client<Groups> = {
-  readonly [Group in keyof Groups]: { readonly [Name in keyof Groups[Group]]: Method<Groups[Group][Name]> };
+  readonly [Group in keyof Groups]: { readonly [Name in keyof Groups[Group]]: ClientMethod<Groups[Group][Name]> };
 };
 
 /** The parts of the path, the query and the body stand beside each other in `sent`. An answer that is not JSON comes as bytes. */
-type Method<R> = R extends RouteDefinition
-  ? object extends Sent<R>
-    ? (sent?: Sent<R>, signal?: AbortSignal) => Reply<R>
-    : (sent: Sent<R>, signal?: AbortSignal) => Reply<R>
+type ClientMethod<R> = R extends RouteDefinition
+  ? object extends SentTo<R>
+    ? (sent?: SentTo<R>, signal?: AbortSignal) => Reply<R>
+    : (sent: SentTo<R>, signal?: AbortSignal) => Reply<R>
   : never;
-type Reply<R extends RouteDefinition> = R["answer"] extends string ? Answer<R> : Promise<Answer<R>>;
+type Reply<R extends RouteDefinition> = R["answer"] extends string ? AnswerOf<R> : Promise<AnswerOf<R>>;
 
 export function clientOf<Groups extends { readonly [Group in keyof Groups]: RouteGroup }>(
   groups: Groups,

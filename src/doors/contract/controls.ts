@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { namePattern } from "../../secrets/secret-name.ts";
 import { autonomy, reason, reasonFields, text, when } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const change = z.object({
   at: when,
@@ -11,7 +11,7 @@ const change = z.object({
   value: text.optional(),
   reason: text.optional(),
 });
-export type ControlChange = Shape<typeof change>;
+export type ControlChangeView = View<typeof change>;
 
 export const controlState = z
   .object({
@@ -22,7 +22,7 @@ export const controlState = z
     off_servers: z.array(text),
   })
   .openapi("Controls");
-export type Controls = Shape<typeof controlState>;
+export type ControlsView = View<typeof controlState>;
 
 const changes = { method: "post", needs: "controls:write", answer: controlState } as const;
 const switches = {

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { jsonObject, name, runId, text, traceId, when } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 /** One event of the feed (docs/reference/events.md): no arguments, results or secrets. */
 export const feedEvent = z.object({
@@ -16,7 +16,7 @@ export const feedEvent = z.object({
   summary: text,
   data: jsonObject,
 });
-export type FeedEvent = Shape<typeof feedEvent>;
+export type FeedEventView = View<typeof feedEvent>;
 
 export const events = {
   follow: route({

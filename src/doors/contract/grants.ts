@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { jsonObject, name, principal, reason, reasonFields, risk, text, time, when, whole } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const grantState = z.enum(["live", "over", "revoked", "void"]);
 
@@ -28,7 +28,7 @@ export const grant = z
     revoked: z.object({ by: text, via: text, at: when, reason: text.optional() }).optional(),
   })
   .openapi("Grant");
-export type Grant = Shape<typeof grant>;
+export type GrantView = View<typeof grant>;
 
 /** A decision that also answers later calls like this one. */
 export const remember = z
@@ -40,7 +40,7 @@ export const remember = z
     reason,
   })
   .openapi("Remember");
-export type Remember = Shape<typeof remember>;
+export type RememberBody = View<typeof remember>;
 
 export const grants = {
   list: route({
@@ -80,7 +80,7 @@ export const delegation = z
     ends: z.literal(true).optional().openapi({ description: "You may end it." }),
   })
   .openapi("Delegation");
-export type Delegation = Shape<typeof delegation>;
+export type DelegationView = View<typeof delegation>;
 
 export const delegations = {
   list: route({

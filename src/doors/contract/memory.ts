@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { limit, reason, runId, text, when } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const state = z.enum(["open", "accepted", "rejected", "waiting", "unknown"]);
-export const candidateStates: readonly Shape<typeof state>[] = state.options;
+export const candidateStates: readonly View<typeof state>[] = state.options;
 
 /** What an agent proposed to remember, and what a person decided. */
 export const candidate = z
@@ -26,7 +26,7 @@ export const candidate = z
     error: text.optional(),
   })
   .openapi("MemoryCandidate");
-export type Candidate = Shape<typeof candidate>;
+export type CandidateView = View<typeof candidate>;
 
 const fields = { run_id: runId.optional(), reason: reason.optional() };
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { json, jsonObject, text, when } from "./fields.ts";
-import type { Shape } from "./route.ts";
+import type { View } from "./route.ts";
 
 export const preview = z
   .object({
@@ -14,7 +14,7 @@ export const preview = z
     problem: text.optional(),
   })
   .openapi("Preview");
-export type Preview = Shape<typeof preview>;
+export type PreviewView = View<typeof preview>;
 
 export const refusal = z
   .object({
@@ -45,7 +45,7 @@ export const outcome = z
     timed_out: z.boolean().optional(),
   })
   .openapi("Outcome");
-export type Outcome = Shape<typeof outcome>;
+export type OutcomeView = View<typeof outcome>;
 
 /** Every answer that is no success. */
 export const problemBody = z

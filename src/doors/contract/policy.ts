@@ -15,10 +15,10 @@ import {
   whole,
 } from "./fields.ts";
 import { refusal } from "./outcome.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const verdict = z.enum([...verdicts, "DENY"]).openapi("Verdict");
-export type Verdict = Shape<typeof verdict>;
+export type VerdictView = View<typeof verdict>;
 
 export const decision = z
   .object({
@@ -31,8 +31,8 @@ export const decision = z
     grant_id: text.optional().openapi({ description: "The grant that answers for a person." }),
   })
   .openapi("Decision");
-export type Decision = Shape<typeof decision>;
-export type Reason = Decision["reasons"][number];
+export type DecisionView = View<typeof decision>;
+export type ReasonView = DecisionView["reasons"][number];
 
 const recorded = z.object({
   edited: z.object({ asked_digest: text, digest: text }).optional(),
@@ -76,7 +76,7 @@ export const explanation = z
     }),
   ])
   .openapi("Explanation");
-export type Explanation = Shape<typeof explanation>;
+export type ExplanationView = View<typeof explanation>;
 
 const warning = z
   .object({
@@ -86,7 +86,7 @@ const warning = z
     where: text.optional(),
   })
   .openapi("PolicyWarning");
-export type PolicyWarning = Shape<typeof warning>;
+export type PolicyWarningView = View<typeof warning>;
 const warnings = z.array(warning);
 
 const effectiveLine = z.object({
@@ -99,7 +99,7 @@ const effectiveLine = z.object({
   depends: z.array(decisionReason).openapi({ description: "Rules that may change the verdict of one call." }),
   requested_by: z.array(text).openapi({ description: "The skills that ask for it." }),
 });
-export type EffectiveLine = Shape<typeof effectiveLine>;
+export type EffectiveLineView = View<typeof effectiveLine>;
 
 const effectivePolicy = z
   .object({
@@ -109,7 +109,7 @@ const effectivePolicy = z
     warnings,
   })
   .openapi("EffectivePolicy");
-export type EffectivePolicy = Shape<typeof effectivePolicy>;
+export type EffectivePolicyView = View<typeof effectivePolicy>;
 
 const verdictChange = z.object({
   call_id: text,
@@ -123,7 +123,7 @@ const verdictChange = z.object({
   before: decision,
   after: decision,
 });
-export type VerdictChange = Shape<typeof verdictChange>;
+export type VerdictChangeView = View<typeof verdictChange>;
 
 const simulation = z
   .object({
@@ -136,7 +136,7 @@ const simulation = z
     warnings,
   })
   .openapi("Simulation");
-export type Simulation = Shape<typeof simulation>;
+export type SimulationView = View<typeof simulation>;
 
 const testResult = z.object({
   name: text,
@@ -146,9 +146,9 @@ const testResult = z.object({
   decision: decision.optional(),
   problem: text.optional(),
 });
-export type TestResult = Shape<typeof testResult>;
+export type TestResult = View<typeof testResult>;
 const test = z.object({ passed: z.boolean(), results: z.array(testResult), warnings }).openapi("PolicyTest");
-export type PolicyTest = Shape<typeof test>;
+export type PolicyTest = View<typeof test>;
 
 const policyText = z
   .object({
@@ -160,10 +160,10 @@ const policyText = z
     why_not: text.optional(),
   })
   .openapi("PolicyDocument");
-export type PolicyText = Shape<typeof policyText>;
+export type PolicyTextView = View<typeof policyText>;
 
 const saved = z.object({ name: text, digest, kept: text }).openapi("PolicySaved");
-export type PolicySaved = Shape<typeof saved>;
+export type PolicySavedView = View<typeof saved>;
 
 const caller = {
   agent: name.optional(),

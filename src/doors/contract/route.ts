@@ -55,32 +55,32 @@ export function fieldsOf(schema: ZodType | undefined): readonly string[] {
 }
 
 /** A schema's value as it was read: a field that is not there is not undefined either. */
-export type Shape<S> = S extends ZodType ? Read<z.output<S>> : never;
+export type View<S> = S extends ZodType ? ReadDeep<z.output<S>> : never;
 /** A schema's value as it may be given: times as milliseconds, for example. */
-export type Given<S> = S extends ZodType ? Write<z.input<S>> : never;
+export type Input<S> = S extends ZodType ? InputDeep<z.input<S>> : never;
 
 /** What a client would read. @throws ZodError when it does not fit */
-export function shape<S extends ZodType>(schema: S, given: Given<S>): Shape<S> {
-  return schema.parse(given) as Shape<S>; // JSON has no undefined
+export function shape<S extends ZodType>(schema: S, given: Input<S>): View<S> {
+  return schema.parse(given) as View<S>; // JSON has no undefined
 }
 
-type Read<T> = [Json] extends [T]
+type ReadDeep<T> = [Json] extends [T]
   ? T
   : T extends readonly (infer Item)[]
-    ? readonly Read<Item>[]
+    ? readonly ReadDeep<Item>[]
     : T extends object
       ? string extends keyof T
         ? T
-        : { readonly [Key in keyof T]: Read<Exclude<T[Key], undefined>> }
+        : { readonly [Key in keyof T]: ReadDeep<Exclude<T[Key], undefined>> }
       : T;
-type Write<T> = [Json] extends [T]
+type InputDeep<T> = [Json] extends [T]
   ? T
   : T extends readonly (infer Item)[]
-    ? readonly Write<Item>[]
+    ? readonly InputDeep<Item>[]
     : T extends object
       ? string extends keyof T
         ? T
-        : { readonly [Key in keyof T]: Write<T[Key]> }
+        : { readonly [Key in keyof T]: InputDeep<T[Key]> }
       : T;
 
 type PathFields<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -88,19 +88,19 @@ type PathFields<Path extends string> = Path extends `${string}{${infer Name}}${i
   : unknown;
 
 /** What a client sends: the parts of the path, the query and the body, beside each other. */
-export type Sent<R extends RouteDefinition> = PathFields<R["path"]> &
-  (R extends { readonly query: infer S } ? Given<S> : unknown) &
-  (R extends { readonly body: infer S } ? Given<S> : unknown);
+export type SentTo<R extends RouteDefinition> = PathFields<R["path"]> &
+  (R extends { readonly query: infer S } ? Input<S> : unknown) &
+  (R extends { readonly body: infer S } ? Input<S> : unknown);
 
-export type Query<R extends RouteDefinition> = R extends { readonly query: infer S }
-  ? Shape<S>
+export type QueryOf<R extends RouteDefinition> = R extends { readonly query: infer S }
+  ? View<S>
   : Readonly<Record<string, never>>;
-export type Body<R extends RouteDefinition> = R extends { readonly body: infer S }
-  ? Shape<S>
+export type BodyOf<R extends RouteDefinition> = R extends { readonly body: infer S }
+  ? View<S>
   : Readonly<Record<string, never>>;
-export type Answer<R extends RouteDefinition> = R["answer"] extends string
+export type AnswerOf<R extends RouteDefinition> = R["answer"] extends string
   ? AsyncIterable<Uint8Array>
-  : Shape<R["answer"]>;
+  : View<R["answer"]>;
 
 /** For a route without a query or a body: a field is refused by its name. */
 export const noFields = z.strictObject({});

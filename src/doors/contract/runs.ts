@@ -14,7 +14,7 @@ import {
   when,
   whole,
 } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 export const run = z
   .object({
@@ -46,10 +46,10 @@ export const run = z
     }),
   })
   .openapi("Run");
-export type Run = Shape<typeof run>;
+export type RunView = View<typeof run>;
 
 const page = z.object({ runs: z.array(run), next_after: text.optional() });
-export type RunPage = Shape<typeof page>;
+export type RunPageView = View<typeof page>;
 
 export const runEvent = z
   .object({
@@ -68,7 +68,7 @@ export const runEvent = z
     parent_event_id: text.optional(),
   })
   .openapi("RunEvent");
-export type RunEvent = Shape<typeof runEvent>;
+export type RunEventView = View<typeof runEvent>;
 
 const verification = z
   .object({
@@ -81,7 +81,7 @@ const verification = z
     notes: z.array(text),
   })
   .openapi("RunVerification");
-export type RunVerification = Shape<typeof verification>;
+export type RunVerificationView = View<typeof verification>;
 
 /** A call on the timeline of its run: no arguments and no results. */
 export const timelineCall = z
@@ -117,7 +117,7 @@ export const timelineCall = z
     artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
   })
   .openapi("TimelineCall");
-export type TimelineCall = Shape<typeof timelineCall>;
+export type TimelineCall = View<typeof timelineCall>;
 export type TimelineApproval = NonNullable<TimelineCall["approval"]>;
 
 const timeline = z
@@ -131,7 +131,7 @@ const timeline = z
     next_before: text.optional(),
   })
   .openapi("Timeline");
-export type TimelinePage = Shape<typeof timeline>;
+export type TimelinePage = View<typeof timeline>;
 
 const longText = z.string().max(1_000_000, "is longer than a million characters");
 const about = z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { password } from "./accounts.ts";
 import { name, text, when } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const shown = z.object({
   user: z.object({ id: text, name: text, display_name: text }),
@@ -25,19 +25,19 @@ const current = shown
     }),
   })
   .openapi("Session");
-export type SessionAnswer = Shape<typeof current>;
+export type SessionAnswer = View<typeof current>;
 
 export const signedIn = shown
   .extend({
     csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
   })
   .openapi("SignedIn");
-export type SignedInAnswer = Shape<typeof signedIn>;
+export type SignedInAnswer = View<typeof signedIn>;
 
 const ways = z
   .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean(), command })
   .openapi("SignInWays");
-export type SignInWays = Shape<typeof ways>;
+export type SignInWays = View<typeof ways>;
 
 export const session = {
   ways: route({

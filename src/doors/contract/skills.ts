@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { runId, text } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const skill = z
   .object({
@@ -18,10 +18,10 @@ const skill = z
     warnings: z.array(text),
   })
   .openapi("Skill");
-export type Skill = Shape<typeof skill>;
+export type SkillView = View<typeof skill>;
 
 const problem = z.object({ path: text, problem: text, fix: text }).openapi("SkillProblem");
-export type SkillProblem = Shape<typeof problem>;
+export type SkillProblemView = View<typeof problem>;
 
 export const skillList = z
   .object({
@@ -30,7 +30,7 @@ export const skillList = z
     notes: z.array(problem).openapi({ description: "Problems of the folders." }),
   })
   .openapi("Skills");
-export type SkillList = Shape<typeof skillList>;
+export type SkillList = View<typeof skillList>;
 
 const switches = {
   method: "post",

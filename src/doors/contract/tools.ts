@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { digest, json, jsonObject, name, reason, risk, runId, text, when, whole } from "./fields.ts";
-import { route, type Shape } from "./route.ts";
+import { route, type View } from "./route.ts";
 
 const hint = z.boolean().optional();
 const effects = z.enum(["read", "write", "destructive"]);
@@ -69,7 +69,7 @@ export const tool = z
       .optional(),
   })
   .openapi("Tool", { description: "One action of a tool." });
-export type Tool = Shape<typeof tool>;
+export type ToolView = View<typeof tool>;
 
 const definition = z
   .object({
@@ -82,7 +82,7 @@ const definition = z
     via: text.optional().openapi({ description: "The credential it was approved with." }),
   })
   .openapi("Definition");
-export type Definition = Shape<typeof definition>;
+export type DefinitionView = View<typeof definition>;
 
 const difference = z.object({
   field: text,
@@ -91,7 +91,7 @@ const difference = z.object({
   after: json.optional(),
   rows: z.array(text),
 });
-export type Difference = Shape<typeof difference>;
+export type DifferenceView = View<typeof difference>;
 
 export const toolChanges = z
   .object({
@@ -103,7 +103,7 @@ export const toolChanges = z
     differences: z.array(difference),
   })
   .openapi("ToolChanges");
-export type ToolChanges = Shape<typeof toolChanges>;
+export type ToolChangesView = View<typeof toolChanges>;
 
 const actionStatistics = z.object({
   tool: text,
@@ -118,7 +118,7 @@ const actionStatistics = z.object({
   last_error_at: when.optional(),
   last_error_code: text.optional(),
 });
-export type ActionStatistics = Shape<typeof actionStatistics>;
+export type ActionStatisticsView = View<typeof actionStatistics>;
 
 const statistics = z
   .object({
@@ -137,7 +137,7 @@ const statistics = z
     ),
   })
   .openapi("Statistics");
-export type Statistics = Shape<typeof statistics>;
+export type Statistics = View<typeof statistics>;
 
 export const tools = {
   list: route({
@@ -191,7 +191,7 @@ const serverHealth = z.object({
   refused,
   problem: text.optional(),
 });
-export type ServerHealth = Shape<typeof serverHealth>;
+export type ServerHealth = View<typeof serverHealth>;
 const healthAnswer = z
   .object({
     status: z.enum(["ok", "broken"]),
@@ -201,7 +201,7 @@ const healthAnswer = z
     servers: z.array(serverHealth),
   })
   .openapi("Health");
-export type Health = Shape<typeof healthAnswer>;
+export type HealthView = View<typeof healthAnswer>;
 
 export const health = {
   show: route({

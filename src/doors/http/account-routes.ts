@@ -2,7 +2,7 @@ import type { Account, Accounts, ApiToken } from "../../accounts/accounts.ts";
 import { type Permission, roles } from "../../accounts/roles.ts";
 import { noOpaqueFields, type SnakeCased, toSnakeCase } from "../../calls/case.ts";
 import { accounts, tokens } from "../contract/accounts.ts";
-import type { Given, RouteDefinition } from "../contract/route.ts";
+import type { Input, RouteDefinition } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { actorOf } from "./decider.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -47,8 +47,8 @@ export const tokenRoutes: readonly Route[] = serve(tokens, {
 });
 
 function byAccounts<R extends RouteDefinition>(
-  act: (known: Accounts, request: RouteRequest<R>) => Promise<Given<R["answer"]>>,
-): (request: RouteRequest<R>) => Promise<Response | Given<R["answer"]>> {
+  act: (known: Accounts, request: RouteRequest<R>) => Promise<Input<R["answer"]>>,
+): (request: RouteRequest<R>) => Promise<Response | Input<R["answer"]>> {
   return (request) => withAccounts(request, (known) => act(known, request));
 }
 

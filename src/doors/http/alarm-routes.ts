@@ -1,7 +1,7 @@
 import type { Alarm, AlarmChange } from "../../alarms/alarms.ts";
 import type { Actor } from "../../calls/actor.ts";
 import { type alarm as alarmSchema, alarms } from "../contract/alarms.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -19,7 +19,7 @@ export const alarmRoutes: readonly Route[] = serve(alarms, {
 async function change(
   { runtime, by, part }: RouteRequest,
   make: (id: string, actor: Actor) => Promise<AlarmChange>,
-): Promise<Response | Given<typeof alarmSchema>> {
+): Promise<Response | Input<typeof alarmSchema>> {
   const id = part("id");
   if (runtime.alarms.get(id)?.tenant !== by.principal.tenant)
     return problem("alarm_unknown", `There is no alarm \`${id.slice(0, 64)}\`.`);
@@ -27,6 +27,6 @@ async function change(
   return changed.changed ? shown(changed.alarm) : problem(changed.why, changed.message);
 }
 
-function shown({ id, key, firstSeen, lastSeen, ...alarm }: Alarm): Given<typeof alarmSchema> {
+function shown({ id, key, firstSeen, lastSeen, ...alarm }: Alarm): Input<typeof alarmSchema> {
   return { ...alarm, alarm_id: id, dedupe_key: key, first_seen: firstSeen, last_seen: lastSeen };
 }

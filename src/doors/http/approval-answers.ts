@@ -4,7 +4,7 @@ import type { DecisionRequest, Eligible } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import type { Decided, Runtime } from "../../face.ts";
-import type { DecisionVerb, GivenViewer } from "../contract/approvals.ts";
+import type { DecisionVerb, ViewerInput } from "../contract/approvals.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { deciderOf } from "./decider.ts";
@@ -52,7 +52,7 @@ export function mayWithdraw({ kind, permissions, decider }: Who, record: Approva
 }
 
 /** Offered only for the caller's own requests. */
-function withdrawing(by: Who, record: ApprovalRecord): Pick<GivenViewer, "withdraws"> {
+function withdrawing(by: Who, record: ApprovalRecord): Pick<ViewerInput, "withdraws"> {
   const isTheirs = by.kind === "agent" || isAsker(record, by.decider.user);
   return record.state === "pending" && isTheirs && mayWithdraw(by, record) ? { withdraws: true } : {};
 }
@@ -61,7 +61,7 @@ function mayDecide({ permissions }: Who): boolean {
   return permissions.has("approvals:decide");
 }
 
-const onlyReads: GivenViewer = {
+const onlyReads: ViewerInput = {
   may: [],
   why_not: "role",
   message: `You may look at requests, not decide them: that takes the role ${rolesWith("approvals:decide").join(" or ")}.`,
@@ -74,7 +74,7 @@ const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
   modified: "modify",
 };
 
-function shownViewer({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): GivenViewer {
+function shownViewer({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): ViewerInput {
   return {
     may: may.map((decision) => verbs[decision]),
     why_not: whyNot?.why,

@@ -87,16 +87,16 @@ async function decide(
   return answerDecided(runtime, by, await runtime.approvals.decide(part("id"), { ...request, by: deciderOf(by) }));
 }
 
-function no({ reason, expected_digest: expectedDigest }: Body<"deny">): Omit<DecisionRequest, "by" | "decision"> {
+function no({ reason, expected_digest: expectedDigest }: BodyAt<"deny">): Omit<DecisionRequest, "by" | "decision"> {
   return given({ reason, expectedDigest });
 }
 
-function yes(body: Body<"approve">): Omit<DecisionRequest, "by" | "decision"> {
+function yes(body: BodyAt<"approve">): Omit<DecisionRequest, "by" | "decision"> {
   const { confirmation, remember } = body;
   return { ...no(body), ...given({ confirmation, remember: remember && rememberOf(remember) }) };
 }
 
-type Body<Name extends keyof typeof approvals> = RouteRequest<(typeof approvals)[Name]>["body"];
+type BodyAt<Name extends keyof typeof approvals> = RouteRequest<(typeof approvals)[Name]>["body"];
 
 function withdrawer(by: Who): Decider {
   if (by.kind === "person") return deciderOf(by);

@@ -1,9 +1,9 @@
-import { type Given as Fields, given } from "../../calls/given.ts";
+import { type Defined as Fields, given } from "../../calls/given.ts";
 import { isJsonObject } from "../../calls/json.ts";
 import { counted } from "../../calls/shown.ts";
 import type { Runtime } from "../../face.ts";
 import { audit, type checked } from "../contract/audit.ts";
-import type { Given, Query } from "../contract/route.ts";
+import type { Input, QueryOf } from "../contract/route.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { givenVerification } from "./given-verification.ts";
@@ -69,7 +69,7 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   },
 });
 
-type Filter = Omit<Query<typeof audit.list>, "after" | "limit"> & { readonly limit?: number };
+type Filter = Omit<QueryOf<typeof audit.list>, "after" | "limit"> & { readonly limit?: number };
 
 /** A recorded call has a key and arrivals: the name of any of them finds the events of all. */
 async function filterOf(
@@ -91,7 +91,7 @@ async function filterOf(
 }
 
 /** Undefined when the log was never verified. */
-function lastChecked({ audit: { checked: last } }: Runtime): Given<typeof checked> | undefined {
+function lastChecked({ audit: { checked: last } }: Runtime): Input<typeof checked> | undefined {
   return last && { ...givenVerification(last.found), at: last.at };
 }
 

@@ -3,10 +3,10 @@ import { given } from "../../calls/given.ts";
 import { newTraceId } from "../../calls/ids.ts";
 import { canonical } from "../../calls/json.ts";
 import type { ToolOutcome } from "../../calls/outcome.ts";
-import type { CallContext, CallRequest, Settled } from "../../face.ts";
+import type { CallContext, CallRequest, SettledAnswer } from "../../face.ts";
 import { type call as callSchema, calls } from "../contract/calls.ts";
 import { name } from "../contract/fields.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import { callToWire } from "../wire.ts";
 import { explanationToWire } from "../wire-tools.ts";
 import { answerOutcome, problem } from "./answers.ts";
@@ -109,7 +109,7 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
   };
 }
 
-function answerSettled(settled: Settled): Response | Given<typeof callSchema> {
+function answerSettled(settled: SettledAnswer): Response | Input<typeof callSchema> {
   if (settled.settled) return callToWire(settled.call);
   return problem(settled.why, settled.message, settled.call && { beside: { call: callToWire(settled.call) } });
 }

@@ -3,7 +3,7 @@ import type { CallRecord } from "../../calls/records.ts";
 import type { ChainSummary } from "../../calls/scripts.ts";
 import type { Runtime } from "../../face.ts";
 import { type chain, chains } from "../contract/chains.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { answerOutcome, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
@@ -43,7 +43,7 @@ function shown({
   waiting,
   expiresAt,
   ...script
-}: ChainSummary): Given<typeof chain> {
+}: ChainSummary): Input<typeof chain> {
   return {
     ...script,
     call_id: callId,

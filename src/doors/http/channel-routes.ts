@@ -2,7 +2,7 @@ import { counted } from "../../calls/shown.ts";
 import type { ChannelState } from "../../channels/channel.ts";
 import type { Received } from "../../channels/decisions.ts";
 import { type channel, channels } from "../contract/channels.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import { problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { type Route, serve } from "./route.ts";
@@ -45,7 +45,7 @@ export const channelRoutes: readonly Route[] = serve(channels, {
   },
 });
 
-function shown({ lastDeliveredAt, dead, ...state }: ChannelState): Given<typeof channel> {
+function shown({ lastDeliveredAt, dead, ...state }: ChannelState): Input<typeof channel> {
   return {
     ...state,
     last_delivered_at: lastDeliveredAt,
@@ -62,7 +62,7 @@ const signatureRefused: Received = {
   message: "The signature, its id or its timestamp is not good for this channel.",
 };
 
-function answerReceived(received: Received): Response | Given<typeof channels.decide.answer> {
+function answerReceived(received: Received): Response | Input<typeof channels.decide.answer> {
   if (!received.taken) return problem(received.code, received.message);
   const { decided } = received;
   if (!decided.decided) return problem(decided.code, decided.message);

@@ -2,7 +2,7 @@ import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json } from "../../calls/json.ts";
 import { asked } from "./held-request.ts";
 
-interface Problem {
+interface ClientProblemFields {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -18,7 +18,7 @@ export class ClientProblem extends Error {
   /** The whole answer: beside `error` it may hold the record that was in the way. */
   readonly body: Json;
 
-  constructor({ status, code, message, body = null, cause }: Problem) {
+  constructor({ status, code, message, body = null, cause }: ClientProblemFields) {
     super(message, { cause });
     this.status = status;
     this.code = code;
@@ -26,7 +26,7 @@ export class ClientProblem extends Error {
   }
 }
 
-type Query = Readonly<Record<string, string | number | undefined>>;
+type LineQuery = Readonly<Record<string, string | number | undefined>>;
 
 interface Asking {
   readonly body: object | undefined;
@@ -54,7 +54,7 @@ export class Line {
     });
   }
 
-  get<Answer>(path: string, query: Query = {}): Promise<Answer> {
+  get<Answer>(path: string, query: LineQuery = {}): Promise<Answer> {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
     return this.#ask(`${path}${search.size === 0 ? "" : `?${search}`}`, { method: "GET" });

@@ -1,6 +1,6 @@
 import type { ControlState } from "../../policy/controls.ts";
 import { type controlState, controls } from "../contract/controls.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import { actorOf } from "./decider.ts";
 import { type Route, serve } from "./route.ts";
 import { isOfTheHouse } from "./visible.ts";
@@ -22,7 +22,7 @@ export const controlRoutes: readonly Route[] = serve(controls, {
     shown(await runtime.controls.setServer(part("name"), body.enabled, actorOf(by), body.reason)),
 });
 
-function shown({ paused, pausedBy, autonomy, offTools, offServers }: ControlState): Given<typeof controlState> {
+function shown({ paused, pausedBy, autonomy, offTools, offServers }: ControlState): Input<typeof controlState> {
   return {
     paused,
     paused_by: paused ? pausedBy : undefined,

@@ -1,15 +1,15 @@
 import type { Client } from "../contract/client.ts";
 import type { Contract } from "../contract/contract.ts";
-import type { events, FeedEvent } from "../contract/events.ts";
-import type { Sent } from "../contract/route.ts";
+import type { events, FeedEventView } from "../contract/events.ts";
+import type { SentTo } from "../contract/route.ts";
 import { ClientProblem } from "./client-line.ts";
 
 /** What a follower hears. `live`: the line is open. `lost`: it broke and is opened anew. `reset`: read anew what you show. */
-export type Heard =
-  | { readonly heard: "event"; readonly event: FeedEvent }
+export type FeedMessage =
+  | { readonly heard: "event"; readonly event: FeedEventView }
   | { readonly heard: "live" | "lost" | "reset" };
 
-export type EventQuery = Omit<Sent<typeof events.follow>, "after">;
+export type FollowQuery = Omit<SentTo<typeof events.follow>, "after">;
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
@@ -29,9 +29,9 @@ const mostCharacters = 4 * 1024 * 1024;
  */
 export async function* followEvents(
   { follow }: Client<Contract>["events"],
-  where: EventQuery,
+  where: FollowQuery,
   options: FollowOptions,
-): AsyncGenerator<Heard> {
+): AsyncGenerator<FeedMessage> {
   const { signal, wait } = options;
   let after = "";
   for (let tries = 0; !signal.aborted; tries += 1) {
@@ -52,13 +52,13 @@ export async function* followEvents(
   }
 }
 
-interface Frame {
+interface EventFrame {
   readonly id: string;
   readonly event: string;
   readonly data: string;
 }
 
-async function* framesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+async function* framesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<EventFrame> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of bytes) {
@@ -73,7 +73,7 @@ function notEvents(): ClientProblem {
   return new ClientProblem({ status: 502, code: "not_postern", message: "The server sends no events." });
 }
 
-function frameOf(text: string): Frame {
+function frameOf(text: string): EventFrame {
   const frame = { id: "", event: "", data: "" };
   for (const line of text.split("\n")) {
     const [, field, value = ""] = /^(id|event|data): ?(.*)$/s.exec(line) ?? [];
@@ -82,8 +82,8 @@ function frameOf(text: string): Frame {
   return frame;
 }
 
-function heardOf({ id, event, data }: Frame): Heard | undefined {
+function heardOf({ id, event, data }: EventFrame): FeedMessage | undefined {
   if (event === "reset") return { heard: "reset" };
-  if (data !== "") return { heard: "event", event: JSON.parse(data) as FeedEvent }; // the server's event
+  if (data !== "") return { heard: "event", event: JSON.parse(data) as FeedEventView }; // the server's event
   return id === "" ? undefined : { heard: "live" };
 }

@@ -1,7 +1,7 @@
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../watchers/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../watchers/feed-event.ts";
 import { events, type feedEvent } from "../contract/events.ts";
-import type { Given, Query } from "../contract/route.ts";
+import type { Input, QueryOf } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { type Route, serve } from "./route.ts";
@@ -25,7 +25,7 @@ export const eventRoutes: readonly Route[] = serve(events, {
 });
 
 /** What operators and accounts do is in the audit log; who may not read that is told of calls and alarms alone. */
-function filterOf(by: Who, { type, run_id, trace_id }: Query<typeof events.follow>): FeedFilter {
+function filterOf(by: Who, { type, run_id, trace_id }: QueryOf<typeof events.follow>): FeedFilter {
   return {
     tenant: by.principal.tenant,
     ...askerOf(by),
@@ -170,7 +170,7 @@ function shown({
   tool,
   summary,
   data,
-}: FeedEvent): Given<typeof feedEvent> {
+}: FeedEvent): Input<typeof feedEvent> {
   const ids = { run_id: runId, call_id: callId, approval_id: approvalId, trace_id: traceId };
   return { id, type, at, ...ids, agent, tool, summary, data };
 }

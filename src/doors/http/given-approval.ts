@@ -4,19 +4,19 @@ import { votesLeft } from "../../approvals/quorum.ts";
 import { unrouted } from "../../approvals/routes.ts";
 import { digestOf } from "../../calls/json.ts";
 import type { ApprovalRecord, Routed, Vote } from "../../calls/records.ts";
-import { type Approval, approval, type GivenViewer } from "../contract/approvals.ts";
-import { type Given, shape } from "../contract/route.ts";
+import { type ApprovalView, approval, type ViewerInput } from "../contract/approvals.ts";
+import { type Input, shape } from "../contract/route.ts";
 import { previewToWire } from "../wire.ts";
 
-export type ApprovalAnswer = Given<typeof approval>;
+export type ApprovalAnswer = Input<typeof approval>;
 
 /** As a client reads it. */
-export function shownApproval(record: ApprovalRecord): Approval {
+export function shownApproval(record: ApprovalRecord): ApprovalView {
   return shape(approval, givenApproval(record));
 }
 
 interface Beside {
-  readonly viewer?: GivenViewer | undefined;
+  readonly viewer?: ViewerInput | undefined;
   /** What a decision needs now. Default: what it needed when it was asked. */
   readonly demand?: Routed | undefined;
 }

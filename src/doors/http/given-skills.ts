@@ -1,9 +1,9 @@
 import type { Skill, Skills } from "../../tools/builtin/skills/skills.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import type { skillList } from "../contract/skills.ts";
 
 /** All that an operator may want to know of skills, without their instructions. */
-export function givenSkills(skills: Skills | undefined): Given<typeof skillList> {
+export function givenSkills(skills: Skills | undefined): Input<typeof skillList> {
   if (skills === undefined) return { skills: [], refused: [], notes: [] };
   const { refused, notes } = skills;
   return { skills: skills.list().map((skill) => givenSkill(skill, skills.unknownTools(skill))), refused, notes };
@@ -12,7 +12,7 @@ export function givenSkills(skills: Skills | undefined): Given<typeof skillList>
 function givenSkill(
   { allowedTools, warnings, ...skill }: Skill,
   unknown: readonly string[],
-): Given<typeof skillList>["skills"][number] {
+): Input<typeof skillList>["skills"][number] {
   return {
     ...skill,
     allowed_tools: allowedTools,

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import { type delegation, delegations, type grant, grants } from "../contract/grants.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { deciderOf } from "./decider.ts";
@@ -53,7 +53,7 @@ function shownDelegation(
   { delegations: known }: Runtime["approvals"],
   by: Who,
   { id, ...one }: Delegation,
-): Given<typeof delegation> {
+): Input<typeof delegation> {
   const isLive = known.isLive({ id, ...one });
   const ends = isLive && by.permissions.has("delegations:end") && mayEnd({ id, ...one }, deciderOf(by));
   const status = isLive ? "live" : one.revoked === undefined ? "over" : "revoked";
@@ -61,13 +61,13 @@ function shownDelegation(
 }
 
 /** An agent does not learn why a person's grant is silent. */
-async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Given<typeof grant>> {
+async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Input<typeof grant>> {
   const state = approvals.grants.stateOf(one);
   const silent = state === "live" ? await approvals.grants.silence(one) : undefined;
   return shownGrant(one, state, silent === undefined || kind === "person" ? silent : "it counts no more");
 }
 
-export function shownGrant(one: Grant, status: GrantState, silent?: string): Given<typeof grant> {
+export function shownGrant(one: Grant, status: GrantState, silent?: string): Input<typeof grant> {
   const {
     id,
     tool,

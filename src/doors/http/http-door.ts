@@ -12,7 +12,7 @@ import type { Accounts, OpenIdSignIn } from "../../accounts/accounts.ts";
 import { Tries } from "../../accounts/tries.ts";
 import { type Clock, SystemClock } from "../../calls/clock.ts";
 import type { Runtime } from "../../face.ts";
-import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
+import type { CandidateService } from "../../tools/builtin/memory/candidate-desk.ts";
 import type { Credentials } from "../credentials.ts";
 import { identify } from "../identify.ts";
 import type { PolicyReader } from "../policy-reader.ts";
@@ -45,7 +45,7 @@ import { sessionRoutes } from "./session-routes.ts";
 import { skillRoutes } from "./skill-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
 
-export interface HttpDoorOptions {
+export interface HttpServerOptions {
   readonly runtime: Runtime;
   readonly credentials: Credentials;
   /** Every `Host` this door answers to, as clients write it: `127.0.0.1:7420`. A function when the port is known later. */
@@ -54,7 +54,7 @@ export interface HttpDoorOptions {
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
   /** Where people decide on what agents proposed to remember. */
-  readonly memory?: CandidateDesk | undefined;
+  readonly memory?: CandidateService | undefined;
   readonly rejected?: ServerContext["rejected"];
   /** Reads policies that are not in force, for `simulate` and `test`. */
   readonly policies?: PolicyReader | undefined;
@@ -74,7 +74,7 @@ export interface HttpDoorOptions {
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
 }
 
-export interface HttpDoor {
+export interface HttpServer {
   /** @param connection who is at the other end, for counting wrong tokens */
   fetch(request: Request, connection?: { readonly address?: string | undefined }): Promise<Response>;
   /** Ends the sessions of its callers. */
@@ -119,7 +119,7 @@ function isOpen(asked: string, pathname: string): boolean {
   return openRoutes.some(([method, path]) => method === asked && path.test(pathname));
 }
 
-export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
+export function createHttpDoor(options: HttpServerOptions): HttpServer {
   const { runtime, hosts, log, page, clock = new SystemClock() } = options;
   const names = typeof hosts === "function" ? hosts : () => hosts;
   const windows = new Windows(runtime, clock);
@@ -145,7 +145,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   };
 }
 
-function contextOf(options: HttpDoorOptions, windows: Windows, clock: Clock): ServerContext {
+function contextOf(options: HttpServerOptions, windows: Windows, clock: Clock): ServerContext {
   const { runtime, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command, log } = options;
   const { onWrongAnswer = (route, why) => log?.("An answer does not fit its schema.", { route, why }) } = options;
   const now = (): number => clock.now();
@@ -153,7 +153,7 @@ function contextOf(options: HttpDoorOptions, windows: Windows, clock: Clock): Se
   return { runtime, windows, ...found, onWrongAnswer, now };
 }
 
-interface Inside {
+interface ServerParts {
   readonly app: OpenAPIHono<Env>;
   readonly names: () => readonly string[];
   readonly clock: Clock;
@@ -161,8 +161,8 @@ interface Inside {
 
 /** Past the page guard, then in as whoever the credential speaks for. */
 function admission(
-  { runtime, credentials, accounts }: HttpDoorOptions,
-  { app, names, clock }: Inside,
+  { runtime, credentials, accounts }: HttpServerOptions,
+  { app, names, clock }: ServerParts,
 ): (request: Request, address: string) => Promise<Response> {
   /** By address. A right one always passes: on one machine all share an address. */
   const wrongTokens = new Tries(clock);
@@ -215,7 +215,7 @@ function withCookie(answered: Response, value: string, options: CookieOptions): 
 }
 
 function routed(
-  { mcp, maxBodyBytes = usualMaxBodyBytes }: HttpDoorOptions,
+  { mcp, maxBodyBytes = usualMaxBodyBytes }: HttpServerOptions,
   context: ServerContext,
   clock: Clock,
 ): OpenAPIHono<Env> {

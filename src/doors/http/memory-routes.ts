@@ -1,13 +1,13 @@
 import type { Runtime } from "../../face.ts";
 import type {
   CandidateDecided,
-  CandidateDesk,
   CandidateName,
   CandidateRecord,
   CandidateRuling,
+  CandidateService,
 } from "../../tools/builtin/memory/candidate-desk.ts";
 import { candidate, memory } from "../contract/memory.ts";
-import { type Given, shape } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
 import { answer, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
@@ -29,15 +29,15 @@ export const memoryRoutes: readonly Route[] = serve(memory, {
   reject: (request) => decide(request, (desk, name) => desk.reject(name, rulingOf(request))),
 });
 
-type DecisionRequest = Pick<
+type CandidateDecisionRequest = Pick<
   RouteRequest<typeof memory.reject>,
   "runtime" | "memory" | "by" | "body" | "part" | "signal"
 >;
 
 async function decide(
-  request: DecisionRequest,
-  rule: (desk: CandidateDesk, name: CandidateName) => Promise<CandidateDecided>,
-): Promise<Response | Given<typeof candidate>> {
+  request: CandidateDecisionRequest,
+  rule: (desk: CandidateService, name: CandidateName) => Promise<CandidateDecided>,
+): Promise<Response | Input<typeof candidate>> {
   const { memory: desk, by, body, part } = request;
   if (desk === undefined) return memoryOff();
   const { tenant } = by.principal;
@@ -60,7 +60,7 @@ async function decide(
  * gates. It is a credential of its own: when such a call is asked about, the person who accepted may answer, after having
  * seen what it is.
  */
-function rulingOf({ runtime, by, body, signal }: DecisionRequest): CandidateRuling {
+function rulingOf({ runtime, by, body, signal }: CandidateDecisionRequest): CandidateRuling {
   const { principal, scopes } = by;
   const who = { ...principal, via: "memory:accept" };
   return {
@@ -91,7 +91,7 @@ function noteDecision(
 }
 
 async function runOf(
-  desk: CandidateDesk,
+  desk: CandidateService,
   request: Pick<RouteRequest, "runtime" | "by">,
   id: string,
 ): Promise<string | undefined> {
@@ -101,7 +101,7 @@ async function runOf(
 
 /** Of one run, or of every run whose agents wrote memories: the ledger knows which. The newest first. */
 async function* candidates(
-  desk: CandidateDesk,
+  desk: CandidateService,
   { runtime, by }: Pick<RouteRequest, "runtime" | "by">,
   run: string | undefined,
 ): AsyncGenerator<CandidateRecord> {
@@ -121,7 +121,7 @@ async function* candidates(
   }
 }
 
-function shown({ id, decision, ...record }: CandidateRecord): Given<typeof candidate> {
+function shown({ id, decision, ...record }: CandidateRecord): Input<typeof candidate> {
   return {
     ...record,
     candidate_id: id,

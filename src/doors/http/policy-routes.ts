@@ -2,7 +2,7 @@ import type { Principal } from "../../calls/call.ts";
 import { given } from "../../calls/given.ts";
 import type { Runtime } from "../../face.ts";
 import { policy } from "../contract/policy.ts";
-import type { Body } from "../contract/route.ts";
+import type { BodyOf } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { decisionToWire, explanationToWire } from "../wire-tools.ts";
@@ -89,7 +89,7 @@ export const policyRoutes: readonly Route[] = serve(policy, {
 /** By default the agent that has the data folder's own token. */
 function principalOf(
   by: Who,
-  { agent = "local-agent", user }: Pick<Body<typeof policy.explain>, "agent" | "user">,
+  { agent = "local-agent", user }: Pick<BodyOf<typeof policy.explain>, "agent" | "user">,
 ): Principal {
   return { tenant: by.principal.tenant, agent, ...given({ user }) };
 }
@@ -105,7 +105,7 @@ function explain(
     run_id: runId,
     autonomy,
     ...who
-  }: Body<typeof policy.explain>,
+  }: BodyOf<typeof policy.explain>,
 ): ReturnType<Runtime["explain"]> {
   const found = runtime.offered().find((one) => one.tool === tool && one.name === action);
   return runtime.explain(

@@ -3,7 +3,7 @@ import { toCamelCase } from "../../calls/case.ts";
 import { given } from "../../calls/given.ts";
 import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
-import type { Remember as RememberBody } from "../contract/grants.ts";
+import type { RememberBody } from "../contract/grants.ts";
 
 /** What a decision is to be remembered for. Its conditions are checked where they are compiled. */
 export function rememberOf({ scope, for: span, reason }: RememberBody): Remember {

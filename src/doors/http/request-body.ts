@@ -2,13 +2,13 @@ import type { Json } from "../../calls/json.ts";
 import { parseStrict } from "../../calls/strict-json.ts";
 import { problem } from "./answers.ts";
 
-export type Body<Value> = { readonly value: Value } | { readonly refused: Response };
+export type RequestBody<Value> = { readonly value: Value } | { readonly refused: Response };
 
 /**
  * A JSON body of at most `maxBytes`. What is too large is refused as soon as that is known: nothing beyond the limit is
  * kept, and the rest is left to the server to throw away. No body at all reads as `{}`.
  */
-export async function readJson(request: Request, maxBytes: number): Promise<Body<Json>> {
+export async function readJson(request: Request, maxBytes: number): Promise<RequestBody<Json>> {
   const type = request.headers.get("content-type");
   if (type !== null && !isJson(type)) return { refused: wrongType(type) };
   const text = await readText(request, maxBytes);
@@ -22,7 +22,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
 }
 
 /** A body as text: UTF-8 and nothing else. */
-export async function readText(request: Request, maxBytes: number): Promise<Body<string>> {
+export async function readText(request: Request, maxBytes: number): Promise<RequestBody<string>> {
   const announced = Number(request.headers.get("content-length") ?? "0");
   if (announced > maxBytes) return { refused: tooLarge(maxBytes) };
   const bytes = await readBytes(request, maxBytes);

@@ -4,13 +4,13 @@ import type { Accounts, OpenIdSignIn } from "../../accounts/accounts.ts";
 import { type Permission, rolesWith } from "../../accounts/roles.ts";
 import { isJsonObject, type Json } from "../../calls/json.ts";
 import type { Runtime } from "../../face.ts";
-import type { CandidateDesk } from "../../tools/builtin/memory/candidate-desk.ts";
+import type { CandidateService } from "../../tools/builtin/memory/candidate-desk.ts";
 import {
-  type Body,
+  type BodyOf,
   fromSearch,
-  type Given,
+  type Input,
   noFields,
-  type Query,
+  type QueryOf,
   type RouteDefinition,
   type RouteGroup,
 } from "../contract/route.ts";
@@ -19,13 +19,13 @@ import type { PolicyReader } from "../policy-reader.ts";
 import type { Windows } from "../windows.ts";
 import { answer, problem } from "./answers.ts";
 import { endedMeanwhile } from "./ended.ts";
-import type { Body as ReadBody } from "./request-body.ts";
+import type { RequestBody as ReadBody } from "./request-body.ts";
 
 /** What a handler gets: the caller, and only what the schemas of its route let through. */
 export interface RouteRequest<R extends RouteDefinition = RouteDefinition> extends RequestContext {
   readonly by: R["needs"] extends "nothing" ? undefined : Who;
-  readonly body: Body<R>;
-  readonly query: Query<R>;
+  readonly body: BodyOf<R>;
+  readonly query: QueryOf<R>;
 }
 
 /** What the server was made with. */
@@ -34,7 +34,7 @@ export interface ServerContext {
   /** The budgets that calls come out of. */
   readonly windows: Windows;
   /** Where people decide on what agents proposed to remember, when memory is on. */
-  readonly memory?: CandidateDesk | undefined;
+  readonly memory?: CandidateService | undefined;
   /** Tools that were found and cannot be offered, and why. */
   readonly rejected?: readonly { readonly tool: string; readonly why: string }[] | undefined;
   /** Reads policies that are not in force. */
@@ -86,7 +86,7 @@ export interface Route extends RouteDefinition {
 
 /** A handler gives the answer of its route, or a response where it refuses or has a status of its own. */
 type Handler<R extends RouteDefinition> = (request: RouteRequest<R>) => Handled<R> | Promise<Handled<R>>;
-type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Given<R["answer"]>);
+type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Input<R["answer"]>);
 
 /** Binds each route of a group to its handler. */
 export function serve<G extends RouteGroup>(

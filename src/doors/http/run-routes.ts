@@ -2,7 +2,7 @@ import type { Actor } from "../../calls/actor.ts";
 import { given } from "../../calls/given.ts";
 import type { RunAbout, RunName, RunSummary, Runs } from "../../watchers/archive/runs.ts";
 import { runId } from "../contract/fields.ts";
-import type { Body } from "../contract/route.ts";
+import type { BodyOf } from "../contract/route.ts";
 import { runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answered, problem } from "./answers.ts";
@@ -55,7 +55,7 @@ function byHand(by: Who): { readonly by?: Actor } {
   return by.kind === "person" ? { by: actorOf(by) } : {};
 }
 
-function aboutOf({ task_id, system_prompt, ...about }: Body<typeof runs.begin>): RunAbout {
+function aboutOf({ task_id, system_prompt, ...about }: BodyOf<typeof runs.begin>): RunAbout {
   return { ...about, ...given({ taskId: task_id, systemPrompt: system_prompt }) };
 }
 

@@ -8,7 +8,7 @@ import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../calls/refusals.ts";
 import type { CallContext, Runtime } from "../../face.ts";
 import { ClientProblem, createClient, type PosternClient } from "./client.ts";
-import type { HttpDoor } from "./http-door.ts";
+import type { HttpServer } from "./http-door.ts";
 import { type Listening, listen, loopbackHosts } from "./serve.ts";
 
 let house: HttpHouse;
@@ -117,7 +117,7 @@ it.each([
   });
   const begun = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<number>();
-  const fetch: HttpDoor["fetch"] = async (request, connection) => {
+  const fetch: HttpServer["fetch"] = async (request, connection) => {
     begun.resolve();
     const answer = await own.door.fetch(request, connection);
     answered.resolve(answer.status);

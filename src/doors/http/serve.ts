@@ -2,11 +2,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { problem } from "./answers.ts";
-import type { HttpDoor } from "./http-door.ts";
+import type { HttpServer } from "./http-door.ts";
 import { bound } from "./port.ts";
 
 export interface ListenOptions {
-  readonly door: HttpDoor;
+  readonly door: HttpServer;
   /** Default: `127.0.0.1`, so that nobody outside this machine gets as far as the token. */
   readonly host?: string;
   /** 0: any free one. */
@@ -63,7 +63,7 @@ export async function listen({ door, host = "127.0.0.1", port, limits }: ListenO
   };
 }
 
-function serverOf(door: HttpDoor, limits: ConnectionLimits): Server {
+function serverOf(door: HttpServer, limits: ConnectionLimits): Server {
   // The server gives Node's own request beside the standard one.
   const listener = getRequestListener(
     (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),

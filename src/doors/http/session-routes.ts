@@ -1,6 +1,6 @@
 import { type Accounts, accountProblems, type SignIn } from "../../accounts/accounts.ts";
 import { roles as allRoles } from "../../accounts/roles.ts";
-import { type Given, shape } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
 import { session, signedIn as signedInAnswer } from "../contract/session.ts";
 import type { Who } from "../credentials.ts";
 import { answered, type ProblemCode, problem } from "./answers.ts";
@@ -84,9 +84,9 @@ async function signingIn(
   });
 }
 
-type SessionGiven = Given<typeof session.show.answer>;
+type SessionViewInput = Input<typeof session.show.answer>;
 
-function shownSession({ account, session: live, permissions, credential, principal, decider }: Who): SessionGiven {
+function shownSession({ account, session: live, permissions, credential, principal, decider }: Who): SessionViewInput {
   const { user, tenant = principal.tenant, groups = [] } = decider;
   const roles = credential === "operator-token" ? allRoles : []; // who holds the data folder has every permission
   const builtIn = { user: { id: user, name: user, display_name: user }, tenant, roles, groups };
@@ -99,7 +99,9 @@ function shownSession({ account, session: live, permissions, credential, princip
   };
 }
 
-function personOf(account: NonNullable<Who["account"]>): Pick<SessionGiven, "user" | "tenant" | "roles" | "groups"> {
+function personOf(
+  account: NonNullable<Who["account"]>,
+): Pick<SessionViewInput, "user" | "tenant" | "roles" | "groups"> {
   const { id, name, displayName, tenant, roles, groups } = account;
   return { user: { id, name, display_name: displayName }, tenant, roles, groups };
 }

@@ -1,5 +1,5 @@
 import type { SkillRun, Skills } from "../../tools/builtin/skills/skills.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import { skills } from "../contract/skills.ts";
 import { answered, problem } from "./answers.ts";
 import { actorOf } from "./decider.ts";
@@ -18,7 +18,7 @@ export const skillRoutes: readonly Route[] = serve(skills, {
 async function change(
   { runtime, by, body, part }: Pick<RouteRequest<typeof skills.activate>, "runtime" | "by" | "body" | "part">,
   make: (library: Skills, run: SkillRun) => Promise<unknown>,
-): Promise<Response | Given<typeof skills.activate.answer>> {
+): Promise<Response | Input<typeof skills.activate.answer>> {
   const library = runtime.skills;
   if (library === undefined)
     return problem("skill_unknown", `There is no skill \`${part("name")}\`: skills are off here.`);

@@ -5,19 +5,19 @@ import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { ChainSummary } from "../../calls/scripts.ts";
 import type { Runtime } from "../../face.ts";
 import type { RunSummary, ToolRecord } from "../../watchers/archive/runs.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import type { runs, timelineCall } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import type { RouteRequest } from "./route.ts";
 import { askerOf, visibleCall, visibleCalls, visibleRun } from "./visible.ts";
 
-type TimelineCall = Given<typeof timelineCall>;
+type TimelineRow = Input<typeof timelineCall>;
 
 /** Undefined: there is no such run, or the caller may not know of it. */
 export async function timelineOf(
   { runtime, by, query }: RouteRequest<typeof runs.timeline>,
   id: string,
-): Promise<Given<typeof runs.timeline.answer> | undefined> {
+): Promise<Input<typeof runs.timeline.answer> | undefined> {
   const { before, limit = 200 } = query;
   const records = await visibleCalls(runtime, by, { runId: id, limit, ...(before !== undefined && { before }) });
   const summary = await visibleRun(runtime, by, id);
@@ -31,7 +31,7 @@ export async function timelineOf(
     : [];
   const lines = linesIn(scripts.concat(records), open);
   const refused = summary === undefined ? [] : await refusedIn(runtime, summary, records);
-  const shown = (some: readonly CallRecord[]): Promise<TimelineCall[]> =>
+  const shown = (some: readonly CallRecord[]): Promise<TimelineRow[]> =>
     Promise.all(
       some.map(async (record) => shownCall(record, await approvalOf(runtime, record), lines.get(record.call.id))),
     );
@@ -68,7 +68,7 @@ async function refusedIn(
   { runs }: Runtime,
   { run_id, tenant }: RunSummary,
   recorded: readonly CallRecord[],
-): Promise<readonly TimelineCall[]> {
+): Promise<readonly TimelineRow[]> {
   const known = new Set(recorded.map(({ call }) => call.id));
   const lines: readonly ToolRecord[] = (await runs?.calls({ runId: run_id, tenant }, 1000)) ?? [];
   return lines
@@ -81,7 +81,7 @@ export function shownCall(
   record: CallRecord,
   approval: ApprovalRecord | undefined,
   line: number | undefined,
-): TimelineCall {
+): TimelineRow {
   const { call, outcome } = record;
   return {
     call_id: call.id,
@@ -152,7 +152,7 @@ function traceOf({ outcome }: CallRecord): TracedCall[] {
     );
 }
 
-function shownApproval({ id, state, requestedAt, expiresAt, decision }: ApprovalRecord): TimelineCall["approval"] {
+function shownApproval({ id, state, requestedAt, expiresAt, decision }: ApprovalRecord): TimelineRow["approval"] {
   return {
     approval_id: id,
     status: state,
@@ -164,7 +164,7 @@ function shownApproval({ id, state, requestedAt, expiresAt, decision }: Approval
   };
 }
 
-function shownRefusal(line: ToolRecord): TimelineCall {
+function shownRefusal(line: ToolRecord): TimelineRow {
   return {
     call_id: line.call_id,
     state: "refused",
@@ -178,12 +178,12 @@ function shownRefusal(line: ToolRecord): TimelineCall {
   };
 }
 
-type Artifact = TimelineCall["artifacts"][number];
+type TimelineArtifact = TimelineRow["artifacts"][number];
 
 /** Each digest once: the whole result first, then what was in it. */
-function artifactsOf({ outcome }: CallRecord): readonly Artifact[] {
+function artifactsOf({ outcome }: CallRecord): readonly TimelineArtifact[] {
   if (outcome === undefined) return [];
-  const found = new Map<string, Artifact>();
+  const found = new Map<string, TimelineArtifact>();
   if (outcome.artifact !== undefined) found.set(outcome.artifact, { digest: outcome.artifact, name: "whole result" });
   for (const { artifact, mediaType, path } of outcome.files ?? [])
     found.set(artifact, { digest: artifact, media_type: mediaType, name: path });
@@ -194,7 +194,7 @@ function artifactsOf({ outcome }: CallRecord): readonly Artifact[] {
   return [...found.values()];
 }
 
-function artifactIn(block: ContentBlock): Artifact | undefined {
+function artifactIn(block: ContentBlock): TimelineArtifact | undefined {
   if (!("artifact" in block) || block.artifact === undefined) return undefined;
   return {
     digest: block.artifact,

@@ -3,7 +3,7 @@ import { nearest } from "../../calls/nearest.ts";
 import type { Runtime } from "../../face.ts";
 import type { Offer } from "../../tools/tool.ts";
 import type { ToolChanges } from "../../tools/upstream/pins.ts";
-import type { Given } from "../contract/route.ts";
+import type { Input } from "../contract/route.ts";
 import { artifacts, health, type tool, type toolChanges, tools } from "../contract/tools.ts";
 import type { Who } from "../credentials.ts";
 import { toolToWire } from "../wire-tools.ts";
@@ -81,7 +81,7 @@ function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
-function shown(runtime: Runtime, action: Offer): Given<typeof tool> {
+function shown(runtime: Runtime, action: Offer): Input<typeof tool> {
   return toolToWire(action, {
     health: runtime.tools.get(action.tool)?.health,
     unavailable: runtime.tools.unavailable(action),
@@ -106,7 +106,7 @@ function unpinned(runtime: Runtime, name: string): Response {
   );
 }
 
-function shownChanges({ pinned, offered, ...changes }: ToolChanges): Given<typeof toolChanges> {
+function shownChanges({ pinned, offered, ...changes }: ToolChanges): Input<typeof toolChanges> {
   return {
     ...changes,
     pinned: pinned && { ...pinned, definition: pinned.digest },

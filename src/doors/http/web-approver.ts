@@ -1,9 +1,9 @@
-import type { Answer, Approver } from "../../approvals/approver.ts";
+import type { Approver, ApproverAnswer } from "../../approvals/approver.ts";
 import { isJsonObject, type JsonObject } from "../../calls/json.ts";
 import type { ApprovalRecord } from "../../calls/records.ts";
 import { parseStrict } from "../../calls/strict-json.ts";
 import { cardLines } from "../cli/card.ts";
-import type { Approval } from "../contract/approvals.ts";
+import type { ApprovalView } from "../contract/approvals.ts";
 import { shownApproval } from "./given-approval.ts";
 
 /**
@@ -34,12 +34,12 @@ export interface WebApprover extends Approver {
 }
 
 interface Open {
-  readonly wire: Approval;
-  readonly answer: (answer: Answer) => void;
+  readonly wire: ApprovalView;
+  readonly answer: (answer: ApproverAnswer) => void;
 }
 
 const mostBodyCharacters = 1_000_000;
-const nobodyWaits: Answer = { decision: "denied", reason: "nobody waits for an answer any more" };
+const nobodyWaits: ApproverAnswer = { decision: "denied", reason: "nobody waits for an answer any more" };
 
 /**
  * Asks persons on a page that you mount in your own HTTP server. A decision is taken from the same origin only.
@@ -72,10 +72,10 @@ export function createWebApprover({ person, path = "/approvals", now = Date.now 
   };
 }
 
-function asked(request: ApprovalRecord, signal: AbortSignal, open: Map<string, Open>): Promise<Answer> {
+function asked(request: ApprovalRecord, signal: AbortSignal, open: Map<string, Open>): Promise<ApproverAnswer> {
   if (signal.aborted) return Promise.resolve(nobodyWaits);
   return new Promise((resolve) => {
-    const answer = (given: Answer): void => {
+    const answer = (given: ApproverAnswer): void => {
       open.delete(request.id);
       signal.removeEventListener("abort", withdrawn);
       resolve(given);
@@ -127,7 +127,7 @@ function formFields(text: string): JsonObject | string {
   return "problem" in read ? `The arguments are not JSON: ${read.problem}` : { ...fields, arguments: read.value };
 }
 
-function answerOf({ decision, reason, arguments: edited }: JsonObject, by: string): Answer | string {
+function answerOf({ decision, reason, arguments: edited }: JsonObject, by: string): ApproverAnswer | string {
   const why = typeof reason === "string" && reason.trim() !== "" ? { reason: reason.slice(0, 2_000) } : {};
   if (decision === "approved" || decision === "denied" || decision === "skipped") return { decision, by, ...why };
   if (decision !== "modified") return "`decision` must be `approved`, `denied`, `skipped` or `modified`.";
@@ -160,7 +160,7 @@ function page(open: readonly Open[], base: string, now: number): Response {
 }
 
 /** The card of the command line: each character that hides something is shown by its code. */
-function card(wire: Approval, base: string, now: number): string {
+function card(wire: ApprovalView, base: string, now: number): string {
   const lines = cardLines(wire, now, { paint: (_, text) => text, terminal: { columns } });
   const button = (decision: string, label: string): string =>
     `<button name="decision" value="${decision}">${label}</button>`;

@@ -29,14 +29,14 @@ export interface CallParts {
   readonly console: Places["console"];
 }
 
-export interface Asked {
+export interface McpRequest {
   readonly request: CallToolRequest;
   readonly context: ServerContext;
   readonly visit: Visit;
 }
 
 /** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
-export async function callTool({ request, context, visit }: Asked, parts: CallParts): Promise<CallToolResult> {
+export async function callTool({ request, context, visit }: McpRequest, parts: CallParts): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
   const { runtime, windows, clock, approvalWaitMs, console } = parts;
   const { _meta: meta, signal } = context.mcpReq;

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
-import { createMcpDoor, type McpDoor } from "./mcp-door.ts";
+import { createMcpDoor, type McpGateway } from "./mcp-door.ts";
 import type { McpCaller } from "./visit.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -20,7 +20,7 @@ const hello = {
   execute: () => "hello",
 } as const;
 
-async function open(): Promise<{ readonly runtime: Runtime; readonly door: McpDoor }> {
+async function open(): Promise<{ readonly runtime: Runtime; readonly door: McpGateway }> {
   const runtime = await createRuntime({ tools: [hello], store: "memory" });
   const door = createMcpDoor({ runtime });
   cleanups.push(
@@ -60,7 +60,7 @@ const modernHeaders = {
 };
 
 /** A 2025 session of this caller, by hand. */
-async function session(door: McpDoor, caller: McpCaller, server?: string): Promise<string> {
+async function session(door: McpGateway, caller: McpCaller, server?: string): Promise<string> {
   const params = {
     protocolVersion: "2025-11-25",
     capabilities: {},

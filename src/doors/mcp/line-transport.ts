@@ -10,7 +10,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { type Clock, SystemClock } from "../../calls/clock.ts";
-import { BoundedLines, type Line } from "../../tools/upstream/bounded-lines.ts";
+import { type BoundedLine, BoundedLines } from "../../tools/upstream/bounded-lines.ts";
 import { idUnderWay, type RpcError, readMessage, rpcError } from "./message.ts";
 
 export interface Pipes {
@@ -107,7 +107,7 @@ export class LineTransport implements Transport {
     for (const line of this.#lines.take(chunk)) if (!this.#closed) this.#hear(line);
   };
 
-  #hear(line: Line): void {
+  #hear(line: BoundedLine): void {
     if (!("parts" in line))
       this.#refuse(rpcError(-32_600, `A message may have ${this.#lineLimitBytes} bytes at most.`));
     else this.#take(Buffer.concat(line.parts));

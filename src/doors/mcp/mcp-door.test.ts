@@ -5,7 +5,7 @@ import { FakeClock } from "../../../test/fakes/clock.ts";
 import { createRuntime } from "../../create.ts";
 import type { Runtime } from "../../face.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
-import { createMcpDoor, type McpDoorOptions } from "./mcp-door.ts";
+import { createMcpDoor, type McpGatewayOptions } from "./mcp-door.ts";
 import type { McpCaller } from "./visit.ts";
 
 /** The real runtime behind the real door on a real socket, spoken to by the official client. */
@@ -66,7 +66,7 @@ interface Scene {
   readonly url: string;
 }
 
-async function open(door: Partial<McpDoorOptions> = { approvalWaitMs: 20 }, clock?: FakeClock): Promise<Scene> {
+async function open(door: Partial<McpGatewayOptions> = { approvalWaitMs: 20 }, clock?: FakeClock): Promise<Scene> {
   ran.length = 0;
   const runtime = await createRuntime({
     tools,

@@ -19,7 +19,7 @@ import { serveResources } from "./resources.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
 import { isOld, type McpCaller, type Visit } from "./visit.ts";
 
-export interface McpDoorOptions {
+export interface McpGatewayOptions {
   readonly runtime: Runtime;
   readonly name?: string;
   readonly version?: string;
@@ -30,7 +30,7 @@ export interface McpDoorOptions {
   readonly console?: () => string | undefined;
 }
 
-export interface McpDoor extends AsyncDisposable {
+export interface McpGateway extends AsyncDisposable {
   /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. Limits on size, host and origin are the HTTP door's. */
   handle(request: Request, caller: McpCaller, path?: { readonly server?: string }): Promise<Response>;
   /** Serves one client over pipes (default: this process's own) until it closes them. */
@@ -42,11 +42,11 @@ const instructions =
   "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
 
 /** Tools over MCP, revisions 2025-11-25 and 2026-07-28, for any number of clients. */
-export function createMcpDoor(options: McpDoorOptions): McpDoor {
-  return new Doorway(options);
+export function createMcpDoor(options: McpGatewayOptions): McpGateway {
+  return new GatewayEndpoint(options);
 }
 
-class Doorway implements McpDoor {
+class GatewayEndpoint implements McpGateway {
   readonly #identity: { readonly name: string; readonly version: string };
   readonly #parts: CallParts;
   readonly #visits = new WeakMap<Request, Visit>();
@@ -62,7 +62,7 @@ class Doorway implements McpDoor {
     approvalWaitMs = 20_000,
     clock = new SystemClock(),
     console,
-  }: McpDoorOptions) {
+  }: McpGatewayOptions) {
     this.#identity = { name, version };
     this.#parts = {
       runtime,

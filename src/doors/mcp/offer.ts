@@ -10,7 +10,7 @@ import { metaWithUi } from "./ui-address.ts";
 import type { Visit } from "./visit.ts";
 
 /** Where a name leads. Not necessarily to a tool that exists: the gates say that, and count it. */
-export interface Target {
+export interface OfferTarget {
   readonly tool: string;
   readonly action: string;
 }
@@ -49,8 +49,8 @@ export function isServer(runtime: Runtime, name: string): boolean {
 }
 
 /** Names lead by table: an action is found by making its name, never by taking one apart. */
-export function targetOf(runtime: Runtime, { server }: Visit, name: string): Target {
-  const nowhere: Target = {
+export function targetOf(runtime: Runtime, { server }: Visit, name: string): OfferTarget {
+  const nowhere: OfferTarget = {
     tool: server === undefined ? name : `${server}/${name}`,
     action: "default",
   }; // no registered name has a slash
@@ -82,13 +82,13 @@ function localName({ tools }: Runtime, offer: Offer): string {
   return (registered && ownNameOf(registered)) ?? openName(offer);
 }
 
-interface Shown {
+interface ShownTools {
   readonly name: string;
   readonly isOld: boolean;
   readonly meta: JsonObject;
 }
 
-function describe(action: Offer, { name, isOld, meta }: Shown): Tool {
+function describe(action: Offer, { name, isOld, meta }: ShownTools): Tool {
   const { description, title, inputSchema, annotations, icons, facts, providerSpecs, callTypes } = action;
   return {
     name,

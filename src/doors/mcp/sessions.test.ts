@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import type { Limits } from "../../calls/session.ts";
 import { createRuntime } from "../../create.ts";
-import { createMcpDoor, type McpDoor } from "./mcp-door.ts";
+import { createMcpDoor, type McpGateway } from "./mcp-door.ts";
 import type { McpCaller } from "./visit.ts";
 
 /** Raw 2025-11-25 over HTTP, and a tool that answers when the test lets it. */
@@ -45,14 +45,14 @@ function named(agent: string): McpCaller {
   return { principal: { tenant: "t", agent, via: `token:${agent}` }, scopes: [] };
 }
 
-function ask(door: McpDoor, caller: McpCaller, body: object, session?: string): Promise<Response> {
+function ask(door: McpGateway, caller: McpCaller, body: object, session?: string): Promise<Response> {
   const accept = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const headers = { ...accept, ...(session !== undefined && { "mcp-session-id": session }) };
   const request = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(body) });
   return door.handle(request, caller);
 }
 
-async function begin(door: McpDoor, caller: McpCaller): Promise<string> {
+async function begin(door: McpGateway, caller: McpCaller): Promise<string> {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
   const opened = await ask(door, caller, { jsonrpc: "2.0", id: 1, method: "initialize", params });
   await opened.text();

@@ -3,7 +3,7 @@ import type { ToolFacts } from "../policy.ts";
 import { type CompiledRule, effectsOf } from "./rules.ts";
 
 /** What the rules that apply to one call say together, before anybody asks how dangerous it is (SPEC 5). */
-export interface Permission {
+export interface PermissionRule {
   /** Denials of the runtime and the sandbox: no configuration lifts them. */
   readonly overruled: readonly Reason[];
   /** Why the tool is off until a line of its own enables it, and none does. */
@@ -29,7 +29,11 @@ const allowedByDefault: Reason = Object.freeze({ rule: "default: allow", says: "
 const deniedByDefault: Reason = Object.freeze({ rule: "default: deny", says: "DENY" });
 
 /** Deny wins; an allow or a confirm permits what the default refuses; what is off needs a line that names the tool (D27). */
-export function permissionFrom(applied: readonly Applied[], tool: ToolFacts, otherwise: "allow" | "deny"): Permission {
+export function permissionFrom(
+  applied: readonly Applied[],
+  tool: ToolFacts,
+  otherwise: "allow" | "deny",
+): PermissionRule {
   const struck = applied.filter(({ strikes }) => strikes).map(({ rule }) => rule);
   const permits = applied.filter(({ permits }) => permits).map(({ rule }) => rule);
   const unmet = applied.filter(({ rule, permits }) => rule.effect !== "deny" && rule.origin === "config" && !permits);

@@ -79,13 +79,13 @@ export interface CompiledRule {
 }
 
 /** The rules that can matter for a tool, by its name: hundreds of rules cost what a handful does. */
-export interface RuleBook {
+export interface RuleSet {
   readonly reads: Reads | undefined;
   rulesFor(tool: ToolFacts): readonly CompiledRule[];
 }
 
 /** @throws RuntimeFault `policy_invalid` with the rule and what is wrong with it */
-export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rule[]>>>): RuleBook {
+export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rule[]>>>): RuleSet {
   const all: CompiledRule[] = [];
   const named = new Map<string, CompiledRule[]>();
   const anyTool: CompiledRule[] = [];

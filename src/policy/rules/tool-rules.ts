@@ -2,8 +2,8 @@ import type { Principal, Risk } from "../../calls/call.ts";
 import { rankOf } from "../../calls/risk.ts";
 import type { Facts, ToolFacts } from "../policy.ts";
 import { asks, denies, permits } from "./condition.ts";
-import { type Applied, needsOwnLine, type Permission, permissionFrom } from "./permission.ts";
-import type { CompiledRule, RuleBook } from "./rules.ts";
+import { type Applied, needsOwnLine, type PermissionRule, permissionFrom } from "./permission.ts";
+import type { CompiledRule, RuleSet } from "./rules.ts";
 
 /** The rules that concern one tool and one principal. */
 export class ToolRules {
@@ -13,7 +13,7 @@ export class ToolRules {
 
   /** @throws TypeError if tool or principal has no name: then the call is denied, also where no rule reads it */
   constructor(
-    { book, otherwise }: { readonly book: RuleBook; readonly otherwise: "allow" | "deny" },
+    { book, otherwise }: { readonly book: RuleSet; readonly otherwise: "allow" | "deny" },
     tool: ToolFacts,
     principal: Principal,
   ) {
@@ -36,7 +36,7 @@ export class ToolRules {
    *
    * @param facts undefined: as if no condition held, which is what a report can say without a call
    */
-  permission(facts: Facts | undefined): (risk: Risk) => Permission {
+  permission(facts: Facts | undefined): (risk: Risk) => PermissionRule {
     const applied = this.rules.map((rule) => appliedTo(rule, facts));
     return (risk) => {
       const rank = rankOf(risk);

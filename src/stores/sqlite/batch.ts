@@ -1,7 +1,7 @@
 import type { DurableEvent } from "../../calls/event.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import type { NewDocument, Won } from "../rules.ts";
-import type { Committed, Entry } from "../store.ts";
+import type { Committed, StoreEntry } from "../store.ts";
 
 export interface PendingCall {
   readonly record: CallRecord;
@@ -10,7 +10,7 @@ export interface PendingCall {
 }
 
 /** An event, and the body that is kept of it. */
-export interface NewEntry extends Omit<Entry, "seq"> {
+export interface NewEntry extends Omit<StoreEntry, "seq"> {
   readonly event: DurableEvent;
 }
 
@@ -20,7 +20,7 @@ export const won: Committed = { won: true };
  * What the next transaction writes: the last state of each row, and the events in order. It counts as true before it is
  * written. A failed batch is dropped, and nothing of it became true.
  */
-export class Batch {
+export class WriteBatch {
   readonly calls: Map<string, PendingCall> = new Map();
   readonly approvals: Map<string, ApprovalRecord> = new Map();
   readonly documents: Map<string, NewDocument> = new Map();
@@ -57,7 +57,7 @@ export class Batch {
    *
    * @param seq the place of the batch's first entry
    */
-  untold(seq: number): readonly Entry[] {
+  untold(seq: number): readonly StoreEntry[] {
     const first = this.#told;
     this.#told = this.entries.length;
     return this.entries.slice(first).map((entry, i) => ({ ...entry, seq: seq + first + i }));

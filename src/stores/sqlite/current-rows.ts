@@ -2,7 +2,7 @@ import type { Clock } from "../../calls/clock.ts";
 import type { Json } from "../../calls/json.ts";
 import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import { earliestLive, leftUnknownBy, type Rows } from "../rules.ts";
-import { type Batch, documentName } from "./batch.ts";
+import { documentName, type WriteBatch } from "./batch.ts";
 import type { Tables } from "./tables.ts";
 
 export interface CurrentRowsOptions {
@@ -10,7 +10,7 @@ export interface CurrentRowsOptions {
   readonly clock: Clock;
   readonly tables: Tables;
   /** The batch that is not written yet. */
-  readonly pending: () => Batch;
+  readonly pending: () => WriteBatch;
 }
 
 /** The rows as they are now: the pending batch, then the tables. No other process writes them (open.ts locks the file). */
@@ -63,7 +63,7 @@ export class CurrentRows implements Rows {
     return this.#pending.documents.get(documentName(kind, id)) ?? this.#options.tables.document(kind, id);
   }
 
-  get #pending(): Batch {
+  get #pending(): WriteBatch {
     return this.#options.pending();
   }
 }

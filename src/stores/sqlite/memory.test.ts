@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { all, callOf, claimOf, eventOf, note, recordOf, spellPlainly } from "../../../test/contracts/records.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
-import type { Spell } from "../store.ts";
+import type { SerializeEvent } from "../store.ts";
 import { openDatabase } from "./open.ts";
 import { openSqliteStore, SqliteStore, type SqliteStoreOptions } from "./sqlite-store.ts";
 
@@ -57,7 +57,7 @@ describe("SqliteStore in memory, where nobody waits for a disk", () => {
 
   it("refuses in memory the write whose event cannot be spelled, and its neighbours stay (case 198)", async () => {
     let speechless = false;
-    const spell: Spell = (event) => {
+    const spell: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
       return spellPlainly(event);
     };

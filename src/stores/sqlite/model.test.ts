@@ -16,7 +16,7 @@ import {
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
-import type { Write } from "../../calls/records.ts";
+import type { StoreWrite } from "../../calls/records.ts";
 import { MapStore } from "../map-store.ts";
 import type { Committed, Durability, Store } from "../store.ts";
 import { openSqliteStore, type SqliteStore } from "./sqlite-store.ts";
@@ -99,7 +99,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, clock: FakeClock): Write {
+function writeOf(step: Exclude<Step, { do: "advance" | "wait" }>, store: Store, clock: FakeClock): StoreWrite {
   switch (step.do) {
     case "hold": {
       const call = callOf(clock);

@@ -6,8 +6,8 @@ import type {
   ApprovalFilter,
   AudienceFilter,
   CallFilter,
-  Entry,
   EntryFilter,
+  StoreEntry,
   WaitingAudience,
   WaitingFilter,
 } from "../store.ts";
@@ -28,7 +28,7 @@ const afterAll = "\u{10ffff}";
 const isNull = "iif(octet_length(body) = 4, body = 'null', 0)";
 
 type Values = readonly (SQLInputValue | undefined)[];
-type Condition = readonly [sql: string, ...values: Values];
+type SqlCondition = readonly [sql: string, ...values: Values];
 
 /** Lists and the log. A long one is read in turns, so that other work goes on. */
 export class Queries {
@@ -126,7 +126,7 @@ export class Queries {
     return needed;
   }
 
-  async *entries({ after, limit = Infinity, fresh = false }: EntryFilter): AsyncGenerator<Entry, void> {
+  async *entries({ after, limit = Infinity, fresh = false }: EntryFilter): AsyncGenerator<StoreEntry, void> {
     if (fresh) this.#database.exec("pragma shrink_memory"); // SQLite then reads the pages from the file again
     const list = this.#database.prepare("select seq, body from event where seq > ? order by seq limit ?");
     let left = limit;
@@ -175,7 +175,7 @@ export class Queries {
   }
 }
 
-function conditionsOf({ tenant, tool, agent, runId, principal }: WaitingFilter): readonly Condition[] {
+function conditionsOf({ tenant, tool, agent, runId, principal }: WaitingFilter): readonly SqlCondition[] {
   return [
     ["tenant = ?", tenant],
     ["tool = ?", tool],
@@ -188,7 +188,7 @@ function conditionsOf({ tenant, tool, agent, runId, principal }: WaitingFilter):
 }
 
 /** As `stateAt` of urgency.ts. */
-function stateCondition(state: ApprovalFilter["state"], now: number): Condition {
+function stateCondition(state: ApprovalFilter["state"], now: number): SqlCondition {
   switch (state) {
     case "pending":
       return ["state = 'pending'"]; // with a parameter, SQLite does not use the index of what is pending
@@ -204,7 +204,10 @@ function stateCondition(state: ApprovalFilter["state"], now: number): Condition 
 }
 
 /** All conditions whose values are there. */
-function whole(conditions: readonly Condition[]): { readonly sql: string; readonly values: readonly SQLInputValue[] } {
+function whole(conditions: readonly SqlCondition[]): {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+} {
   const wanted = conditions.filter(([, ...values]) => !values.includes(undefined));
   return {
     sql: wanted.map(([sql]) => sql).join(" and ") || "1",

@@ -21,7 +21,7 @@ export interface CallRow {
 }
 
 /** What has no column of its own. */
-type Body = Omit<CallRecord, "key" | "match" | "fence" | "state" | "aliveUntil" | "outcome" | "call"> & {
+type RowBody = Omit<CallRecord, "key" | "match" | "fence" | "state" | "aliveUntil" | "outcome" | "call"> & {
   readonly call: Omit<ToolCall, "id" | "tool" | "parentId" | "arguments" | "text" | "digest">;
 };
 
@@ -51,7 +51,7 @@ export function updateValues(record: CallRecord): SQLInputValue[] {
 }
 
 export function recordOf(row: CallRow): CallRecord {
-  const { call, ...rest }: Body = deepFrozen(JSON.parse(row.body));
+  const { call, ...rest }: RowBody = deepFrozen(JSON.parse(row.body));
   return {
     ...rest,
     key: row.key ?? row.id,
@@ -75,7 +75,7 @@ export function recordOf(row: CallRow): CallRecord {
 function bodyOf({ call, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image }: CallRecord) {
   const { action, authority, arrivedAt, idempotencyKey, toolCallId, providerItem, resumes } = call;
   const kept = { action, authority, arrivedAt, idempotencyKey, toolCallId, providerItem, resumes };
-  const body: Body = { call: kept, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image };
+  const body: RowBody = { call: kept, risk, definition, idempotent, approvalId, startedAt, endedAt, retryable, image };
   return JSON.stringify(body);
 }
 

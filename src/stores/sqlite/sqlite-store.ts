@@ -4,7 +4,7 @@ import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { FaultCode } from "../../calls/fault-codes.ts";
 import { harmless } from "../../calls/harmless-log.ts";
 import { newId } from "../../calls/ids.ts";
-import type { ApprovalRecord, CallRecord, Write } from "../../calls/records.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../calls/records.ts";
 import { Followers, type Listener } from "../followers.ts";
 import { alsoTold, rule } from "../rules.ts";
 import type {
@@ -14,14 +14,14 @@ import type {
   Committed,
   Documents,
   Durability,
-  Entry,
   EntryFilter,
-  Spell,
+  SerializeEvent,
   Store,
+  StoreEntry,
   WaitingAudience,
   WaitingFilter,
 } from "../store.ts";
-import type { Batch, NewEntry } from "./batch.ts";
+import type { NewEntry, WriteBatch } from "./batch.ts";
 import { CurrentRows } from "./current-rows.ts";
 import { type OpenDatabase, openDatabase } from "./open.ts";
 import { Queries } from "./queries.ts";
@@ -30,7 +30,7 @@ import { Writer } from "./writer.ts";
 
 export interface SqliteStoreOptions {
   readonly clock: Clock;
-  readonly spell: Spell;
+  readonly spell: SerializeEvent;
   readonly log?: (problem: string) => void;
 }
 
@@ -46,7 +46,7 @@ export function openSqliteStore(options: SqliteStoreOptions & { readonly locatio
 export class SqliteStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #database: OpenDatabase;
-  readonly #spell: Spell;
+  readonly #spell: SerializeEvent;
   readonly #tables: Tables;
   readonly #clock: Clock;
   readonly #queries: Queries;
@@ -90,7 +90,7 @@ export class SqliteStore implements Store {
     if (this.#database.walFd !== undefined) this.#writer.drain(); // in memory it is as safe as it gets
   }
 
-  async commit(write: Write, durability: Durability): Promise<Committed> {
+  async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
     const writer = this.#writer;
     if (writer.refusal !== undefined) throw writer.refusal;
     const ruling = attempt("store_unreadable", "The store could not read", () => rule(write, this.#rows));
@@ -133,7 +133,7 @@ export class SqliteStore implements Store {
     return this.#queries.needed(digests, this.#clock.now());
   }
 
-  events(where: EntryFilter): AsyncIterable<Entry> {
+  events(where: EntryFilter): AsyncIterable<StoreEntry> {
     if (this.#database.walFd === undefined) this.#writer.drain();
     return this.#queries.entries(where);
   }
@@ -162,7 +162,7 @@ export class SqliteStore implements Store {
     if (walFd !== undefined) closeSync(walFd);
   }
 
-  #entriesOf(write: Write): readonly NewEntry[] {
+  #entriesOf(write: StoreWrite): readonly NewEntry[] {
     const { event } = write;
     const also = alsoTold(write);
     const named = write.writeId === undefined ? {} : { writeId: write.writeId };
@@ -170,11 +170,11 @@ export class SqliteStore implements Store {
     return also === undefined ? entries : [...entries, { event: also, body: this.#spell(also) }];
   }
 
-  #tell(batch: Batch): void {
+  #tell(batch: WriteBatch): void {
     this.#followers.tell(batch.untold(this.#nextSeq));
   }
 
-  #written(batch: Batch): void {
+  #written(batch: WriteBatch): void {
     const untold = batch.untold(this.#nextSeq);
     this.#nextSeq += batch.entries.length;
     this.#followers.tell(untold);

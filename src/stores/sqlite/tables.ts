@@ -4,7 +4,7 @@ import type { ApprovalRecord, CallRecord } from "../../calls/records.ts";
 import { audienceKey } from "../audience.ts";
 import { digestsIn } from "../references.ts";
 import { urgencyOf } from "../urgency.ts";
-import type { Batch, PendingCall } from "./batch.ts";
+import type { PendingCall, WriteBatch } from "./batch.ts";
 import {
   type CallRow,
   insertCall,
@@ -64,7 +64,7 @@ export class Tables {
    *
    * @param seq the place of the first event
    */
-  write(batch: Batch, seq: number): void {
+  write(batch: WriteBatch, seq: number): void {
     try {
       this.#begin.get();
       for (const pending of batch.calls.values()) this.#writeCall(pending);

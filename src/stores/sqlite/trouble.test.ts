@@ -16,7 +16,7 @@ import {
 } from "../../../test/contracts/records.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import type { Spell } from "../store.ts";
+import type { SerializeEvent } from "../store.ts";
 import { openDatabase } from "./open.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
@@ -32,7 +32,7 @@ describe("SqliteStore under trouble", () => {
   });
 
   it("refuses a write whose event cannot be spelled, and its neighbours are written (case 198)", async () => {
-    const spell: Spell = (event) => {
+    const spell: SerializeEvent = (event) => {
       if (event.moment === "noted" && event.type === "wordless") throw new Error("no words");
       return spellPlainly(event);
     };
@@ -49,7 +49,7 @@ describe("SqliteStore under trouble", () => {
 
   it("refuses a write of a call whose event cannot be spelled, and works on (case 198)", async () => {
     let speechless = false;
-    const spell: Spell = (event) => {
+    const spell: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
       return spellPlainly(event);
     };
@@ -152,7 +152,7 @@ describe("SqliteStore under trouble", () => {
   it("takes a failed batch back to what was written before it", async () => {
     let speechless = false;
     const clock = new FakeClock();
-    const spell: Spell = (event) => {
+    const spell: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
       return spellPlainly(event);
     };
@@ -182,7 +182,7 @@ describe("SqliteStore under trouble", () => {
   it("answers a loser only when what it lost against is written; if that fails, nobody has won", async () => {
     let speechless = true;
     const clock = new FakeClock();
-    const spell: Spell = (event) => {
+    const spell: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
       return spellPlainly(event);
     };

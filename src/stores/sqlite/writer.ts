@@ -3,17 +3,17 @@ import type { Clock } from "../../calls/clock.ts";
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import { counted } from "../../calls/shown.ts";
 import type { Committed, Durability } from "../store.ts";
-import { Batch, won } from "./batch.ts";
+import { WriteBatch, won } from "./batch.ts";
 
 export interface WriterOptions {
   readonly clock: Clock;
   /** None: nothing to sync, a commit is as durable as it gets. */
   readonly walFd: number | undefined;
   /** One transaction; throws when nothing of it became true. */
-  readonly write: (batch: Batch) => void;
+  readonly write: (batch: WriteBatch) => void;
   /** In memory: what is in it so far is true, though it is not written. */
-  readonly taken: (batch: Batch) => void;
-  readonly written: (batch: Batch) => void;
+  readonly taken: (batch: WriteBatch) => void;
+  readonly written: (batch: WriteBatch) => void;
   readonly log: (problem: string) => void;
 }
 
@@ -41,13 +41,13 @@ const resolved = Promise.resolve();
  * One that fails therefore stops the store as well.
  */
 export class Writer {
-  open: Batch = new Batch();
+  open: WriteBatch = new WriteBatch();
   broken: Error | undefined;
   /** So many writes were answered and not written. */
   lost = 0;
   readonly #options: WriterOptions;
   /** Written, and somebody waits for the disk. */
-  #toSync: Batch[] = [];
+  #toSync: WriteBatch[] = [];
   /** Something was written since the last sync began. */
   #dirty = false;
   #syncing = false;
@@ -83,7 +83,7 @@ export class Writer {
     if (isUnawaited(durability) || !this.#isKept) return answer;
     if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
     if (durability === "committed" || (!this.#dirty && !this.#syncing)) return Promise.resolve(answer);
-    const ticket = new Batch(); // nothing to write; it waits for the sync of what was
+    const ticket = new WriteBatch(); // nothing to write; it waits for the sync of what was
     this.#toSync.push(ticket);
     this.#dirty = true;
     this.#sync();
@@ -93,7 +93,7 @@ export class Writer {
   drain(): void {
     const batch = this.open;
     if (batch.writes === 0) return;
-    this.open = new Batch();
+    this.open = new WriteBatch();
     const failure = this.broken ?? this.#failureOf(batch);
     if (failure !== undefined) {
       this.#undo(batch, failure);
@@ -194,7 +194,7 @@ export class Writer {
     this.drain();
   };
 
-  #failureOf(batch: Batch): RuntimeFault | undefined {
+  #failureOf(batch: WriteBatch): RuntimeFault | undefined {
     try {
       this.#options.write(batch);
       return undefined;
@@ -203,7 +203,7 @@ export class Writer {
     }
   }
 
-  #undo(batch: Batch, failure: Error): void {
+  #undo(batch: WriteBatch, failure: Error): void {
     this.#waiting -= batch.writes;
     if (!this.#isKept && this.broken === undefined) this.#stop("What was kept in memory is lost", failure);
     batch.reject(failure);
@@ -228,7 +228,7 @@ export class Writer {
     fdatasync(walFd, (error) => this.#synced(batches, error));
   }
 
-  #synced(batches: readonly Batch[], error: Error | null): void {
+  #synced(batches: readonly WriteBatch[], error: Error | null): void {
     this.#syncing = false;
     if (error !== null) this.#stop("The disk did not keep what was written", error);
     for (const batch of [...batches, ...(error === null ? [] : this.#toSync.splice(0))]) {

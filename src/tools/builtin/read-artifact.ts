@@ -20,7 +20,7 @@ const lineBytes = 500;
 /** A line without an end is looked through in pieces of this length. */
 const longestLine = 64 * 1024;
 
-interface Asked {
+interface ArtifactInput {
   readonly artifact: string | { readonly $artifact: string };
   readonly offset?: number;
   readonly length?: number;
@@ -64,10 +64,10 @@ export const readArtifact: LocalTool = defineTool({
   idempotent: true,
   concurrencySafe: true,
   inputSchema: input,
-  execute: (given, context) => read(given as unknown as Asked, context), // the schema says so
+  execute: (given, context) => read(given as unknown as ArtifactInput, context), // the schema says so
 });
 
-async function read(asked: Asked, context: ToolContext): Promise<ToolAnswer> {
+async function read(asked: ArtifactInput, context: ToolContext): Promise<ToolAnswer> {
   const { artifact, offset = 0, length, grep } = asked;
   const digest = (typeof artifact === "string" ? artifact : artifact[referenceKey]).replace(/^artifact:/, "");
   const room = Math.max(leastBytes, context.artifacts.inlineBytes - besideBytes);
@@ -91,7 +91,7 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-interface Part {
+interface ArtifactPart {
   readonly text: string;
   /** That the text stands for. */
   readonly bytes: number;
@@ -101,7 +101,7 @@ interface Part {
 }
 
 /** Whole characters. Undefined: it is no UTF-8. */
-function textPart(bytes: Buffer, startsInside: boolean, endsInside: boolean): Part | undefined {
+function textPart(bytes: Buffer, startsInside: boolean, endsInside: boolean): ArtifactPart | undefined {
   let start = 0;
   while (startsInside && start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
   const end = endsInside ? wholeEnd(bytes) : bytes.length;
@@ -125,7 +125,7 @@ function wholeEnd(bytes: Buffer): number {
 }
 
 /** Base64 is a third longer than what it stands for. */
-function base64Part(bytes: Buffer): Part {
+function base64Part(bytes: Buffer): ArtifactPart {
   const part = bytes.subarray(0, Math.max(1, Math.floor(bytes.length / 4) * 3));
   return { text: part.toString("base64"), bytes: part.length, skipped: 0, isBase64: true };
 }

@@ -20,7 +20,7 @@ export interface Toolset {
  *
  * @public
  */
-export type GivenTools = Toolset | readonly (AnyTool | Toolset)[];
+export type ToolsInput = Toolset | readonly (AnyTool | Toolset)[];
 
 /** A tool is never taken for a set, whatever other members it has. */
 export function isToolset(value: unknown): value is Toolset {
@@ -29,16 +29,16 @@ export function isToolset(value: unknown): value is Toolset {
 }
 
 /** Every tool that is given, as things are. */
-export function toolsIn(given: GivenTools): readonly AnyTool[] {
+export function toolsIn(given: ToolsInput): readonly AnyTool[] {
   return partsOf(given).flatMap((part) => (isToolset(part) ? part.tools() : [part]));
 }
 
 /** Every tool that is given, and every one that a set among them gets later. */
-export function takeTools(given: GivenTools, take: (tool: AnyTool) => void): void {
+export function takeTools(given: ToolsInput, take: (tool: AnyTool) => void): void {
   for (const tool of toolsIn(given)) take(tool);
   for (const part of partsOf(given)) if (isToolset(part)) part.follow?.((tool) => void take(tool));
 }
 
-function partsOf(given: GivenTools): readonly (AnyTool | Toolset)[] {
+function partsOf(given: ToolsInput): readonly (AnyTool | Toolset)[] {
   return isToolset(given) ? [given] : given;
 }

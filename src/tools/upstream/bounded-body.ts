@@ -23,7 +23,7 @@ const divisions = ["\n\n", "\r\n\r\n", "\r\r"];
  */
 export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  const held = new Held(bound);
+  const held = new HeldBytes(bound);
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       for (;;) {
@@ -81,7 +81,7 @@ function giveUp(
 }
 
 /** What has come of a message that is not whole yet. */
-class Held {
+class HeldBytes {
   readonly #bound: BodyBound;
   #parts: Buffer[] = [];
   #bytes = 0;

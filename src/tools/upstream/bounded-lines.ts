@@ -3,7 +3,7 @@ const newline = 0x0a;
 const edgeBytes = 1024;
 
 /** A line that is over, without its end; of one beyond the limit its two edges alone. */
-export type Line = { readonly parts: readonly Buffer[] } | { readonly begin: Buffer; readonly end: Buffer };
+export type BoundedLine = { readonly parts: readonly Buffer[] } | { readonly begin: Buffer; readonly end: Buffer };
 
 /**
  * What comes through a pipe as lines, a message a line, no more of each than `limitBytes`. What arrives is looked at once
@@ -21,8 +21,8 @@ export class BoundedLines {
   }
 
   /** The lines that end in this piece. */
-  take(chunk: Buffer): readonly Line[] {
-    const lines: Line[] = [];
+  take(chunk: Buffer): readonly BoundedLine[] {
+    const lines: BoundedLine[] = [];
     let from = 0;
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
       this.#keep(chunk.subarray(from, at));
@@ -52,7 +52,7 @@ export class BoundedLines {
     else if (part.length > 0) this.#parts.push(part);
   }
 
-  #line(): Line {
+  #line(): BoundedLine {
     const begin = this.#begin;
     return begin === undefined ? { parts: this.#parts } : { begin, end: this.#end };
   }

@@ -6,7 +6,7 @@ import type { ProcessTransport } from "./process-transport.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
 import { ServerWire } from "./server-wire.ts";
-import type { Verdict } from "./verdict.ts";
+import type { SpokenProtocol } from "./verdict.ts";
 
 /** MCP Apps: a server may list the pages of its tools only to a client that declares this extension. */
 const uiExtension = "io.modelcontextprotocol/ui";
@@ -17,7 +17,7 @@ const mostPages = 10_000;
 export interface LinkParts {
   readonly clock: Clock;
   readonly name: string;
-  readonly verdict: Verdict;
+  readonly verdict: SpokenProtocol;
   readonly revision: Revision | undefined;
   readonly startTimeoutMs: number;
   /** What one message may have. */

@@ -9,7 +9,7 @@ import { SdkUpstream } from "./sdk-upstream.ts";
 import { addressOf, type ServerConfig } from "./server-config.ts";
 import { uiPageIn } from "./ui.ts";
 import type { UpstreamTool } from "./upstream.ts";
-import { Verdict } from "./verdict.ts";
+import { SpokenProtocol } from "./verdict.ts";
 
 /**
  * An MCP server to connect to: a `command` or a `url`, as in the configuration of a runtime.
@@ -70,7 +70,13 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
     for (const value of values) known.add(value);
   };
   const upstream = new SdkUpstream(await addressOf(shown, config, { resolve: noSecrets, learn }), {
-    ...{ clock, name: shown, verdict: new Verdict(), revision: config.revision, startTimeoutMs: config.startTimeoutMs },
+    ...{
+      clock,
+      name: shown,
+      verdict: new SpokenProtocol(),
+      revision: config.revision,
+      startTimeoutMs: config.startTimeoutMs,
+    },
     events: {
       onClose: () => undefined, // calls that come later fail, and say why
       onToolsChanged: () => void again().catch(() => undefined), // the list stays as it is

@@ -6,12 +6,12 @@ import { redactJson } from "../../secrets/redact-json.ts";
 import type { ReadUi } from "./adapter.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
-import { ServerShelf, type ToolShelf, type ToolsDiff } from "./server-shelf.ts";
+import { ServerTools, type ToolRegistrar, type ToolsDiff } from "./server-shelf.ts";
 import { trustedPage, uiPageIn } from "./ui.ts";
 import {
   isWorthResending,
   notSent,
-  type Refused,
+  type RefusedTool,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
@@ -30,12 +30,12 @@ const pingEveryMs = 20_000;
 /** A server that says all the time that its tools changed is listened to so often. */
 const relistEveryMs = 200;
 
-export type Note = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
+export type NoteEvent = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
 
 export interface ConnectionParts {
-  readonly shelf: ToolShelf;
+  readonly shelf: ToolRegistrar;
   readonly pins: Pins;
-  readonly note: Note;
+  readonly note: NoteEvent;
   readonly clock: Clock;
   /** From 0 to 1: how far into its spread a delay falls. */
   readonly random: () => number;
@@ -50,16 +50,16 @@ export interface ServerStatus {
   readonly status: "connected" | "connecting" | "disconnected";
   readonly tools: number;
   /** Listed by the server and not offered. */
-  readonly refused: readonly Refused[];
+  readonly refused: readonly RefusedTool[];
   readonly problem?: string;
   readonly processId?: number;
 }
 
 /** One server, kept connected: one connection at a time, made again with growing delays, its tools followed (SPEC 13.4). */
-export class Connection {
+export class UpstreamConnection {
   readonly name: string;
   readonly #parts: ConnectionParts;
-  readonly #shelf: ServerShelf;
+  readonly #shelf: ServerTools;
   readonly #isRemote: boolean;
   #upstream: Upstream | undefined;
   #opening: Upstream | undefined;
@@ -86,7 +86,7 @@ export class Connection {
       const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), parts), uri);
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
-    this.#shelf = new ServerShelf(name, config, { shelf, pins, call: (...call) => this.#call(...call), readUi });
+    this.#shelf = new ServerTools(name, config, { shelf, pins, call: (...call) => this.#call(...call), readUi });
     pins.follow(name, async () => {
       const diff = await this.#shelf.again();
       if (diff !== undefined) await this.#synced(diff);

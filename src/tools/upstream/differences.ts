@@ -79,7 +79,7 @@ function row(sign: "-" | "+", value: Json | undefined): readonly DiffRow[] {
 }
 
 /** What is not there is left out. */
-function difference({ field, path, before, after, rows }: Compared): Difference {
+function difference({ field, path, before, after, rows }: ComparedField): Difference {
   return {
     field,
     ...(path !== undefined && path !== "" && { path }),
@@ -89,7 +89,7 @@ function difference({ field, path, before, after, rows }: Compared): Difference 
   };
 }
 
-interface Compared {
+interface ComparedField {
   readonly field: string;
   readonly path?: string;
   readonly before: Json | undefined;

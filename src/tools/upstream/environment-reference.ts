@@ -4,7 +4,7 @@ const reference = /\$\{([^{}]*)\}/g;
 const named = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /** Where a text of the configuration stands. */
-export interface ConfigPlace {
+export interface ReferencePlace {
   readonly server: string;
   /** As `env.TOKEN`. */
   readonly key: string;
@@ -20,7 +20,7 @@ export interface ConfigPlace {
  */
 export function withEnvironment(
   text: string,
-  { server, key, onVariable }: ConfigPlace,
+  { server, key, onVariable }: ReferencePlace,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
   return text.replace(reference, (whole, inner: string) => {

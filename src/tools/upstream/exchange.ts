@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../calls/clock.ts";
 import type { LargeJson } from "../../results/large-json.ts";
-import type { RpcError } from "../rpc-error.ts";
+import type { UpstreamRpcError } from "../rpc-error.ts";
 import { tellingEnd } from "./bounded-body.ts";
 
 /** How long a stream that can be resumed may be gone before the call counts as lost, beyond the time its server asked for. */
@@ -22,7 +22,7 @@ export class Exchange {
   /** What is wrong with its answer, which cannot be read. */
   unreadable: string | undefined;
   /** A JSON-RPC error that came over the wire: the server's own refusal. */
-  refused: RpcError | undefined;
+  refused: UpstreamRpcError | undefined;
   /** Members of its answer where a text stands for a number. */
   asText: readonly string[] = [];
   /** When the server takes calls again, in milliseconds of the wall clock. */

@@ -1,18 +1,18 @@
-import type { Block } from "../registered.ts";
+import type { ToolBlock } from "../registered.ts";
 
 /** Why a tool cannot be called, for agents too: the operator's commands stand in `postern tools`, and not here. */
-export function changedBlock(tool: string, fields: readonly string[]): Block {
+export function changedBlock(tool: string, fields: readonly string[]): ToolBlock {
   const problem = `\`${tool}\` is blocked: its server changed its definition (${fields.join(", ")}). ${mend}`;
   return { why: "changed", problem };
 }
 
-export function newBlock(tool: string): Block {
+export function newBlock(tool: string): ToolBlock {
   const problem = `\`${tool}\` is blocked: no operator has approved its definition yet. ${mend}`;
   return { why: "new", problem };
 }
 
 /** @param problem why its definition could not be recorded; none: it is being written */
-export function waitingBlock(tool: string, problem?: string): Block {
+export function waitingBlock(tool: string, problem?: string): ToolBlock {
   const why = problem === undefined ? "is being pinned; try again" : `could not be recorded: ${problem}`;
   return { why: "waiting", problem: `\`${tool}\` is blocked: its definition ${why}` };
 }

@@ -1,14 +1,14 @@
 import type { Exchange } from "./exchange.ts";
-import type { Asked, ServerWire } from "./server-wire.ts";
+import type { AwaitedRequests, ServerWire } from "./server-wire.ts";
 
-export interface Hearing {
+export interface HttpReader {
   readonly wire: ServerWire;
-  readonly asked: Asked;
+  readonly asked: AwaitedRequests;
   readonly exchange: Exchange | undefined;
 }
 
 /** The body of a JSON answer, as the SDK can read it. */
-export async function heardJson(body: Buffer, { wire, asked }: Hearing): Promise<Buffer> {
+export async function heardJson(body: Buffer, { wire, asked }: HttpReader): Promise<Buffer> {
   const { messages, asSent } = await wire.hearLarge(body, asked);
   const [first] = messages;
   const id = asked.only();
@@ -26,7 +26,7 @@ export async function heardJson(body: Buffer, { wire, asked }: Hearing): Promise
 const division = /(\r\n\r\n|\n\n|\r\r)/;
 
 /** Whole server-sent events, without those that nobody needs. */
-export async function heardEvents(events: Buffer, hearing: Hearing): Promise<Buffer> {
+export async function heardEvents(events: Buffer, hearing: HttpReader): Promise<Buffer> {
   const pieces = events.toString("utf8").split(division);
   let isSame = true;
   let text = "";
@@ -42,7 +42,7 @@ export async function heardEvents(events: Buffer, hearing: Hearing): Promise<Buf
 
 const field = /^(id|retry|event|data)(?::[ ]?(.*))?$/;
 
-async function heardEvent(event: string, { wire, asked, exchange }: Hearing): Promise<string> {
+async function heardEvent(event: string, { wire, asked, exchange }: HttpReader): Promise<string> {
   const others: string[] = [];
   const data: string[] = [];
   let type = "message";

@@ -23,15 +23,15 @@ interface Job {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-type Done = { readonly id: number } & ({ readonly read: readonly LargeMessage[] } | { readonly why: string });
+type ReadResult = { readonly id: number } & ({ readonly read: readonly LargeMessage[] } | { readonly why: string });
 
-interface Waiting {
+interface WaitingRead {
   readonly resolve: (read: readonly LargeMessage[]) => void;
   readonly reject: (error: Error) => void;
 }
 
 const role = "reads large messages";
-const waiting = new Map<number, Waiting>();
+const waiting = new Map<number, WaitingRead>();
 let worker: Worker | undefined;
 let lastId = 0;
 
@@ -49,7 +49,7 @@ export function readLargeMessage(bytes: Buffer): Promise<readonly LargeMessage[]
 
 function started(): Worker {
   const made = new Worker(new URL(import.meta.url), { workerData: role, env: {}, execArgv: [] });
-  made.on("message", (done: Done) => {
+  made.on("message", (done: ReadResult) => {
     const asked = waiting.get(done.id);
     waiting.delete(done.id);
     if (waiting.size === 0) made.unref();
@@ -105,8 +105,8 @@ if (workerData === role)
   parentPort?.on("message", ({ id, bytes }: Job) => {
     try {
       const read = readServerMessage(Buffer.from(bytes.buffer).toString()).map(divided);
-      parentPort?.postMessage({ id, read } satisfies Done);
+      parentPort?.postMessage({ id, read } satisfies ReadResult);
     } catch (error) {
-      parentPort?.postMessage({ id, why: messageOf(error) } satisfies Done);
+      parentPort?.postMessage({ id, why: messageOf(error) } satisfies ReadResult);
     }
   });

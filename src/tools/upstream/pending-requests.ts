@@ -1,9 +1,9 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { currentExchange, type Exchange } from "./exchange.ts";
-import type { Asked } from "./server-wire.ts";
+import type { AwaitedRequests } from "./server-wire.ts";
 
 /** The requests of one connection that have no answer yet, where all answers come on one stream. */
-export class PendingRequests implements Asked {
+export class PendingRequests implements AwaitedRequests {
   /** Calls with their exchange. */
   readonly #requests = new Map<number | string, Exchange | undefined>();
 

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import type { Definition } from "./definition.ts";
 
 /** A definition, and since when; `by`: the operator who approved it, or nobody when it was trusted at first sight. */
-export interface KeptDefinition extends Definition {
+export interface StoredDefinition extends Definition {
   /** Wall clock, milliseconds. */
   readonly at: number;
   readonly by?: string;
@@ -16,9 +16,9 @@ export interface Pin {
   /** Under which the registry knows it: `server__tool`. */
   readonly tool: string;
   /** What may be called. None: nothing yet. */
-  readonly pinned?: KeptDefinition;
+  readonly pinned?: StoredDefinition;
   /** What the server says instead, as last seen. None: what is pinned. */
-  readonly offered?: KeptDefinition;
+  readonly offered?: StoredDefinition;
 }
 
 /** One document a tool, of this kind, under the tool's name. */
@@ -43,7 +43,7 @@ export function pinFromJson(body: Json): Pin | undefined {
   return { server, tool, ...(pinned !== undefined && { pinned }), ...(offered !== undefined && { offered }) };
 }
 
-function keptFrom(value: Json | undefined): KeptDefinition | undefined | null {
+function keptFrom(value: Json | undefined): StoredDefinition | undefined | null {
   if (value === undefined) return undefined;
   if (!isJsonObject(value)) return null;
   const { body, digest, at, by, via } = value;

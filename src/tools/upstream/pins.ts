@@ -18,7 +18,7 @@ import type { Store } from "../../stores/store.ts";
 import type { Definition } from "./definition.ts";
 import { changedFields, type Difference, differences } from "./differences.ts";
 import { KnownServers } from "./known-servers.ts";
-import { type KeptDefinition, type Pin, pinFromJson, pinKind, pinToJson } from "./pin.ts";
+import { type Pin, pinFromJson, pinKind, pinToJson, type StoredDefinition } from "./pin.ts";
 
 export interface PinsOptions {
   readonly store: Store;
@@ -62,7 +62,7 @@ export interface ToolPins {
   approve(tool: string, approval: ToolApproval): Promise<ToolApproved>;
 }
 
-type Follower = (tool: string) => Promise<void>;
+type PinFollower = (tool: string) => Promise<void>;
 type Event = Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via"> & { readonly data: JsonObject };
 type PinChange = { readonly pin: Pin; readonly event: Event };
 
@@ -76,7 +76,7 @@ export class Pins implements ToolPins {
   readonly servers: KnownServers;
   readonly #options: PinsOptions;
   readonly #pins: LiveCollection<Pin | undefined>;
-  readonly #followers = new Map<string, Follower>();
+  readonly #followers = new Map<string, PinFollower>();
 
   constructor(options: PinsOptions) {
     const { store, clock, log } = options;
@@ -102,7 +102,7 @@ export class Pins implements ToolPins {
   }
 
   /** Told after an approval, before `approve` resolves. One for each server. */
-  follow(server: string, follower: Follower): void {
+  follow(server: string, follower: PinFollower): void {
     this.#followers.set(server, follower);
   }
 
@@ -137,7 +137,11 @@ export class Pins implements ToolPins {
       if (pin?.offered?.digest === seen.digest) return undefined;
       const { pinned } = pin ?? {};
       if (pinned?.digest === seen.digest) return pin?.offered && restored({ server, tool, pinned });
-      const kept: KeptDefinition = { body: this.#clean(seen.body), digest: seen.digest, at: this.#options.clock.now() };
+      const kept: StoredDefinition = {
+        body: this.#clean(seen.body),
+        digest: seen.digest,
+        at: this.#options.clock.now(),
+      };
       if (pinned !== undefined) return changed({ server, tool, pinned, offered: kept });
       return this.trusts(tool, strict)
         ? firstSeen({ server, tool, pinned: kept })

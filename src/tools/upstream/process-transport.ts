@@ -5,7 +5,7 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../calls/clock.ts";
 import type { JsonObject } from "../../calls/json.ts";
 import { answeredIn } from "./answered-in.ts";
-import { BoundedLines, type Line } from "./bounded-lines.ts";
+import { type BoundedLine, BoundedLines } from "./bounded-lines.ts";
 import { largeBytes } from "./large-message.ts";
 import { PendingRequests } from "./pending-requests.ts";
 import { ProcessGroup } from "./process-group.ts";
@@ -130,7 +130,7 @@ export class ProcessTransport implements Transport {
     for (const line of this.#lines.take(chunk)) for (const message of this.#heard(line)) this.#deliver(message);
   }
 
-  #heard(line: Line): readonly JsonObject[] {
+  #heard(line: BoundedLine): readonly JsonObject[] {
     if (!("parts" in line)) {
       const id = answeredIn(line.begin.toString("latin1"), line.end.toString("latin1"));
       if (id === undefined) return [];

@@ -1,6 +1,6 @@
 import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json } from "../../calls/json.ts";
-import type { RpcError } from "../rpc-error.ts";
+import type { UpstreamRpcError } from "../rpc-error.ts";
 import type { Exchange } from "./exchange.ts";
 import { lost, notSent, refusedCall, sessionGone, takesNoCalls } from "./upstream.ts";
 
@@ -68,7 +68,7 @@ export function callFault(tool: string, error: unknown, wire: Wire): Error {
   );
 }
 
-function refusal(refused: RpcError, { hasSession, asText }: Wire, cause: unknown): Error {
+function refusal(refused: UpstreamRpcError, { hasSession, asText }: Wire, cause: unknown): Error {
   const { code } = refused;
   const places = asText.map((place) => `\`${place}\``).join(", ");
   const message = places === "" ? refused.message : `${refused.message} (numbers given as text: ${places})`;
@@ -76,7 +76,7 @@ function refusal(refused: RpcError, { hasSession, asText }: Wire, cause: unknown
   return refusedCall(`Tool execution failed: ${message}`, refused, code === -32_601, cause);
 }
 
-function isOfSession({ code, message }: RpcError): boolean {
+function isOfSession({ code, message }: UpstreamRpcError): boolean {
   return sessionCodes.has(code) && ofSession.test(message);
 }
 
@@ -109,13 +109,13 @@ function isSessionStatus(status: number, text: string): boolean {
 }
 
 /** Servers of 2025 put a JSON-RPC error into the body of a status. */
-function errorIn(text: string): RpcError | undefined {
+function errorIn(text: string): UpstreamRpcError | undefined {
   try {
     const parsed = JSON.parse(text) as Json; // it makes nothing but JSON
     const error = isJsonObject(parsed) ? parsed["error"] : undefined;
     if (!isJsonObject(error) || typeof error["code"] !== "number" || typeof error["message"] !== "string")
       return undefined;
-    return error as unknown as RpcError; // checked
+    return error as unknown as UpstreamRpcError; // checked
   } catch {
     return undefined; // a page for people
   }

@@ -17,7 +17,7 @@ import {
   type UpstreamList,
   type UpstreamTool,
 } from "./upstream.ts";
-import type { Verdict } from "./verdict.ts";
+import type { SpokenProtocol } from "./verdict.ts";
 
 /** The longest wait a timer can keep: the caller's signal is the only end of a call, the SDK's own 60 s are not. */
 const neverMs = 2 ** 31 - 1;
@@ -33,7 +33,7 @@ const methodNotFound = -32_601;
 
 export interface SdkUpstreamParts {
   readonly events: UpstreamEvents;
-  readonly verdict: Verdict;
+  readonly verdict: SpokenProtocol;
   readonly clock: Clock;
   /** The server's name in the configuration. */
   readonly name?: string;

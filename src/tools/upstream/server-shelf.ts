@@ -1,7 +1,7 @@
 import { messageOf, RuntimeFault } from "../../calls/fault.ts";
 import type { RiskGuess } from "../../policy/policy.ts";
 import type { LocalTool } from "../kinds.ts";
-import type { Block } from "../registered.ts";
+import type { ToolBlock } from "../registered.ts";
 import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import { type Definition, definitionOf, toolOf } from "./definition.ts";
 import { changedFields } from "./differences.ts";
@@ -11,10 +11,10 @@ import { publicName } from "./names.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
-import type { Refused, UpstreamList, UpstreamTool } from "./upstream.ts";
+import type { RefusedTool, UpstreamList, UpstreamTool } from "./upstream.ts";
 
 /** The part of the registry that is used here. */
-export interface ToolShelf {
+export interface ToolRegistrar {
   register(
     tool: LocalTool,
     origin: {
@@ -26,7 +26,7 @@ export interface ToolShelf {
   ): void;
   unregister(name: string): void;
   /** Until it is taken back with `undefined`, or the tool is unregistered. */
-  block(name: string, block: Block | undefined): void;
+  block(name: string, block: ToolBlock | undefined): void;
   setServer(name: string, status: "up" | "down", problem?: string): void;
   /** Why a registered tool's schema cannot be used, once that is known. */
   schemaProblem(name: string): string | undefined;
@@ -43,13 +43,13 @@ export interface ToolsDiff {
   /** They can be called again. */
   readonly freed: readonly string[];
   /** Tools that could not be registered, and why. */
-  readonly refused: readonly Refused[];
+  readonly refused: readonly RefusedTool[];
 }
 
 type Changes = { readonly [Name in keyof ToolsDiff]: ToolsDiff[Name][number][] };
 
-export interface ShelfParts {
-  readonly shelf: ToolShelf;
+export interface ServerToolsParts {
+  readonly shelf: ToolRegistrar;
   readonly pins: Pins;
   readonly call: CallUpstream;
   readonly readUi: ReadUi;
@@ -63,7 +63,7 @@ interface Listed {
 }
 
 /** What of a listed tool is registered: its own definition, the pinned one, or none to speak of. */
-interface Shown extends Pick<Listed, "name" | "tool"> {
+interface ShownTool extends Pick<Listed, "name" | "tool"> {
   readonly digest: string;
 }
 
@@ -73,10 +73,10 @@ interface Shown extends Pick<Listed, "name" | "tool"> {
  * Invariant: what is registered and not blocked is defined as it is pinned. A tool whose definition changed is blocked
  * before anything is awaited, and what is shown of it is what was trusted, not what came in its place.
  */
-export class ServerShelf {
+export class ServerTools {
   readonly #server: string;
   readonly #config: ServerConfig;
-  readonly #parts: ShelfParts;
+  readonly #parts: ServerToolsParts;
   /** Public name to the digest of the definition it was registered with. */
   readonly #registered = new Map<string, string>();
   readonly #blocked = new Set<string>();
@@ -87,7 +87,7 @@ export class ServerShelf {
   #isKnown = false;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(server: string, config: ServerConfig, parts: ShelfParts) {
+  constructor(server: string, config: ServerConfig, parts: ServerToolsParts) {
     this.#server = server;
     this.#config = config;
     this.#parts = parts;
@@ -98,7 +98,7 @@ export class ServerShelf {
   }
 
   /** What its server lists now and cannot be offered. */
-  get refused(): readonly Refused[] {
+  get refused(): readonly RefusedTool[] {
     const unusable = [...this.#registered.keys()].flatMap((tool) => {
       const why = this.#parts.shelf.schemaProblem(tool);
       return why === undefined ? [] : [{ tool, why }];
@@ -229,7 +229,7 @@ export class ServerShelf {
     this.#block(name, pinned ? changedBlock(name, changedFields(pinned.body, definition.body)) : newBlock(name), diff);
   }
 
-  #register({ name, tool, digest }: Shown, diff: Changes): void {
+  #register({ name, tool, digest }: ShownTool, diff: Changes): void {
     const before = this.#registered.get(name);
     if (before === digest) return;
     const { riskSource, guess } = termsOf(tool, this.#config);
@@ -244,7 +244,7 @@ export class ServerShelf {
     (before === undefined ? diff.added : diff.changed).push(name);
   }
 
-  #block(name: string, block: Block, diff: Changes): void {
+  #block(name: string, block: ToolBlock, diff: Changes): void {
     this.#parts.shelf.block(name, block);
     if (!this.#blocked.has(name)) diff.blocked.push(name);
     this.#blocked.add(name);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../calls/clock.ts";
 import { messageOf } from "../../calls/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
-import type { RpcError } from "../rpc-error.ts";
+import type { UpstreamRpcError } from "../rpc-error.ts";
 import { answeredIn } from "./answered-in.ts";
 import type { Exchange } from "./exchange.ts";
 import { Inflow } from "./inflow.ts";
@@ -9,7 +9,7 @@ import { type LargeMessage, largeBytes, readLargeMessage } from "./large-message
 import { readServerMessage, type ServerMessage } from "./server-message.ts";
 
 /** Who waits for answers on a connection. */
-export interface Asked {
+export interface AwaitedRequests {
   /** The one request whose answer is waited for, when there is one alone: an answer without an id is its answer. */
   readonly only: () => number | string | undefined;
   readonly isAwaited: (id: number | string) => boolean;
@@ -20,19 +20,19 @@ export interface Asked {
 }
 
 /** What the SDK is to read of one text. */
-export interface Heard {
+export interface ParsedMessages {
   readonly messages: readonly JsonObject[];
   /** They are what the text says, unchanged. */
   readonly asSent: boolean;
 }
 
-interface Hearing {
+interface MessageBytes {
   readonly bytes: Buffer;
   readonly method: string | undefined;
-  readonly asked: Asked;
+  readonly asked: AwaitedRequests;
 }
 
-const nothing: Heard = { messages: [], asSent: false };
+const nothing: ParsedMessages = { messages: [], asSent: false };
 
 const probeId = /^server-discover-probe-/;
 const toolsChanged = "notifications/tools/list_changed";
@@ -61,14 +61,14 @@ export class ServerWire {
   }
 
   /** @param bytes one JSON text, or noise */
-  hear(bytes: Buffer, asked: Asked): Heard {
+  hear(bytes: Buffer, asked: AwaitedRequests): ParsedMessages {
     const method = methodIn(bytes);
     if (method !== undefined && !this.#isHeard(method, bytes.length)) return nothing;
     return this.#heard(readServerMessage(bytes.toString("utf8")), { bytes, method, asked });
   }
 
   /** As `hear`; a message of more than `largeBytes` is read on a worker thread. Never rejects. */
-  async hearLarge(bytes: Buffer, asked: Asked): Promise<Heard> {
+  async hearLarge(bytes: Buffer, asked: AwaitedRequests): Promise<ParsedMessages> {
     if (bytes.length <= largeBytes) return this.hear(bytes, asked);
     const method = methodIn(bytes);
     if (method !== undefined && !this.#isHeard(method, bytes.length)) return nothing;
@@ -80,7 +80,7 @@ export class ServerWire {
     return { ...this.#heard(read, { bytes, method, asked }), asSent: false };
   }
 
-  #heard(read: readonly LargeMessage[], { bytes, method, asked }: Hearing): Heard {
+  #heard(read: readonly LargeMessage[], { bytes, method, asked }: MessageBytes): ParsedMessages {
     if (read.length === 0) this.inflow.count(bytes.length);
     const messages = read
       .map((one) => this.#message(one, asked, method === undefined))
@@ -99,7 +99,7 @@ export class ServerWire {
     return this.inflow.hears();
   }
 
-  #message(read: LargeMessage, asked: Asked, isUncounted: boolean): JsonObject | undefined {
+  #message(read: LargeMessage, asked: AwaitedRequests, isUncounted: boolean): JsonObject | undefined {
     if (read.kind === "unreadable") return this.unreadable(read.id ?? asked.only(), read.why, asked);
     const { asText } = read;
     const { method, id = asked.only() } = read.message;
@@ -110,7 +110,7 @@ export class ServerWire {
     if (exchange !== undefined) {
       exchange.large = read.large;
       exchange.asText = asText.map((place) => place.replace(/^result\./, ""));
-      if (isJsonObject(message["error"])) exchange.refused = message["error"] as unknown as RpcError; // read as one
+      if (isJsonObject(message["error"])) exchange.refused = message["error"] as unknown as UpstreamRpcError; // read as one
     } else if (typeof id === "string" && probeId.test(id) && isJsonObject(message["result"]))
       this.discovered = message["result"];
     asked.answered?.(id);
@@ -118,7 +118,7 @@ export class ServerWire {
   }
 
   /** Ends the request that an answer belongs to which cannot be read. Undefined: it is nobody's. */
-  unreadable(id: number | string | undefined, why: string, asked: Asked): JsonObject | undefined {
+  unreadable(id: number | string | undefined, why: string, asked: AwaitedRequests): JsonObject | undefined {
     if (id === undefined || !asked.isAwaited(id)) return undefined;
     const exchange = asked.exchange(id);
     if (exchange !== undefined) exchange.unreadable = why;

@@ -1,27 +1,27 @@
 import { type Clock, SystemClock } from "../../calls/clock.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
-import { Connection, type Note, type ServerStatus } from "./connection.ts";
+import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
 import { checkServerName } from "./names.ts";
 import type { Pins } from "./pins.ts";
 import { checkProgram } from "./program.ts";
 import type { Revisions } from "./revisions.ts";
 import { SdkUpstream } from "./sdk-upstream.ts";
 import { addressOf, checkServer, type ServerConfig } from "./server-config.ts";
-import type { ToolShelf } from "./server-shelf.ts";
+import type { ToolRegistrar } from "./server-shelf.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
-import { Verdict } from "./verdict.ts";
+import { SpokenProtocol } from "./verdict.ts";
 
 const mostWaitMs = 8_000;
 /** When one server is connected, the others may take as long again, and no less than this. */
 const leastForOthersMs = 4_000;
 
 export interface ServersParts {
-  readonly registry: ToolShelf;
+  readonly registry: ToolRegistrar;
   readonly pins: Pins;
   /** What is known of the servers from before. */
   readonly revisions?: Revisions;
   /** Records that a server came, went or changed its tools. */
-  readonly note: Note;
+  readonly note: NoteEvent;
   /** For `secret://connector/key` in a server's configuration. */
   readonly resolveSecret: ResolveSecret;
   /** Makes known what a configuration writes out, or takes from the environment, and nobody may see. */
@@ -75,7 +75,7 @@ export async function connectServers(
   };
 }
 
-async function tried(connections: readonly Connection[], clock: Clock, mostMs: number): Promise<void> {
+async function tried(connections: readonly UpstreamConnection[], clock: Clock, mostMs: number): Promise<void> {
   const { promise: waited, resolve } = Promise.withResolvers<void>();
   const startedAt = clock.monotonic();
   const waits = [clock.in(mostMs, resolve)];
@@ -91,9 +91,13 @@ async function tried(connections: readonly Connection[], clock: Clock, mostMs: n
   for (const cancelWait of waits) cancelWait();
 }
 
-function connectionOf(name: string, config: ServerConfig, parts: ServersParts & { readonly clock: Clock }): Connection {
+function connectionOf(
+  name: string,
+  config: ServerConfig,
+  parts: ServersParts & { readonly clock: Clock },
+): UpstreamConnection {
   const { registry: shelf, pins, revisions, note, clock, random = Math.random, redact = asIs, learn = ignored } = parts;
-  const verdict = new Verdict((isOld) => void revisions?.keep(name, config, isOld));
+  const verdict = new SpokenProtocol((isOld) => void revisions?.keep(name, config, isOld));
   const open = async (events: UpstreamEvents): Promise<Upstream> => {
     if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
     const address = await addressOf(name, config, { resolve: parts.resolveSecret, learn });
@@ -104,7 +108,7 @@ function connectionOf(name: string, config: ServerConfig, parts: ServersParts & 
       answerBytes: parts.answerBytes,
     });
   };
-  return new Connection(name, config, { shelf, pins, note, clock, random, redact, open });
+  return new UpstreamConnection(name, config, { shelf, pins, note, clock, random, redact, open });
 }
 
 function asIs(text: string): string {

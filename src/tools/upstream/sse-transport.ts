@@ -5,7 +5,7 @@ import { httpFetch } from "./http-client.ts";
 import { heardEvents } from "./http-messages.ts";
 import { PendingRequests } from "./pending-requests.ts";
 import type { ServerAddress } from "./server-config.ts";
-import type { Asked } from "./server-wire.ts";
+import type { AwaitedRequests } from "./server-wire.ts";
 import { pauseOf, retryAfterOf, type WatchedFetchParts } from "./watched-fetch.ts";
 
 /** What a server says to a message that it did not take. */
@@ -24,7 +24,7 @@ export function sseTransport(
   parts: WatchedFetchParts,
 ): SSEClientTransport {
   const pending = new PendingRequests();
-  const asked: Asked = {
+  const asked: AwaitedRequests = {
     only: () => pending.only(),
     isAwaited: (id) => pending.isAwaited(id),
     exchange: (id) => pending.exchange(id),

@@ -7,7 +7,7 @@ import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
 /** Under which terms a stranger's tool is registered. */
-export interface Terms {
+export interface UpstreamTerms {
   readonly risk: Risk;
   readonly riskSource: "operator" | "declared" | "guess";
   /** For people, until somebody who knows has spoken. */
@@ -26,7 +26,7 @@ export interface Terms {
  * Operator, then the hints of a trusted server, then `high` and not idempotent (D22), with a guess beside it. A hint a trusted server leaves
  * out is taken at its worst, as the protocol says: it writes, and what it writes destroys.
  */
-export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
+export function termsOf(tool: UpstreamTool, config: ServerConfig): UpstreamTerms {
   const own =
     config.tools !== undefined && Object.hasOwn(config.tools, tool.name) ? config.tools[tool.name] : undefined;
   const hinted = config.trust === "annotations" ? hintsOf(tool) : undefined;
@@ -55,7 +55,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): Terms {
   };
 }
 
-function hintsOf(tool: UpstreamTool): Pick<Terms, "risk" | "effects" | "idempotent" | "openWorld"> {
+function hintsOf(tool: UpstreamTool): Pick<UpstreamTerms, "risk" | "effects" | "idempotent" | "openWorld"> {
   const { readOnlyHint = false, destructiveHint, idempotentHint = false, openWorldHint } = tool.annotations ?? {};
   const openWorld = openWorldHint !== false;
   // Read-only and destructive at once contradict each other: the worse one is believed.

@@ -4,7 +4,7 @@ import { headOf } from "../../results/cut.ts";
 import { withoutNullKeywords } from "../tidy-schema.ts";
 import { definitionFields } from "./definition.ts";
 import { withoutNullMembers, withoutNulls } from "./null-members.ts";
-import type { Refused } from "./upstream.ts";
+import type { RefusedTool } from "./upstream.ts";
 
 const mostNameCharacters = 128;
 /** What is passed on of a tool. Icons and `_meta` are for clients, no model reads them: they are not pinned. */
@@ -17,14 +17,14 @@ const listedFields = [...definitionFields, "icons", "_meta"];
 export class ToolList {
   /** Revision 2025-11-25 has stricter output schemas. */
   readonly #isOld: () => boolean;
-  #malformed: Refused[] = [];
+  #malformed: RefusedTool[] = [];
 
   constructor(isOld: () => boolean) {
     this.#isOld = isOld;
   }
 
   /** Since `begin`: a list may have several pages. */
-  get malformed(): readonly Refused[] {
+  get malformed(): readonly RefusedTool[] {
     return this.#malformed;
   }
 

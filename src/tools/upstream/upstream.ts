@@ -10,7 +10,7 @@
 import type { Json, JsonObject } from "../../calls/json.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { LostAnswer } from "../../results/raw-result.ts";
-import { type RpcError, withRpcError } from "../rpc-error.ts";
+import { type UpstreamRpcError, withRpcError } from "../rpc-error.ts";
 import type { ToolAnnotations } from "../tool.ts";
 
 export interface UpstreamTool {
@@ -27,11 +27,11 @@ export interface UpstreamTool {
 /** What a server lists: what is a tool, and what is none. */
 export interface UpstreamList {
   readonly tools: readonly UpstreamTool[];
-  readonly malformed: readonly Refused[];
+  readonly malformed: readonly RefusedTool[];
 }
 
 /** A tool that is not offered, by its name or by its place where it has none. */
-export type Refused = {
+export type RefusedTool = {
   readonly tool: string;
   readonly why: string;
 }; // no interface: it is written down as JSON
@@ -104,7 +104,7 @@ export function takesNoCalls(message: string, resetsAt: number | undefined, caus
 // biome-ignore lint/complexity/useMaxParams: as an error is made
 export function refusedCall(
   message: string,
-  error: RpcError | undefined,
+  error: UpstreamRpcError | undefined,
   notExecuted: boolean,
   cause?: unknown,
 ): Error {

@@ -5,7 +5,7 @@ import type { Clock } from "../../calls/clock.ts";
 const verdictLifeMs = 3_600_000;
 
 /** What one server spoke last time: saves a round trip, and over pipes a second process, when it is connected again. */
-export class Verdict {
+export class SpokenProtocol {
   readonly #keep: (isOld: boolean) => void;
   #prior: PriorDiscovery | undefined;
   #atMs = 0;

@@ -2,8 +2,8 @@ import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
 import { boundedBody } from "./bounded-body.ts";
 import { currentExchange } from "./exchange.ts";
 import { httpFetch } from "./http-client.ts";
-import { type Hearing, heardEvents, heardJson } from "./http-messages.ts";
-import type { Asked, ServerWire } from "./server-wire.ts";
+import { type HttpReader, heardEvents, heardJson } from "./http-messages.ts";
+import type { AwaitedRequests, ServerWire } from "./server-wire.ts";
 
 export interface WatchedFetchParts {
   readonly wire: ServerWire;
@@ -27,12 +27,16 @@ export function watchedFetch(parts: WatchedFetchParts): typeof fetch {
     const resetsAt = response.ok ? undefined : retryAfterOf(response, parts.clock);
     if (exchange !== undefined) exchange.resetsAt = resetsAt ?? exchange.resetsAt;
     else if (resetsAt !== undefined) parts.onWait?.(resetsAt);
-    const asked: Asked = { only: () => requestIn(init?.body), isAwaited: () => true, exchange: () => exchange };
+    const asked: AwaitedRequests = {
+      only: () => requestIn(init?.body),
+      isAwaited: () => true,
+      exchange: () => exchange,
+    };
     return heard(response, { wire: parts.wire, asked, exchange }, parts);
   };
 }
 
-function heard(response: Response, hearing: Hearing, parts: WatchedFetchParts): Response {
+function heard(response: Response, hearing: HttpReader, parts: WatchedFetchParts): Response {
   const { body, headers, status, statusText, ok } = response;
   const { exchange, asked, wire } = hearing;
   if (body === null || status === 202 || status === 204) {
@@ -54,7 +58,7 @@ function heard(response: Response, hearing: Hearing, parts: WatchedFetchParts): 
   return new Response(followed, { headers, status, statusText });
 }
 
-function readerOf(headers: Headers, hearing: Hearing): (messages: Buffer) => Promise<Buffer> {
+function readerOf(headers: Headers, hearing: HttpReader): (messages: Buffer) => Promise<Buffer> {
   const type = headers.get("content-type") ?? "";
   if (type.startsWith("text/event-stream")) return (events) => heardEvents(events, hearing);
   const isJson = /^application\/(?:[\w.+-]+\+)?json\b/i.test(type);

@@ -8,7 +8,7 @@ import type { RunPage, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 
 /** The place of a run in the list: open runs first, then the latest; equal times by name. */
-interface Place {
+interface ListedPlace {
   readonly isLive: boolean;
   /** Of its last event, or when its `run.json` was written: milliseconds. */
   readonly at: number;
@@ -16,7 +16,7 @@ interface Place {
   readonly name: string;
 }
 
-interface Written extends Place {
+interface Written extends ListedPlace {
   /** How long its `run.json` is. */
   readonly bytes: number;
 }
@@ -44,8 +44,8 @@ export class RunListing {
   /** Open runs first, then the latest. */
   async page({ isWanted, limit, after }: PageRequest): Promise<RunPage> {
     const from = after === undefined ? undefined : placeIn(after);
-    const found: { readonly summary: RunSummary; readonly place: Place }[] = [];
-    const isBehind = (place: Place): boolean => from === undefined || inOrder(from, place) < 0;
+    const found: { readonly summary: RunSummary; readonly place: ListedPlace }[] = [];
+    const isBehind = (place: ListedPlace): boolean => from === undefined || inOrder(from, place) < 0;
     const live = this.#archive.runs.all().map((run) => placed(run.summary(true)));
     found.push(
       ...live
@@ -104,23 +104,23 @@ export class RunListing {
   }
 }
 
-function placed(summary: RunSummary): { readonly summary: RunSummary; readonly place: Place } {
+function placed(summary: RunSummary): { readonly summary: RunSummary; readonly place: ListedPlace } {
   const { tenant, run_id, last_event_at } = summary;
   return { summary, place: { isLive: true, at: Date.parse(last_event_at), name: folderName(tenant, run_id) } };
 }
 
-function inOrder(one: Place, other: Place): number {
+function inOrder(one: ListedPlace, other: ListedPlace): number {
   if (one.isLive !== other.isLive) return one.isLive ? -1 : 1;
   if (one.at !== other.at) return other.at - one.at;
   return one.name < other.name ? 1 : one.name > other.name ? -1 : 0;
 }
 
-function cursorOf({ isLive, at, name }: Place): string {
+function cursorOf({ isLive, at, name }: ListedPlace): string {
   return `${isLive ? "live" : "kept"}@${at}@${name}`;
 }
 
 /** @throws RuntimeFault `filter_invalid`: it is no page's. */
-function placeIn(cursor: string): Place {
+function placeIn(cursor: string): ListedPlace {
   const [, how, at, name] = /^(live|kept)@(\d{1,16}(?:\.\d{1,16})?)@(.+)$/.exec(cursor) ?? [];
   if (how === undefined || at === undefined || name === undefined)
     throw new RuntimeFault("filter_invalid", `\`after\` is a page's \`next_after\`, not \`${cursor.slice(0, 100)}\`.`);

@@ -5,7 +5,7 @@ import { messageOf } from "../../calls/fault.ts";
 import { noLink } from "../../system/plain-file.ts";
 
 /** A plain file, open; or what is left out, and why. */
-export type Found =
+export type FoundFolder =
   | { readonly path: string; readonly file: FileHandle; readonly bytes: number; readonly modifiedMs: number }
   | { readonly path: string; readonly left: string };
 
@@ -18,7 +18,7 @@ const held = existsSync("/proc/self/fd");
  * Every plain file beneath a folder, in order of its names; tools have written there, so links, hard links and special files are
  * left out. Each file is open only while it is the current one.
  */
-export async function* walkFiles(folder: string, path = "", depth = 0): AsyncGenerator<Found> {
+export async function* walkFiles(folder: string, path = "", depth = 0): AsyncGenerator<FoundFolder> {
   const directory = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | noLink);
   try {
     const base = held ? `/proc/self/fd/${directory.fd}` : folder;
@@ -35,7 +35,7 @@ export async function* walkFiles(folder: string, path = "", depth = 0): AsyncGen
   }
 }
 
-async function* below(folder: string, path: string, depth: number): AsyncGenerator<Found> {
+async function* below(folder: string, path: string, depth: number): AsyncGenerator<FoundFolder> {
   try {
     yield* walkFiles(folder, path, depth + 1);
   } catch (error) {
@@ -43,7 +43,7 @@ async function* below(folder: string, path: string, depth: number): AsyncGenerat
   }
 }
 
-async function* oneFile(at: string, path: string): AsyncGenerator<Found> {
+async function* oneFile(at: string, path: string): AsyncGenerator<FoundFolder> {
   const file = await open(at, constants.O_RDONLY | constants.O_NONBLOCK | noLink).catch(() => undefined); // a link, a socket, gone
   if (file === undefined) return yield { path, left: "it is a link or cannot be read" };
   try {

@@ -8,7 +8,12 @@ import { tool as strandsTool } from "@strands-agents/sdk";
 import { tool as aiTool, jsonSchema } from "ai";
 import type { AdapterRow, Call } from "../../../bench/agent-libraries.ts";
 import { adkTools } from "../../../src/agents/adk.ts";
-import { type AgentTools, openAgentTools, type ToolAnswer, type ToolUse } from "../../../src/agents/agent-tools.ts";
+import {
+  type AgentTools,
+  openAgentTools,
+  type RenderedToolAnswer,
+  type ToolUse,
+} from "../../../src/agents/agent-tools.ts";
 import { aiSdkTools } from "../../../src/agents/ai-sdk.ts";
 import { anthropicResult, anthropicToolUses } from "../../../src/agents/anthropic.ts";
 import { anthropicRunnerTools } from "../../../src/agents/anthropic-runner.ts";
@@ -210,7 +215,7 @@ const plainFunction: AdapterRow = {
 function encoder(
   id: string,
   read: (i: number) => readonly ToolUse[],
-  result: (use: ToolUse, answer: ToolAnswer) => unknown,
+  result: (use: ToolUse, answer: RenderedToolAnswer) => unknown,
 ): AdapterRow {
   return {
     id,
@@ -222,7 +227,7 @@ function encoder(
         withPostern: async (i) => {
           const uses = read(i);
           const answers = await agentTools.callAll(uses);
-          return uses.map((use, at) => result(use, answers[at] as ToolAnswer)); // an answer a use
+          return uses.map((use, at) => result(use, answers[at] as RenderedToolAnswer)); // an answer a use
         },
       };
     },

@@ -1,6 +1,6 @@
 /** What is left of a script's budget is left of it whatever happened in between. */
 import { expect, it, vi } from "vitest";
-import type { Step } from "../../../src/chains/sandbox.ts";
+import type { ScriptStep } from "../../../src/chains/sandbox.ts";
 import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
@@ -62,7 +62,7 @@ it.each(["return r.text.length;", 'throw new Error("boom");', "await new Promise
 
 it("an engine that waits for nothing is ended, and not asked for ever", async () => {
   let steps = 0;
-  const step = (): Step => {
+  const step = (): ScriptStep => {
     steps += 1;
     if (steps > 100) throw new Error("asked for ever");
     return { step: "calls", calls: [] };

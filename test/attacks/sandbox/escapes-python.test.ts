@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Step } from "../../../src/chains/sandbox.ts";
+import type { ScriptStep } from "../../../src/chains/sandbox.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { type EngineUnderTest, enginesHere } from "../../fakes/engine-room.ts";
 import { driveScript, someTools } from "../../fakes/scripts.ts";
@@ -82,7 +82,7 @@ function attempts(expressions: readonly string[]): string {
 async function everythingSaid(
   { driver }: EngineUnderTest,
   source: string,
-): Promise<{ readonly end: Step; readonly said: string; readonly calls: number }> {
+): Promise<{ readonly end: ScriptStep; readonly said: string; readonly calls: number }> {
   const program = { language: "python", source, tools: someTools, chainId: "c", owner: "one" } as const;
   const checked = await driver.check?.(program);
   if (checked !== undefined)

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { quickJsDriver, type WarmDriver } from "../../../src/chains/drivers/javascript/driver.ts";
-import type { Step } from "../../../src/chains/sandbox.ts";
+import type { ScriptStep } from "../../../src/chains/sandbox.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { driveScript, someTools } from "../../fakes/scripts.ts";
 
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 /** Everything the script could say: its value, its prints, its calls' arguments, its error. */
-async function everythingSaid(source: string): Promise<{ readonly end: Step; readonly said: string }> {
+async function everythingSaid(source: string): Promise<{ readonly end: ScriptStep; readonly said: string }> {
   const about = { language: "javascript", tools: someTools, chainId: "c", owner: "one" } as const;
   await using former = await driver.start({ ...about, source: leaving }, limits);
   expect((await driveScript(former)).end.step).toBe("done");

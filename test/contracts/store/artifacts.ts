@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRecord, CallRecord, Write } from "../../../src/calls/records.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../../src/calls/records.ts";
 import { callOf, claimOf, decideOf, hourMs, outcomeOf, recordOf, settleOf } from "../records.ts";
 import type { StoreKit } from "./kit.ts";
 
@@ -85,7 +85,7 @@ export function artifactReferenceContract(kit: StoreKit): void {
       const [open, refused] = [await held(), await held()];
       const waits = async (one: typeof open, file: string): Promise<ApprovalRecord> => {
         const edited = { ...one.approval, arguments: { file: { $artifact: file } }, revision: 1 };
-        await commit({ ...decideOf(edited, "pending"), expectedRevision: 0 } as Write);
+        await commit({ ...decideOf(edited, "pending"), expectedRevision: 0 } as StoreWrite);
         return edited;
       };
       await waits(open, other);

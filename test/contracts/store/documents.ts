@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/calls/json.ts";
-import type { Write } from "../../../src/calls/records.ts";
+import type { StoreWrite } from "../../../src/calls/records.ts";
 import { all, eventOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
@@ -9,7 +9,7 @@ export function documentContract(kit: StoreKit): void {
   const { commit } = kit;
 
   describe("documents", () => {
-    const put = (id: string, expectedVersion: number, body: JsonObject = { id }): Write => ({
+    const put = (id: string, expectedVersion: number, body: JsonObject = { id }): StoreWrite => ({
       write: "document",
       kind: "token",
       id,

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ApprovalRecord, CallRecord, CallState, Write } from "../../../src/calls/records.ts";
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../src/calls/records.ts";
 import type { Committed, Store } from "../../../src/stores/store.ts";
 import { FakeClock } from "../../fakes/clock.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, spellPlainly } from "../records.ts";
@@ -34,7 +34,7 @@ export class StoreKit {
     this.#store = await this.#open({ clock: this.#clock, spell: spellPlainly, log });
   }
 
-  readonly commit = async (write: Write): Promise<Committed> => await this.store.commit(write, "committed");
+  readonly commit = async (write: StoreWrite): Promise<Committed> => await this.store.commit(write, "committed");
 
   readonly state = async (key: string): Promise<CallState | undefined> => (await this.store.call({ key }))?.state;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Authority } from "../../../src/calls/call.ts";
 import type { ApprovalRecord } from "../../../src/calls/records.ts";
 import type { Audience } from "../../../src/stores/audience.ts";
-import type { Entry, Store } from "../../../src/stores/store.ts";
+import type { Store, StoreEntry } from "../../../src/stores/store.ts";
 import { cursorOf, urgencyOf } from "../../../src/stores/urgency.ts";
 import {
   all,
@@ -40,7 +40,7 @@ export function readingContract(kit: StoreKit): void {
     });
 
     it("tells every follower each entry once, in order, before the commit is answered, with the same body", async () => {
-      const told: Entry[] = [];
+      const told: StoreEntry[] = [];
       using _ = kit.store.follow((entries) => told.push(...entries));
       const event = eventOf("first");
       await kit.store.commit({ write: "note", event }, "committed");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Write } from "../../../src/calls/records.ts";
+import type { StoreWrite } from "../../../src/calls/records.ts";
 import { all, callOf, claimOf, decideOf, eventOf, outcomeOf, recordOf, settleOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 
@@ -67,17 +67,17 @@ export function tellingContract(kit: StoreKit): void {
     it("makes a decision and what is remembered of it true together, or neither, each with its event", async () => {
       const { approval } = await held();
       const along = { kind: "grant", id: "grt_1", body: { tool: "t" }, event: eventOf("grant.made") };
-      const yes = { ...decideOf(approval, "approved"), along } as Write;
+      const yes = { ...decideOf(approval, "approved"), along } as StoreWrite;
       const remembered = () => kit.store.documents.get("grant", "grt_1");
       const told = async () => (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
-      expect(await commit({ ...yes, expectedRevision: 7 } as Write)).toMatchObject({ won: false });
+      expect(await commit({ ...yes, expectedRevision: 7 } as StoreWrite)).toMatchObject({ won: false });
       expect([await remembered(), await told()]).toEqual([undefined, ["held"]]);
       expect(await commit(yes)).toEqual(wins);
       expect(await remembered()).toEqual({ version: 1, body: { tool: "t" } });
       expect(await told()).toEqual(["held", "decided approved", "grant.made"]);
 
       const { approval: other } = await held();
-      expect(await commit({ ...decideOf(other, "approved"), along } as Write)).toMatchObject({
+      expect(await commit({ ...decideOf(other, "approved"), along } as StoreWrite)).toMatchObject({
         won: false,
         version: 1,
       });

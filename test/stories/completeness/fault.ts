@@ -1,4 +1,4 @@
-import type { Write } from "../../../src/calls/records.ts";
+import type { StoreWrite } from "../../../src/calls/records.ts";
 import type { ClaimedCall } from "../../../src/gates/stages.ts";
 import type { CallContext, CallRequest, Limits, RuntimeOptions } from "../../../src/index.ts";
 import type { Decision, Policy } from "../../../src/policy/index.ts";
@@ -64,7 +64,7 @@ export const schema = (validate: (value: unknown) => unknown): Partial<ProbeTool
   inputSchema: { type: "object" },
 });
 export const fails =
-  (kind: Write["write"] | "read", times: number = Number.POSITIVE_INFINITY) =>
+  (kind: StoreWrite["write"] | "read", times: number = Number.POSITIVE_INFINITY) =>
   ({ failing }: Scene): unknown =>
     failing.set(kind, times);
 export const policy = (decide: () => Decision): Policy => ({

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { type Approval, isAlike, maySay } from "../../api/approvals.ts";
+import { type ApprovalView, isAlike, maySay } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { late } from "../../kit/late.tsx";
@@ -11,7 +11,7 @@ const mostTogether = 50;
 const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchDialog);
 
 /** Many requests of one run that differ in their arguments alone: seen together, decided together, recorded each by itself. */
-export function AlikeRequests({ approval }: { readonly approval: Approval }): ReactNode {
+export function AlikeRequests({ approval }: { readonly approval: ApprovalView }): ReactNode {
   const { approvals } = useInbox();
   const [open, setOpen] = useState(false);
   const alike = approvals.filter((one) => isAlike(approval, one) && (maySay(one, "approve") || maySay(one, "deny")));

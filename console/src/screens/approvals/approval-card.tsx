@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef } from "react";
-import { type Approval, namesOf, readApproval } from "../../api/approvals.ts";
+import { type ApprovalView, namesOf, readApproval } from "../../api/approvals.ts";
 import { doubtText } from "../../api/checked.ts";
 import { Problem } from "../../api/problem.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
@@ -46,11 +46,11 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   }, [isNext, isThere]);
   if (error instanceof Problem && error.code === "approval_unknown") return <Nowhere id={id} onBack={onBack} />;
   if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
-  const keep = (fresh: Approval): void => {
-    client.setQueryData<Approval>(["approval", id], (old) => ({ ...besides(old), ...fresh }));
+  const keep = (fresh: ApprovalView): void => {
+    client.setQueryData<ApprovalView>(["approval", id], (old) => ({ ...besides(old), ...fresh }));
     put(fresh);
   };
-  const said = (fresh: Approval): void => {
+  const said = (fresh: ApprovalView): void => {
     keep(fresh);
     acknowledge(fresh); // their own edit is no news to them
     if (fresh.status !== "pending") onDecided(id);
@@ -94,7 +94,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
 }
 
 /** What an answer to a decision may leave out. All else of it that is not there is not there any more. */
-function besides({ input_schema, viewer }: Partial<Approval> = {}): Partial<Approval> {
+function besides({ input_schema, viewer }: Partial<ApprovalView> = {}): Partial<ApprovalView> {
   return { ...(input_schema && { input_schema }), ...(viewer && { viewer }) };
 }
 
@@ -122,7 +122,7 @@ function Nowhere({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): Reac
   );
 }
 
-function Header({ approval, onBack }: { readonly approval: Approval; readonly onBack: () => void }): ReactNode {
+function Header({ approval, onBack }: { readonly approval: ApprovalView; readonly onBack: () => void }): ReactNode {
   const { what, requested_by, status, created_at, expires_at, routed } = approval;
   const { server, name } = namesOf(what.tool);
   return (

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { type Approval, idOf } from "../../api/approvals.ts";
+import { type ApprovalView, idOf } from "../../api/approvals.ts";
 import { VirtualList } from "../../kit/virtual-list.tsx";
 import { ApprovalRow } from "./approval-row.tsx";
 
@@ -11,7 +11,7 @@ export function ApprovalList({
   onEnd,
 }: {
   readonly label: string;
-  readonly approvals: readonly Approval[];
+  readonly approvals: readonly ApprovalView[];
   readonly open: string | undefined;
   readonly onEnd: () => void;
 }): ReactNode {

@@ -1,14 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
-import { type Approval, namesOf } from "../../api/approvals.ts";
+import { type ApprovalView, namesOf } from "../../api/approvals.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { Text } from "../../kit/text.tsx";
 import { Time, TimeLeft } from "../../kit/time.tsx";
 
 /** What it is, who asks, how long it waits still: enough to choose by. */
-export const ApprovalRow: (props: { readonly approval: Approval; readonly isOpen: boolean }) => ReactNode = memo(
-  function ApprovalRow({ approval, isOpen }: { readonly approval: Approval; readonly isOpen: boolean }) {
+export const ApprovalRow: (props: { readonly approval: ApprovalView; readonly isOpen: boolean }) => ReactNode = memo(
+  function ApprovalRow({ approval, isOpen }: { readonly approval: ApprovalView; readonly isOpen: boolean }) {
     const { what, requested_by, preview, summary, quorum_left, routed } = approval;
     const { server, name } = namesOf(what.tool);
     return (
@@ -50,7 +50,7 @@ export const ApprovalRow: (props: { readonly approval: Approval; readonly isOpen
 );
 
 /** Until when it waits; else what became of it, and when. A yes that has not run ends too. */
-function HowItStands({ approval: { status, expires_at, decision } }: { readonly approval: Approval }): ReactNode {
+function HowItStands({ approval: { status, expires_at, decision } }: { readonly approval: ApprovalView }): ReactNode {
   if (status === "pending") return <TimeLeft until={expires_at} />;
   return (
     <span className="flex shrink-0 items-center gap-1.5">

@@ -1,6 +1,6 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { classNames } from "../../kit/class-names.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { DecidedList } from "./decided-list.tsx";
@@ -79,7 +79,7 @@ export function ApprovalsScreen(): ReactNode {
 /** What of all that waits is wanted. Where not all of it is here, what is of a risk may lie beyond what was read. */
 function useWanted({ risk, isMine, words }: Wanted): {
   readonly inbox: Narrowed;
-  readonly shown: readonly Approval[];
+  readonly shown: readonly ApprovalView[];
 } {
   const all = useInbox();
   const isNarrowed = isMine || (risk !== undefined && all.hasMore);

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { saidOfMany } from "../../../../src/doors/said.ts";
-import { type Approval, decideMany, maySay, namesOf } from "../../api/approvals.ts";
+import { type ApprovalView, decideMany, maySay, namesOf } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { toast } from "../../kit/toast.tsx";
@@ -20,7 +20,7 @@ export function BatchDialog({
   alike,
   onClose,
 }: {
-  readonly alike: readonly Approval[];
+  readonly alike: readonly ApprovalView[];
   readonly onClose: () => void;
 }): ReactNode {
   const { approvals, reload } = useInbox();

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Text } from "../../kit/text.tsx";
@@ -13,7 +13,7 @@ export function BatchLine({
   onChoose,
   onOpen,
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   readonly isChosen: boolean;
   readonly onChoose: (isChosen: boolean) => void;
   readonly onOpen: () => void;

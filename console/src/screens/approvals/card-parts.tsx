@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Addressees, Approval } from "../../api/approvals.ts";
+import type { AddresseesView, ApprovalView } from "../../api/approvals.ts";
 import { actorText } from "../../kit/actor.ts";
 import { Badge, StateBadge } from "../../kit/badge.tsx";
 import { Card, Facts, Part } from "../../kit/card.tsx";
@@ -9,7 +9,7 @@ import { Text } from "../../kit/text.tsx";
 import { Time, TimeLeft } from "../../kit/time.tsx";
 
 /** Two whys, kept apart: ours, with rule and line; the agent's own, which nobody has checked. */
-export function WhyAsked({ approval }: { readonly approval: Approval }): ReactNode {
+export function WhyAsked({ approval }: { readonly approval: ApprovalView }): ReactNode {
   const { why, reason, risk_level, autonomy_level } = approval;
   const asking = why.filter(({ says }) => says !== "ALLOW");
   return (
@@ -65,7 +65,7 @@ const words = new Map([
 ]);
 
 /** Who may decide, and who has. Nothing is shown where one person's word is all it takes. */
-export function Votes({ approval }: { readonly approval: Approval }): ReactNode {
+export function Votes({ approval }: { readonly approval: ApprovalView }): ReactNode {
   const { routed, votes, quorum_left, decision, status } = approval;
   const said = decision === undefined ? votes : [...votes.filter(({ by }) => by !== decision.by), decision];
   const isOpenToAll = namesIn(routed.to) === "" && routed.escalate_to === undefined;
@@ -110,7 +110,7 @@ export function Votes({ approval }: { readonly approval: Approval }): ReactNode 
 }
 
 /** Who else is asked when nobody answers, and whether they are. */
-function Escalation({ approval: { routed, escalated_at, status } }: { readonly approval: Approval }): ReactNode {
+function Escalation({ approval: { routed, escalated_at, status } }: { readonly approval: ApprovalView }): ReactNode {
   const { escalate_at, escalate_to = {} } = routed;
   const others = namesIn(escalate_to) || "whoever decides";
   if (escalated_at !== undefined)
@@ -128,12 +128,12 @@ function Escalation({ approval: { routed, escalated_at, status } }: { readonly a
   );
 }
 
-function namesIn({ users = [], roles = [], groups = [] }: Addressees): string {
+function namesIn({ users = [], roles = [], groups = [] }: AddresseesView): string {
   return [...users, ...groups.map((group) => `group ${group}`), ...roles.map((role) => `any ${role}`)].join(", ");
 }
 
 /** What an auditor asks for; folded away from who decides. */
-export function FinePrint({ approval }: { readonly approval: Approval }): ReactNode {
+export function FinePrint({ approval }: { readonly approval: ApprovalView }): ReactNode {
   return (
     <details className="group rounded-lg border border-line bg-surface">
       <summary className="flex list-none items-center gap-1.5 px-4 py-2.5 text-ink-2">

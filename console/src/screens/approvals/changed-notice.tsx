@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";
@@ -12,8 +12,8 @@ export function ChangedNotice({
   now,
   onUnderstood,
 }: {
-  readonly before: Approval;
-  readonly now: Approval;
+  readonly before: ApprovalView;
+  readonly now: ApprovalView;
   readonly onUnderstood: () => void;
 }): ReactNode {
   const [asked, would] = [before, now].map(({ what }) => JSON.stringify(what.arguments, null, 2));

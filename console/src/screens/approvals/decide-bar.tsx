@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { type Approval, maySay } from "../../api/approvals.ts";
+import { type ApprovalView, maySay } from "../../api/approvals.ts";
 import { late } from "../../kit/late.tsx";
 import { Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
@@ -20,7 +20,7 @@ const RememberDialog = late(async () => (await import("./remember-dialog.tsx")).
 
 interface DecideBarProps extends Omit<DecidingOptions, "isHeld" | "onNameNeeded"> {
   /** As it stands now. */
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   /** What is another now than what was seen. */
   readonly changed: ReactNode;
   /** Why no yes is said to what is shown: it is not what would be approved. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { type Approval, maySay } from "../../api/approvals.ts";
+import { type ApprovalView, maySay } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Text } from "../../kit/text.tsx";
 import type { Press } from "./use-armed.ts";
@@ -18,7 +18,7 @@ export function DecideButtons({
   open,
   withdraw,
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   readonly busy: Deciding["busy"];
   /** A yes takes the tool's name. */
   readonly isTyped: boolean;

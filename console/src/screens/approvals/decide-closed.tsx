@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { actorText } from "../../kit/actor.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -15,7 +15,7 @@ export function Withdraw({
   isReady,
   onPress,
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   readonly deciding: Deciding;
   readonly isReady: boolean;
   readonly onPress: (by: Press) => void;
@@ -43,7 +43,7 @@ export function Closed({
   onRevoke,
   children,
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   readonly deciding: Deciding;
   readonly isExpired: boolean;
   readonly isReady: boolean;

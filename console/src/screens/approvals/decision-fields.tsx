@@ -1,12 +1,12 @@
 import type { ComponentProps, ReactNode } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { Field } from "../../kit/field.tsx";
 import { Text } from "../../kit/text.tsx";
 import { ChoiceDialog } from "../choice-dialog.tsx";
 import type { Deciding } from "./use-deciding.ts";
 
 export interface DecideDialogProps {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   readonly deciding: Deciding;
   /** What became another since this was opened, to be understood first. */
   readonly changed: ReactNode;

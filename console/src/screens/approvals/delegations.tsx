@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { type Delegation, delegate, endDelegation, listDelegations } from "../../api/delegations.ts";
+import { type DelegationView, delegate, endDelegation, listDelegations } from "../../api/delegations.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { useMay, useSession } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";
@@ -36,7 +36,7 @@ export function Delegations(): ReactNode {
   );
 }
 
-function DelegationItem({ delegation }: { readonly delegation: Delegation }): ReactNode {
+function DelegationItem({ delegation }: { readonly delegation: DelegationView }): ReactNode {
   const { from, to, until, reason } = delegation;
   const { isBusy, problem, send } = useSending();
   const end = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { Approval, Artifact } from "../../api/approvals.ts";
+import type { ApprovalView, ArtifactView } from "../../api/approvals.ts";
 import { type Doubts, exactText } from "../../api/checked.ts";
 import { keepText } from "../../api/save.ts";
 import { actorText } from "../../kit/actor.ts";
@@ -19,7 +19,7 @@ export function ExactArguments({
   approval,
   doubts,
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   /** Undefined: not known. */
   readonly doubts: Doubts;
 }): ReactNode {
@@ -60,7 +60,7 @@ export function ExactArguments({
 }
 
 /** The content of an artifact that an argument names: the tool gets this, and not the reference. */
-function Held({ artifact: { path, bytes, text } }: { readonly artifact: Artifact }): ReactNode {
+function Held({ artifact: { path, bytes, text } }: { readonly artifact: ArtifactView }): ReactNode {
   return (
     <section aria-label={`Content of ${path}`} className="mt-3 grid gap-1">
       <p className="text-ink-2">

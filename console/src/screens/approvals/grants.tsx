@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { get, post } from "../../api/client.ts";
-import type { Grant } from "../../api/grants.ts";
+import type { GrantView } from "../../api/grants.ts";
 import { useMay } from "../../api/session.ts";
 import { actorText } from "../../kit/actor.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
@@ -18,7 +18,7 @@ export function Grants(): ReactNode {
   const [isAll, setIsAll] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "grants"],
-    queryFn: ({ signal }) => get<{ readonly grants: readonly Grant[] }>("/v1/grants", { signal }),
+    queryFn: ({ signal }) => get<{ readonly grants: readonly GrantView[] }>("/v1/grants", { signal }),
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={3} />;
   const live = data.grants.filter(({ status }) => status === "live");
@@ -47,7 +47,7 @@ const endings = new Map([
   ["void", "The tool, its risk or a rule is another now: it answers nothing any more."],
 ]);
 
-function GrantItem({ grant }: { readonly grant: Grant }): ReactNode {
+function GrantItem({ grant }: { readonly grant: GrantView }): ReactNode {
   const may = useMay();
   const client = useQueryClient();
   const { mutate, isPending } = useMutation({

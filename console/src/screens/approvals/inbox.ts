@@ -8,12 +8,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import {
-  type Approval,
-  type ApprovalPage,
+  type ApprovalPageView,
+  type ApprovalView,
   listPending,
   maySay,
   readApproval,
-  type Waiting,
+  type WaitingCounts,
 } from "../../api/approvals.ts";
 import { Problem } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";
@@ -21,12 +21,12 @@ import { useFeed } from "../../live/feed.ts";
 import { byUrgency, urgencyOf } from "./urgency.ts";
 
 export interface InboxState {
-  readonly approvals: readonly Approval[];
+  readonly approvals: readonly ApprovalView[];
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
   readonly hasMore: boolean;
   /** When the list was last read from its start. */
-  readonly waiting: Waiting | undefined;
+  readonly waiting: WaitingCounts | undefined;
 }
 
 const empty: InboxState = {
@@ -45,7 +45,7 @@ const longestPauseMs = 15_000;
 
 class Inbox {
   #state = empty;
-  #items = new Map<string, Approval>();
+  #items = new Map<string, ApprovalView>();
   #after: string | undefined;
   /** The urgency that was read to; what is less urgent is not shown before its place is read. */
   #readTo = Infinity;
@@ -124,7 +124,7 @@ class Inbox {
   }
 
   /** What the server said just now about one. */
-  put(approval: Approval): void {
+  put(approval: ApprovalView): void {
     if (approval.status === "pending") this.#items.set(approval.approval_id, approval);
     else if (!this.#items.delete(approval.approval_id)) return;
     this.#tell({ status: "ready", error: undefined });
@@ -134,8 +134,8 @@ class Inbox {
   async #readAgain(): Promise<boolean> {
     this.#epoch += 1;
     const owner = this.#owner;
-    const fresh = new Map<string, Approval>();
-    const pages: ApprovalPage[] = [];
+    const fresh = new Map<string, ApprovalView>();
+    const pages: ApprovalPageView[] = [];
     let after: string | undefined;
     try {
       do {
@@ -172,7 +172,7 @@ class Inbox {
     this.#tell({});
   }
 
-  #readAsFarAs({ approvals, next_after }: ApprovalPage = { approvals: [] }): void {
+  #readAsFarAs({ approvals, next_after }: ApprovalPageView = { approvals: [] }): void {
     const last = approvals.at(-1);
     this.#after = next_after;
     this.#readTo = next_after === undefined || last === undefined ? Infinity : urgencyOf(last);
@@ -189,7 +189,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-async function readOrGone(id: string): Promise<Approval | undefined | "unclear"> {
+async function readOrGone(id: string): Promise<ApprovalView | undefined | "unclear"> {
   try {
     return await readApproval(id);
   } catch (error) {
@@ -226,7 +226,7 @@ export function useInboxKept(userId: string | undefined): void {
 export function useInbox(): InboxState & {
   readonly reload: () => void;
   readonly more: () => void;
-  readonly put: (approval: Approval) => void;
+  readonly put: (approval: ApprovalView) => void;
 } {
   const state = useSyncExternalStore(inbox.subscribe, inbox.state);
   return useMemo(
@@ -234,14 +234,14 @@ export function useInbox(): InboxState & {
       ...state,
       reload: () => void inbox.reload(),
       more: () => void inbox.more(),
-      put: (approval: Approval) => inbox.put(approval),
+      put: (approval: ApprovalView) => inbox.put(approval),
     }),
     [state],
   );
 }
 
 /** How many wait, by risk: counted where all of them are here, else as the server counts them. Undefined: not known yet. */
-export function useWaiting(): Waiting | undefined {
+export function useWaiting(): WaitingCounts | undefined {
   const { approvals, hasMore, status, waiting } = useSyncExternalStore(inbox.subscribe, inbox.state);
   const { data } = useQuery({
     queryKey: ["live", "approvals", "waiting"],
@@ -254,17 +254,17 @@ export function useWaiting(): Waiting | undefined {
   }, [approvals, hasMore, status, waiting, data]);
 }
 
-export function totalOf(waiting: Waiting): number {
+export function totalOf(waiting: WaitingCounts): number {
   return Object.values(waiting).reduce((sum, count) => sum + count, 0);
 }
 
-function counted(approvals: readonly Approval[]): Waiting {
+function counted(approvals: readonly ApprovalView[]): WaitingCounts {
   const counts = { safe: 0, medium: 0, high: 0, critical: 0 };
   for (const { risk_level: risk } of approvals) if (isRisk(risk)) counts[risk] += 1;
   return counts;
 }
 
-function isRisk(risk: string): risk is keyof Waiting {
+function isRisk(risk: string): risk is keyof WaitingCounts {
   return risk === "safe" || risk === "medium" || risk === "high" || risk === "critical";
 }
 

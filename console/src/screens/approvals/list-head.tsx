@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Waiting } from "../../api/approvals.ts";
+import type { WaitingCounts } from "../../api/approvals.ts";
 import { useMay } from "../../api/session.ts";
 import { classNames } from "../../kit/class-names.ts";
 import { totalOf } from "./inbox.ts";
@@ -19,7 +19,7 @@ export interface Wanted {
 
 interface HeadProps {
   /** None: it is not known yet what waits. */
-  readonly waiting: Waiting | undefined;
+  readonly waiting: WaitingCounts | undefined;
   readonly wanted: Wanted;
   readonly onChange: (change: Partial<Wanted>) => void;
 }

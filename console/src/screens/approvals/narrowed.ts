@@ -1,13 +1,13 @@
 import { useMemo } from "react";
-import { type Approval, approvalsOf, idOf, listPending, type Waiting } from "../../api/approvals.ts";
+import { type ApprovalView, approvalsOf, idOf, listPending, type WaitingCounts } from "../../api/approvals.ts";
 import { usePages } from "../../api/use-pages.ts";
 import type { Wanted } from "./list-head.tsx";
 import { byUrgency } from "./urgency.ts";
 
 export interface Narrowed {
-  readonly approvals: readonly Approval[];
+  readonly approvals: readonly ApprovalView[];
   /** Of any risk. */
-  readonly waiting: Waiting | undefined;
+  readonly waiting: WaitingCounts | undefined;
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
   readonly hasMore: boolean;

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { Approval, Preview } from "../../api/approvals.ts";
+import type { ApprovalView, PreviewView } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Card } from "../../kit/card.tsx";
 import { Diff } from "../../kit/diff.tsx";
@@ -15,7 +15,7 @@ export function PreviewPart({
   approval,
   label = "What changes",
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   /** Of its table: another one, where several previews are on one page. */
   readonly label?: string;
 }): ReactNode {
@@ -56,7 +56,7 @@ export function PreviewPart({
 }
 
 /** What was shown of the arguments that were asked for: they were edited since. */
-function Before({ preview, isShownAnew }: { readonly preview: Preview; readonly isShownAnew: boolean }): ReactNode {
+function Before({ preview, isShownAnew }: { readonly preview: PreviewView; readonly isShownAnew: boolean }): ReactNode {
   return (
     <details>
       <summary className="cursor-pointer text-ink-2">
@@ -74,7 +74,7 @@ function Before({ preview, isShownAnew }: { readonly preview: Preview; readonly 
   );
 }
 
-function PreviewBody({ preview, label }: { readonly preview: Preview; readonly label: string }): ReactNode {
+function PreviewBody({ preview, label }: { readonly preview: PreviewView; readonly label: string }): ReactNode {
   const { diff, table, message, details } = preview;
   return (
     <>
@@ -87,7 +87,7 @@ function PreviewBody({ preview, label }: { readonly preview: Preview; readonly l
 }
 
 /** As whoever gets it will read it, as far as text can say: no markup is drawn. */
-function Message({ message }: { readonly message: NonNullable<Preview["message"]> }): ReactNode {
+function Message({ message }: { readonly message: NonNullable<PreviewView["message"]> }): ReactNode {
   return (
     <div className="overflow-hidden rounded-md border border-line">
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5 border-b border-line bg-sunken px-3 py-2">
@@ -124,7 +124,7 @@ function Changes({
   table,
   label,
 }: {
-  readonly table: NonNullable<Preview["table"]>;
+  readonly table: NonNullable<PreviewView["table"]>;
   readonly label: string;
 }): ReactNode {
   const [isWhole, setIsWhole] = useState(table.rows.length <= mostRows);

@@ -1,6 +1,6 @@
 /** What a remembered yes holds of the call it is given to: chosen here, and said in one sentence. */
 import { type ReactNode, useState } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { Text } from "../../kit/text.tsx";
 import { holdable, leftOut, takesMore } from "./grant-scope.ts";
 
@@ -14,7 +14,10 @@ export interface Held {
 }
 
 /** As much as can be held, until somebody lets go of it: also what an edit brings meanwhile. */
-export function useHeld({ what: { arguments: given }, input_schema: schema }: Approval): readonly [Held, ReactNode] {
+export function useHeld({
+  what: { arguments: given },
+  input_schema: schema,
+}: ApprovalView): readonly [Held, ReactNode] {
   const [freed, setFreed] = useState<readonly string[]>([]);
   const [isWithout, setIsWithout] = useState(true);
   const missing = leftOut(given, schema);
@@ -92,7 +95,7 @@ export function Scope({
   held: { fixed, absent, free },
   span,
 }: {
-  readonly approval: Approval;
+  readonly approval: ApprovalView;
   readonly held: Held;
   /** In words. */
   readonly span: string;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { get } from "../../api/client.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -15,7 +15,7 @@ import { type PastCall, pastOf, type Told } from "./past-calls.ts";
 const mostRead = 200;
 
 /** What this run did before it asked, and does meanwhile: a request is judged by its company. */
-export function RunSoFar({ approval }: { readonly approval: Approval }): ReactNode {
+export function RunSoFar({ approval }: { readonly approval: ApprovalView }): ReactNode {
   const { run } = approval.refs;
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "run-so-far", run],

@@ -1,8 +1,8 @@
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 
 /** Whether each of the words is in what it is, who asks, in which run, or what is said of it. */
 export function isFound(
-  { approval_id, what, requested_by, refs, preview, summary, reason }: Approval,
+  { approval_id, what, requested_by, refs, preview, summary, reason }: ApprovalView,
   words: string,
 ): boolean {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);

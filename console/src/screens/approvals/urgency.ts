@@ -1,4 +1,4 @@
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 
 const calmness = new Map([
   ["critical", 0],
@@ -8,7 +8,7 @@ const calmness = new Map([
 ]);
 const minuteMs = 60_000;
 
-type Ordered = Pick<Approval, "approval_id" | "expires_at" | "risk_level">;
+type Ordered = Pick<ApprovalView, "approval_id" | "expires_at" | "risk_level">;
 
 /** Sorting asks for it thousands of times. */
 const known = new WeakMap<Ordered, number>();

@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 import { saidOf } from "../../../../src/doors/said.ts";
-import { type Approval, decide, needsTyping, type Said } from "../../api/approvals.ts";
+import { type ApprovalView, decide, needsTyping, type Said } from "../../api/approvals.ts";
 import { Problem, sentenceOf } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";
 import { toast } from "../../kit/toast.tsx";
@@ -18,12 +18,12 @@ export interface Deciding {
 
 export interface DecidingOptions {
   /** What the person saw and means: of this the digest is sent. */
-  readonly meant: Approval;
+  readonly meant: ApprovalView;
   /** It is another one now, and they have not said that they know. */
   readonly isHeld: boolean;
   /** How it stands after their own word. */
-  readonly onSaid: (approval: Approval) => void;
-  readonly onFresh: (approval: Approval) => void;
+  readonly onSaid: (approval: ApprovalView) => void;
+  readonly onFresh: (approval: ApprovalView) => void;
   readonly onStale: () => void;
   /** What was said needs the tool's name, which the card did not tell: an edit may be of a higher risk. */
   readonly onNameNeeded: () => void;
@@ -76,9 +76,9 @@ function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "on
   return error.message;
 }
 
-function approvalIn(body: unknown): Approval | undefined {
+function approvalIn(body: unknown): ApprovalView | undefined {
   if (typeof body !== "object" || body === null || !("approval" in body)) return undefined;
   const { approval } = body;
   // The door answers a whole approval beside the error, or none.
-  return typeof approval === "object" && approval !== null ? (approval as Approval) : undefined;
+  return typeof approval === "object" && approval !== null ? (approval as ApprovalView) : undefined;
 }

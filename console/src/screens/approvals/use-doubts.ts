@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { type Doubts, doubtsOf } from "../../api/checked.ts";
 
 /** What of the card does not have its digest, as soon as it is known; a yes waits for it by itself. */
-export function useDoubts(approval: Approval | undefined): Doubts {
+export function useDoubts(approval: ApprovalView | undefined): Doubts {
   const [found, setFound] = useState<{ readonly id: string; readonly doubts: Doubts }>();
   useEffect(() => {
     let isCurrent = true;

@@ -1,6 +1,6 @@
 /** What somebody says of a yes that is to hold for more than one call: for how long, for which, and why. */
 import { type ReactNode, useState } from "react";
-import type { Approval, Remember } from "../../api/approvals.ts";
+import type { ApprovalView, Remember } from "../../api/approvals.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { Notice } from "../../kit/states.tsx";
 import { Why } from "./decision-fields.tsx";
@@ -24,7 +24,7 @@ interface Remembering {
 }
 
 /** A yes that holds for more than one call says in one sentence for which: before it is given, not after. @param approval with the arguments that would run */
-export function useRemember(approval: Approval): Remembering {
+export function useRemember(approval: ApprovalView): Remembering {
   const [held, heldFields] = useHeld(approval);
   const [isAny, setIsAny] = useState(false);
   const [span, setSpan] = useState<Span>("run");

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { useReadOn } from "../../api/use-pages.ts";
 import { EmptyState, ErrorState, Skeleton } from "../../kit/states.tsx";
 import { useLiveState } from "../../live/feed.ts";
@@ -15,7 +15,7 @@ export function WaitingList({
   wanted: { risk, isMine, words },
 }: {
   readonly inbox: Pick<Narrowed, "approvals" | "status" | "error" | "hasMore" | "reload" | "more">;
-  readonly shown: readonly Approval[];
+  readonly shown: readonly ApprovalView[];
   readonly open: string | undefined;
   readonly wanted: Wanted;
 }): ReactNode {

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { AuditEvent, EventProof } from "../../../../src/doors/contract/audit.ts";
+import type { AuditEventView, EventProof } from "../../../../src/doors/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { actorText } from "../../kit/actor.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -119,7 +119,7 @@ function Place({ proof, checked }: { readonly proof: EventProof; readonly checke
   );
 }
 
-function EventFacts({ event }: { readonly event: AuditEvent }): ReactNode {
+function EventFacts({ event }: { readonly event: AuditEventView }): ReactNode {
   const { refs, principal } = event;
   const run = refs["run"];
   const approval = refs["approval"];
@@ -171,9 +171,9 @@ function EventFacts({ event }: { readonly event: AuditEvent }): ReactNode {
   );
 }
 
-function eventIn(body: string): AuditEvent | undefined {
+function eventIn(body: string): AuditEventView | undefined {
   try {
-    return JSON.parse(body) as AuditEvent; // the log holds nothing but these, unless somebody changed it
+    return JSON.parse(body) as AuditEventView; // the log holds nothing but these, unless somebody changed it
   } catch {
     return undefined; // said where it is shown
   }

@@ -1,5 +1,5 @@
 import { memo, type ReactNode } from "react";
-import type { AuditEvent } from "../../../../src/doors/contract/audit.ts";
+import type { AuditEventView } from "../../../../src/doors/contract/audit.ts";
 import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";
@@ -15,7 +15,7 @@ export function OutcomeBadge({ outcome }: { readonly outcome: string }): ReactNo
 }
 
 interface EventRowProps {
-  readonly event: AuditEvent;
+  readonly event: AuditEventView;
   readonly isChosen: boolean;
   readonly onChoose: (seq: number) => void;
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { Checked, Verification } from "../../../../src/doors/contract/audit.ts";
+import type { CheckedView, VerificationView } from "../../../../src/doors/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { save } from "../../api/save.ts";
 import { useMay } from "../../api/session.ts";
@@ -23,14 +23,14 @@ export function Integrity({
 }: {
   readonly size: number | undefined;
   /** Found before this page asked: Postern reads the log again by itself. */
-  readonly checked: Checked | undefined;
+  readonly checked: CheckedView | undefined;
   readonly isNew: boolean;
   readonly onLatest: () => void;
 }): ReactNode {
   const may = useMay();
-  const { data: last, refetch } = useQuery<Checked>({
+  const { data: last, refetch } = useQuery<CheckedView>({
     queryKey: key,
-    queryFn: async () => ({ ...(await get<Verification>("/v1/audit/verify")), at: new Date().toISOString() }),
+    queryFn: async () => ({ ...(await get<VerificationView>("/v1/audit/verify")), at: new Date().toISOString() }),
     enabled: false,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
@@ -79,7 +79,7 @@ function Export(): ReactNode {
   );
 }
 
-function Found({ found }: { readonly found: Checked }): ReactNode {
+function Found({ found }: { readonly found: CheckedView }): ReactNode {
   if (!found.intact && found.unreadable !== undefined)
     return (
       <span className="font-medium text-critical">

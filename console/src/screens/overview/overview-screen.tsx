@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Statistics } from "../../../../src/doors/contract/tools.ts";
-import type { Approval } from "../../api/approvals.ts";
+import type { ApprovalView } from "../../api/approvals.ts";
 import { get } from "../../api/client.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -94,7 +94,7 @@ function Waiting(): ReactNode {
   );
 }
 
-function First({ approval: { approval_id: id, what, expires_at } }: { readonly approval: Approval }): ReactNode {
+function First({ approval: { approval_id: id, what, expires_at } }: { readonly approval: ApprovalView }): ReactNode {
   const isOver = useIsOver(expires_at);
   return (
     <>

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { PolicyTest, PolicyText, Simulation } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTest, PolicyTextView, SimulationView } from "../../../../src/doors/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Button } from "../../kit/button.tsx";
 import type { Answered, Asked } from "./asked.tsx";
@@ -11,7 +11,7 @@ export function AskBar({
   onAsked,
   children,
 }: {
-  readonly document: PolicyText;
+  readonly document: PolicyTextView;
   readonly text: string;
   readonly onAsked: (asked: Asked) => void;
   readonly children: ReactNode;
@@ -48,7 +48,7 @@ export function AskBar({
 }
 
 /** Under the file's name and with as many lines before it as there: rules and mistakes are told by the place where they stand. */
-function inItsPlace({ name, line }: PolicyText, text: string): { readonly name: string; readonly text: string } {
+function inItsPlace({ name, line }: PolicyTextView, text: string): { readonly name: string; readonly text: string } {
   return { name, text: "\n".repeat(line - 1) + text };
 }
 
@@ -59,7 +59,7 @@ async function askFor(
 ): Promise<Answered> {
   try {
     if (what === "test") return { test: await post<PolicyTest>("/v1/policy/test", { configuration }) };
-    return { simulation: await post<Simulation>("/v1/policy/simulate", { configuration, limit }) };
+    return { simulation: await post<SimulationView>("/v1/policy/simulate", { configuration, limit }) };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

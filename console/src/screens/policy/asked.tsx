@@ -1,11 +1,14 @@
 import type { ReactNode } from "react";
-import type { PolicyTest, Simulation } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTest, SimulationView } from "../../../../src/doors/contract/policy.ts";
 import { Card } from "../../kit/card.tsx";
 import { EmptyState, Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Simulated, Tested } from "./simulated.tsx";
 
-export type Answered = { readonly simulation: Simulation } | { readonly test: PolicyTest } | { readonly wrong: string };
+export type Answered =
+  | { readonly simulation: SimulationView }
+  | { readonly test: PolicyTest }
+  | { readonly wrong: string };
 
 /** What was asked about a text, and what came back. */
 export type Asked = { readonly text: string } & Answered;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { Call } from "../../../../src/doors/contract/calls.ts";
-import type { Tool } from "../../../../src/doors/contract/tools.ts";
+import type { CallView } from "../../../../src/doors/contract/calls.ts";
+import type { ToolView } from "../../../../src/doors/contract/tools.ts";
 import { spelledOut } from "../../../../src/system/card-text.ts";
 import { get } from "../../api/client.ts";
 import { Field } from "../../kit/field.tsx";
@@ -9,10 +9,10 @@ import { readObject } from "../../kit/json-text.ts";
 import type { TypedCall } from "./typed-call.ts";
 
 /** The last calls, to choose one. */
-export function PastCalls({ onChoose }: { readonly onChoose: (call: Call) => void }): ReactNode {
+export function PastCalls({ onChoose }: { readonly onChoose: (call: CallView) => void }): ReactNode {
   const { data } = useQuery({
     queryKey: ["live", "calls", "last"],
-    queryFn: () => get<{ readonly calls: readonly Call[] }>("/v1/calls", { query: { limit: 50 } }),
+    queryFn: () => get<{ readonly calls: readonly CallView[] }>("/v1/calls", { query: { limit: 50 } }),
   });
   if (data === undefined || data.calls.length === 0) return null;
   const choose = (id: string): void => {
@@ -35,7 +35,7 @@ export function PastCalls({ onChoose }: { readonly onChoose: (call: Call) => voi
   );
 }
 
-function inWords({ tool, action, state, arrived_at, requested_by }: Call): string {
+function inWords({ tool, action, state, arrived_at, requested_by }: CallView): string {
   const at = new Date(arrived_at).toLocaleTimeString("en-GB");
   const what = action === "default" ? plain(tool) : `${plain(tool)} ${plain(action)}`;
   return `${at}  ${what}, ${state}, ${plain(requested_by.agent)}`;
@@ -73,7 +73,7 @@ export function CallFields(props: FieldsProps): ReactNode {
 function ToolField({ typed, onChange }: FieldsProps): ReactNode {
   const { data } = useQuery({
     queryKey: ["live", "tools"],
-    queryFn: () => get<{ readonly tools: readonly Tool[] }>("/v1/tools"),
+    queryFn: () => get<{ readonly tools: readonly ToolView[] }>("/v1/tools"),
   });
   const tools = [...new Set(data?.tools.map(({ tool }) => tool))];
   const choose = (tool: string): void => {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import type { PolicyText } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTextView } from "../../../../src/doors/contract/policy.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { keepText } from "../../api/save.ts";
@@ -21,7 +21,7 @@ import { SaveDialog } from "./save-dialog.tsx";
 export function ChangeTab(): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["policy-text"],
-    queryFn: () => get<PolicyText>("/v1/policy/text"),
+    queryFn: () => get<PolicyTextView>("/v1/policy/text"),
     staleTime: Number.POSITIVE_INFINITY, // what is being edited is not pulled away
   });
   if (error instanceof Problem && error.code === "policy_file_off")
@@ -45,7 +45,7 @@ function Change({
   isOld,
   again,
 }: {
-  readonly document: PolicyText;
+  readonly document: PolicyTextView;
   /** The file is another one now. */
   readonly isOld: boolean;
   /** With what the file holds now; what was typed is let go. */
@@ -106,7 +106,7 @@ function Save({
   isChanged,
   onSaved,
 }: {
-  readonly document: PolicyText;
+  readonly document: PolicyTextView;
   readonly text: string;
   readonly isChanged: boolean;
   readonly onSaved: () => void;

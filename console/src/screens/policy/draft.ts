@@ -1,9 +1,9 @@
 /** A policy that is being written: it outlasts another tab of the screen and another screen, and is not closed away unasked. */
-import type { PolicyText } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTextView } from "../../../../src/doors/contract/policy.ts";
 
 export interface Draft {
   /** What it was begun on: if the file has changed since, it is not written over. */
-  readonly document: PolicyText;
+  readonly document: PolicyTextView;
   readonly text: string;
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { EffectiveLine, EffectivePolicy } from "../../../../src/doors/contract/policy.ts";
+import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/doors/contract/policy.ts";
 import { get } from "../../api/client.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";
@@ -11,7 +11,7 @@ import { Text } from "../../kit/text.tsx";
 import { AutonomyField } from "./call-fields.tsx";
 import { Verdict, Warnings } from "./verdict.tsx";
 
-const columns: readonly Column<EffectiveLine>[] = [
+const columns: readonly Column<EffectiveLineView>[] = [
   {
     name: "Tool",
     cell: ({ tool, action, by }) => (
@@ -44,7 +44,7 @@ const columns: readonly Column<EffectiveLine>[] = [
   },
 ];
 
-function By({ by: { rule, where } }: Pick<EffectiveLine, "by">): ReactNode {
+function By({ by: { rule, where } }: Pick<EffectiveLineView, "by">): ReactNode {
   return (
     <>
       <Text>{rule}</Text> {where !== undefined && <Text className="mono text-ink-3">{where}</Text>}
@@ -59,7 +59,7 @@ export function EffectiveTab(): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "policy", agent, autonomy],
     queryFn: () =>
-      get<EffectivePolicy>("/v1/policy", {
+      get<EffectivePolicyView>("/v1/policy", {
         query: { agent: agent === "" ? undefined : agent, autonomy: autonomy === "" ? undefined : autonomy },
       }),
     placeholderData: (before) => before,

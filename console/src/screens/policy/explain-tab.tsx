@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import type { Call } from "../../../../src/doors/contract/calls.ts";
-import type { Explanation } from "../../../../src/doors/contract/policy.ts";
+import type { CallView } from "../../../../src/doors/contract/calls.ts";
+import type { ExplanationView } from "../../../../src/doors/contract/policy.ts";
 import { get, post } from "../../api/client.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -23,7 +23,7 @@ type Asked = { readonly callId: string } | { readonly typed: TypedCall };
 export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined }): ReactNode {
   const [typed, setTyped] = useState(emptyCall);
   const [asked, setAsked] = useState<Asked>();
-  const choose = (call: Call): void => {
+  const choose = (call: CallView): void => {
     setTyped(typedFrom(call));
     setAsked({ callId: call.call_id });
   };
@@ -70,10 +70,10 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
 }
 
 /** The call that the address names, once it is there; or why it is not. */
-function usePastCall(id: string | undefined, onFound: (call: Call) => void): string | undefined {
+function usePastCall(id: string | undefined, onFound: (call: CallView) => void): string | undefined {
   const { data, error } = useQuery({
     queryKey: ["call", id],
-    queryFn: () => get<Call>(`/v1/calls/${encodeURIComponent(id ?? "")}`),
+    queryFn: () => get<CallView>(`/v1/calls/${encodeURIComponent(id ?? "")}`),
     enabled: id !== undefined,
   });
   // It is filled in when it comes, not whenever the page is drawn: what was typed since stays.
@@ -88,8 +88,8 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
     queryKey: ["explain", asked],
     queryFn: () =>
       "callId" in asked
-        ? get<Explanation>(`/v1/calls/${encodeURIComponent(asked.callId)}/explanation`)
-        : post<Explanation>("/v1/policy/explain", bodyFrom(asked.typed)),
+        ? get<ExplanationView>(`/v1/calls/${encodeURIComponent(asked.callId)}/explanation`)
+        : post<ExplanationView>("/v1/policy/explain", bodyFrom(asked.typed)),
     staleTime: 0,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
@@ -117,7 +117,7 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
 }
 
 /** What of a past call is explained here, and how it was weighed when it began. */
-function Recorded({ recorded: { edited, weighed } }: Pick<Required<Explanation>, "recorded">): ReactNode {
+function Recorded({ recorded: { edited, weighed } }: Pick<Required<ExplanationView>, "recorded">): ReactNode {
   return (
     <>
       {edited !== undefined && (

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { PolicySaved, PolicyText } from "../../../../src/doors/contract/policy.ts";
+import type { PolicySavedView, PolicyTextView } from "../../../../src/doors/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";
@@ -13,14 +13,14 @@ export function SaveDialog({
   onClose,
   onSaved,
 }: {
-  readonly document: PolicyText;
+  readonly document: PolicyTextView;
   readonly text: string;
   readonly onClose: () => void;
   readonly onSaved: () => void;
 }): ReactNode {
   const save = async (said: object): Promise<void> => {
     const body = { text, expected_digest: document.digest, ...said };
-    const { kept } = await post<PolicySaved>("/v1/policy/save", body);
+    const { kept } = await post<PolicySavedView>("/v1/policy/save", body);
     toast(`Saved. The file before it is kept as ${kept}. It is in force from the next start on.`);
     onSaved();
   };

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
-import type { PolicyTest, Simulation, VerdictChange } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTest, SimulationView, VerdictChangeView } from "../../../../src/doors/contract/policy.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Text } from "../../kit/text.tsx";
@@ -8,7 +8,7 @@ import { Time } from "../../kit/time.tsx";
 import { VirtualList } from "../../kit/virtual-list.tsx";
 import { Decision, Verdict, Warnings } from "./verdict.tsx";
 
-export function Simulated({ simulation }: { readonly simulation: Simulation }): ReactNode {
+export function Simulated({ simulation }: { readonly simulation: SimulationView }): ReactNode {
   const { replayed, changes, unknown_tools, past_is_cut, warnings } = simulation;
   const unknown = Object.entries(unknown_tools);
   const newFirst = useMemo(() => changes.toReversed(), [changes]);
@@ -50,7 +50,7 @@ export function Simulated({ simulation }: { readonly simulation: Simulation }): 
 }
 
 /** How many go from which verdict to which: the first thing to look at. */
-function Moves({ changes }: { readonly changes: readonly VerdictChange[] }): ReactNode {
+function Moves({ changes }: { readonly changes: readonly VerdictChangeView[] }): ReactNode {
   const moves = new Map<string, number>();
   for (const { before, after } of changes) {
     const move = `${before.verdict} ${after.verdict}`;
@@ -71,7 +71,7 @@ function Moves({ changes }: { readonly changes: readonly VerdictChange[] }): Rea
   );
 }
 
-function Change({ change }: { readonly change: VerdictChange }): ReactNode {
+function Change({ change }: { readonly change: VerdictChangeView }): ReactNode {
   const { tool, action, before, after, at, requested_by, run_id, call_id } = change;
   return (
     <details className="group border-b border-line">

@@ -1,4 +1,4 @@
-import type { Call } from "../../../../src/doors/contract/calls.ts";
+import type { CallView } from "../../../../src/doors/contract/calls.ts";
 import { readObject } from "../../kit/json-text.ts";
 
 /** A call as it stands in the form: text, until it is asked about. */
@@ -27,7 +27,7 @@ export const emptyCall: TypedCall = {
   arguments: "{}",
 };
 
-export function typedFrom(call: Call): TypedCall {
+export function typedFrom(call: CallView): TypedCall {
   return {
     tool: call.tool,
     action: call.action,

@@ -1,5 +1,9 @@
 import type { ReactNode } from "react";
-import type { Decision as PolicyDecision, PolicyWarning, Reason } from "../../../../src/doors/contract/policy.ts";
+import type {
+  DecisionView as PolicyDecision,
+  PolicyWarningView,
+  ReasonView,
+} from "../../../../src/doors/contract/policy.ts";
 import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { Notice } from "../../kit/states.tsx";
@@ -73,13 +77,13 @@ export function Decision({ decision }: { readonly decision: PolicyDecision }): R
 }
 
 /** What says the verdict. Where a line somebody wrote says it, that one: it is what can be changed. */
-function decidingOf({ verdict, reasons }: PolicyDecision): ReadonlySet<Reason> {
+function decidingOf({ verdict, reasons }: PolicyDecision): ReadonlySet<ReasonView> {
   const saying = reasons.filter(({ says }) => says === verdict);
   const written = saying.filter(({ where }) => where !== undefined);
   return new Set(written.length > 0 ? written : saying);
 }
 
-export function Warnings({ warnings }: { readonly warnings: readonly PolicyWarning[] }): ReactNode {
+export function Warnings({ warnings }: { readonly warnings: readonly PolicyWarningView[] }): ReactNode {
   if (warnings.length === 0) return null;
   return (
     <Notice tone="medium">

@@ -1,6 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import type { Run, RunPage } from "../../../../src/doors/contract/runs.ts";
+import type { RunPageView, RunView } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { usePages, useReadOn } from "../../api/use-pages.ts";
@@ -34,17 +34,17 @@ export function RunsScreen(): ReactNode {
 function useRuns() {
   return usePages({
     queryKey: ["live", "runs"],
-    read: (after, signal) => get<RunPage>("/v1/runs", { query: { limit: 250, after }, signal }),
+    read: (after, signal) => get<RunPageView>("/v1/runs", { query: { limit: 250, after }, signal }),
     rowsOf: runsOf,
     keyOf: idOf,
   });
 }
 
-function runsOf({ runs }: RunPage): readonly Run[] {
+function runsOf({ runs }: RunPageView): readonly RunView[] {
   return runs;
 }
 
-function idOf({ run_id }: Run): string {
+function idOf({ run_id }: RunView): string {
   return run_id;
 }
 
@@ -88,7 +88,7 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
   );
 }
 
-function isWanted({ run_id, principal, task_id, state }: Run, words: string): boolean {
+function isWanted({ run_id, principal, task_id, state }: RunView, words: string): boolean {
   const all = [run_id, principal?.agent, principal?.user, task_id, state].join(" ").toLowerCase();
   return words
     .toLowerCase()
@@ -103,7 +103,7 @@ const tones = new Map<string, Tone>([
   ["incomplete", "neutral"],
 ]);
 
-function RunRow({ run, isChosen }: { readonly run: Run; readonly isChosen: boolean }): ReactNode {
+function RunRow({ run, isChosen }: { readonly run: RunView; readonly isChosen: boolean }): ReactNode {
   const { counts, governance } = run;
   const running = Math.max(0, counts.started - counts.completed - counts.failed);
   const said = [

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import type { Call } from "../../../../src/doors/contract/calls.ts";
+import type { CallView } from "../../../../src/doors/contract/calls.ts";
 import type { Chain } from "../../../../src/doors/contract/chains.ts";
 import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
 import { get } from "../../api/client.ts";
@@ -45,7 +45,7 @@ type Came = ReadonlyMap<string, number>;
 export function Script({ call, chain }: { readonly call: TimelineCall; readonly chain: Chain | undefined }): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "script", call.call_id],
-    queryFn: ({ signal }) => get<Call>(`/v1/calls/${encodeURIComponent(call.call_id)}`, { signal }),
+    queryFn: ({ signal }) => get<CallView>(`/v1/calls/${encodeURIComponent(call.call_id)}`, { signal }),
   });
   const code = data?.arguments["code"];
   const language = chain?.language ?? data?.arguments["language"];

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { ToolChanges } from "../../../../src/doors/contract/tools.ts";
+import type { ToolChangesView } from "../../../../src/doors/contract/tools.ts";
 import { get, post } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { actorText } from "../../kit/actor.ts";
@@ -17,7 +17,7 @@ import { useSending } from "../use-sending.ts";
 function useChanges(tool: string) {
   return useQuery({
     queryKey: ["live", "changes", tool],
-    queryFn: () => get<ToolChanges>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
+    queryFn: () => get<ToolChangesView>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
   });
 }
 

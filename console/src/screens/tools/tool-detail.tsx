@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { ActionStatistics, Tool as ToolAction } from "../../../../src/doors/contract/tools.ts";
+import type { ActionStatisticsView, ToolView as ToolAction } from "../../../../src/doors/contract/tools.ts";
 import { useMay } from "../../api/session.ts";
 import { typed } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
@@ -185,7 +185,7 @@ function Figures({
   statistics,
   since,
 }: {
-  readonly statistics: ActionStatistics | undefined;
+  readonly statistics: ActionStatisticsView | undefined;
   readonly since: string | undefined;
 }): ReactNode {
   if (statistics === undefined) return <p className="text-ink-2">It has not been called since Postern started.</p>;
@@ -236,7 +236,7 @@ function Health({
   statistics,
 }: {
   readonly action: ToolAction;
-  readonly statistics: ActionStatistics | undefined;
+  readonly statistics: ActionStatisticsView | undefined;
 }): ReactNode {
   if (health === undefined) return null;
   return (

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
-import type { Outcome } from "../../../../src/doors/contract/outcome.ts";
-import type { Tool as ToolAction } from "../../../../src/doors/contract/tools.ts";
+import type { OutcomeView } from "../../../../src/doors/contract/outcome.ts";
+import type { ToolView as ToolAction } from "../../../../src/doors/contract/tools.ts";
 import { request } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { refusalText } from "../../api/typed.ts";
@@ -20,7 +20,7 @@ import { ProgressLine } from "../progress-line.tsx";
 /** An ordinary call, by the person who is signed in: it passes every gate, and is in the log like any other. */
 export function TryTab({ action }: { readonly action: ToolAction }): ReactNode {
   const [entered, setEntered] = useState(() => enteredOf({}));
-  const [outcome, setOutcome] = useState<Outcome | Error>();
+  const [outcome, setOutcome] = useState<OutcomeView | Error>();
   const [isBusy, setIsBusy] = useState(false);
   const { callId, follow } = useFollowed();
   const read = readEntered(entered);
@@ -67,7 +67,7 @@ function useFollowed(): { readonly callId: string | undefined; readonly follow: 
   return { callId, follow };
 }
 
-function ShownOutcome({ outcome }: { readonly outcome: Outcome | Error }): ReactNode {
+function ShownOutcome({ outcome }: { readonly outcome: OutcomeView | Error }): ReactNode {
   if (outcome instanceof Error)
     return (
       <Notice>
@@ -107,13 +107,13 @@ function ShownOutcome({ outcome }: { readonly outcome: Outcome | Error }): React
 async function called(
   { tool, action }: ToolAction,
   { given, traceId }: { readonly given: Fields; readonly traceId: string },
-): Promise<Outcome | Error> {
+): Promise<OutcomeView | Error> {
   const body = { tool, action, arguments: given, patience: "suspend", trace_id: traceId };
   try {
-    return await request<Outcome>("POST", "/v1/calls", { body });
+    return await request<OutcomeView>("POST", "/v1/calls", { body });
   } catch (error) {
     const sent = error instanceof Problem ? error.body : undefined;
-    if (typeof sent === "object" && sent !== null && "call_id" in sent) return sent as Outcome; // an outcome has a call id, a problem has none
+    if (typeof sent === "object" && sent !== null && "call_id" in sent) return sent as OutcomeView; // an outcome has a call id, a problem has none
     return error instanceof Error ? error : new Error(String(error));
   }
 }

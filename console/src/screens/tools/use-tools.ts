@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Controls } from "../../../../src/doors/contract/controls.ts";
-import type { EffectiveLine, EffectivePolicy } from "../../../../src/doors/contract/policy.ts";
+import type { ControlsView } from "../../../../src/doors/contract/controls.ts";
+import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/doors/contract/policy.ts";
 import type {
-  ActionStatistics,
-  Health,
+  ActionStatisticsView,
+  HealthView,
   ServerHealth,
   Statistics,
-  Tool as ToolAction,
+  ToolView as ToolAction,
 } from "../../../../src/doors/contract/tools.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
@@ -17,7 +17,7 @@ export interface Tool {
   readonly name: string;
   readonly server: string | undefined;
   readonly actions: readonly ToolAction[];
-  readonly statistics: readonly ActionStatistics[];
+  readonly statistics: readonly ActionStatisticsView[];
   /** What a call of it meets, by whoever calls by default; `depends`: on its action or its arguments. Undefined: not known. */
   readonly verdict: string | undefined;
   /** An operator's switch, not its server's. */
@@ -46,7 +46,7 @@ export function useTools(): {
   });
   const health = useQuery({
     queryKey: ["live", "health"],
-    queryFn: () => get<Health>("/v1/health"),
+    queryFn: () => get<HealthView>("/v1/health"),
   });
   const statistics = useQuery({
     queryKey: ["live", "statistics"],
@@ -55,12 +55,12 @@ export function useTools(): {
   });
   const controls = useQuery({
     queryKey: ["live", "controls"],
-    queryFn: () => get<Controls>("/v1/controls"),
+    queryFn: () => get<ControlsView>("/v1/controls"),
     enabled: isPerson,
   });
   const policy = useQuery({
     queryKey: ["live", "policy", "local-agent", ""],
-    queryFn: () => get<EffectivePolicy>("/v1/policy", { query: { agent: "local-agent" } }),
+    queryFn: () => get<EffectivePolicyView>("/v1/policy", { query: { agent: "local-agent" } }),
     enabled: may("policy:read"),
   });
   const groups = useMemo(() => {
@@ -80,12 +80,12 @@ export function useTools(): {
 }
 
 interface Known {
-  readonly statistics: readonly ActionStatistics[] | undefined;
-  readonly controls: Controls | undefined;
-  readonly lines: readonly EffectiveLine[] | undefined;
+  readonly statistics: readonly ActionStatisticsView[] | undefined;
+  readonly controls: ControlsView | undefined;
+  readonly lines: readonly EffectiveLineView[] | undefined;
 }
 
-function verdictOf(own: readonly EffectiveLine[]): string | undefined {
+function verdictOf(own: readonly EffectiveLineView[]): string | undefined {
   const verdicts = new Set(own.map(({ verdict, depends }) => (depends.length > 0 ? "depends" : verdict)));
   const [only] = verdicts;
   return verdicts.size > 1 ? "depends" : only;

@@ -6,7 +6,7 @@ import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import type { Groups } from "../../../system/groups.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
-import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
+import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
 import { KernelBounds } from "./kernel-bounds.ts";
 import type { FrameBounds } from "./large-frame.ts";
@@ -103,7 +103,7 @@ export class SandboxProcess implements SandboxEnd {
   }
 
   /** Asks outside a script's turn. A process that does not answer in time is killed. */
-  async ask(message: JsonObject, withinMs: number): Promise<Heard> {
+  async ask(message: JsonObject, withinMs: number): Promise<ReceivedFrame> {
     const inTime = clock.in(withinMs, () => this.kill());
     this.send(message);
     const heard = await this.receive();
@@ -111,7 +111,7 @@ export class SandboxProcess implements SandboxEnd {
     return heard;
   }
 
-  receive(): Promise<Heard> {
+  receive(): Promise<ReceivedFrame> {
     return this.#line.receive();
   }
 

@@ -12,7 +12,7 @@ import { type FrameBounds, LargeFrame } from "./large-frame.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 
 /** What a sandbox sent: a frame, or that it ended. */
-export type Heard =
+export type ReceivedFrame =
   | { readonly heard: "frame"; readonly frame: JsonObject }
   | { readonly heard: "broken"; readonly message: string }
   /** `isShort`: the kernel ended it because it used too much memory. */
@@ -32,7 +32,7 @@ export interface SandboxEnd {
   boundFrames?(bounds: FrameBounds): void;
   send(message: JsonObject): void;
   /** The next frame. After the end it always returns the end. */
-  receive(): Promise<Heard>;
+  receive(): Promise<ReceivedFrame>;
   kill(): void;
 }
 
@@ -41,11 +41,11 @@ const mostUnasked = 2;
 
 export class FrameLine {
   #token = newToken();
-  readonly #heard: (Heard | Promise<Heard>)[] = [];
+  readonly #heard: (ReceivedFrame | Promise<ReceivedFrame>)[] = [];
   readonly #reader: FrameReader;
   readonly #carrier: { write(bytes: Buffer): void; kill(): void };
-  #waiting: ((heard: Heard | Promise<Heard>) => void) | undefined;
-  #last: Heard | undefined;
+  #waiting: ((heard: ReceivedFrame | Promise<ReceivedFrame>) => void) | undefined;
+  #last: ReceivedFrame | undefined;
 
   constructor(frames: FrameLimits, carrier: { write(bytes: Buffer): void; kill(): void }) {
     this.#reader = new FrameReader(frames);
@@ -69,7 +69,7 @@ export class FrameLine {
     this.#reader.bound(bounds);
   }
 
-  receive(): Promise<Heard> {
+  receive(): Promise<ReceivedFrame> {
     const next = this.#heard.shift() ?? this.#last;
     if (next !== undefined) return Promise.resolve(next);
     return new Promise((resolve) => {
@@ -91,7 +91,7 @@ export class FrameLine {
     }
   }
 
-  async #parsed(frame: LargeFrame, token: string): Promise<Heard> {
+  async #parsed(frame: LargeFrame, token: string): Promise<ReceivedFrame> {
     try {
       return opened(await frame.parsed(), token);
     } catch (error) {
@@ -99,7 +99,7 @@ export class FrameLine {
     }
   }
 
-  #broke(error: unknown): Heard {
+  #broke(error: unknown): ReceivedFrame {
     if (!(error instanceof ProtocolBroken)) throw error;
     const heard = { heard: "broken", message: error.message } as const;
     this.end(heard);
@@ -108,13 +108,13 @@ export class FrameLine {
   }
 
   /** The first end counts. */
-  end(heard: Heard): void {
+  end(heard: ReceivedFrame): void {
     if (this.#last !== undefined) return;
     this.#last = heard;
     if (this.#waiting !== undefined) this.#deliver(heard);
   }
 
-  #deliver(heard: Heard | Promise<Heard>): void {
+  #deliver(heard: ReceivedFrame | Promise<ReceivedFrame>): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting === undefined) this.#heard.push(heard);
@@ -123,7 +123,7 @@ export class FrameLine {
 }
 
 /** @throws ProtocolBroken */
-function opened({ token, ...frame }: JsonObject, ours: string): Heard {
+function opened({ token, ...frame }: JsonObject, ours: string): ReceivedFrame {
   if (token !== ours) throw new ProtocolBroken("A frame bears another script's token.");
   return { heard: "frame", frame };
 }

@@ -9,7 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts
 import { frameOf, headerBytes } from "./encode-frame.ts";
 
 /** An answer that is JSON text already: an object with at least one member. It is not parsed here. */
-export class Written {
+export class JsonText {
   readonly text: string;
 
   constructor(text: string) {
@@ -17,19 +17,19 @@ export class Written {
   }
 }
 
-type Given = JsonObject | Written;
-type Answer = Given | Promise<JsonObject>;
+type EngineReply = JsonObject | JsonText;
+type EngineAnswer = EngineReply | Promise<JsonObject>;
 
 /** An engine answers the host's questions. If it throws, the process ends and the host reports `crash`. */
 export interface InsideEngine {
-  start(order: JsonObject): Answer;
-  restore(order: JsonObject): Answer;
-  next(order: JsonObject): Given;
-  freeze(): Answer;
+  start(order: JsonObject): EngineAnswer;
+  restore(order: JsonObject): EngineAnswer;
+  next(order: JsonObject): EngineReply;
+  freeze(): EngineAnswer;
   /** Runs what scripts will run, so that the code is compiled. */
-  rehearse?(): Answer;
+  rehearse?(): EngineAnswer;
   /** Forgets its script. Only for engines whose scripts leave nothing behind. */
-  rest?(): Answer;
+  rest?(): EngineAnswer;
 }
 
 /** Changes from root to the user `nobody`. */
@@ -56,7 +56,7 @@ export async function serveHost(open: (hello: JsonObject) => Promise<InsideEngin
   }
 }
 
-function answer(engine: InsideEngine, order: JsonObject): Answer {
+function answer(engine: InsideEngine, order: JsonObject): EngineAnswer {
   switch (order["do"]) {
     case "rehearse":
       return engine.rehearse?.() ?? {};
@@ -113,8 +113,8 @@ function fill(bytes: number): boolean {
 }
 
 /** The token comes last, so that it replaces one that an engine wrote. */
-function textOf(said: Given, token: Json): string {
-  if (said instanceof Written) return `${said.text.slice(0, -1)},"token":${JSON.stringify(token)}}`;
+function textOf(said: EngineReply, token: Json): string {
+  if (said instanceof JsonText) return `${said.text.slice(0, -1)},"token":${JSON.stringify(token)}}`;
   return JSON.stringify({ ...said, token });
 }
 

@@ -5,18 +5,18 @@ import type { Clock } from "../../../calls/clock.ts";
 const millisecondsPerTick = 10; // USER_HZ is 100 on every Linux that Node runs on
 const bytesPerPage = 4_096;
 
-export interface Measured {
+export interface ProcessUsage {
   /** User and system time of all its threads and of its children that have ended. */
   readonly cpuMs: number;
   readonly residentBytes: number;
 }
 
 /** Of the process alone. Undefined when there is no `/proc`, or the process is gone. */
-export function measured(pid: number): Measured | undefined {
+export function measured(pid: number): ProcessUsage | undefined {
   return measuredBy(read(`/proc/${pid}/stat`));
 }
 
-function measuredBy(stat: string | undefined): Measured | undefined {
+function measuredBy(stat: string | undefined): ProcessUsage | undefined {
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // a name may hold spaces and brackets
   const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
@@ -42,7 +42,7 @@ export class ProcessTree {
   }
 
   /** Of all of them together. Undefined when there is no `/proc`, or the process is gone. */
-  measure(): Measured | undefined {
+  measure(): ProcessUsage | undefined {
     const now = this.#clock.monotonic();
     if (now >= this.#knownUntil) {
       this.close();
@@ -51,7 +51,7 @@ export class ProcessTree {
     }
     const [own, ...others] = this.#files.map((file) => measuredBy(readAgain(file)));
     if (own === undefined) return undefined;
-    return others.reduce<Measured>(
+    return others.reduce<ProcessUsage>(
       (sum, { cpuMs, residentBytes } = nothing) => ({
         cpuMs: sum.cpuMs + cpuMs,
         residentBytes: sum.residentBytes + residentBytes,
@@ -68,7 +68,7 @@ export class ProcessTree {
   }
 }
 
-const nothing: Measured = { cpuMs: 0, residentBytes: 0 };
+const nothing: ProcessUsage = { cpuMs: 0, residentBytes: 0 };
 
 /** The process and all below it. */
 export function treeOf(pid: number): readonly number[] {

@@ -54,7 +54,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /** A bounded member while it arrives. */
-interface Measured {
+interface FrameMeasure {
   readonly depth: number;
   readonly most: number;
   readonly instead: string;
@@ -89,7 +89,7 @@ export class LargeFrame {
   #nameBytes = 0;
   /** The open member of the frame. */
   #member = "";
-  #measured: Measured | undefined;
+  #measured: FrameMeasure | undefined;
 
   constructor(terms: LargeTerms, bounds: FrameBounds) {
     this.#missing = terms.length;
@@ -179,7 +179,7 @@ export class LargeFrame {
   }
 
   /** After a colon: whether the member that begins is bounded. */
-  #named(): Measured | undefined {
+  #named(): FrameMeasure | undefined {
     const depth = this.#depth;
     if (this.#measured !== undefined || (depth !== 1 && depth !== 3)) return undefined;
     if (depth === 3 && this.#nameBytes < '"arguments"'.length) return undefined; // no encoding of the name is shorter
@@ -205,7 +205,7 @@ export class LargeFrame {
     return name === "image" ? mostImageBytes : undefined;
   }
 
-  #endMeasured(measured: Measured): void {
+  #endMeasured(measured: FrameMeasure): void {
     const { bytes, values, instead, parts } = measured;
     this.#measured = undefined;
     if (this.#isCut(measured)) this.#keep(Buffer.from(`${instead},"cutBytes":${bytes}`));
@@ -216,7 +216,7 @@ export class LargeFrame {
     }
   }
 
-  #isCut({ bytes, most, values, namesAtMost }: Measured): boolean {
+  #isCut({ bytes, most, values, namesAtMost }: FrameMeasure): boolean {
     const { mostValues, mostNames } = this.#bounds;
     return bytes > most || values > mostValues || namesAtMost > mostNames;
   }

@@ -9,7 +9,7 @@ import { availableParallelism } from "node:os";
 import { SystemClock } from "../../../calls/clock.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import { measured } from "./kernel-tells.ts";
-import { type Asking, Shares } from "./shares.ts";
+import { type ProcessRequest, Shares } from "./shares.ts";
 
 export interface PoolOptions {
   /** Idle and unused sandboxes. */
@@ -93,7 +93,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   take(owner?: string, signal?: AbortSignal): Promise<End> {
     if (this.#closed) return Promise.reject(new Error("The sandboxes are closed."));
     const { promise, resolve, reject } = Promise.withResolvers<End>();
-    const asking: Asking<End> = { owner, give: resolve, fail: reject };
+    const asking: ProcessRequest<End> = { owner, give: resolve, fail: reject };
     this.#shares.add(asking);
     this.#serve();
     const leave = (): void => {

@@ -1,7 +1,7 @@
 /** A sandbox on another machine, over a vsock or a pod's WebSocket. It exchanges the same frames as a child process. */
 import { SystemClock } from "../../../calls/clock.ts";
 import type { JsonObject } from "../../../calls/json.ts";
-import { FrameLine, type Heard, type SandboxEnd } from "./frame-line.ts";
+import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
 import type { FrameBounds } from "./large-frame.ts";
 
@@ -15,7 +15,7 @@ export interface Carrier {
 }
 
 /** Receives what a connection reports. */
-export interface Listener {
+export interface RemoteListener {
   read(chunk: Buffer): void;
   ended(message: string): void;
 }
@@ -49,7 +49,7 @@ export class RemoteEnd implements SandboxEnd {
   }
 
   /** @param connect removes what it created before it throws */
-  static async open(terms: RemoteTerms, connect: (listener: Listener) => Promise<Carrier>): Promise<RemoteEnd> {
+  static async open(terms: RemoteTerms, connect: (listener: RemoteListener) => Promise<Carrier>): Promise<RemoteEnd> {
     const end = new RemoteEnd(terms);
     const carrier = await connect({
       read: (chunk) => end.#line.read(chunk),
@@ -78,7 +78,7 @@ export class RemoteEnd implements SandboxEnd {
     this.#line.send(message);
   }
 
-  receive(): Promise<Heard> {
+  receive(): Promise<ReceivedFrame> {
     return this.#line.receive();
   }
 

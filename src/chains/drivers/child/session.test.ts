@@ -2,7 +2,7 @@ import { afterEach, expect, it } from "vitest";
 import { lyingChild } from "../../../../test/fakes/lying-child.ts";
 import { cpuMsOf } from "../../../../test/fakes/process-tree.ts";
 import { SystemClock } from "../../../calls/clock.ts";
-import type { SandboxLimits, Step } from "../../sandbox.ts";
+import type { SandboxLimits, ScriptStep } from "../../sandbox.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import type { SandboxEnd } from "./frame-line.ts";
 import { ChildSession } from "./session.ts";
@@ -40,7 +40,7 @@ it("a child that the kernel ended for want of memory is told as that", async () 
   expect(bounds).toEqual([limits.memoryBytes + (1 << 20)]);
 });
 
-async function answerTo(onNext: string): Promise<Step> {
+async function answerTo(onNext: string): Promise<ScriptStep> {
   return (await session(lyingChild(onNext))).next();
 }
 

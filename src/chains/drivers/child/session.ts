@@ -7,8 +7,8 @@ import type { Clock } from "../../../calls/clock.ts";
 import { RuntimeFault } from "../../../calls/fault.ts";
 import type { Json, JsonObject } from "../../../calls/json.ts";
 import { moreThan, usualArgumentValues } from "../../large-arguments.ts";
-import type { Printed, SandboxLimits, SandboxSession, Settled, Step } from "../../sandbox.ts";
-import type { Heard, SandboxEnd } from "./frame-line.ts";
+import type { Printed, SandboxLimits, SandboxSession, ScriptStep, SettledCall } from "../../sandbox.ts";
+import type { ReceivedFrame, SandboxEnd } from "./frame-line.ts";
 import { frameBounds } from "./large-frame.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 import { readStep } from "./step-frames.ts";
@@ -27,7 +27,7 @@ export interface SessionTerms {
   readonly release?: () => void;
 }
 
-type Failed = Extract<Step, { step: "failed" }>;
+type Failed = Extract<ScriptStep, { step: "failed" }>;
 
 export class ChildSession implements SandboxSession {
   readonly #child: SandboxEnd;
@@ -36,13 +36,13 @@ export class ChildSession implements SandboxSession {
   readonly #meter: CpuMeter;
   readonly #open: Set<number>;
   #places: number;
-  #results: Settled[] = [];
+  #results: SettledCall[] = [];
   #printedBytes = 0;
   #overrun: Overrun | undefined;
   #state: "new" | "running" | "waiting" | "ended" = "new";
   #isFrozen = false;
   #isReleased = false;
-  #last: Step | undefined;
+  #last: ScriptStep | undefined;
 
   constructor(child: SandboxEnd, terms: SessionTerms) {
     this.#child = child;
@@ -64,7 +64,7 @@ export class ChildSession implements SandboxSession {
     return this.#meter.usedMs;
   }
 
-  async next(): Promise<Step> {
+  async next(): Promise<ScriptStep> {
     if (this.#last !== undefined) return this.#last;
     if (this.#state === "running")
       throw new RuntimeFault("sandbox_busy", "`next` was called while a step is under way.");
@@ -81,7 +81,7 @@ export class ChildSession implements SandboxSession {
     return step;
   }
 
-  settle(results: readonly Settled[]): void {
+  settle(results: readonly SettledCall[]): void {
     for (const result of results) {
       if (!this.#open.delete(result.place)) {
         throw new RuntimeFault(
@@ -123,7 +123,7 @@ export class ChildSession implements SandboxSession {
   }
 
   /** Asks once, and watches time and memory until the answer. */
-  async #ask(question: JsonObject): Promise<Heard> {
+  async #ask(question: JsonObject): Promise<ReceivedFrame> {
     if (this.#child.hasMore) return { heard: "broken", message: "The sandbox sent a frame without being asked." };
     const { wallMs } = this.#left();
     const { limits, overheadBytes, clock } = this.#terms;
@@ -146,7 +146,7 @@ export class ChildSession implements SandboxSession {
     };
   }
 
-  #checked(heard: Heard): Step {
+  #checked(heard: ReceivedFrame): ScriptStep {
     if (heard.heard === "broken") return failed("protocol", heard.message);
     if (heard.heard === "ended") {
       if (heard.isShort === true) this.#overrun ??= "memory";
@@ -174,7 +174,7 @@ export class ChildSession implements SandboxSession {
   }
 
   /** Cuts printed text that an engine did not cut itself. */
-  #bounded(step: Step): Step {
+  #bounded(step: ScriptStep): ScriptStep {
     if (step.printed === undefined) return step;
     const { outputBytes } = this.#terms.limits;
     const kept: Printed[] = [];
@@ -206,7 +206,7 @@ export class ChildSession implements SandboxSession {
     return failed("output", `The script returned ${much}; return less, or keep it with artifacts.put.`);
   }
 
-  #finish(step: Step): void {
+  #finish(step: ScriptStep): void {
     this.#last = step;
     if (step.step === "done") this.#leave();
     else this.kill();
@@ -228,7 +228,7 @@ function failed(why: Failed["why"], message: string): Failed {
   return { step: "failed", why, message };
 }
 
-function plainOf({ place, status, code, message, advice, value }: Settled): Json {
+function plainOf({ place, status, code, message, advice, value }: SettledCall): Json {
   return {
     place,
     status,

@@ -1,8 +1,8 @@
 /** The queue for sandboxes. Owners take turns, and each has a limit, so that no owner waits for long. */
-type Owner = string | undefined;
+type ProcessOwner = string | undefined;
 
-export interface Asking<End> {
-  readonly owner: Owner;
+export interface ProcessRequest<End> {
+  readonly owner: ProcessOwner;
   give(child: End): void;
   fail(error: unknown): void;
 }
@@ -10,8 +10,8 @@ export interface Asking<End> {
 /** Each owner stands in the queue once, with all its requests. A served owner goes to the end. */
 export class Shares<End> {
   readonly #most: number;
-  readonly #lines = new Map<Owner, Asking<End>[]>();
-  readonly #held = new Map<Owner, number>();
+  readonly #lines = new Map<ProcessOwner, ProcessRequest<End>[]>();
+  readonly #held = new Map<ProcessOwner, number>();
 
   /** @param most sandboxes of the pool */
   constructor(most: number) {
@@ -26,14 +26,14 @@ export class Shares<End> {
     );
   }
 
-  add(asking: Asking<End>): void {
+  add(asking: ProcessRequest<End>): void {
     const line = this.#lines.get(asking.owner);
     if (line === undefined) this.#lines.set(asking.owner, [asking]);
     else line.push(asking);
   }
 
   /** Returns false when it no longer waits. */
-  remove(asking: Asking<End>): boolean {
+  remove(asking: ProcessRequest<End>): boolean {
     const line = this.#lines.get(asking.owner) ?? [];
     const at = line.indexOf(asking);
     if (at < 0) return false;
@@ -43,25 +43,25 @@ export class Shares<End> {
   }
 
   /** The next request. */
-  next(isFor: (owner: Owner) => boolean = () => true): Asking<End> | undefined {
+  next(isFor: (owner: ProcessOwner) => boolean = () => true): ProcessRequest<End> | undefined {
     for (const [owner, [first]] of this.#lines) if (this.#left(owner) > 0 && isFor(owner)) return first;
     return undefined;
   }
 
   /** @param asking the request that `next` returned */
-  serve(asking: Asking<End>, child: End): void {
+  serve(asking: ProcessRequest<End>, child: End): void {
     this.#step(asking.owner);
     this.#held.set(asking.owner, this.#heldBy(asking.owner) + 1);
     asking.give(child);
   }
 
-  refuse(asking: Asking<End>, error: unknown): void {
+  refuse(asking: ProcessRequest<End>, error: unknown): void {
     this.#step(asking.owner);
     asking.fail(error);
   }
 
   /** An owner returned a sandbox. */
-  giveBack(owner: Owner): void {
+  giveBack(owner: ProcessOwner): void {
     const held = this.#heldBy(owner) - 1;
     if (held > 0) this.#held.set(owner, held);
     else this.#held.delete(owner);
@@ -74,19 +74,19 @@ export class Shares<End> {
   }
 
   /** Removes the owner's first request and moves the owner to the end. */
-  #step(owner: Owner): void {
+  #step(owner: ProcessOwner): void {
     const [, ...rest] = this.#lines.get(owner) ?? [];
     this.#lines.delete(owner);
     if (rest.length > 0) this.#lines.set(owner, rest);
   }
 
   /** One owner alone never gets all sandboxes, so that the next finds some. If several wait, none gets more than half. */
-  #left(owner: Owner): number {
+  #left(owner: ProcessOwner): number {
     const share = this.#lines.size > 1 ? Math.ceil(this.#most / 2) : this.#most - keptFree(this.#most);
     return share - this.#heldBy(owner);
   }
 
-  #heldBy(owner: Owner): number {
+  #heldBy(owner: ProcessOwner): number {
     return this.#held.get(owner) ?? 0;
   }
 }

@@ -2,7 +2,7 @@
  * Reads a step from a frame. Each field is checked by its type, and other fields are dropped.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
-import type { AskedCall, Printed, Step } from "../../sandbox.ts";
+import type { AskedCall, Printed, ScriptStep } from "../../sandbox.ts";
 import { ProtocolBroken } from "./protocol-broken.ts";
 
 const kinds: ReadonlySet<string> = new Set(["call", "help", "materialize", "artifact", "progress"]);
@@ -21,7 +21,7 @@ const maxNameLength = 256;
 const maxCallsAtOnce = 10_000;
 
 /** @throws ProtocolBroken when it is no step */
-export function readStep(frame: JsonObject): Step {
+export function readStep(frame: JsonObject): ScriptStep {
   const printed = readPrinted(frame["printed"]);
   const said = printed.length === 0 ? {} : { printed };
   switch (frame["step"]) {
@@ -97,6 +97,6 @@ function isKind(given: Json): given is NonNullable<AskedCall["kind"]> {
   return typeof given === "string" && kinds.has(given);
 }
 
-function isReason(given: Json | undefined): given is Extract<Step, { step: "failed" }>["why"] {
+function isReason(given: Json | undefined): given is Extract<ScriptStep, { step: "failed" }>["why"] {
   return typeof given === "string" && reasons.has(given);
 }

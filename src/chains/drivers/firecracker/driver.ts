@@ -7,7 +7,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../sandbox.ts";
 import { RemotePools } from "../child/remote-pools.ts";
 import { startScript } from "../python/child-script.ts";
 import { jailOf, type MachineSettings } from "./machine.ts";
@@ -76,7 +76,7 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
       : undefined;
   }
 
-  async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
+  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
     const problem = await this.unavailable();
     if (problem !== undefined) throw new Error(`Firecracker cannot run here: ${problem}.`);
     const { clock = new SystemClock() } = this.#options;

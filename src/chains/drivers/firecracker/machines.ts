@@ -10,7 +10,7 @@ import { isAlive } from "../../../system/alive.ts";
 import { codeOf } from "../../../system/error-code.ts";
 import { makeOwnFolder } from "../../../system/own-folder.ts";
 import { Openings } from "../child/openings.ts";
-import { type Carrier, type Listener, RemoteEnd } from "../child/remote-end.ts";
+import { type Carrier, RemoteEnd, type RemoteListener } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
 import { configure, connectGuest, jailCommand, jailOf, loaded, type MachineSettings, parentGroup } from "./machine.ts";
@@ -26,7 +26,7 @@ const clock = new SystemClock(); // a machine boots in real time
 export class Machines implements AsyncDisposable {
   readonly #settings: MachineSettings;
   readonly #startMs: number;
-  readonly #living = new Set<Machine>();
+  readonly #living = new Set<MicroVm>();
   readonly #openings = new Openings();
   #isSwept = false;
 
@@ -49,7 +49,7 @@ export class Machines implements AsyncDisposable {
   }
 
   async #opened(memoryMebibytes: number): Promise<RemoteEnd> {
-    const machine = new Machine(this.#settings, memoryMebibytes);
+    const machine = new MicroVm(this.#settings, memoryMebibytes);
     this.#living.add(machine);
     void machine.gone.then(() => this.#living.delete(machine));
     try {
@@ -64,7 +64,7 @@ export class Machines implements AsyncDisposable {
     }
   }
 
-  async #connected(machine: Machine, listener: Listener): Promise<Carrier> {
+  async #connected(machine: MicroVm, listener: RemoteListener): Promise<Carrier> {
     const until = clock.monotonic() + this.#startMs;
     const waitFor = async (problem: string): Promise<void> => {
       if (machine.isOver) throw new Error("It ended while it started.");
@@ -85,7 +85,7 @@ export class Machines implements AsyncDisposable {
   }
 
   /** False: a socket has its file before somebody listens on it, and may be made anew in between. */
-  async #configured({ apiSocket, memoryMebibytes }: Machine): Promise<boolean> {
+  async #configured({ apiSocket, memoryMebibytes }: MicroVm): Promise<boolean> {
     try {
       await configure(apiSocket, this.#settings.cpus, memoryMebibytes);
       return true;
@@ -109,7 +109,7 @@ export class Machines implements AsyncDisposable {
 }
 
 /** Firecracker under its jailer, and the folder it is jailed in. */
-class Machine {
+class MicroVm {
   readonly memoryMebibytes: number;
   readonly gone: Promise<void>;
   isOver = false;
@@ -181,7 +181,7 @@ class Machine {
     }
   }
 
-  carry(socket: import("node:net").Socket, early: Buffer, listener: Listener): Carrier {
+  carry(socket: import("node:net").Socket, early: Buffer, listener: RemoteListener): Carrier {
     socket.on("data", (chunk: Buffer) => listener.read(chunk));
     socket.on("end", () => listener.ended("The machine closed its connection."));
     socket.on("close", () => listener.ended("The machine's connection is closed."));
@@ -201,7 +201,7 @@ class Machine {
 }
 
 /** Those alive: none outlives us. */
-const running = new Set<Machine>();
+const running = new Set<MicroVm>();
 process.once("exit", () => {
   for (const machine of running) machine.kill();
 });

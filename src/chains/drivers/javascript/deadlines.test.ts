@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Deadlines, Stopped } from "./deadlines.ts";
+import { Deadlines, EngineStopped } from "./deadlines.ts";
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 const sleep = (ms: number): unknown => Atomics.wait(cell, 0, 0, ms);
@@ -28,7 +28,7 @@ describe("how long an engine may go on", () => {
     expect(deadlines.over).toBeUndefined();
     compute(60);
     expect(deadlines.over).toBe("cpu");
-    expect(() => deadlines.check()).toThrow(Stopped);
+    expect(() => deadlines.check()).toThrow(EngineStopped);
   });
 
   it("what it sleeps is time on the wall, and no processor's", () => {

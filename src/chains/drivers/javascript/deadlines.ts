@@ -3,7 +3,7 @@
 export type Overtime = "cpu" | "wall" | "output";
 
 /** The engine was stopped while it ran. */
-export class Stopped extends Error {
+export class EngineStopped extends Error {
   readonly why: Overtime;
 
   constructor(why: Overtime) {
@@ -67,7 +67,7 @@ export class Deadlines {
 
   check(): void {
     const why = this.over;
-    if (why !== undefined) throw new Stopped(why);
+    if (why !== undefined) throw new EngineStopped(why);
   }
 
   without<T>(work: () => T): T {

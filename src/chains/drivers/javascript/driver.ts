@@ -8,7 +8,7 @@ import { RuntimeFault } from "../../../calls/fault.ts";
 import type { JsonObject } from "../../../calls/json.ts";
 import { usualArgumentBytes } from "../../large-arguments.ts";
 import { onceFor } from "../../once-for.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../sandbox.ts";
 import { buildStamp } from "../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
 import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
@@ -50,7 +50,7 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
     ...options,
   });
   const clock = options.clock ?? new SystemClock();
-  const termsOf = (child: SandboxProcess, limits: SandboxLimits, owner: string | undefined): Terms => {
+  const termsOf = (child: SandboxProcess, limits: SandboxLimits, owner: string | undefined): SessionSlice => {
     return { limits, overheadBytes, clock, release: () => void pool.release(child, owner) };
   };
   return {
@@ -81,12 +81,12 @@ export async function wasmProblem(wasmPath: string): Promise<string | undefined>
   return `\`${wasmPath}\` is damaged; install \`quickjs-wasi\` again`;
 }
 
-type Terms = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
+type SessionSlice = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
 
 /** The setting that each process has: it is sent once. */
 const settingSent = new WeakMap<SandboxProcess, string>();
 
-async function begun(child: SandboxProcess, program: Program, terms: Terms): Promise<SandboxSession> {
+async function begun(child: SandboxProcess, program: ScriptProgram, terms: SessionSlice): Promise<SandboxSession> {
   const { source, language, chainId, startedAt = terms.clock.now() } = program;
   const { offer, setting } = settingOf(program, terms.limits);
   const news = settingSent.get(child) === offer ? {} : { setting: setting() };
@@ -104,7 +104,7 @@ async function begun(child: SandboxProcess, program: Program, terms: Terms): Pro
   return new ChildSession(child, terms);
 }
 
-async function thawed(child: SandboxProcess, image: Uint8Array, terms: Terms): Promise<SandboxSession> {
+async function thawed(child: SandboxProcess, image: Uint8Array, terms: SessionSlice): Promise<SandboxSession> {
   const encoded = Buffer.from(image.buffer, image.byteOffset, image.byteLength).toString("base64");
   const { places, open } = await answered(child, { do: "restore", image: encoded, ...boundsOf(terms.limits) });
   if (typeof places !== "number" || !Array.isArray(open) || !open.every((place) => typeof place === "number")) {
@@ -141,7 +141,10 @@ function seedOf(chainId: string): readonly number[] {
 }
 
 /** The setting holds only names. A script asks for documentation when it needs it. */
-function settingOf({ tools }: Program, { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits): Setting {
+function settingOf(
+  { tools }: ScriptProgram,
+  { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits,
+): Setting {
   const { names, digest } = namesOf(tools);
   return {
     offer: `${digest} ${outputBytes} ${argumentBytes}`,
@@ -155,18 +158,18 @@ interface Setting {
   readonly setting: () => string;
 }
 
-const namesOf = onceFor((tools: Program["tools"]) => {
+const namesOf = onceFor((tools: ScriptProgram["tools"]) => {
   const names = JSON.stringify(offeredNames(tools)).slice(1, -1);
   return { names, digest: hash("sha256", names, "base64") };
 });
 
-function tooLong({ source }: Program): { readonly invalid: string } | undefined {
+function tooLong({ source }: ScriptProgram): { readonly invalid: string } | undefined {
   const bytes = Buffer.byteLength(source);
   if (bytes <= longestScriptBytes) return undefined;
   return { invalid: `The script has ${bytes} bytes; ${longestScriptBytes} may be.` };
 }
 
-function unsupported({ source }: Program): { readonly invalid: string } | undefined {
+function unsupported({ source }: ScriptProgram): { readonly invalid: string } | undefined {
   const invalid = foreignWord(source);
   return invalid === undefined ? undefined : { invalid };
 }
@@ -182,7 +185,7 @@ function misfit(image: Uint8Array, engine: string): RuntimeFault | undefined {
   );
 }
 
-interface Made {
+interface ImageTerms {
   readonly wasmPath: string;
   readonly engine: string;
   readonly program: string;
@@ -202,7 +205,7 @@ function heapMegabytes(memoryBytes = 0): number {
   return Math.ceil(Math.max(usualHeapBytes, 4 * memoryBytes) / 2 ** 20);
 }
 
-function specOf({ wasmPath, engine, program, memoryBytes }: Made): ChildSpec {
+function specOf({ wasmPath, engine, program, memoryBytes }: ImageTerms): ChildSpec {
   const packages = [`${dirname(wasmPath)}/*`, ...packagePlaces(program, "quickjs-wasi")];
   const flags = permissionFlags([...readableFor(program), ...packages]);
   return {

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
-import { becomeNobody, type InsideEngine, serveHost, Written } from "../child/inside.ts";
+import { becomeNobody, type InsideEngine, JsonText, serveHost } from "../child/inside.ts";
 import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
-import { Machine } from "./machine.ts";
+import { QuickJsMachine } from "./machine.ts";
 import { listIn } from "./mail.ts";
 import { QuickJsScript } from "./quickjs-script.ts";
 import { type Blank, baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
@@ -20,7 +20,7 @@ class QuickJsEngine implements InsideEngine {
   /** The template of the last script: the next one of the same owner usually has the same. */
   #known: { readonly offer: string; readonly template: Template } | undefined;
   /** An unused machine of the known template. */
-  #spare: Machine | undefined;
+  #spare: QuickJsMachine | undefined;
   #litterBytes = 0;
 
   private constructor(name: string, empty: Blank) {
@@ -61,14 +61,14 @@ class QuickJsEngine implements InsideEngine {
     if (maker !== this.#name) return { foreign: `It was made by \`${maker}\`; this is \`${this.#name}\`.` };
     const base = await this.#baseMemory();
     this.#litterBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
-    const machine = await Machine.restore(this.#blank.engine, snapshotOf(image, base), slots);
+    const machine = await QuickJsMachine.restore(this.#blank.engine, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
     machine.limit(Number(order["memoryBytes"]));
     this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines, printedBytes });
     return { restored: true, ...this.#script.standing() };
   }
 
-  next(order: JsonObject): JsonObject | Written {
+  next(order: JsonObject): JsonObject | JsonText {
     return this.#started().next(order);
   }
 
@@ -119,7 +119,7 @@ class QuickJsEngine implements InsideEngine {
       ...rehearsalBounds,
     });
     let step = this.next(rehearsalBounds);
-    for (let place = 0; step instanceof Written || step["step"] === "calls"; place++)
+    for (let place = 0; step instanceof JsonText || step["step"] === "calls"; place++)
       step = this.next({ ...rehearsalBounds, results: `[{"place":${place},"status":"ok","value":{"text":"ok"}}]` });
     const rested = await this.rest();
     globalThis.gc?.(); // keeps the compiled code and no memory
@@ -132,10 +132,10 @@ class QuickJsEngine implements InsideEngine {
     this.#spare = undefined;
   }
 
-  #fresh(): Promise<Machine> {
+  #fresh(): Promise<QuickJsMachine> {
     if (this.#known === undefined) throw new TypeError("There is no template.");
     const { snapshot, slots } = this.#known.template;
-    return Machine.restore(this.#blank.engine, snapshot, slots);
+    return QuickJsMachine.restore(this.#blank.engine, snapshot, slots);
   }
 
   async #baseMemory(): Promise<Snapshot> {

@@ -25,10 +25,10 @@ const jobsBetweenLooks = 64;
 /** The process that started this one. Another number later means that the host has died. */
 const hostPid = process.ppid;
 
-type Rejection = readonly [promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean];
+type PromiseRejection = readonly [promise: JSValueHandle, reason: JSValueHandle, isHandled: boolean];
 
 /** An engine, the functions of its prelude, and its deadlines. */
-export class Machine {
+export class QuickJsMachine {
   readonly #vm: QuickJS;
   readonly #mailbox: Mailbox;
   readonly #text: MachineText;
@@ -47,15 +47,15 @@ export class Machine {
   }
 
   /** Starts one from a template or from a frozen script. */
-  static async restore(engine: EngineModules, snapshot: Snapshot, slots: Slots): Promise<Machine> {
+  static async restore(engine: EngineModules, snapshot: Snapshot, slots: Slots): Promise<QuickJsMachine> {
     const watch = new Deadlines();
     const clock = new ScriptClock();
-    let machine: Machine | undefined;
-    const onUnhandledRejection = (...rejection: Rejection): void => {
+    let machine: QuickJsMachine | undefined;
+    const onUnhandledRejection = (...rejection: PromiseRejection): void => {
       if (machine !== undefined) machine.#notice(...rejection);
     };
     const vm = await QuickJS.restore(snapshot, { ...optionsOf(engine, watch, clock), onUnhandledRejection });
-    machine = new Machine(vm, slots, { watch, clock });
+    machine = new QuickJsMachine(vm, slots, { watch, clock });
     return machine;
   }
 

@@ -14,10 +14,10 @@ export interface OfferedNames {
   readonly aliases: string;
 }
 
-type Told = string | readonly [server: string, itself: string | null];
+type OfferedName = string | readonly [server: string, itself: string | null];
 
 export function offeredNames(tools: readonly ToolSketch[]): OfferedNames {
-  const alone = new Map<string, Told>();
+  const alone = new Map<string, OfferedName>();
   const behind = new Map<string, Map<string, string>>();
   for (const { name, server, short } of tools) {
     if (server === undefined) alone.set(name, name);
@@ -47,7 +47,10 @@ function addTo<T>(map: Map<string, T>, name: string, told: T): void {
 }
 
 /** A short name that only one tool has, and the whole name of what is behind a server. */
-function aliasesOf(alone: ReadonlyMap<string, Told>, tools: readonly ToolSketch[]): ReadonlyMap<string, Told> {
+function aliasesOf(
+  alone: ReadonlyMap<string, OfferedName>,
+  tools: readonly ToolSketch[],
+): ReadonlyMap<string, OfferedName> {
   const aliases = new Map(spelledOtherwise(alone));
   const add = (name: string, tool: string): void => void (alone.has(name) || addTo(aliases, name, tool));
   const acting = tools.filter(({ isAction }) => isAction !== true);
@@ -73,11 +76,11 @@ function spelled(name: string): string {
   return name.replaceAll(/[^\w$]/g, "_");
 }
 
-function lines(path: readonly string[], names: ReadonlyMap<string, Told>): readonly string[] {
+function lines(path: readonly string[], names: ReadonlyMap<string, OfferedName>): readonly string[] {
   return [...names].map(([name, told]) => lineOf([...path, name], told));
 }
 
-function lineOf(path: readonly string[], told: Told | undefined): string {
+function lineOf(path: readonly string[], told: OfferedName | undefined): string {
   return JSON.stringify([path, told]);
 }
 

@@ -1,14 +1,14 @@
 /** Runs one script in its machine from call to call, from the start or from an image. */
 import { JSException } from "quickjs-wasi";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
-import { Written } from "../child/inside.ts";
-import { type Overtime, Stopped } from "./deadlines.ts";
-import type { Machine } from "./machine.ts";
+import { JsonText } from "../child/inside.ts";
+import { EngineStopped, type Overtime } from "./deadlines.ts";
+import type { QuickJsMachine } from "./machine.ts";
 import { checkDepth, listIn, parsed, TooDeep } from "./mail.ts";
-import { asFunction, fromModule, type Source, syntaxProblem, withoutTypes } from "./source.ts";
+import { asFunction, fromModule, type ScriptSource, syntaxProblem, withoutTypes } from "./source.ts";
 
 export interface ScriptTerms {
-  readonly machine: Machine;
+  readonly machine: QuickJsMachine;
   readonly outputBytes: number;
   /** Of a restored script. */
   readonly lines?: readonly number[] | undefined;
@@ -21,7 +21,7 @@ interface ScriptText {
 }
 
 export class QuickJsScript {
-  readonly #machine: Machine;
+  readonly #machine: QuickJsMachine;
   readonly #outputBytes: number;
   #begin: (() => void) | undefined;
   #lines: readonly number[] | undefined;
@@ -40,7 +40,7 @@ export class QuickJsScript {
     if (source !== undefined) this.#begin = () => this.#run(source);
   }
 
-  get machine(): Machine {
+  get machine(): QuickJsMachine {
     return this.#machine;
   }
 
@@ -60,7 +60,7 @@ export class QuickJsScript {
   }
 
   /** @param order with the results of calls as JSON */
-  next(order: JsonObject): JsonObject | Written {
+  next(order: JsonObject): JsonObject | JsonText {
     this.#printed = [];
     this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
     try {
@@ -69,7 +69,7 @@ export class QuickJsScript {
       this.#begin?.();
       this.#begin = undefined;
       const step = this.#turn();
-      return step instanceof Written ? step : { ...step, printed: this.#printed };
+      return step instanceof JsonText ? step : { ...step, printed: this.#printed };
     } catch (error) {
       return { ...this.#failure(error), printed: this.#printed };
     } finally {
@@ -78,7 +78,7 @@ export class QuickJsScript {
   }
 
   /** Runs until the script calls the host, ends, or waits for nothing. */
-  #turn(): JsonObject | Written {
+  #turn(): JsonObject | JsonText {
     let calls: readonly Json[] = [];
     let isTicked = false;
     for (;;) {
@@ -87,7 +87,7 @@ export class QuickJsScript {
       checkDepth(text);
       // Untrusted text; the host checks each field.
       if (text.startsWith(asks) && calls.length === 0 && this.#printed.length === 0 && this.#lines === undefined)
-        return new Written(text);
+        return new JsonText(text);
       const mail = parsed(text);
       if (this.#keepPrinted(mail)) return this.#spent();
       calls = calls.concat(listIn(mail, "calls"));
@@ -159,7 +159,7 @@ export class QuickJsScript {
 
   /** The engine failed: stopped, out of stack, or broken. */
   #failure(error: unknown): JsonObject {
-    const overtime = error instanceof Stopped ? error.why : this.#machine.overtime;
+    const overtime = error instanceof EngineStopped ? error.why : this.#machine.overtime;
     if (this.#keepPrinted(lastMail(this.#machine))) return this.#spent();
     return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
   }
@@ -209,7 +209,7 @@ export class QuickJsScript {
   /** Tries to compile it as a script, as a function body (for `return`), without types, and as a module (for `export`). */
   #run({ text: source, typed }: ScriptText): void {
     const module = fromModule(source);
-    const attempts: readonly (() => Source)[] = [
+    const attempts: readonly (() => ScriptSource)[] = [
       ...(typed ? [] : [() => ({ code: source }), () => ({ code: asFunction(source) })]),
       () => withoutTypes(source),
       () => withoutTypes(asFunction(source)),
@@ -223,7 +223,7 @@ export class QuickJsScript {
         this.#machine.run(code, "script");
         return;
       } catch (error) {
-        if (error instanceof Stopped || !isSyntax(error)) throw error;
+        if (error instanceof EngineStopped || !isSyntax(error)) throw error;
         last = error;
       }
     }
@@ -259,7 +259,7 @@ function isSyntax(error: unknown): boolean {
   return (error instanceof JSException && error.name === "SyntaxError") || (error instanceof Error && "code" in error);
 }
 
-function lastMail(machine: Machine): JsonObject {
+function lastMail(machine: QuickJsMachine): JsonObject {
   try {
     return parsed(machine.drain());
   } catch {

@@ -1,14 +1,14 @@
 /** Prepares a script for the engine: removes types and keeps lines. It runs in the child process, because sources are untrusted. */
 import { SourceMap, stripTypeScriptTypes } from "node:module";
 
-export interface Source {
+export interface ScriptSource {
   readonly code: string;
   /** Maps a line of `code` to the source's line, if they differ. */
   readonly lines?: readonly number[];
 }
 
 /** @throws Error with the parser's words when it is no TypeScript */
-export function withoutTypes(source: string): Source {
+export function withoutTypes(source: string): ScriptSource {
   try {
     return { code: stripTypeScriptTypes(source, { mode: "strip" }) };
   } catch (error) {
@@ -72,7 +72,7 @@ function moduleHint(line: string): string {
   return "";
 }
 
-function transformed(source: string): Source {
+function transformed(source: string): ScriptSource {
   const mapped = stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
   const [, encoded] = /\n\/\/# sourceMappingURL=data:application\/json;base64,([\w+/=]+)\s*$/.exec(mapped) ?? [];
   if (encoded === undefined) return { code: mapped };

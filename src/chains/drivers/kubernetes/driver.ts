@@ -8,7 +8,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../sandbox.ts";
 import { RemotePools } from "../child/remote-pools.ts";
 import { startScript } from "../python/child-script.ts";
 import { type AccessOptions, openAccess } from "./access.ts";
@@ -74,7 +74,7 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
     }
   }
 
-  async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
+  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
     const problem = this.#misconfigured() ?? this.#tooLong(limits);
     if (problem !== undefined) throw new Error(`The cluster cannot be used: ${problem}.`);
     const { pools } = await this.#opened();

@@ -5,7 +5,7 @@ import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
 import { isJsonObject, type JsonObject } from "../../../calls/json.ts";
 import { Openings } from "../child/openings.ts";
-import { type Carrier, type Listener, RemoteEnd, type RemoteTerms } from "../child/remote-end.ts";
+import { type Carrier, RemoteEnd, type RemoteListener, type RemoteTerms } from "../child/remote-end.ts";
 import { pythonFrames } from "../python/child-script.ts";
 import { cpythonProgram } from "../python/prelude/prelude.ts";
 import { type AttachedSocket, type Cluster, ClusterRefused } from "./cluster.ts";
@@ -122,10 +122,10 @@ export class Pods implements AsyncDisposable {
     throw new Error(`The pod did not start within ${this.#times.startMs} ms (${waits}).`);
   }
 
-  async #attached(name: string, listener: Listener): Promise<Carrier> {
+  async #attached(name: string, listener: RemoteListener): Promise<Carrier> {
     const query = `container=${container}&stdin=true&stdout=true&stderr=false&tty=false`;
     const path = `${podsOf(this.#settings.namespace)}/${name}/attach?${query}`;
-    const heartbeat = new Heartbeat(this.#times.clock);
+    const heartbeat = new PodHeartbeat(this.#times.clock);
     const socket = await this.#cluster.attach(path, protocols, {
       message: (bytes) => readMessage(bytes, listener),
       alive: () => heartbeat.alive(),
@@ -177,7 +177,7 @@ export class Pods implements AsyncDisposable {
 }
 
 /** The first byte of a message names its stream. */
-function readMessage(bytes: Buffer, listener: Listener): void {
+function readMessage(bytes: Buffer, listener: RemoteListener): void {
   const [channel] = bytes;
   const text = bytes.subarray(1);
   if (channel === channels.output) listener.read(text);
@@ -187,7 +187,7 @@ function readMessage(bytes: Buffer, listener: Listener): void {
 }
 
 /** Pings the other side, so that proxies keep the connection and a dead one is found. */
-class Heartbeat {
+class PodHeartbeat {
   readonly #clock: Clock;
   #isAlive = true;
   #silentBeats = 0;

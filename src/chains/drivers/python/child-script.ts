@@ -3,7 +3,7 @@ import type { Clock } from "../../../calls/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../calls/json.ts";
 import { usualArgumentBytes } from "../../large-arguments.ts";
 import { onceFor } from "../../once-for.ts";
-import type { Program, SandboxLimits, SandboxSession, Step } from "../../sandbox.ts";
+import type { SandboxLimits, SandboxSession, ScriptProgram, ScriptStep } from "../../sandbox.ts";
 import type { SandboxEnd } from "../child/frame-line.ts";
 import { type FrameLimits, frameSizes } from "../child/frames.ts";
 import { ChildSession } from "../child/session.ts";
@@ -21,13 +21,17 @@ export interface PythonEnd {
   /** More members of the first message. */
   readonly terms?: JsonObject;
   /** Reads the reason from how a process ended. */
-  readonly reading?: Reading;
+  readonly reading?: StopReader;
 }
 
 /** A sandbox that does not take its script in this time is killed: its connection may be dead. */
 const handOverMs = 30_000;
 
-export async function startScript(program: Program, limits: SandboxLimits, end: PythonEnd): Promise<SandboxSession> {
+export async function startScript(
+  program: ScriptProgram,
+  limits: SandboxLimits,
+  end: PythonEnd,
+): Promise<SandboxSession> {
   const child = await end.pool.take(program.owner, limits.signal);
   const { reading } = end;
   child.send({
@@ -57,10 +61,10 @@ export async function startScript(program: Program, limits: SandboxLimits, end: 
   );
 }
 
-const sketchesOf = onceFor((tools: Program["tools"]) => tools.map(sketchOf));
+const sketchesOf = onceFor((tools: ScriptProgram["tools"]) => tools.map(sketchOf));
 
 /** As a child is told of one. */
-export function sketchOf({ name, server, short, isAction, ...rest }: Program["tools"][number]): Json {
+export function sketchOf({ name, server, short, isAction, ...rest }: ScriptProgram["tools"][number]): Json {
   const { description, inputSchema } = rest;
   const { properties } = inputSchema;
   const shown = isJsonObject(properties)
@@ -70,14 +74,14 @@ export function sketchOf({ name, server, short, isAction, ...rest }: Program["to
   return { name, short, description, inputSchema: shown, ...grouped };
 }
 
-type Reading = (message: string) => Extract<Step, { step: "failed" }>["why"] | undefined;
+type StopReader = (message: string) => Extract<ScriptStep, { step: "failed" }>["why"] | undefined;
 
 /** A session whose process is ended by the kernel's own limits: what that means is read from how it ended. */
 class ReadSession implements SandboxSession {
   readonly #inner: ChildSession;
-  readonly #reading: Reading;
+  readonly #reading: StopReader;
 
-  constructor(inner: ChildSession, reading: Reading) {
+  constructor(inner: ChildSession, reading: StopReader) {
     this.#inner = inner;
     this.#reading = reading;
   }
@@ -86,7 +90,7 @@ class ReadSession implements SandboxSession {
     return this.#inner.pid;
   }
 
-  async next(): Promise<Step> {
+  async next(): Promise<ScriptStep> {
     const step = await this.#inner.next();
     if (step.step !== "failed" || step.why !== "crash") return step;
     const why = this.#reading(step.message);

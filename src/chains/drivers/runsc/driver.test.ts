@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { driven } from "../../../../test/fakes/driven.ts";
-import type { Step } from "../../sandbox.ts";
+import type { ScriptStep } from "../../sandbox.ts";
 import { RunscDriver } from "./driver.ts";
 
 const driver = new RunscDriver({ warm: 0 });
@@ -12,7 +12,7 @@ afterAll(() => driver[Symbol.asyncDispose]());
 const problem = await driver.unavailable();
 const pids = existsSync("/sys/fs/cgroup/pids") ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
 const limits = { cpuMs: 3_000, memoryBytes: 128 * 1024 * 1024, outputBytes: 100_000, wallMs: 30_000 };
-const last = (source: string, more: Partial<typeof limits> = {}): Promise<Step> =>
+const last = (source: string, more: Partial<typeof limits> = {}): Promise<ScriptStep> =>
   driven(driver, source, { ...limits, ...more });
 
 if (problem !== undefined) process.stderr.write(`NOT TESTED: Python in gVisor cannot run here: ${problem}\n`);

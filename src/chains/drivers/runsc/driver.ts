@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { type Clock, SystemClock } from "../../../calls/clock.ts";
 import { messageOf } from "../../../calls/fault.ts";
 import { Groups } from "../../../system/groups.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../sandbox.ts";
 import { SandboxProcess } from "../child/child-process.ts";
 import { SandboxPool } from "../child/pool.ts";
 import { pythonFrames, startScript } from "../python/child-script.ts";
@@ -45,7 +45,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   readonly #lives = new Set<Promise<void>>();
   readonly #children = new Set<SandboxProcess>();
   #isClosed = false;
-  #open: Opened | undefined;
+  #open: OpenedRunsc | undefined;
 
   constructor(options: RunscOptions = {}) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     return this.#problem;
   }
 
-  async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
+  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
     const problem = await this.unavailable();
     if (problem !== undefined) throw new Error(`gVisor cannot run here: ${problem}.`);
     const { pool } = this.#opened();
@@ -82,7 +82,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
     open?.bundle[Symbol.dispose]();
   }
 
-  #opened(): Opened {
+  #opened(): OpenedRunsc {
     if (this.#open !== undefined) return this.#open;
     if (this.#isClosed) throw new Error("The sandboxes are closed.");
     const groups = Groups.open(`postern-runsc-${process.pid}-${randomBytes(4).toString("hex")}`);
@@ -150,7 +150,7 @@ export class RunscDriver implements SandboxDriver, AsyncDisposable {
   }
 }
 
-interface Opened {
+interface OpenedRunsc {
   readonly bundle: Bundle;
   readonly groups: Groups;
   readonly pool: SandboxPool<SandboxProcess>;

@@ -8,14 +8,14 @@ import { table, visible, visibleLines } from "../text.ts";
 import { principal } from "./agent.ts";
 import { wholeNumber } from "./typed.ts";
 
-export interface ListFlags extends GlobalFlags {
+export interface AgentRunListFlags extends GlobalFlags {
   readonly limit?: string;
 }
 
 type Status = "done" | "waiting" | "open";
 
 /** An agent's own run, as `agent list` shows it. */
-interface Shown {
+interface ShownRun {
   readonly run_id: string;
   /** `open`: it goes on with `agent resume`, and waits for nobody. */
   readonly status: Status;
@@ -23,11 +23,11 @@ interface Shown {
   readonly prompt: string;
 }
 
-export async function listAgentRuns(host: Host, flags: ListFlags): Promise<ExitCode> {
+export async function listAgentRuns(host: Host, flags: AgentRunListFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const { run_ids: ids } = await work.agent.agentRuns.list({ limit: Math.min(Math.max(limit, 1), 1000) });
-    const runs: Shown[] = [];
+    const runs: ShownRun[] = [];
     for (const id of ids.slice(0, limit)) runs.push(shown(await recordOf(work, id), await waits(work, id)));
     if (work.json) printJson(work, { runs });
     else work.terminal.out(runs.length === 0 ? "No runs.\n" : runTable(work, runs));
@@ -58,13 +58,13 @@ async function waits({ agent }: Work, runId: string): Promise<boolean> {
   return (await agent.approvals.list({ state: "pending", run_id: runId, limit: 1 })).approvals.length > 0;
 }
 
-function shown(record: RunRecord, isWaiting: boolean): Shown {
+function shown(record: RunRecord, isWaiting: boolean): ShownRun {
   const status = record.isDone ? "done" : isWaiting ? "waiting" : "open";
   const prompt = record.messages.findLast((message) => message.role === "user");
   return { run_id: record.runId, status, steps: record.steps, prompt: prompt?.role === "user" ? prompt.text : "" };
 }
 
-function runTable({ paint, terminal }: Work, runs: readonly Shown[]): string {
+function runTable({ paint, terminal }: Work, runs: readonly ShownRun[]): string {
   const rows = runs.map(({ run_id, status, steps, prompt }) => [run_id, status, String(steps), prompt]);
   return table(["RUN", "STATUS", "TURNS", "PROMPT"], rows, { terminal, paint });
 }

@@ -5,7 +5,7 @@ import type { AgentRunId } from "../../../calls/agent-runs.ts";
 import { newId, newTraceId } from "../../../calls/ids.ts";
 import { ownAgents } from "../../../calls/own-agents.ts";
 import { autonomies } from "../../../calls/risk.ts";
-import { AgentProgress } from "../agent-progress.ts";
+import { AgentProgressLines } from "../agent-progress.ts";
 import { type AgentRunSettings, modelOf, settingsOf, settingsToJson } from "../agent-settings.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -110,7 +110,7 @@ async function goOn(host: Host, flags: AgentFlags, prepare: (work: Work) => Prom
     using interrupted = interruption();
     const { signal } = interrupted;
     const traceId = newTraceId();
-    const progress = new AgentProgress(work);
+    const progress = new AgentProgressLines(work);
     const agent = await agentFor(work, going, traceId);
     const more = { signal, onEvent: progress.heard };
     const told = async (result: Promise<AgentResult | undefined>): Promise<AgentResult | undefined> =>

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Alarm, alarms } from "../../contract/alarms.ts";
+import { type AlarmView, alarms } from "../../contract/alarms.ts";
 import type { Act } from "../act.ts";
 import { asTypedHere } from "../command-name.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
@@ -49,7 +49,7 @@ export function alarmCommands(group: Command, host: Host, act: Act): void {
   }
 }
 
-const columns: Columns<Alarm> = {
+const columns: Columns<AlarmView> = {
   ALARM: ({ alarm_id }) => alarm_id,
   STATE: ({ state }) => state,
   SEVERITY: ({ severity }, { paint }) => ({

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Approval, approvals } from "../../contract/approvals.ts";
+import { type ApprovalView, approvals } from "../../contract/approvals.ts";
 import { actionText } from "../../said.ts";
 import type { Act } from "../act.ts";
 import { wholeApprovalId } from "../approval-id.ts";
@@ -60,7 +60,7 @@ export function approvalCommands(group: Command, host: Host, act: Act): void {
   delegationCommands(group, host, act);
 }
 
-const columns: Columns<Approval> = {
+const columns: Columns<ApprovalView> = {
   APPROVAL: ({ approval_id }) => approval_id,
   RISK: ({ risk_level }, work) => riskCell(risk_level, work),
   TOOL: ({ what }) => actionText(what),
@@ -70,7 +70,7 @@ const columns: Columns<Approval> = {
   ARGUMENTS: ({ what }) => JSON.stringify(what.arguments),
 };
 
-function stateText(one: Approval, now: number): string {
+function stateText(one: ApprovalView, now: number): string {
   const { status, expires_at, quorum_left: left, routed, escalated_at: escalated } = one;
   if (status !== "pending") return status;
   const votes = routed.quorum > 1 ? `, ${routed.quorum - left} of ${routed.quorum} yes` : "";
@@ -82,7 +82,7 @@ function leftText(ms: number): string {
 }
 
 /** How to say yes to exactly what was just read, and to nothing it may become. */
-function onlyThis({ approval_id, status, shown_digest }: Approval, command: string): string {
+function onlyThis({ approval_id, status, shown_digest }: ApprovalView, command: string): string {
   if (status !== "pending") return "";
   return `Nothing but what is shown here: ${command} approvals approve ${quoted(visible(approval_id))} --digest ${shown_digest}\n`;
 }

@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from "../../../calls/json.ts";
 import { parseStrict } from "../../../calls/strict-json.ts";
 
 /** What a schema accepts: whole types, and single values of its `enum` and `const`. Undefined: it does not say. */
-interface Accepted {
+interface AcceptedArgument {
   readonly types: ReadonlySet<string>;
   readonly values: readonly Json[];
 }
@@ -44,9 +44,9 @@ export class ArgumentReader {
   }
 
   /** Every statement of a schema holds; each of its choices may. */
-  #accepted(schema: Json | undefined, followed: Set<string>): Accepted | undefined {
+  #accepted(schema: Json | undefined, followed: Set<string>): AcceptedArgument | undefined {
     if (!isJsonObject(schema)) return undefined;
-    const of = (part: Json | undefined): Accepted | undefined => this.#accepted(part, followed);
+    const of = (part: Json | undefined): AcceptedArgument | undefined => this.#accepted(part, followed);
     return [
       typesOf(memberOf(schema, "type")),
       valuesOf(schema),
@@ -69,22 +69,22 @@ export class ArgumentReader {
 const choiceKeywords = ["anyOf", "oneOf"] as const;
 
 /** Values that a schema lists are compared whole: where only the number is listed, text is not meant. */
-function prefersText(accepted: Accepted, text: string, parsed: Json): boolean {
+function prefersText(accepted: AcceptedArgument, text: string, parsed: Json): boolean {
   if (takes(accepted, text)) return true;
   return accepted.values.some((value) => typeof value === "string") && !takes(accepted, parsed);
 }
 
-function takes({ types, values }: Accepted, value: Json): boolean {
+function takes({ types, values }: AcceptedArgument, value: Json): boolean {
   return types.has(typeOf(value)) || values.includes(value);
 }
 
-function typesOf(type: Json | undefined): Accepted | undefined {
+function typesOf(type: Json | undefined): AcceptedArgument | undefined {
   const names = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === "string");
   if (names.length === 0) return undefined;
   return { types: new Set(names.map((name) => (name === "integer" ? "number" : name))), values: [] };
 }
 
-function valuesOf(schema: Json): Accepted | undefined {
+function valuesOf(schema: Json): AcceptedArgument | undefined {
   const single = memberOf(schema, "const");
   if (single !== undefined) return { types: new Set(), values: [single] };
   const listed = memberOf(schema, "enum");
@@ -92,7 +92,7 @@ function valuesOf(schema: Json): Accepted | undefined {
 }
 
 /** A choice that does not say what it accepts leaves the others' word. */
-function either(choices: readonly (Accepted | undefined)[]): Accepted | undefined {
+function either(choices: readonly (AcceptedArgument | undefined)[]): AcceptedArgument | undefined {
   const known = choices.filter((choice) => choice !== undefined);
   if (known.length === 0) return undefined;
   return {
@@ -101,7 +101,7 @@ function either(choices: readonly (Accepted | undefined)[]): Accepted | undefine
   };
 }
 
-function both(one: Accepted | undefined, other: Accepted | undefined): Accepted | undefined {
+function both(one: AcceptedArgument | undefined, other: AcceptedArgument | undefined): AcceptedArgument | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const values = [
     ...one.values.filter((value) => takes(other, value)),

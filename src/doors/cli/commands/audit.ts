@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { counted } from "../../../calls/shown.ts";
 import {
-  type AuditEvent,
+  type AuditEventView,
   auditOutcomes,
   type audit as contract,
-  type Verification,
+  type VerificationView,
   verification,
 } from "../../contract/audit.ts";
-import { type Sent, shape } from "../../contract/route.ts";
+import { type SentTo, shape } from "../../contract/route.ts";
 import type { PosternClient } from "../../http/client.ts";
 import { givenVerification } from "../../http/given-verification.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -22,7 +22,7 @@ import { actorText, relative, table, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { instant, oneOf, wholeNumber } from "./typed.ts";
 
-export interface ShowFlags extends GlobalFlags {
+export interface AuditShowFlags extends GlobalFlags {
   readonly type?: string;
   readonly tool?: string;
   readonly by?: string;
@@ -35,7 +35,7 @@ export interface ShowFlags extends GlobalFlags {
 }
 
 /** The latest events, old to new; with `--after` the ones that follow it. */
-export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode> {
+export async function showAudit(host: Host, flags: AuditShowFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "50", "--limit");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const where = filterOf(flags, work.now());
@@ -49,10 +49,10 @@ export async function showAudit(host: Host, flags: ShowFlags): Promise<ExitCode>
   });
 }
 
-type AuditWhere = Sent<typeof contract.list>;
+type AuditWhere = SentTo<typeof contract.list>;
 
 /** From the log's end. */
-async function latest({ audit }: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEvent[]> {
+async function latest({ audit }: PosternClient, where: AuditWhere, limit: number): Promise<readonly AuditEventView[]> {
   if (limit === 0) return [];
   const { rows } = await upTo(limit, async (most, from?: number) => {
     const page = await audit.latest({ ...where, limit: most, ...(from !== undefined && { before: from }) });
@@ -69,7 +69,7 @@ async function following({ audit }: PosternClient, where: AuditWhere, limit: num
   return { events, next_after: next };
 }
 
-function filterOf({ type, tool, by, trace, outcome, since, until, after }: ShowFlags, now: number): AuditWhere {
+function filterOf({ type, tool, by, trace, outcome, since, until, after }: AuditShowFlags, now: number): AuditWhere {
   return {
     ...(type !== undefined && { type }),
     ...(tool !== undefined && { tool }),
@@ -82,7 +82,7 @@ function filterOf({ type, tool, by, trace, outcome, since, until, after }: ShowF
   };
 }
 
-function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[]): string {
+function eventTable({ terminal, paint, now }: Work, events: readonly AuditEventView[]): string {
   const rows = events.map((event) => [
     String(event.seq),
     relative(Date.parse(event.timestamp), now()),
@@ -95,7 +95,7 @@ function eventTable({ terminal, paint, now }: Work, events: readonly AuditEvent[
 }
 
 /** The person and the credential of what was decided or done by hand; else who called. */
-function whoDid({ decided_by: by, decided_via: via, principal }: AuditEvent): string {
+function whoDid({ decided_by: by, decided_via: via, principal }: AuditEventView): string {
   return by === undefined ? (principal?.agent ?? "") : actorText(by, via);
 }
 
@@ -133,12 +133,12 @@ async function verifyFile(
 }
 
 /** `key_trusted: false`: only the file itself says who signed it. */
-interface Signed {
+interface SignedBy {
   readonly signed_by: string;
   readonly public_key: string;
   readonly key_trusted: boolean;
 }
-type FileVerification = Verification | (Verification & Signed);
+type FileVerification = VerificationView | (VerificationView & SignedBy);
 
 /** A signed note itself, or the file it was kept in. */
 async function noteFrom(text: string): Promise<string> {
@@ -158,7 +158,7 @@ function printVerification({ terminal }: Host, flags: GlobalFlags, found: FileVe
   return found.intact && found.outcome !== "failed" ? exitCodes.ok : exitCodes.failed;
 }
 
-function verificationLine(found: Verification, paint: Paint): string {
+function verificationLine(found: VerificationView, paint: Paint): string {
   if (found.intact)
     return `${counted(found.events, "event")}, log ${paint("green", "intact")}, ${counted(found.checkpoints, "checkpoint")}, head ${found.head}`;
   if (found.unreadable !== undefined)
@@ -167,7 +167,7 @@ function verificationLine(found: Verification, paint: Paint): string {
 }
 
 /** A file vouches for itself in the name of whoever made it: who that is, only a key from elsewhere tells. */
-function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }: Signed): string {
+function signerLine({ signed_by: name, public_key: key, key_trusted: isTrusted }: SignedBy): string {
   const whose = isTrusted
     ? "the key you trust"
     : "the key this file names itself; `--public-key FILE` holds it to one you trust";

@@ -5,7 +5,7 @@ import { autonomies } from "../../../calls/risk.ts";
 import { counted } from "../../../calls/shown.ts";
 import { chainToolName } from "../../../chains/names.ts";
 import type { CallFields } from "../../contract/calls.ts";
-import type { Outcome, Preview } from "../../contract/outcome.ts";
+import type { OutcomeView, PreviewView } from "../../contract/outcome.ts";
 import { ClientProblem } from "../../http/client.ts";
 import { cardLines, previewDetails } from "../card.ts";
 import { outcomeText } from "../command-name.ts";
@@ -115,7 +115,7 @@ async function answered(
   { agent, now }: Work,
   body: CallFields,
   { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
-): Promise<Outcome> {
+): Promise<OutcomeView> {
   const until = now() + waitMs;
   for (;;) {
     const left = Math.max(0, until - now());
@@ -126,11 +126,11 @@ async function answered(
 }
 
 /** A request is open: the call was not run and is not over, also when our wait for it is. */
-function isOpen({ how_to_approve }: Outcome): boolean {
+function isOpen({ how_to_approve }: OutcomeView): boolean {
   return how_to_approve !== undefined;
 }
 
-async function show(work: Work, tool: string, outcome: Outcome): Promise<void> {
+async function show(work: Work, tool: string, outcome: OutcomeView): Promise<void> {
   const { terminal, paint } = work;
   const { status, text, refusal } = outcome;
   if (status === "ok" || status === "preview") {
@@ -157,12 +157,12 @@ function againText(command: string, tool: string): string {
 }
 
 /** The diff stands in the text. */
-function withoutDiff({ diff: _, ...preview }: Preview): Preview {
+function withoutDiff({ diff: _, ...preview }: PreviewView): PreviewView {
   return preview;
 }
 
 /** What is kept instead of shown, and how a person prints it. */
-function keptLines({ artifact, files = [] }: Outcome, command: string): readonly string[] {
+function keptLines({ artifact, files = [] }: OutcomeView, command: string): readonly string[] {
   const print = (digest: string): string => `\`${command} artifacts get ${digest}\` prints it`;
   return [
     ...(artifact === undefined ? [] : [`The whole result is artifact ${artifact}: ${print(artifact)}.`]),

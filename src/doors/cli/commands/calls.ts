@@ -1,5 +1,5 @@
 import { callStates } from "../../../calls/states.ts";
-import type { Call } from "../../contract/calls.ts";
+import type { CallView } from "../../contract/calls.ts";
 import { actionText } from "../../said.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -33,7 +33,7 @@ export async function listCalls(host: Host, flags: CallsFlags): Promise<ExitCode
   });
 }
 
-function callTable({ paint, terminal, now }: Work, calls: readonly Call[]): string {
+function callTable({ paint, terminal, now }: Work, calls: readonly CallView[]): string {
   const rows = calls.map((call) => [
     call.call_id,
     call.state,
@@ -49,7 +49,7 @@ function callTable({ paint, terminal, now }: Work, calls: readonly Call[]): stri
   return table(["CALL", "STATE", "RISK", "ARRIVED", "TOOK", "TOOL", "ARGUMENTS"], rows, { terminal, paint });
 }
 
-function took({ started_at, ended_at }: Call): string {
+function took({ started_at, ended_at }: CallView): string {
   return started_at === undefined || ended_at === undefined
     ? ""
     : duration(Date.parse(ended_at) - Date.parse(started_at));
@@ -64,7 +64,7 @@ export async function showCall(host: Host, id: string, flags: GlobalFlags): Prom
   });
 }
 
-function callText({ command, paint, now }: Work, call: Call): string {
+function callText({ command, paint, now }: Work, call: CallView): string {
   const line = labelled(paint, 10);
   const { outcome, requested_by: by } = call;
   return [
@@ -83,7 +83,7 @@ function callText({ command, paint, now }: Work, call: Call): string {
   ].join("");
 }
 
-function unknownText(command: string, { call_id: id, retryable, idempotency_key: key }: Call): string {
+function unknownText(command: string, { call_id: id, retryable, idempotency_key: key }: CallView): string {
   if (!retryable) return `Settle it: ${command} calls settle ${id} succeeded|failed|retry --reason "…"\n`;
   const same = key === undefined ? "the same tool and arguments" : "the same idempotency key";
   return `It may be run again, and nothing runs by itself. It runs when its caller sends it again with ${same}; where it needs approval, a person is asked again.\n`;

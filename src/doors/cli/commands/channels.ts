@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { counted } from "../../../calls/shown.ts";
-import type { Channel } from "../../contract/channels.ts";
+import type { ChannelView } from "../../contract/channels.ts";
 import type { Act } from "../act.ts";
 import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -46,7 +46,7 @@ export function channelCommands(group: Command, host: Host, act: Act): void {
   );
 }
 
-const columns: Columns<Channel> = {
+const columns: Columns<ChannelView> = {
   CHANNEL: ({ name }) => name,
   KIND: ({ kind }) => kind,
   TARGET: ({ target }) => target,
@@ -60,11 +60,11 @@ const columns: Columns<Channel> = {
 };
 
 /** In whole: it is why one looks. */
-function problemText({ command, paint }: Work, { name, problem }: Channel): string {
+function problemText({ command, paint }: Work, { name, problem }: ChannelView): string {
   return problem === undefined ? "" : `${paint("red", visible(name))}: ${asTypedHere(visible(problem), command)}\n`;
 }
 
-function deadText(work: Work, { name, dead }: Channel): string {
+function deadText(work: Work, { name, dead }: ChannelView): string {
   if (dead.length === 0) return "";
   const { command, paint } = work;
   const lines = dead

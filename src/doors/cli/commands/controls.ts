@@ -1,5 +1,5 @@
 import { autonomies } from "../../../calls/risk.ts";
-import type { ControlChange, Controls } from "../../contract/controls.ts";
+import type { ControlChangeView, ControlsView } from "../../contract/controls.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -23,7 +23,7 @@ export async function controlHistory(host: Host, flags: GlobalFlags): Promise<Ex
   });
 }
 
-function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChange[]): string {
+function historyTable({ terminal, paint, now }: Work, changes: readonly ControlChangeView[]): string {
   const rows = changes.map(({ at, by, via, change, value = "", reason = "" }) => [
     relative(Date.parse(at), now()),
     actorText(by, via),
@@ -69,7 +69,7 @@ async function isThere({ operator, running }: Work, what: "tool" | "server", nam
 async function stateAfter(
   host: Host,
   flags: GlobalFlags,
-  change: (work: Work) => Promise<Controls>,
+  change: (work: Work) => Promise<ControlsView>,
 ): Promise<ExitCode> {
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
     const state = await change(work);
@@ -79,7 +79,7 @@ async function stateAfter(
   });
 }
 
-function stateText({ paint, now }: Work, controls: Controls): string {
+function stateText({ paint, now }: Work, controls: ControlsView): string {
   const { paused, paused_by: by, autonomy, off_tools, off_servers } = controls;
   const line = (label: string, text: string): string => `${paint("dim", label.padEnd(12))} ${text}\n`;
   const off = (names: readonly string[]): string => (names.length === 0 ? "none" : names.map(visible).join(", "));

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { type Approval, approvals, type BatchAnswer, type DecisionVerb } from "../../contract/approvals.ts";
+import { type ApprovalView, approvals, type BatchAnswer, type DecisionVerb } from "../../contract/approvals.ts";
 import type { remember } from "../../contract/grants.ts";
-import type { Given } from "../../contract/route.ts";
+import type { Input } from "../../contract/route.ts";
 import { decidedWords, saidOf, saidOfMany } from "../../said.ts";
 import type { Act } from "../act.ts";
 import { wholeApprovalId } from "../approval-id.ts";
@@ -32,7 +32,7 @@ interface DecisionRoute<Body extends Reasoned> {
   readonly verb: DecisionVerb;
   readonly help: string;
   readonly flags: FieldFlags<Body>;
-  readonly send: (work: Work, sent: Body & { readonly id: string } & RememberField) => Promise<Approval>;
+  readonly send: (work: Work, sent: Body & { readonly id: string } & RememberField) => Promise<ApprovalView>;
 }
 
 interface Reasoned {
@@ -40,7 +40,7 @@ interface Reasoned {
 }
 
 interface RememberField {
-  readonly remember?: Given<typeof remember> | undefined;
+  readonly remember?: Input<typeof remember> | undefined;
 }
 
 export function decisionCommands(group: Command, host: Host, act: Act): void {
@@ -90,7 +90,7 @@ export function decisionCommands(group: Command, host: Host, act: Act): void {
   });
 }
 
-function decidedText(verb: DecisionVerb, approval: Approval, work: Work): string {
+function decidedText(verb: DecisionVerb, approval: ApprovalView, work: Work): string {
   const { grant, status } = approval;
   const whenItRuns = status === "approved" ? " It runs when the agent sends it again or is still waiting." : "";
   const kept = grant === undefined ? "" : `RememberField as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;

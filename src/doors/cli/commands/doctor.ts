@@ -1,4 +1,4 @@
-import { checkEverything, type Finding } from "../checks.ts";
+import { checkEverything, type DoctorFinding } from "../checks.ts";
 import { asTypedHere, commandName } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -11,7 +11,7 @@ const styles = { ok: "green", warn: "yellow", fail: "red" } as const;
 /** Every check as one line, each trouble with its fix; exit code 1 when something fails. */
 export async function doctor(host: Host, flags: GlobalFlags): Promise<ExitCode> {
   const paint = paintFor(host.terminal);
-  const findings: Finding[] = [];
+  const findings: DoctorFinding[] = [];
   const command = commandName(flags);
   for await (const found of checkEverything(host, flags)) {
     const finding = typedHere(found, command);
@@ -27,7 +27,7 @@ export async function doctor(host: Host, flags: GlobalFlags): Promise<ExitCode> 
   return healthy ? exitCodes.ok : exitCodes.failed;
 }
 
-function typedHere({ message, fix, ...finding }: Finding, command: string): Finding {
+function typedHere({ message, fix, ...finding }: DoctorFinding, command: string): DoctorFinding {
   return {
     ...finding,
     message: asTypedHere(message, command),
@@ -35,7 +35,7 @@ function typedHere({ message, fix, ...finding }: Finding, command: string): Find
   };
 }
 
-function lineOf({ level, check, message, fix }: Finding, paint: (text: string) => string): string {
+function lineOf({ level, check, message, fix }: DoctorFinding, paint: (text: string) => string): string {
   const [first = "", ...rest] = visibleLines(message);
   const more = [...rest, ...(fix === undefined ? [] : [`fix: ${visible(fix)}`])];
   return `${paint(level.padEnd(4))}  ${check.padEnd(14)} ${first}\n${more.map((line) => `${" ".repeat(21)}${line}\n`).join("")}`;

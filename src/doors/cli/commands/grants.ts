@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Delegation, delegations, type Grant, grants } from "../../contract/grants.ts";
+import { type DelegationView, delegations, type GrantView, grants } from "../../contract/grants.ts";
 import { actionText } from "../../said.ts";
 import type { Act } from "../act.ts";
 import { flagsOf } from "../flags.ts";
@@ -44,7 +44,7 @@ export function grantCommands(approvals: Command, host: Host, act: Act): void {
   });
 }
 
-const grantColumns: Columns<Grant> = {
+const grantColumns: Columns<GrantView> = {
   GRANT: ({ grant_id }) => grant_id,
   TOOL: ({ scope }) => actionText(scope),
   "UP TO": ({ risk_level }, work) => riskCell(risk_level, work),
@@ -105,7 +105,7 @@ export function delegationCommands(approvals: Command, host: Host, act: Act): vo
   });
 }
 
-const delegationColumns: Columns<Delegation> = {
+const delegationColumns: Columns<DelegationView> = {
   DELEGATION: ({ delegation_id }) => delegation_id,
   FROM: ({ from }) => from,
   TO: ({ to }) => to,

@@ -1,4 +1,4 @@
-import { type Candidate, candidateStates } from "../../contract/memory.ts";
+import { type CandidateView, candidateStates } from "../../contract/memory.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -34,7 +34,7 @@ export async function listCandidates(host: Host, flags: CandidateListFlags): Pro
   });
 }
 
-function candidateTable({ paint, terminal, now }: Work, candidates: readonly Candidate[]): string {
+function candidateTable({ paint, terminal, now }: Work, candidates: readonly CandidateView[]): string {
   const rows = candidates.map(({ candidate_id, state, agent, scope, run_id, proposed_at, content }) => [
     candidate_id,
     state,
@@ -71,7 +71,7 @@ export async function decideCandidate(
 
 function candidateCard(
   { paint }: Work,
-  { candidate_id, agent, user, scope, tags, run_id, content }: Candidate,
+  { candidate_id, agent, user, scope, tags, run_id, content }: CandidateView,
 ): string {
   const line = labelled(paint, 8);
   return [
@@ -84,7 +84,7 @@ function candidateCard(
   ].join("");
 }
 
-function told({ state, approval_id }: Candidate): string {
+function told({ state, approval_id }: CandidateView): string {
   if (state === "accepted") return "Accepted: it is remembered.";
   if (state === "rejected") return "Rejected: it is not remembered.";
   return `The memory server's own call waits: \`postern approvals approve ${approval_id ?? ""}\`, then accept again.`;

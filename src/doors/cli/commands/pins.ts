@@ -1,6 +1,6 @@
 import { RuntimeFault } from "../../../calls/fault.ts";
 import { reveal } from "../../../tools/upstream/reveal.ts";
-import type { Definition, Difference, ToolChanges } from "../../contract/tools.ts";
+import type { DefinitionView, DifferenceView, ToolChangesView } from "../../contract/tools.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
@@ -37,7 +37,7 @@ export async function approveTools(
     throw new UsageProblem("`--definition` takes the 12 or more hex digits that `tools diff` shows, of one tool.");
   return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
     const names = name === undefined ? await blockedOf(work, all ?? "") : [name];
-    const approved: ToolChanges[] = [];
+    const approved: ToolChangesView[] = [];
     for (const tool of names) {
       const changes = await work.operator.tools.changes({ name: tool });
       const digest = digestOf(changes);
@@ -62,7 +62,7 @@ async function blockedOf({ operator }: Work, server: string): Promise<readonly s
   return tools.filter((tool) => tool.server === server && tool.blocked !== undefined).map(({ tool }) => tool);
 }
 
-function digestOf({ pinned, offered }: ToolChanges): string {
+function digestOf({ pinned, offered }: ToolChangesView): string {
   return (offered ?? pinned)?.definition ?? "";
 }
 
@@ -79,7 +79,7 @@ const stateWords = {
   new: "blocked: new",
 } as const;
 
-function diffText(work: Work, { tool, server, state, pinned, offered, differences }: ToolChanges): string {
+function diffText(work: Work, { tool, server, state, pinned, offered, differences }: ToolChangesView): string {
   const { paint } = work;
   const word = paint(state === "pinned" ? "green" : "red", stateWords[state]);
   return [
@@ -90,7 +90,7 @@ function diffText(work: Work, { tool, server, state, pinned, offered, difference
   ].join("");
 }
 
-function definitionLine({ paint, now }: Work, label: string, kept: Definition | undefined): string {
+function definitionLine({ paint, now }: Work, label: string, kept: DefinitionView | undefined): string {
   if (kept === undefined) return "";
   const by =
     label === "now"
@@ -102,7 +102,7 @@ function definitionLine({ paint, now }: Work, label: string, kept: Definition | 
   return `  ${paint("dim", label.padEnd(8))} ${kept.definition.slice(0, shownDigits)}  ${by} ${when}\n`;
 }
 
-function differenceText({ paint }: Work, { field, path, rows }: Difference): string {
+function differenceText({ paint }: Work, { field, path, rows }: DifferenceView): string {
   const where = path === undefined ? field : `${field} ${reveal(path)}`;
   const lines = rows.map((row) => {
     const style = row.startsWith("+") ? "green" : row.startsWith("-") ? "red" : "dim";
@@ -111,7 +111,7 @@ function differenceText({ paint }: Work, { field, path, rows }: Difference): str
   return `\n  ${paint("cyan", where)}\n${lines.join("")}`;
 }
 
-function howToApprove(command: string, { tool, state, offered }: ToolChanges): string {
+function howToApprove(command: string, { tool, state, offered }: ToolChangesView): string {
   if (state === "pinned" || offered === undefined) return "";
   const digits = offered.definition.slice(0, shownDigits);
   return `\nTo trust exactly this: ${command} tools approve ${tool} --definition ${digits} --reason "…"\n`;

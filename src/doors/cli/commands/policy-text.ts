@@ -2,44 +2,44 @@
 
 import { counted } from "../../../calls/shown.ts";
 import type {
-  Decision,
-  EffectiveLine,
-  EffectivePolicy,
-  Explanation,
+  DecisionView,
+  EffectiveLineView,
+  EffectivePolicyView,
+  ExplanationView,
   PolicyTest,
-  PolicyWarning,
+  PolicyWarningView,
   policy,
-  Reason,
-  Simulation,
+  ReasonView,
+  SimulationView,
   TestResult,
-  Verdict,
-  VerdictChange,
+  VerdictChangeView,
+  VerdictView,
 } from "../../contract/policy.ts";
-import type { Sent } from "../../contract/route.ts";
+import type { SentTo } from "../../contract/route.ts";
 import { actionText } from "../../said.ts";
 import { asTypedHere } from "../command-name.ts";
 import type { Work } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { fit, visible, whose, widthOf } from "../text.ts";
 
-type Screen = Pick<Work, "command" | "paint" | "terminal">;
+type PolicyScreen = Pick<Work, "command" | "paint" | "terminal">;
 
-const words: Readonly<Record<Verdict, string>> = {
+const words: Readonly<Record<VerdictView, string>> = {
   ALLOW: "runs",
   CONFIRM: "asks",
   PREVIEW: "previews",
   BLOCK: "blocked",
   DENY: "denied",
 };
-const counts: Readonly<Record<Verdict, string>> = { ...words, ALLOW: "run", CONFIRM: "ask", PREVIEW: "preview" };
+const counts: Readonly<Record<VerdictView, string>> = { ...words, ALLOW: "run", CONFIRM: "ask", PREVIEW: "preview" };
 const styles = { ALLOW: "green", CONFIRM: "yellow", PREVIEW: "cyan", BLOCK: "red", DENY: "red" } as const;
 
-function paintVerdict(paint: Paint, verdict: Verdict, text: string = verdict): string {
+function paintVerdict(paint: Paint, verdict: VerdictView, text: string = verdict): string {
   return paint(styles[verdict], text);
 }
 
 /** `rule deny #3 (no-mail): …   postern.yaml:12` */
-function ruleText({ rule, where }: Reason): string {
+function ruleText({ rule, where }: ReasonView): string {
   return visible(where === undefined ? rule : `${rule} (${where})`);
 }
 
@@ -61,9 +61,9 @@ function wrapped(
 }
 
 export function effectiveText(
-  screen: Screen,
-  { lines, policy_version: version, unknown_requests: unknown, warnings }: EffectivePolicy,
-  whose: Sent<typeof policy.show>,
+  screen: PolicyScreen,
+  { lines, policy_version: version, unknown_requests: unknown, warnings }: EffectivePolicyView,
+  whose: SentTo<typeof policy.show>,
 ): string {
   const { paint } = screen;
   const { agent = "local-agent", user, run_id: run } = whose;
@@ -83,11 +83,11 @@ export function effectiveText(
   ].join("");
 }
 
-function nameOf(line: Pick<EffectiveLine, "tool" | "action">): string {
+function nameOf(line: Pick<EffectiveLineView, "tool" | "action">): string {
   return visible(actionText(line));
 }
 
-function lineText({ paint, terminal }: Screen, line: EffectiveLine, width: number): string {
+function lineText({ paint, terminal }: PolicyScreen, line: EffectiveLineView, width: number): string {
   const { risk, verdict, by, depends, requested_by: wishes } = line;
   const name = fit(nameOf(line), width);
   const indent = width + 22;
@@ -106,8 +106,8 @@ function lineText({ paint, terminal }: Screen, line: EffectiveLine, width: numbe
   ].join("");
 }
 
-function countsText(lines: readonly EffectiveLine[]): string {
-  const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"];
+function countsText(lines: readonly EffectiveLineView[]): string {
+  const verdicts: readonly VerdictView[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"];
   const told = verdicts.flatMap((verdict) => {
     const count = lines.filter((line) => line.verdict === verdict).length;
     return count === 0 ? [] : [`${count} ${counts[verdict]}`];
@@ -115,7 +115,7 @@ function countsText(lines: readonly EffectiveLine[]): string {
   return `\n${lines.length === 0 ? "No tools are registered." : told.join(", ")}\n`;
 }
 
-export function explanationText(screen: Screen, tool: string, explanation: Explanation): string {
+export function explanationText(screen: PolicyScreen, tool: string, explanation: ExplanationView): string {
   const { paint, terminal, command } = screen;
   const { decision } = explanation;
   const refusal = explanation.reached === "refused" ? explanation.refusal : undefined;
@@ -141,7 +141,10 @@ export function explanationText(screen: Screen, tool: string, explanation: Expla
 }
 
 /** Of a recorded call: what of it is explained, and how it was weighed then. */
-function recordedText(screen: Screen, { edited, weighed }: NonNullable<Explanation["recorded"]> = {}): string {
+function recordedText(
+  screen: PolicyScreen,
+  { edited, weighed }: NonNullable<ExplanationView["recorded"]> = {},
+): string {
   const { terminal } = screen;
   const [asked, runs] = [edited?.asked_digest, edited?.digest].map((digest) => digest?.slice(0, 16));
   const edit = `A person changed its arguments: explained is what runs (sha256 ${runs}), not what was sent (${asked}).`;
@@ -155,7 +158,11 @@ function recordedText(screen: Screen, { edited, weighed }: NonNullable<Explanati
 }
 
 /** In the order of thought; what decided is marked. */
-function reasonLines({ paint, terminal }: Screen, { reasons, verdict }: Decision, indent: string): readonly string[] {
+function reasonLines(
+  { paint, terminal }: PolicyScreen,
+  { reasons, verdict }: DecisionView,
+  indent: string,
+): readonly string[] {
   return reasons.map((reason) => {
     const { says } = reason;
     const says8 = says.padEnd(8);
@@ -168,7 +175,7 @@ function reasonLines({ paint, terminal }: Screen, { reasons, verdict }: Decision
   });
 }
 
-export function testText(screen: Screen, { results, warnings }: PolicyTest): string {
+export function testText(screen: PolicyScreen, { results, warnings }: PolicyTest): string {
   const { paint } = screen;
   if (results.length === 0)
     return "No expectations. Write some under `policy.tests`, or in a file NAME.policy-tests.yaml beside the configuration.\n";
@@ -184,7 +191,7 @@ export function testText(screen: Screen, { results, warnings }: PolicyTest): str
   ].join("");
 }
 
-function resultText(screen: Screen, { name, where, passed, expected, decision, problem }: TestResult): string {
+function resultText(screen: PolicyScreen, { name, where, passed, expected, decision, problem }: TestResult): string {
   const { paint, terminal } = screen;
   const place = passed || where === undefined ? "" : ` (${visible(where)})`;
   const first = `${passed ? paint("green", "ok  ") : paint("red", "fail")}  ${paintVerdict(paint, expected, expected.padEnd(8))}`;
@@ -195,7 +202,7 @@ function resultText(screen: Screen, { name, where, passed, expected, decision, p
   ].join("");
 }
 
-export function simulationText(screen: Screen, simulation: Simulation): string {
+export function simulationText(screen: PolicyScreen, simulation: SimulationView): string {
   const { terminal, paint } = screen;
   const { replayed, changes, unknown_tools: unknown, past_is_cut: isCut } = simulation;
   const head =
@@ -216,13 +223,13 @@ export function simulationText(screen: Screen, simulation: Simulation): string {
   ].join("");
 }
 
-function changeText(screen: Screen, change: VerdictChange): string {
+function changeText(screen: PolicyScreen, change: VerdictChangeView): string {
   const { paint, terminal } = screen;
   const { requested_by: by, before, after } = change;
   const who = whose(by);
-  const verdict = (one: Decision): string =>
+  const verdict = (one: DecisionView): string =>
     `${paintVerdict(paint, one.verdict)}${one.observed === undefined ? "" : ` (enforced: ${one.observed})`}`;
-  const because = (label: string, one: Decision): readonly string[] =>
+  const because = (label: string, one: DecisionView): readonly string[] =>
     one.reasons
       .filter(({ says }) => says === one.verdict || says === one.observed)
       .map((reason, i) =>
@@ -248,7 +255,7 @@ function changeText(screen: Screen, change: VerdictChange): string {
   ].join("");
 }
 
-export function warningsText({ paint, terminal }: Screen, warnings: readonly PolicyWarning[]): string {
+export function warningsText({ paint, terminal }: PolicyScreen, warnings: readonly PolicyWarningView[]): string {
   if (warnings.length === 0) return "Nothing to warn of.\n";
   return warnings
     .map(({ message, where, code }) => {

@@ -1,7 +1,7 @@
 import { autonomies } from "../../../calls/risk.ts";
 import { globMatcher } from "../../../policy/rules/glob.ts";
-import type { Explanation, policy } from "../../contract/policy.ts";
-import type { Sent } from "../../contract/route.ts";
+import type { ExplanationView, policy } from "../../contract/policy.ts";
+import type { SentTo } from "../../contract/route.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { tablesFor } from "../policy-tables.ts";
@@ -68,7 +68,7 @@ export async function explainCall(
   });
 }
 
-function told(work: Work, tool: string, explanation: Explanation): ExitCode {
+function told(work: Work, tool: string, explanation: ExplanationView): ExitCode {
   if (work.json) printJson(work, explanation);
   else work.terminal.out(explanationText(work, tool, explanation));
   return explanation.decision === undefined ? exitCodes.failed : exitCodes.ok;
@@ -123,7 +123,7 @@ export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<
   });
 }
 
-function whoseOf({ agent, user, run, autonomy }: WhoseFlags): Sent<typeof policy.show> {
+function whoseOf({ agent, user, run, autonomy }: WhoseFlags): SentTo<typeof policy.show> {
   const level = autonomy === undefined ? undefined : oneOf(autonomy.toUpperCase(), autonomies, "--autonomy");
   return { agent, user, run_id: run, autonomy: level };
 }

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { counted } from "../../../calls/shown.ts";
-import type { Run, RunEvent, RunVerification } from "../../contract/runs.ts";
+import type { RunEventView, RunVerificationView, RunView } from "../../contract/runs.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -15,12 +15,12 @@ import type { Paint } from "../terminal.ts";
 import { labelled, relative, table, visible, whose } from "../text.ts";
 import { wholeNumber } from "./typed.ts";
 
-export interface ListFlags extends GlobalFlags {
+export interface RunListFlags extends GlobalFlags {
   readonly agent?: string;
   readonly limit?: string;
 }
 
-export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> {
+export async function listRuns(host: Host, flags: RunListFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   const where = flags.agent === undefined ? {} : { agent: flags.agent };
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
@@ -39,7 +39,7 @@ export async function listRuns(host: Host, flags: ListFlags): Promise<ExitCode> 
   });
 }
 
-function runTable({ paint, terminal, now }: Work, runs: readonly Run[]): string {
+function runTable({ paint, terminal, now }: Work, runs: readonly RunView[]): string {
   const rows = runs.map(({ run_id, state, governance, counts, last_event_at, principal }) => [
     run_id,
     state,
@@ -54,21 +54,21 @@ function runTable({ paint, terminal, now }: Work, runs: readonly Run[]): string 
   return table(headings, rows, { terminal, paint });
 }
 
-function calledBy(principal: Run["principal"]): string {
+function calledBy(principal: RunView["principal"]): string {
   return principal === undefined ? "nobody yet" : whose(principal);
 }
 
-function paintResult(paint: Paint, result: Run["governance"]["result"], text: string): string {
+function paintResult(paint: Paint, result: RunView["governance"]["result"], text: string): string {
   return paint(result === "passed" ? "green" : result === "incomplete" ? "yellow" : "red", text);
 }
 
-export interface ShowFlags extends GlobalFlags {
+export interface RunShowFlags extends GlobalFlags {
   readonly type?: string;
   readonly after?: string;
   readonly limit?: string;
 }
 
-export async function showRun(host: Host, id: string, flags: ShowFlags): Promise<ExitCode> {
+export async function showRun(host: Host, id: string, flags: RunShowFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit ?? "20", "--limit");
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
   return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
@@ -85,12 +85,12 @@ export async function showRun(host: Host, id: string, flags: ShowFlags): Promise
 /** Sequences have no gaps, so where the latest ones begin is known, unless only some are wanted. */
 async function latestEvents(
   work: Work,
-  { run_id: id, counts }: Run,
+  { run_id: id, counts }: RunView,
   { type, limit }: Pick<EventsAsked, "limit" | "type">,
-): Promise<readonly RunEvent[]> {
+): Promise<readonly RunEventView[]> {
   if (limit === 0) return [];
   let after = type === undefined ? Math.max(0, counts.events - limit) : 0;
-  let kept: readonly RunEvent[] = [];
+  let kept: readonly RunEventView[] = [];
   for (;;) {
     const page = await eventsOf(work, id, { type, after, limit: 1_000 });
     kept = [...kept, ...page.events].slice(-limit);
@@ -99,7 +99,11 @@ async function latestEvents(
   }
 }
 
-async function eventsAfter(work: Work, id: string, { type, after, limit }: EventsAsked): Promise<readonly RunEvent[]> {
+async function eventsAfter(
+  work: Work,
+  id: string,
+  { type, after, limit }: EventsAsked,
+): Promise<readonly RunEventView[]> {
   if (limit === 0) return [];
   const { rows } = await upTo(limit, async (most, from?: number) => {
     const page = await eventsOf(work, id, { type, after: from ?? after, limit: most });
@@ -118,11 +122,11 @@ function eventsOf(
   { operator }: Work,
   id: string,
   { type, after, limit }: EventsAsked,
-): Promise<{ readonly events: readonly RunEvent[]; readonly next_after?: number }> {
+): Promise<{ readonly events: readonly RunEventView[]; readonly next_after?: number }> {
   return operator.runs.events({ id, after, limit, ...(type !== undefined && { type }) });
 }
 
-export function runText({ paint, now, command }: Work, run: Run): string {
+export function runText({ paint, now, command }: Work, run: RunView): string {
   const { governance, counts, deliverables, principal } = run;
   const line = labelled(paint, 12);
   const { missing } = deliverables;
@@ -144,13 +148,13 @@ export function runText({ paint, now, command }: Work, run: Run): string {
 }
 
 /** What ran and how it ended, then the arrivals of which nothing ran. */
-function callsText({ started, completed, failed, blocked, previewed, waiting, replayed }: Run["counts"]): string {
+function callsText({ started, completed, failed, blocked, previewed, waiting, replayed }: RunView["counts"]): string {
   const ran = `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`;
   const shown = previewed > 0 ? `${ran}, ${previewed} previewed` : ran;
   return replayed > 0 ? `${shown}, ${replayed} sent again and not run again` : shown;
 }
 
-function eventTable({ terminal, paint, now }: Work, events: readonly RunEvent[]): string {
+function eventTable({ terminal, paint, now }: Work, events: readonly RunEventView[]): string {
   if (events.length === 0) return "No events.\n";
   const rows = events.map(({ sequence, timestamp, type, actor, summary }) => [
     String(sequence),
@@ -171,7 +175,10 @@ export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Pro
   });
 }
 
-function verificationText(paint: Paint, { intact, events, calls, sealed, problems, notes }: RunVerification): string {
+function verificationText(
+  paint: Paint,
+  { intact, events, calls, sealed, problems, notes }: RunVerificationView,
+): string {
   const head = intact
     ? `${counted(events, "event")}, ${counted(calls, "ended call")}: the folder is ${paint("green", "intact")} and says what the audit log says.`
     : `${paint("red", "CHANGED")}: the folder does not say what the audit log says.`;

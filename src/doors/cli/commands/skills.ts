@@ -4,7 +4,7 @@ import { nearest } from "../../../calls/nearest.ts";
 import { counted } from "../../../calls/shown.ts";
 import type { Skills } from "../../../tools/builtin/skills/skills.ts";
 import { shape } from "../../contract/route.ts";
-import { type Skill, type SkillList, type SkillProblem, skillList } from "../../contract/skills.ts";
+import { type SkillList, type SkillProblemView, type SkillView, skillList } from "../../contract/skills.ts";
 import { givenSkills } from "../../http/given-skills.ts";
 import { quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
@@ -51,7 +51,7 @@ export async function showSkill(host: Host, name: string, flags: GlobalFlags): P
   });
 }
 
-function unknownSkill(name: string, skills: readonly Skill[], refused: number): string {
+function unknownSkill(name: string, skills: readonly SkillView[], refused: number): string {
   const meant = nearest(
     name,
     skills.map((one) => one.name),
@@ -61,7 +61,7 @@ function unknownSkill(name: string, skills: readonly Skill[], refused: number): 
   return `There is no skill \`${visible(name)}\`. ${guess}${more}`;
 }
 
-function skillText({ paint }: Work, skill: Skill): string {
+function skillText({ paint }: Work, skill: SkillView): string {
   const { name, version, description, allowed_tools: tools, path, warnings } = skill;
   const line = (label: string, text: string): string => `  ${paint("dim", label.padEnd(10))} ${text}\n`;
   return [
@@ -87,8 +87,8 @@ export async function checkSkills(host: Host, given: readonly string[], flags: G
 
 function loadingAll(library: Skills): SkillList {
   const { skills, refused, notes } = shape(skillList, givenSkills(library));
-  const unloadable: SkillProblem[] = [];
-  const loaded: Skill[] = [];
+  const unloadable: SkillProblemView[] = [];
+  const loaded: SkillView[] = [];
   for (const skill of skills) {
     try {
       const isEmpty = library.load(skill.name).instructions === "";
@@ -106,7 +106,7 @@ function checkText({ skills, refused, notes }: SkillList, paint: Paint): string 
     const color = { ok: "green", warn: "yellow", fail: "red" } as const;
     return `${paint(color[level], level.padEnd(4))}  ${visible(path ?? "given in code")}: ${visible(message)}\n`;
   };
-  const sentence = ({ problem, fix }: SkillProblem): string => `${problem}. Fix: ${fix}`;
+  const sentence = ({ problem, fix }: SkillProblemView): string => `${problem}. Fix: ${fix}`;
   const clean = skills.filter(({ warnings }) => warnings.length === 0);
   return [
     ...clean.map(({ path, name, version }) => line("ok", path, `${name} ${version}`)),

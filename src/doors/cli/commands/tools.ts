@@ -1,4 +1,4 @@
-import type { Health, Tool } from "../../contract/tools.ts";
+import type { HealthView, ToolView } from "../../contract/tools.ts";
 import { actionText } from "../../said.ts";
 import { reasonText } from "../card.ts";
 import { asTypedHere } from "../command-name.ts";
@@ -7,7 +7,7 @@ import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, type Work, withPostern } from "../session.ts";
 import { type Paint, paintRisk } from "../terminal.ts";
 import { type Cell, fit, labelled, table, visible, visibleLines } from "../text.ts";
-import { type Asked, askEach, type ToldTool, whatNow } from "../what-now.ts";
+import { askEach, type UsedTool, type WaitingRequest, whatNow } from "../what-now.ts";
 
 /** What is offered to the agent, at which risk, and what a call would meet now. */
 export async function listTools(host: Host, flags: GlobalFlags): Promise<ExitCode> {
@@ -35,7 +35,7 @@ export async function showTool(host: Host, name: string, flags: GlobalFlags): Pr
 
 export function toolTable(
   { command, paint, terminal }: Pick<Work, "command" | "paint" | "terminal">,
-  told: readonly ToldTool[],
+  told: readonly UsedTool[],
 ): string {
   if (told.length === 0) return "No tools are offered. Add `servers` or `tools` to postern.yaml.\n";
   const rows = told.map((one) => rowOf(one, paint));
@@ -48,12 +48,16 @@ export function toolTable(
   return table(headings, rows, { terminal, paint }) + blocked;
 }
 
-function askedOf({ agent, operator }: Work): Asked {
+function askedOf({ agent, operator }: Work): WaitingRequest {
   return { explain: (call) => agent.calls.explain(call), policy: operator.policy };
 }
 
 /** What cannot be offered is missing above, so it is said: of servers, and of the operator's own folders. */
-export function refusedNote(servers: Health["servers"], paint: Paint, rejected: Health["rejected"] = []): string {
+export function refusedNote(
+  servers: HealthView["servers"],
+  paint: Paint,
+  rejected: HealthView["rejected"] = [],
+): string {
   const lines = [...servers.flatMap(({ refused }) => refused), ...rejected].map(
     ({ tool, why }) => `  ${visible(tool)}: ${visible(why)}\n`,
   );
@@ -61,7 +65,7 @@ export function refusedNote(servers: Health["servers"], paint: Paint, rejected: 
 }
 
 /** What changed behind the operator's back is worth a line of its own. */
-function blockedNote(actions: readonly Tool[], command: string, paint: Paint): string {
+function blockedNote(actions: readonly ToolView[], command: string, paint: Paint): string {
   const blocked = actions.filter((action) => action.blocked !== undefined);
   const [first] = blocked;
   if (first === undefined) return "";
@@ -69,7 +73,7 @@ function blockedNote(actions: readonly Tool[], command: string, paint: Paint): s
   return `\n${paint("red", count)} until an operator approves what they have become: ${command} tools diff ${visible(first.tool)}\n`;
 }
 
-function rowOf({ action: offered, now }: ToldTool, paint: Paint): readonly (string | Cell)[] {
+function rowOf({ action: offered, now }: UsedTool, paint: Paint): readonly (string | Cell)[] {
   const { risk, server = "here", description } = offered;
   return [
     actionText(offered),
@@ -88,7 +92,7 @@ function firstSentence(text: string): string {
   return first;
 }
 
-async function toolText(work: Work, action: Tool): Promise<string> {
+async function toolText(work: Work, action: ToolView): Promise<string> {
   const { paint } = work;
   const now = await whatNow(askedOf(work).explain, action);
   const line = labelled(paint, 10);
@@ -116,14 +120,14 @@ function schemaLines(heading: string, schema: object): readonly string[] {
 }
 
 /** What MCP clients are told. */
-function hintsText({ annotations }: Tool): string {
+function hintsText({ annotations }: ToolView): string {
   return Object.entries(annotations)
     .map(([name, value]) => `${name} ${String(value)}`)
     .join(", ");
 }
 
 /** Until an operator states a risk it is `high` at least: what the tool looks like, and the line to write. */
-function guessText({ tool, server = "", guess }: Tool): string {
+function guessText({ tool, server = "", guess }: ToolView): string {
   if (guess === undefined) return "";
   const own = tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool;
   return `looks ${guess.risk}, ${guess.effects} (${guess.why.join("; ")}). If so, write under servers.${server}.tools: ${own}: { risk: ${guess.risk}, effects: ${guess.effects} }`;

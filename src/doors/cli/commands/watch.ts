@@ -1,7 +1,7 @@
 import { messageOf, RuntimeFault } from "../../../calls/fault.ts";
-import type { FeedEvent } from "../../contract/events.ts";
+import type { FeedEventView } from "../../contract/events.ts";
 import { ClientProblem } from "../../http/client.ts";
-import type { Heard } from "../../http/event-client.ts";
+import type { FeedMessage } from "../../http/event-client.ts";
 import { followEvents } from "../../http/event-client.ts";
 import { actionText, saidOf } from "../../said.ts";
 import { asTypedHere } from "../command-name.ts";
@@ -116,7 +116,7 @@ async function tellLines(
   }
 }
 
-function lineOf({ at, type, tool, approval_id, summary }: FeedEvent): string {
+function lineOf({ at, type, tool, approval_id, summary }: FeedEventView): string {
   const about = approval_id ?? tool ?? "";
   return `${timeOfDay(at)}  ${type.padEnd(22)} ${visible(about)}  ${visible(summary)}\n`;
 }
@@ -165,7 +165,7 @@ class InboxSession {
       this.#hear(heard);
   }
 
-  #hear({ heard }: Heard): void {
+  #hear({ heard }: FeedMessage): void {
     this.#show({ ...this.#inbox, live: heard !== "lost" });
     if (heard !== "lost") this.#read();
   }

@@ -3,8 +3,8 @@ import { closeSync } from "node:fs";
 import type { JsonObject } from "../../../calls/json.ts";
 import { codeOf } from "../../../system/error-code.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
-import { type Edit, edited } from "./editing.ts";
-import { Rejection } from "./guard/rejection.ts";
+import { edited, type TextEdit } from "./editing.ts";
+import { FileRejection } from "./guard/rejection.ts";
 import { announce, type FileKit, lockOf, reach } from "./kit.ts";
 import type { PathName } from "./path-name.ts";
 import { previewOf } from "./preview.ts";
@@ -19,12 +19,12 @@ export interface WriteInput {
   readonly encoding?: "utf8" | "base64";
 }
 
-export interface EditInput extends Edit {
+export interface EditInput extends TextEdit {
   readonly path: string;
 }
 
 /** A plain file as it was when it was looked at. */
-export interface Seen {
+export interface SeenFile {
   readonly before: NonNullable<Before>;
   readonly bytes: Buffer;
 }
@@ -50,7 +50,7 @@ export class FileChanges {
   async create(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
     const bytes = this.#bytesOf(given);
     return this.#change(given.path, context, async (spot, name) => {
-      if (plainAt(spot) !== undefined) throw new Rejection("exists", existsAlready);
+      if (plainAt(spot) !== undefined) throw new FileRejection("exists", existsAlready);
       await writeWhole(spot, { bytes, from: { before: undefined } }, this.#kit.disk);
       return written({ name, bytes, created: true }, context);
     });
@@ -95,12 +95,12 @@ export class FileChanges {
   async showRevised(path: string, revised: (text: string) => string, caller: FileCaller): Promise<JsonObject> {
     const name = this.fileName(path);
     const before = await this.#bytesNow(name, caller);
-    if (before === undefined) throw new Rejection("not_found");
+    if (before === undefined) throw new FileRejection("not_found");
     return previewOf("edit", { path: name.shown, before, after: Buffer.from(revised(textOf(before))) });
   }
 
   /** What stands at a name and what it is at the moment; undefined: nothing. */
-  async look(name: PathName, caller: FileCaller): Promise<Seen | undefined> {
+  async look(name: PathName, caller: FileCaller): Promise<SeenFile | undefined> {
     try {
       using reached = await reach(this.#kit, name, caller);
       using folder = reached.root.descend(name.parts.slice(0, -1));
@@ -147,7 +147,7 @@ export class FileChanges {
 
   fileName(given: string): PathName {
     const name = this.#kit.roots.parseForWriting(given);
-    if (name.mustBeFolder || name.parts.length === 0) throw new Rejection("is_a_folder");
+    if (name.mustBeFolder || name.parts.length === 0) throw new FileRejection("is_a_folder");
     return name;
   }
 
@@ -168,14 +168,14 @@ export class FileChanges {
   #bytesOf({ content, encoding = "utf8" }: WriteInput): Buffer {
     const bytes = Buffer.from(content, encoding);
     const isWhole = encoding === "utf8" || bytes.toString("base64").replace(/=+$/, "") === content.replace(/=+$/, "");
-    if (!isWhole) throw new Rejection("content_invalid");
+    if (!isWhole) throw new FileRejection("content_invalid");
     return this.sized(bytes);
   }
 
   sized(bytes: Buffer): Buffer {
     const { maxWriteBytes } = this.#kit.limits;
     if (bytes.length <= maxWriteBytes) return bytes;
-    throw new Rejection(
+    throw new FileRejection(
       "too_large",
       `was not written: ${bytes.length} bytes are more than the ${maxWriteBytes} that are allowed.`,
     );
@@ -187,7 +187,7 @@ const existsAlready = "exists already; nothing was written. Edit it, or choose a
 /** @throws Rejection when they are no text */
 export function textOf(bytes: Buffer): string {
   const text = wholeText(bytes);
-  if (text === undefined) throw new Rejection("not_text");
+  if (text === undefined) throw new FileRejection("not_text");
   return text;
 }
 

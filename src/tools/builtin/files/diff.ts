@@ -1,5 +1,5 @@
 /** A run of lines that were kept, taken away or added. */
-interface Change {
+interface DiffLine {
   readonly sign: " " | "-" | "+";
   readonly line: string;
 }
@@ -25,13 +25,13 @@ function linesOf(text: string): readonly string[] {
   return last === "" ? lines : [...lines, `${last}\n\\ No newline at end of file`];
 }
 
-function changesBetween(before: readonly string[], after: readonly string[]): readonly Change[] {
+function changesBetween(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
   let tail = 0;
   const most = Math.min(before.length, after.length) - head;
   while (tail < most && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
-  const kept = (lines: readonly string[]): readonly Change[] => lines.map((line) => ({ sign: " ", line }));
+  const kept = (lines: readonly string[]): readonly DiffLine[] => lines.map((line) => ({ sign: " ", line }));
   return [
     ...kept(before.slice(0, head)),
     ...middle(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
@@ -40,7 +40,7 @@ function changesBetween(before: readonly string[], after: readonly string[]): re
 }
 
 /** Myers' greedy walk: the furthest point on each diagonal, step by step, and the way back. */
-function middle(before: readonly string[], after: readonly string[]): readonly Change[] {
+function middle(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   const furthest = new Map<number, number>([[1, 0]]);
   const trace: ReadonlyMap<number, number>[] = [];
   for (let step = 0; step <= Math.min(maxSteps, before.length + after.length); step += 1) {
@@ -53,8 +53,8 @@ function middle(before: readonly string[], after: readonly string[]): readonly C
     }
   }
   return [
-    ...before.map((line): Change => ({ sign: "-", line })),
-    ...after.map((line): Change => ({ sign: "+", line })),
+    ...before.map((line): DiffLine => ({ sign: "-", line })),
+    ...after.map((line): DiffLine => ({ sign: "+", line })),
   ];
 }
 
@@ -68,8 +68,8 @@ function wayBack(
   trace: readonly ReadonlyMap<number, number>[],
   before: readonly string[],
   after: readonly string[],
-): readonly Change[] {
-  const changes: Change[] = [];
+): readonly DiffLine[] {
+  const changes: DiffLine[] = [];
   let x = before.length;
   let y = after.length;
   for (let step = trace.length - 1; step >= 0; step -= 1) {
@@ -94,7 +94,7 @@ function wayBack(
 }
 
 /** Changes with three kept lines around them; those that touch are one hunk. */
-function hunksOf(changes: readonly Change[]): readonly string[] {
+function hunksOf(changes: readonly DiffLine[]): readonly string[] {
   const hunks: string[] = [];
   let oldLine = 1;
   let newLine = 1;
@@ -120,7 +120,7 @@ function hunksOf(changes: readonly Change[]): readonly string[] {
 }
 
 /** Where no further change comes within twice the context. */
-function endOfHunk(changes: readonly Change[], first: number): number {
+function endOfHunk(changes: readonly DiffLine[], first: number): number {
   let last = first;
   for (let at = first; at < changes.length && at - last <= 2 * contextLines; at += 1)
     if (changes[at]?.sign !== " ") last = at;

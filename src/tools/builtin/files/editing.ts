@@ -1,6 +1,6 @@
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 
-export interface Edit {
+export interface TextEdit {
   readonly old_text: string;
   readonly new_text: string;
   readonly count?: number | undefined;
@@ -14,19 +14,19 @@ const mostNumbers = 20;
  * The text with the replacement made. What is replaced must be there as often as the caller thinks, else it has read
  * something else. A line end in `old_text` matches any line end of the file, and the file's line ends stay.
  */
-export function edited(text: string, { old_text, new_text, count = 1 }: Edit): string {
+export function edited(text: string, { old_text, new_text, count = 1 }: TextEdit): string {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
   const body = without(mark, text);
   const before = without(mark, old_text);
   const after = without(mark, new_text);
-  if (before === "") throw new Rejection("no_match");
+  if (before === "") throw new FileRejection("no_match");
   const lines = new LineEnds(body);
   const alike = lines.matches(before);
   const exact = alike.length === count ? alike : lines.exactMatches(before);
   const found = exact.length === count ? exact : alike;
-  if (found.length === 0) throw new Rejection("no_match");
+  if (found.length === 0) throw new FileRejection("no_match");
   if (found.length !== count)
-    throw new Rejection(
+    throw new FileRejection(
       "no_match",
       `holds the text ${found.length} times (in ${lines.numbersOf(found)}), not ${count === 1 ? "once" : `${count} times`}; nothing was replaced. Give more of its surroundings, or \`count\` where the tool takes one.`,
     );
@@ -40,7 +40,7 @@ export function inserted(
 ): string {
   return withLines(text, (now) => {
     if (line > now.length)
-      throw new Rejection("range_invalid", `has ${now.length} lines, so nothing can be put in after line ${line}.`);
+      throw new FileRejection("range_invalid", `has ${now.length} lines, so nothing can be put in after line ${line}.`);
     return [{ at: line, taken: 0, put: withPlainEnds(new_text).replace(/\n$/, "").split("\n") }];
   });
 }

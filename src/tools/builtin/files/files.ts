@@ -15,7 +15,7 @@ import { type Disk, realDisk } from "./disk.ts";
 import { atFirstUse, type FileKit, type FileLimits, reachBy } from "./kit.ts";
 import { deleteTool, moveTool } from "./move-tools.ts";
 import { readTools } from "./read-tools.ts";
-import { type FileRoot, Roots } from "./roots.ts";
+import { type FileRoot, FileRoots } from "./roots.ts";
 import { searchTools } from "./search-tools.ts";
 import { writeTools } from "./write-tools.ts";
 
@@ -95,7 +95,7 @@ const locks = new Locks();
 /** What file tools work with, also those that a provider defines. */
 export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKit {
   return {
-    roots: new Roots(options),
+    roots: new FileRoots(options),
     limits: limitsFrom(options),
     mayWrite: options.write === true || options.delete === true,
     searches: atFirstUse(async () => new (await import("./search/searches.ts")).Searches()),

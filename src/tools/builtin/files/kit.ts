@@ -5,9 +5,9 @@ import { visible } from "../../names.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import type { Disk } from "./disk.ts";
 import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
-import { type Rejection, rejectionOf } from "./guard/rejection.ts";
+import { type FileRejection, rejectionOf } from "./guard/rejection.ts";
 import type { PathName } from "./path-name.ts";
-import type { FileCaller, Roots } from "./roots.ts";
+import type { FileCaller, FileRoots } from "./roots.ts";
 import type { Searches } from "./search/searches.ts";
 
 export interface FileLimits {
@@ -20,7 +20,7 @@ export interface FileLimits {
 
 /** What every file tool works with. */
 export interface FileKit {
-  readonly roots: Roots;
+  readonly roots: FileRoots;
   readonly limits: FileLimits;
   /** Some tool may change files: then writable roots are called so. */
   readonly mayWrite: boolean;
@@ -64,7 +64,7 @@ export function lockOf(kit: FileKit, { root, parts }: PathName, caller: FileCall
   return `${kit.roots.keyOf(root, caller)}/${parts.join("/")}`;
 }
 
-export type Body<Input> = (input: Input, context: ToolContext) => Promise<ToolAnswer>;
+export type FileToolBody<Input> = (input: Input, context: ToolContext) => Promise<ToolAnswer>;
 
 /**
  * A tool's body whose rejections are answers (`isError`, in words and as `{ rejected, path }`) and, where somebody tried
@@ -72,7 +72,7 @@ export type Body<Input> = (input: Input, context: ToolContext) => Promise<ToolAn
  *
  * @param pathsOf the paths as they were given, the first is the one that is spoken of
  */
-export function answering<Input>(pathOf: (input: Input) => string, body: Body<Input>): Body<Input> {
+export function answering<Input>(pathOf: (input: Input) => string, body: FileToolBody<Input>): FileToolBody<Input> {
   return async (input, context) => {
     try {
       return await body(input, context);
@@ -84,14 +84,14 @@ export function answering<Input>(pathOf: (input: Input) => string, body: Body<In
   };
 }
 
-function rejectedAnswer(rejection: Rejection, given: string, context: ToolContext): ToolAnswer {
+function rejectedAnswer(rejection: FileRejection, given: string, context: ToolContext): ToolAnswer {
   const { text, ...structured } = rejected(rejection, given, context);
   return { isError: true, content: [{ type: "text", text }], structured };
 }
 
 /** What is said of a rejection, which is announced where somebody tried what no tool may. */
 export function rejected(
-  rejection: Rejection,
+  rejection: FileRejection,
   given: string,
   context: ToolContext,
 ): { readonly text: string; readonly rejected: string; readonly path: string } {
@@ -102,7 +102,7 @@ export function rejected(
   return { text, rejected: reason, path };
 }
 
-export function sentenceOf(rejection: Rejection, path: string): string {
+export function sentenceOf(rejection: FileRejection, path: string): string {
   return `${path === "" ? "The path" : visible(path)} ${rejection.message}`;
 }
 

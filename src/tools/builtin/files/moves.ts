@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../calls/json.ts";
 import { codeOf } from "../../../system/error-code.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { checkPlain } from "./guard/folder.ts";
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 import { announce, type FileKit, lockOf, reach } from "./kit.ts";
 import type { PathName } from "./path-name.ts";
 import type { FileCaller } from "./roots.ts";
@@ -61,7 +61,7 @@ export class FileMoves {
     using folder = reached.root.descend(name.parts.slice(0, -1));
     const spot = { folder, name: nameOf(name) };
     const stats = lookAt(spot);
-    if (stats === undefined) throw new Rejection("not_found");
+    if (stats === undefined) throw new FileRejection("not_found");
     removed(spot, stats);
     await syncFolder(folder, this.#kit.disk);
     announce(context, "file.written", { path: name.shown, deleted: true });
@@ -71,7 +71,7 @@ export class FileMoves {
     const from = this.#named(source);
     const to = this.#named(target);
     const moved = await this.#seen(from, caller);
-    if (moved === undefined) throw new Rejection("not_found");
+    if (moved === undefined) throw new FileRejection("not_found");
     const there = await this.#seen(to, caller);
     const replacing = overwrite === true ? ", replacing what is there" : ": it exists, so nothing will be moved";
     const over = there === undefined ? "" : `${replacing} (${sizeOf(there)})`;
@@ -81,7 +81,7 @@ export class FileMoves {
   async showRemove({ path }: DeleteInput, caller: FileCaller): Promise<JsonObject> {
     const name = this.#named(path);
     const stats = await this.#seen(name, caller);
-    if (stats === undefined) throw new Rejection("not_found");
+    if (stats === undefined) throw new FileRejection("not_found");
     return { summary: `delete ${name.shown} (${sizeOf(stats)}, changed ${stats.mtime.toISOString()}) for good` };
   }
 
@@ -89,14 +89,14 @@ export class FileMoves {
   #named(given: string): PathName {
     const name = this.#kit.roots.parseForWriting(given);
     if (name.parts.length > 0) return name;
-    throw new Rejection("read_only", "is a root itself; what is in it can be moved and deleted.");
+    throw new FileRejection("read_only", "is a root itself; what is in it can be moved and deleted.");
   }
 
   async #rename(from: Spot, to: Spot, overwrite: boolean): Promise<void> {
     const { disk } = this.#kit;
     const there = lookAt(to);
     if (there !== undefined && !overwrite)
-      throw new Rejection(
+      throw new FileRejection(
         "exists",
         "was not moved: something has the new name already; `overwrite: true` replaces a file.",
       );
@@ -104,8 +104,8 @@ export class FileMoves {
     try {
       await disk.rename(from.folder.at(from.name), to.folder.at(to.name));
     } catch (error) {
-      if (codeOf(error) === "EXDEV") throw new Rejection("across_devices");
-      if (codeOf(error) === "EINVAL") throw new Rejection("path_invalid", "cannot be moved into itself.");
+      if (codeOf(error) === "EXDEV") throw new FileRejection("across_devices");
+      if (codeOf(error) === "EINVAL") throw new FileRejection("path_invalid", "cannot be moved into itself.");
       throw error;
     }
     await syncFolder(to.folder, disk);
@@ -145,9 +145,9 @@ function removeTree(spot: Spot): void {
 
 /** Folders move with what is in them; links stay where they are. */
 function checkMovable(stats: Stats | undefined, { folder }: Spot): void {
-  if (stats === undefined) throw new Rejection("not_found");
+  if (stats === undefined) throw new FileRejection("not_found");
   if (!stats.isDirectory()) checkPlain(stats, folder.rules);
-  else if (stats.dev !== folder.rules.device) throw new Rejection("other_device");
+  else if (stats.dev !== folder.rules.device) throw new FileRejection("other_device");
 }
 
 function sizeOf(stats: Stats): string {

@@ -1,4 +1,4 @@
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 
 /** A path as a tool was given it, taken apart: which root, and the names beneath it. No name is empty, `.` or `..`. */
 export interface PathName {
@@ -22,19 +22,23 @@ const maxPartBytes = 255;
  */
 export function parsePath(given: string, roots: ReadonlyMap<string, unknown>, home: string | undefined): PathName {
   if (typeof given !== "string" || given.includes("\0") || Buffer.byteLength(given) > maxPathBytes)
-    throw new Rejection("path_invalid");
-  if (given.startsWith("/") || (process.platform === "win32" && /[\\:]/.test(given))) throw new Rejection("absolute");
+    throw new FileRejection("path_invalid");
+  if (given.startsWith("/") || (process.platform === "win32" && /[\\:]/.test(given)))
+    throw new FileRejection("absolute");
   const names = given.split("/").filter((name) => name !== "" && name !== ".");
   for (const name of names) {
-    if (name === "..") throw new Rejection("parent");
-    if (Buffer.byteLength(name) > maxPartBytes) throw new Rejection("path_invalid");
+    if (name === "..") throw new FileRejection("parent");
+    if (Buffer.byteLength(name) > maxPartBytes) throw new FileRejection("path_invalid");
   }
   const [first, ...rest] = names;
   const mustBeFolder = /(^|\/)\.?$/.test(given);
   if (first !== undefined && roots.has(first)) return named(first, rest, mustBeFolder);
   if (home === undefined)
-    throw new Rejection("root_unknown", `begins with no root that can be used here; the roots are ${listed(roots)}.`);
-  if (first !== undefined && reserved.has(first)) throw new Rejection("reserved");
+    throw new FileRejection(
+      "root_unknown",
+      `begins with no root that can be used here; the roots are ${listed(roots)}.`,
+    );
+  if (first !== undefined && reserved.has(first)) throw new FileRejection("reserved");
   return named(home, names, mustBeFolder);
 }
 

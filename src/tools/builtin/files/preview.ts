@@ -4,7 +4,7 @@ import { counted } from "../../../calls/shown.ts";
 import { unifiedDiff } from "./diff.ts";
 import { wholeText } from "./text.ts";
 
-export interface Shown {
+export interface ShownChange {
   readonly path: string;
   /** Undefined: the file is new. */
   readonly before: Buffer | undefined;
@@ -15,7 +15,7 @@ export interface Shown {
  * What a change would do: a unified diff to read, and the digests of before and after, so that an approval is bound to
  * all of it, also to what the diff has no room for.
  */
-export function previewOf(verb: string, { path, before, after }: Shown): JsonObject {
+export function previewOf(verb: string, { path, before, after }: ShownChange): JsonObject {
   const now = before === undefined ? "new" : counted(before.length, "byte");
   const [old, text] = [before === undefined ? "" : wholeText(before), wholeText(after)];
   return {

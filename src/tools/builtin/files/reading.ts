@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
 import { readFrom } from "./disk.ts";
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { afterLines, countLines, textIn } from "./text.ts";
 
@@ -19,7 +19,7 @@ export interface ReadLimits {
   readonly check: () => void;
 }
 
-export type Reading =
+export type FileReading =
   | { readonly kind: "text"; readonly text: string; readonly bytes: number; readonly note: string | undefined }
   | { readonly kind: "media"; readonly data: Buffer; readonly mediaType: string; readonly bytes: number };
 
@@ -33,11 +33,11 @@ const chunkBytes = 65_536;
 const maxScanBytes = 64 * 1024 * 1024;
 
 /** A part of a plain file, never more than the limit. What is left out is said in the note, with how to go on. */
-export async function readRange(descriptor: number, range: ReadRange, limits: ReadLimits): Promise<Reading> {
+export async function readRange(descriptor: number, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
   const byLines = range.first_line !== undefined || range.lines !== undefined;
   const byBytes = range.first_byte !== undefined || range.bytes !== undefined;
   if (byLines && byBytes)
-    throw new Rejection(
+    throw new FileRejection(
       "range_invalid",
       "cannot be read by lines and by bytes at once; give `first_line` and `lines`, or `first_byte` and `bytes`.",
     );
@@ -50,11 +50,11 @@ export async function readRange(descriptor: number, range: ReadRange, limits: Re
 }
 
 /** A file that is no text, whole: half a picture is of no use to anybody. */
-async function wholeMedia({ descriptor, size }: OpenFile, limits: ReadLimits): Promise<Reading | undefined> {
+async function wholeMedia({ descriptor, size }: OpenFile, limits: ReadLimits): Promise<FileReading | undefined> {
   const head = await readFrom(descriptor, 0, Math.min(chunkBytes, limits.maxFileBytes));
   if (textIn(head, { before: false, after: head.length < size }) !== undefined) return undefined;
   if (size > limits.maxMediaBytes)
-    throw new Rejection(
+    throw new FileRejection(
       "too_large",
       `is no text and has ${size} bytes; at most ${limits.maxMediaBytes} are given back. Read a part by \`first_byte\` and \`bytes\`.`,
     );
@@ -62,7 +62,7 @@ async function wholeMedia({ descriptor, size }: OpenFile, limits: ReadLimits): P
   return { kind: "media", data, mediaType: mediaTypeOf(data), bytes: data.length };
 }
 
-async function partByBytes({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<Reading> {
+async function partByBytes({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
   const first = range.first_byte ?? 0;
   const wanted = Math.min(range.bytes ?? limits.maxFileBytes, limits.maxFileBytes);
   const data = await readFrom(descriptor, first, wanted);
@@ -74,7 +74,7 @@ async function partByBytes({ descriptor, size }: OpenFile, range: ReadRange, lim
   return { kind: "text", text: found.text, bytes: data.length, note };
 }
 
-async function partByLines({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<Reading> {
+async function partByLines({ descriptor, size }: OpenFile, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
   const first = range.first_line ?? 1;
   const begin = await findLine(descriptor, first, limits);
   if (begin === undefined)
@@ -88,7 +88,8 @@ async function partByLines({ descriptor, size }: OpenFile, range: ReadRange, lim
   const lineEnd = endOfLines(data, range.lines, begin + data.length >= size);
   const part = data.subarray(0, lineEnd > 0 ? lineEnd : data.length); // one line longer than the limit is cut inside
   const found = textIn(part, { before: false, after: begin + part.length < size });
-  if (found === undefined) throw new Rejection("not_text", "is not UTF-8 text; read it by `first_byte` and `bytes`.");
+  if (found === undefined)
+    throw new FileRejection("not_text", "is not UTF-8 text; read it by `first_byte` and `bytes`.");
   const { text, end } = found;
   if (begin === 0 && end >= size) return { kind: "text", text, bytes: end, note: undefined };
   const next = lineEnd > 0 ? `first_line ${first + countLines(part)}` : `first_byte ${begin + end}`;
@@ -122,7 +123,7 @@ async function findLine(descriptor: number, line: number, { check }: ReadLimits)
   for (let position = 0; missing > 0; position += chunkBytes) {
     check();
     if (position >= maxScanBytes)
-      throw new Rejection(
+      throw new FileRejection(
         "range_invalid",
         `has more than ${maxScanBytes} bytes before line ${line}; read it by \`first_byte\`.`,
       );
@@ -140,6 +141,6 @@ export async function readWhole(descriptor: number, maxBytes: number): Promise<B
   const { size } = fstatSync(descriptor);
   const data = size > maxBytes ? undefined : await readFrom(descriptor, 0, maxBytes + 1);
   if (data === undefined || data.length > maxBytes)
-    throw new Rejection("too_large", `has ${size} bytes; at most ${maxBytes} can be changed this way.`);
+    throw new FileRejection("too_large", `has ${size} bytes; at most ${maxBytes} can be changed this way.`);
   return data;
 }

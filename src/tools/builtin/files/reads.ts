@@ -4,9 +4,9 @@ import type { Json } from "../../../calls/json.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { readFrom } from "./disk.ts";
 import type { Folder } from "./guard/folder.ts";
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 import { announce, type FileKit, reach } from "./kit.ts";
-import { type Reading, type ReadRange, readRange } from "./reading.ts";
+import { type FileReading, type ReadRange, readRange } from "./reading.ts";
 import { lookAt } from "./writing.ts";
 
 export interface ReadInput extends ReadRange {
@@ -29,7 +29,7 @@ export class FileReads {
   async read(range: ReadInput, context: ToolContext): Promise<ToolAnswer> {
     const kit = this.#kit;
     const name = kit.roots.parse(range.path);
-    if (name.mustBeFolder || name.parts.length === 0) throw new Rejection("is_a_folder");
+    if (name.mustBeFolder || name.parts.length === 0) throw new FileRejection("is_a_folder");
     using reached = await reach(kit, name, context);
     const descriptor = reached.root.openFile(name.parts);
     try {
@@ -47,14 +47,14 @@ export class FileReads {
     const last = name.parts.at(-1);
     using folder = reached.root.descend(name.parts.slice(0, -1));
     const stats = lookAt({ folder, name: last ?? "." });
-    if (stats === undefined) throw new Rejection("not_found");
-    if (name.mustBeFolder && !stats.isDirectory()) throw new Rejection("not_a_folder");
+    if (stats === undefined) throw new FileRejection("not_found");
+    if (name.mustBeFolder && !stats.isDirectory()) throw new FileRejection("not_a_folder");
     const sha256 = digest === true ? { sha256: await digestOf(reached.root, name.parts, context) } : {};
     return { structured: { path: name.shown, ...described(stats), ...sha256 } };
   }
 }
 
-export function answerOf(read: Reading, name: string): ToolAnswer {
+export function answerOf(read: FileReading, name: string): ToolAnswer {
   if (read.kind === "text") {
     const note = read.note === undefined ? [] : [{ type: "text" as const, text: read.note }];
     return { content: [{ type: "text", text: read.text }, ...note] };

@@ -7,7 +7,7 @@ import { codeOf, whyUnreadable } from "../../../system/error-code.ts";
 import type { FileToolOptions } from "./files.ts";
 import { type Beneath, canHold, type FileRules, type Folder, folderHandle, HeldFolder } from "./guard/folder.ts";
 import { PlainFolder } from "./guard/plain-folder.ts";
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 import { type PathName, parsePath } from "./path-name.ts";
 
 /**
@@ -45,7 +45,7 @@ const taken: ReadonlySet<string> = new Set(["logs", "archive"]);
 const procMagic = 0x9fa0;
 
 /** The folders tools may see, each under the name paths begin with. Nothing of the disk is held between two calls. */
-export class Roots {
+export class FileRoots {
   readonly #roots = new Map<string, Root>();
   readonly #runs: RunFolders | undefined;
   readonly #hardLinks: boolean;
@@ -89,15 +89,15 @@ export class Roots {
   /** @throws Rejection */
   parseForWriting(path: string): PathName {
     const name = this.parse(path);
-    if (this.#roots.get(name.root)?.writable !== true) throw new Rejection("read_only");
-    if (name.parts.some((part) => part.toLowerCase() === ".git")) throw new Rejection("protected");
+    if (this.#roots.get(name.root)?.writable !== true) throw new FileRejection("read_only");
+    if (name.parts.some((part) => part.toLowerCase() === ".git")) throw new FileRejection("protected");
     return name;
   }
 
   /** The root itself, held until it is disposed of. */
   open(name: string, caller: FileCaller, beneath: Beneath): Folder {
     const root = this.#roots.get(name);
-    if (root === undefined) throw new Rejection("root_unknown");
+    if (root === undefined) throw new FileRejection("root_unknown");
     return root.fixed === undefined ? this.#ofRun(name, caller, beneath) : this.#fixed(root.fixed, beneath);
   }
 
@@ -130,18 +130,18 @@ export class Roots {
     } catch (error) {
       if (!(error instanceof RuntimeFault)) throw error;
     }
-    throw new Rejection("run_unusable"); // the fault's own words hold a path of the machine
+    throw new FileRejection("run_unusable"); // the fault's own words hold a path of the machine
   }
 
   #fixed({ path, device, inode }: NonNullable<Root["fixed"]>, beneath: Beneath): Folder {
     if (!this.#isHeld) {
-      if (!isSame(statSync(path), device, inode)) throw new Rejection("root_replaced");
+      if (!isSame(statSync(path), device, inode)) throw new FileRejection("root_replaced");
       return new PlainFolder(path, this.#rules(device));
     }
     const descriptor = openSync(path, folderHandle);
     if (isSame(fstatSync(descriptor), device, inode)) return new HeldFolder(descriptor, this.#rules(device), beneath);
     closeSync(descriptor);
-    throw new Rejection("root_replaced");
+    throw new FileRejection("root_replaced");
   }
 
   #rules(device: number): FileRules {

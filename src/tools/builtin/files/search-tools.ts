@@ -6,7 +6,7 @@ import { HeldFolder } from "./guard/folder.ts";
 import { answering, type FileKit, reach } from "./kit.ts";
 import { onlyReads } from "./read-tools.ts";
 import { flag, folderPath, input, text, wholeNumber } from "./schemas.ts";
-import type { Found, SearchJob } from "./search/job.ts";
+import type { SearchJob, SearchResult } from "./search/job.ts";
 
 interface SearchInput {
   readonly path?: string;
@@ -28,7 +28,7 @@ interface GrepInput extends GlobInput {
   readonly max_matches?: number;
 }
 
-type Wanted = Pick<SearchJob, "task"> & { readonly given: SearchInput; readonly maxResults?: number };
+type WantedSearch = Pick<SearchJob, "task"> & { readonly given: SearchInput; readonly maxResults?: number };
 
 const ignored = flag("Also what .gitignore leaves out, and .git itself.");
 const pattern = text("With *, **, ?, [a-z] and {a,b}.");
@@ -112,7 +112,11 @@ function grepFiles(kit: FileKit) {
 }
 
 /** The root is held until the search has ended, also where it had to be killed. */
-export async function search(kit: FileKit, { given, ...wanted }: Wanted, context: ToolContext): Promise<Found> {
+export async function search(
+  kit: FileKit,
+  { given, ...wanted }: WantedSearch,
+  context: ToolContext,
+): Promise<SearchResult> {
   const searches = await kit.searches();
   const name = kit.roots.parse(given.path ?? "");
   using reached = await reach(kit, name, context);
@@ -135,7 +139,7 @@ function pathOf({ path = "" }: SearchInput): string {
   return path;
 }
 
-function endOf({ truncated, skipped }: Found): JsonObject {
+function endOf({ truncated, skipped }: SearchResult): JsonObject {
   return {
     ...(truncated !== undefined && { truncated }),
     ...(Object.keys(skipped).length > 0 && { skipped: { ...skipped } }),

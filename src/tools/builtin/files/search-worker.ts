@@ -9,11 +9,11 @@ import { type Folder, HeldFolder, walkBeneath } from "./guard/folder.ts";
 import { PlainFolder } from "./guard/plain-folder.ts";
 import { rejectionOf } from "./guard/rejection.ts";
 import { Grep } from "./search/grep.ts";
-import type { Found, GlobTask, GrepTask, ListedEntry, ListTask, SearchAnswer, SearchJob } from "./search/job.ts";
+import type { GlobTask, GrepTask, ListedEntry, ListTask, SearchAnswer, SearchJob, SearchResult } from "./search/job.ts";
 import { pathMatcher } from "./search/pattern.ts";
 import { type Met, mostLevels, TreeWalk } from "./search/tree.ts";
 
-const nothing: Found = { entries: [], paths: [], matches: [], files: 0, truncated: undefined, skipped: {} };
+const nothing: SearchResult = { entries: [], paths: [], matches: [], files: 0, truncated: undefined, skipped: {} };
 
 function answer(job: SearchJob): SearchAnswer {
   try {
@@ -35,7 +35,7 @@ function answer(job: SearchJob): SearchAnswer {
   }
 }
 
-function list(job: SearchJob, { depth }: ListTask): Found {
+function list(job: SearchJob, { depth }: ListTask): SearchResult {
   const entries: ListedEntry[] = [];
   const walk = walkOver(job, depth, (met) => {
     if (entries.length >= job.maxResults) return false;
@@ -46,7 +46,7 @@ function list(job: SearchJob, { depth }: ListTask): Found {
   return { ...nothing, entries, ...endOf(walk) };
 }
 
-function glob(job: SearchJob, { pattern }: GlobTask): Found {
+function glob(job: SearchJob, { pattern }: GlobTask): SearchResult {
   const fits = pathMatcher(pattern);
   const paths: string[] = [];
   const walk = walkOver(job, mostLevels, (met) => {
@@ -58,7 +58,7 @@ function glob(job: SearchJob, { pattern }: GlobTask): Found {
   return { ...nothing, paths, ...endOf(walk) };
 }
 
-function grep(job: SearchJob, task: GrepTask): Found {
+function grep(job: SearchJob, task: GrepTask): SearchResult {
   const looking = new Grep(task, job.maxResults + 1);
   if (isFile(job)) return { ...nothing, ...oneFile(job, looking) };
   const walk = walkOver(job, mostLevels, (met) => {
@@ -82,7 +82,7 @@ function isFile(job: SearchJob): boolean {
 }
 
 /** A path that names a file means that file; the first thread alone has it. */
-function oneFile(job: SearchJob, looking: Grep): Pick<Found, "matches" | "files" | "skipped"> {
+function oneFile(job: SearchJob, looking: Grep): Pick<SearchResult, "matches" | "files" | "skipped"> {
   using folder = rootOf(job).descend(job.start.slice(0, -1));
   const name = job.start.at(-1) ?? "";
   looking.searchOnly({ folder, name, type: "file", names: job.start, depth: 1 }, `${job.shown}/${job.start.join("/")}`);
@@ -112,7 +112,7 @@ function below({ start }: SearchJob, { names }: Met): string {
   return names.slice(start.length).join("/");
 }
 
-function endOf(walk: TreeWalk): Pick<Found, "truncated" | "skipped"> {
+function endOf(walk: TreeWalk): Pick<SearchResult, "truncated" | "skipped"> {
   return { truncated: walk.truncated, skipped: Object.fromEntries(walk.skipped) };
 }
 

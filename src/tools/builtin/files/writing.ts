@@ -13,7 +13,7 @@ import {
 import { codeOf } from "../../../system/error-code.ts";
 import { type Disk, writeAll } from "./disk.ts";
 import { checkPlain, type Folder, noFollow } from "./guard/folder.ts";
-import { Rejection } from "./guard/rejection.ts";
+import { FileRejection } from "./guard/rejection.ts";
 
 /** The folder a file is in, held, and its name there. */
 export interface Spot {
@@ -94,7 +94,7 @@ export async function writeWhole(spot: Spot, { bytes, from }: Content, disk: Dis
       closeSync(descriptor);
     }
     const now = plainAt(spot);
-    if (from !== undefined && !isStill(from.before, now)) throw new Rejection("changed");
+    if (from !== undefined && !isStill(from.before, now)) throw new FileRejection("changed");
     await disk.rename(draft, folder.at(name));
   } catch (error) {
     discard(draft);

@@ -7,7 +7,7 @@ import type { ToolOutcome } from "../../../calls/outcome.ts";
 import { createRuntime } from "../../../index.ts";
 import { openRunFolders } from "../../../watchers/archive/folders.ts";
 import { suspend } from "../../define.ts";
-import { CandidateDesk, type DeskOptions } from "./candidate-desk.ts";
+import { CandidateService, type CandidateServiceOptions } from "./candidate-desk.ts";
 import type { MemoryCall, MemoryFor } from "./memory.ts";
 import { memoryTools } from "./memory-tools.ts";
 
@@ -40,8 +40,8 @@ function contract(end: () => unknown = () => ({ id: "kept_1" })): {
 /** A desk over one run in which an agent proposed these. */
 async function desk(
   contents: readonly string[],
-  options: Partial<DeskOptions> = {},
-): Promise<{ readonly desk: CandidateDesk; readonly ids: readonly string[] }> {
+  options: Partial<CandidateServiceOptions> = {},
+): Promise<{ readonly desk: CandidateService; readonly ids: readonly string[] }> {
   const runs = openRunFolders(base);
   await using runtime = await createRuntime({ tools: memoryTools({ runs, clock }), clock });
   const ids: string[] = [];
@@ -53,7 +53,7 @@ async function desk(
     });
     ids.push((structured as { candidate_id: string }).candidate_id);
   }
-  return { desk: new CandidateDesk({ runs, clock, ...options }), ids };
+  return { desk: new CandidateService({ runs, clock, ...options }), ids };
 }
 
 const named = (id: string | undefined): { tenant: string; runId: string; id: string } => ({

@@ -11,8 +11,8 @@ import { isSuspended } from "../../define.ts";
 import { failureOf } from "../../failure.ts";
 import type { Suspended } from "../../tool.ts";
 import { type Candidate, readCandidates } from "./candidates.ts";
-import { type DecisionLine, readDecisions, type Step, writeDecision } from "./decisions.ts";
-import { type MemoryCall, type MemoryFor, type MemoryProvider, providerFor, type Written } from "./memory.ts";
+import { type CandidateStep, type DecisionLine, readDecisions, writeDecision } from "./decisions.ts";
+import { type MemoryCall, type MemoryFor, type MemoryProvider, providerFor, type WrittenMemory } from "./memory.ts";
 import { checkedScopes, scopeProblem } from "./scopes.ts";
 
 /** One at a time in each run of this process, whichever desk it comes to. */
@@ -63,7 +63,7 @@ export type CandidateProblem =
   | "candidate_refused"
   | "memory_failed";
 
-export interface DeskOptions {
+export interface CandidateServiceOptions {
   readonly provider?: MemoryProvider | MemoryFor;
   readonly scopes?: readonly string[];
   readonly runs: RunFolders;
@@ -72,7 +72,7 @@ export interface DeskOptions {
 }
 
 /** An acceptance under way: the line that says so is written. */
-interface Begun {
+interface StartedAcceptance {
   readonly name: CandidateName;
   readonly record: CandidateRecord;
   readonly ruling: CandidateRuling;
@@ -87,12 +87,12 @@ interface Begun {
  * Invariant: the provider is asked only after a line says that it will be, and once a candidate: a second acceptance
  * meets the first one's line.
  */
-export class CandidateDesk {
-  readonly #options: DeskOptions;
+export class CandidateService {
+  readonly #options: CandidateServiceOptions;
   readonly #scopes: readonly string[];
 
   /** @throws RuntimeFault `memory_invalid` */
-  constructor(options: DeskOptions) {
+  constructor(options: CandidateServiceOptions) {
     this.#options = options;
     this.#scopes = checkedScopes(options.scopes);
   }
@@ -121,7 +121,7 @@ export class CandidateDesk {
       if (problem !== undefined) return { decided: false, ...problem, candidate: record };
       const attempt = (record.decision?.attempt ?? 0) + (record.state === "waiting" ? 0 : 1);
       const accepting = await this.#write(name, record, { step: "accepting", attempt, ...spoken(ruling) });
-      const begun: Begun = { name, record: accepting, ruling, isDenied: false };
+      const begun: StartedAcceptance = { name, record: accepting, ruling, isDenied: false };
       try {
         return await this.#wrote(begun, await this.#provide(begun));
       } catch (error) {
@@ -160,7 +160,7 @@ export class CandidateDesk {
   }
 
   /** The memory becomes its agent's, not the person's who accepted it. */
-  async #provide(begun: Begun): Promise<Written | Suspended> {
+  async #provide(begun: StartedAcceptance): Promise<WrittenMemory | Suspended> {
     const { name, record, ruling } = begun;
     const { call, signal } = ruling;
     const { provider } = this.#options;
@@ -180,7 +180,10 @@ export class CandidateDesk {
     return providerFor(provider, forWhom).write(record.content, record.scope, record.tags);
   }
 
-  async #wrote({ name, record, ruling }: Begun, written: Written | Suspended): Promise<CandidateDecided> {
+  async #wrote(
+    { name, record, ruling }: StartedAcceptance,
+    written: WrittenMemory | Suspended,
+  ): Promise<CandidateDecided> {
     if (isSuspended(written)) {
       const { approvalId } = written;
       const candidate = await this.#write(name, record, {
@@ -199,7 +202,7 @@ export class CandidateDesk {
     };
   }
 
-  async #failed({ name, record, ruling, isDenied }: Begun, error: unknown): Promise<CandidateDecided> {
+  async #failed({ name, record, ruling, isDenied }: StartedAcceptance, error: unknown): Promise<CandidateDecided> {
     const message = cut(messageOf(error), errorBytes);
     const said = this.#options.redactor?.redact(message) ?? message;
     if (failureOf(error).unknown) {
@@ -230,7 +233,7 @@ export class CandidateDesk {
   }
 }
 
-const states: Readonly<Record<Step, CandidateState>> = {
+const states: Readonly<Record<CandidateStep, CandidateState>> = {
   accepting: "unknown",
   accepted: "accepted",
   rejected: "rejected",

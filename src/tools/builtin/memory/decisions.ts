@@ -7,11 +7,11 @@ import { appendLine, linesOf } from "./line-file.ts";
  * What was decided on a candidate, in the order of its lines; the last one counts. `accepting` is written before the
  * provider is asked: when nothing follows it, nobody knows whether the memory was written.
  */
-export type Step = "accepting" | "accepted" | "rejected" | "waiting" | "failed";
+export type CandidateStep = "accepting" | "accepted" | "rejected" | "waiting" | "failed";
 
 export interface DecisionLine {
   readonly candidateId: string;
-  readonly step: Step;
+  readonly step: CandidateStep;
   /** Wall clock, milliseconds. */
   readonly at: number;
   readonly by: string;
@@ -57,7 +57,7 @@ export async function readDecisions(folder: string): Promise<ReadonlyMap<string,
   return last;
 }
 
-const steps: readonly Step[] = ["accepting", "accepted", "rejected", "waiting", "failed"];
+const steps: readonly CandidateStep[] = ["accepting", "accepted", "rejected", "waiting", "failed"];
 
 function decisionIn(line: string): DecisionLine | undefined {
   const value = objectIn(line);

@@ -31,7 +31,7 @@ export interface MemoryOptions {
   readonly redactor?: Pick<Redactor, "redact">;
 }
 
-interface Parts extends MemoryOptions {
+interface MemoryToolParts extends MemoryOptions {
   readonly mode: WriteMode;
   readonly scopes: readonly string[];
   readonly usual: string;
@@ -61,11 +61,11 @@ export function memoryTools(options: MemoryOptions): readonly LocalTool[] {
     throw new RuntimeFault("memory_invalid", "`memory.write_mode` is `external`, which needs a provider; give one.");
   }
   const scopes = checkedScopes(options.scopes);
-  const parts: Parts = { ...options, mode, scopes, usual: scopes[0] ?? "agent" };
+  const parts: MemoryToolParts = { ...options, mode, scopes, usual: scopes[0] ?? "agent" };
   return [recallTool(parts), writeTool(parts)];
 }
 
-function recallTool(parts: Parts): LocalTool {
+function recallTool(parts: MemoryToolParts): LocalTool {
   return defineTool({
     name: "recall_memory",
     title: "Recall",
@@ -100,7 +100,11 @@ interface RecallInput {
   readonly limit?: number;
 }
 
-async function recall(input: RecallInput, context: ToolContext, parts: Parts): Promise<ToolAnswer | Suspended> {
+async function recall(
+  input: RecallInput,
+  context: ToolContext,
+  parts: MemoryToolParts,
+): Promise<ToolAnswer | Suspended> {
   const { query, scope = parts.usual, limit = usualLimit } = input;
   if (parts.provider === undefined) return unavailable("no memory provider is configured", "memory.provider");
   const problem = scopeProblem(context.principal, scope, parts.scopes);
@@ -158,7 +162,7 @@ const writing: Readonly<Record<WriteMode, Pick<LocalTool, "description" | "risk"
   external: { description: "Remembers something for later.", risk: "medium", effects: "write", idempotent: false },
 };
 
-function writeTool(parts: Parts): LocalTool {
+function writeTool(parts: MemoryToolParts): LocalTool {
   return defineTool({
     name: "write_memory",
     title: "Remember",
@@ -179,20 +183,24 @@ function writeTool(parts: Parts): LocalTool {
       required: ["content"],
       additionalProperties: false,
     },
-    execute: (given, context) => write(given as unknown as WriteInput, context, parts), // the schema says so
+    execute: (given, context) => write(given as unknown as MemoryWriteInput, context, parts), // the schema says so
     ...(parts.mode === "candidate" && {
-      reconcile: (given: unknown, context: ToolContext) => reconcile(given as WriteInput, context, parts), // as above
+      reconcile: (given: unknown, context: ToolContext) => reconcile(given as MemoryWriteInput, context, parts), // as above
     }),
   });
 }
 
-interface WriteInput {
+interface MemoryWriteInput {
   readonly content: string;
   readonly scope?: string;
   readonly tags?: readonly string[];
 }
 
-async function write(input: WriteInput, context: ToolContext, parts: Parts): Promise<ToolAnswer | Suspended> {
+async function write(
+  input: MemoryWriteInput,
+  context: ToolContext,
+  parts: MemoryToolParts,
+): Promise<ToolAnswer | Suspended> {
   const { content, scope = parts.usual, tags = [] } = input;
   const { mode, provider, scopes } = parts;
   if (mode === "disabled") return unavailable("memory.write_mode is disabled", "memory.write_mode");
@@ -211,7 +219,11 @@ async function write(input: WriteInput, context: ToolContext, parts: Parts): Pro
   };
 }
 
-async function propose(given: Required<WriteInput>, context: ToolContext, parts: Parts): Promise<ToolAnswer> {
+async function propose(
+  given: Required<MemoryWriteInput>,
+  context: ToolContext,
+  parts: MemoryToolParts,
+): Promise<ToolAnswer> {
   const { principal, runId, callId } = context;
   const words = redacted(given, parts);
   const id = candidateId(principal, runId, words);
@@ -230,13 +242,16 @@ async function propose(given: Required<WriteInput>, context: ToolContext, parts:
   };
 }
 
-function redacted({ content, scope, tags }: Required<WriteInput>, { redactor }: Parts): Required<WriteInput> {
+function redacted(
+  { content, scope, tags }: Required<MemoryWriteInput>,
+  { redactor }: MemoryToolParts,
+): Required<MemoryWriteInput> {
   if (redactor === undefined) return { content, scope, tags };
   return { content: redactor.redact(content), scope, tags: tags.map((tag) => redactor.redact(tag)) };
 }
 
 /** After a crash: a candidate that is in the archive was written. */
-async function reconcile(input: WriteInput, context: ToolContext, parts: Parts): Promise<Reconciled> {
+async function reconcile(input: MemoryWriteInput, context: ToolContext, parts: MemoryToolParts): Promise<Reconciled> {
   const { content, scope = parts.usual, tags = [] } = input;
   const { principal, runId } = context;
   const id = candidateId(principal, runId, redacted({ content, scope, tags }, parts));
@@ -246,7 +261,7 @@ async function reconcile(input: WriteInput, context: ToolContext, parts: Parts):
   return { found: "failed", reason: "there is no such candidate in the run's archive" };
 }
 
-function scopeSchema({ scopes, usual }: Parts): JsonObject {
+function scopeSchema({ scopes, usual }: MemoryToolParts): JsonObject {
   return { type: "string", enum: scopes, description: `Whose memory; \`${usual}\` when left out.` };
 }
 

@@ -30,11 +30,11 @@ export interface MemoryProvider {
   /** The best first, at most `limit`. */
   recall(query: string, scope: string, limit: number): Promise<readonly Memory[] | Suspended>;
   /** Resolves when it is kept. */
-  write(content: string, scope: string, tags: readonly string[]): Promise<Written | Suspended>;
+  write(content: string, scope: string, tags: readonly string[]): Promise<WrittenMemory | Suspended>;
 }
 
 /** @public */
-export interface Written {
+export interface WrittenMemory {
   /** How the provider names it, when it does. */
   readonly id?: string;
 }

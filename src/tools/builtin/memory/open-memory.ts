@@ -4,13 +4,13 @@ import type { RunFolders } from "../../../calls/run-folders.ts";
 import type { Redactor } from "../../../secrets/secret-store.ts";
 import type { LocalTool } from "../../kinds.ts";
 import type { Action } from "../../tool.ts";
-import { CandidateDesk } from "./candidate-desk.ts";
+import { CandidateService } from "./candidate-desk.ts";
 import { openEmbeddedMemory } from "./embedded-memory.ts";
 import type { MemorySettings } from "./memory-config.ts";
 import { memoryTools } from "./memory-tools.ts";
 import { type ServerMemoryOptions, serverMemory } from "./server-memory.ts";
 
-export interface MemoryHouse {
+export interface MemoryContext {
   /** The data folder: the embedded provider keeps its file there. */
   readonly folder: string;
   readonly runs: RunFolders;
@@ -19,14 +19,14 @@ export interface MemoryHouse {
   readonly openArtifact: NonNullable<ServerMemoryOptions["open"]>;
 }
 
-type Offered = Pick<Action, "tool" | "facts">;
+type OfferedAction = Pick<Action, "tool" | "facts">;
 
 /** A configured memory: its tools, and the desk at which people decide on candidates. */
 export interface OpenMemory {
   readonly tools: readonly LocalTool[];
-  readonly desk: CandidateDesk;
+  readonly desk: CandidateService;
   /** What an operator should know, of what agents are offered beside these tools. */
-  wayAround(offered: readonly Offered[]): string | undefined;
+  wayAround(offered: readonly OfferedAction[]): string | undefined;
   close(): void;
 }
 
@@ -34,7 +34,7 @@ export interface OpenMemory {
  * A memory server's own tools are tools like any other: where agents may call them, they write without asking at the desk.
  * The sentence that says so; undefined: they may not, or they need not ask.
  */
-function wayAround({ provider, writeMode }: MemorySettings, offered: readonly Offered[]): string | undefined {
+function wayAround({ provider, writeMode }: MemorySettings, offered: readonly OfferedAction[]): string | undefined {
   if (provider === undefined) return noProvider;
   if (provider === "embedded" || writeMode === "external") return undefined;
   const writing = offered.filter(({ facts }) => facts.server === provider.server && facts.effects !== "read");
@@ -47,7 +47,7 @@ const noProvider =
   "`memory.provider` is `external`, and no MCP server is named `memory`: nothing is recalled. Add it to `servers`, or name yours: `provider: { server: NAME }`.";
 
 /** @throws RuntimeFault `memory_unopenable`, `memory_invalid` */
-export async function openMemory(settings: MemorySettings, house: MemoryHouse): Promise<OpenMemory> {
+export async function openMemory(settings: MemorySettings, house: MemoryContext): Promise<OpenMemory> {
   const { provider: kind, writeMode, scopes } = settings;
   const { runs, clock, redactor } = house;
   const embedded =
@@ -63,7 +63,7 @@ export async function openMemory(settings: MemorySettings, house: MemoryHouse): 
   };
   return {
     tools: memoryTools({ ...options, writeMode }),
-    desk: new CandidateDesk(options),
+    desk: new CandidateService(options),
     wayAround: (offered) => wayAround(settings, offered),
     close: () => embedded?.close(),
   };

@@ -43,14 +43,14 @@ export function serverMemory(options: ServerMemoryOptions): MemoryFor {
   });
 }
 
-interface Wanted {
+interface WantedMemory {
   readonly query: string;
   readonly scope: string;
   readonly limit: number;
 }
 
 async function recall(
-  { query, scope, limit }: Wanted,
+  { query, scope, limit }: WantedMemory,
   call: MemoryCall,
   options: ServerMemoryOptions,
 ): Promise<readonly Memory[] | Suspended> {

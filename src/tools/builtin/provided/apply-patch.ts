@@ -5,9 +5,9 @@ import type { Suggestion } from "../../../policy/policy.ts";
 import type { ProviderDefinedTool } from "../../kinds.ts";
 import { visible } from "../../names.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
-import { FileChanges, type Seen, textOf } from "../files/changes.ts";
+import { FileChanges, type SeenFile, textOf } from "../files/changes.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { Rejection, rejectionOf } from "../files/guard/rejection.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
 import { type FileKit, lockOf, rejected, sentenceOf } from "../files/kit.ts";
 import { FileMoves } from "../files/moves.ts";
 import type { PathName } from "../files/path-name.ts";
@@ -26,7 +26,7 @@ interface PatchInput {
 interface Planned {
   readonly name: PathName;
   /** Undefined: it is new. */
-  readonly seen: Seen | undefined;
+  readonly seen: SeenFile | undefined;
   /** Undefined: it is taken away. */
   readonly after: Buffer | undefined;
 }
@@ -90,9 +90,9 @@ export function applyPatchTool({ declare = "apply_patch", ...options }: ApplyPat
   });
 }
 
-interface Problem {
+interface PatchProblem {
   readonly path: string;
-  readonly rejection: Rejection;
+  readonly rejection: FileRejection;
 }
 
 class FilePatches {
@@ -138,7 +138,7 @@ class FilePatches {
 
   async apply(given: PatchInput, context: ToolContext): Promise<ToolAnswer> {
     const steps = read(given);
-    const names = steps instanceof Rejection ? [] : steps.flatMap((step) => this.#lockable(step));
+    const names = steps instanceof FileRejection ? [] : steps.flatMap((step) => this.#lockable(step));
     const locks = names.map((name) => lockOf(this.#kit, name, context));
     return this.#kit.locks.with(locks, async () => {
       context.check();
@@ -165,7 +165,7 @@ class FilePatches {
       return;
     }
     await new FileMoves(this.#kit).take(name, context, ({ folder, name: last }) => {
-      if (!isStill(seen?.before, plainAt({ folder, name: last }))) throw new Rejection("changed");
+      if (!isStill(seen?.before, plainAt({ folder, name: last }))) throw new FileRejection("changed");
       unlinkSync(folder.at(last));
     });
   }
@@ -175,12 +175,13 @@ class FilePatches {
     given: PatchInput,
     caller: FileCaller,
   ): Promise<
-    { readonly steps: readonly (Planned & { readonly verb: string })[] } | { readonly problems: readonly Problem[] }
+    | { readonly steps: readonly (Planned & { readonly verb: string })[] }
+    | { readonly problems: readonly PatchProblem[] }
   > {
     const steps = read(given);
-    if (steps instanceof Rejection) return { problems: [{ path: "", rejection: steps }] };
+    if (steps instanceof FileRejection) return { problems: [{ path: "", rejection: steps }] };
     const planned: (Planned & { readonly verb: string })[] = [];
-    const problems: Problem[] = [];
+    const problems: PatchProblem[] = [];
     const seen = new Set<string>();
     for (const step of steps) {
       try {
@@ -197,7 +198,8 @@ class FilePatches {
 
   #once(path: string, seen: Set<string>): void {
     const { shown } = this.#named(path);
-    if (seen.has(shown)) throw new Rejection("patch_invalid", "is named twice in the patch; put its hunks together.");
+    if (seen.has(shown))
+      throw new FileRejection("patch_invalid", "is named twice in the patch; put its hunks together.");
     seen.add(shown);
   }
 
@@ -205,9 +207,9 @@ class FilePatches {
     const name = this.#named(step.path);
     const seen = await this.#changes.look(name, caller);
     if (step.kind === "create") return [{ ...this.#fresh(name, seen, Buffer.from(step.text)), verb: "add" }];
-    if (seen === undefined) throw new Rejection("not_found");
+    if (seen === undefined) throw new FileRejection("not_found");
     if (step.kind === "delete") {
-      if (!this.#mayDelete) throw new Rejection("read_only", "was not deleted: patches may not delete files here.");
+      if (!this.#mayDelete) throw new FileRejection("read_only", "was not deleted: patches may not delete files here.");
       return [{ name, seen, after: undefined, verb: "delete" }];
     }
     const after = this.#changes.sized(
@@ -219,8 +221,8 @@ class FilePatches {
     return [moved, { name, seen, after: undefined, verb: "remove" }];
   }
 
-  #fresh(name: PathName, seen: Seen | undefined, after: Buffer): Planned {
-    if (seen !== undefined) throw new Rejection("exists", `cannot be made: ${visible(name.shown)} exists already.`);
+  #fresh(name: PathName, seen: SeenFile | undefined, after: Buffer): Planned {
+    if (seen !== undefined) throw new FileRejection("exists", `cannot be made: ${visible(name.shown)} exists already.`);
     return { name, seen, after: this.#changes.sized(after) };
   }
 
@@ -242,7 +244,7 @@ function stepsOf({ operation, input = "" }: PatchInput): readonly PatchStep[] {
   return operation === undefined ? parsePatch(input) : [operationStep(operation)];
 }
 
-function read(given: PatchInput): readonly PatchStep[] | Rejection {
+function read(given: PatchInput): readonly PatchStep[] | FileRejection {
   try {
     return stepsOf(given);
   } catch (error) {
@@ -257,13 +259,13 @@ function pathsOf(step: PatchStep): readonly string[] {
 }
 
 /** A patch that cannot be read is no path's fault. */
-function said(rejection: Rejection, path: string): string {
+function said(rejection: FileRejection, path: string): string {
   return path === "" && rejection.reason === "patch_invalid"
     ? `The patch ${rejection.message}`
     : sentenceOf(rejection, path);
 }
 
-function refused(problems: readonly Problem[], context: ToolContext): ToolAnswer {
+function refused(problems: readonly PatchProblem[], context: ToolContext): ToolAnswer {
   const all = problems.map(({ path, rejection }) => ({
     ...rejected(rejection, path, context),
     text: said(rejection, path),

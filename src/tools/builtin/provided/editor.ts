@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../calls/json.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { FileChanges } from "../files/changes.ts";
 import { edited, inserted } from "../files/editing.ts";
-import { Rejection, rejectionOf } from "../files/guard/rejection.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
 import { announce, type FileKit, reach } from "../files/kit.ts";
 import type { PathName } from "../files/path-name.ts";
 import { readRange } from "../files/reading.ts";
@@ -110,7 +110,7 @@ export class Editor {
   async #view(path: string, { view_range: range }: EditorInput, context: ToolContext): Promise<ToolAnswer> {
     const name = this.#kit.roots.parse(path);
     if (await this.#isFolder(name, context)) {
-      if (range !== undefined) throw new Rejection("range_invalid", "is a folder: leave `view_range` out.");
+      if (range !== undefined) throw new FileRejection("range_invalid", "is a folder: leave `view_range` out.");
       return this.#list(path, context);
     }
     using reached = await reach(this.#kit, name, context);
@@ -166,7 +166,7 @@ function linesWanted(range: readonly number[] | undefined): { readonly first_lin
   const [first, last] = range ?? [];
   if (first === undefined || last === undefined) return { first_line: 1 };
   if (first < 1 || (last !== -1 && last < first))
-    throw new Rejection(
+    throw new FileRejection(
       "range_invalid",
       `cannot be shown from line ${first} to ${last}: \`view_range\` is [first, last], counted from 1; -1 is the end.`,
     );

@@ -5,7 +5,7 @@ import { plainName } from "../../../watchers/archive/folders.ts";
 import type { ProviderDefinedTool } from "../../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { Rejection } from "../files/guard/rejection.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
 import { answering, type FileKit, previewing } from "../files/kit.ts";
 import { FileMoves } from "../files/moves.ts";
 import type { FileCaller } from "../files/roots.ts";
@@ -119,7 +119,7 @@ function ownFolder({ principal }: FileCaller): string {
 /** Beneath the agent's folder; what leads out of it is refused as the file guard refuses it, in any part. */
 function inKit(path: string, caller: FileCaller): string {
   if (!/^\/memories(?:\/|$)/.test(path))
-    throw new Rejection("root_unknown", "is no memory: a path begins with `/memories`.");
+    throw new FileRejection("root_unknown", "is no memory: a path begins with `/memories`.");
   const rest = path.slice("/memories".length).replace(/\/+$/, "");
   return `${ownFolder(caller)}${rest}`;
 }
@@ -127,6 +127,6 @@ function inKit(path: string, caller: FileCaller): string {
 function notTheRoot(path: string, caller: FileCaller): string {
   const wanted = inKit(path, caller);
   if (wanted.split("/").every((part) => part !== "..") && /^\/memories[/.]*$/.test(path))
-    throw new Rejection("read_only", "is the root of all memories; name what is in it.");
+    throw new FileRejection("read_only", "is the root of all memories; name what is in it.");
   return wanted;
 }

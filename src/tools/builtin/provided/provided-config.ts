@@ -5,17 +5,17 @@ import type { SnakeCased } from "../../../calls/case.ts";
 import type { ApplyPatchOptions } from "./apply-patch.ts";
 import type { ShellToolOptions } from "./shell.ts";
 
-interface Switch {
+interface ToolSwitch {
   readonly enabled?: boolean;
 }
 
 type ShellSettings = Omit<ShellToolOptions, "runs" | "roots" | "outOfReach" | "notWritable">;
 
 export interface ProvidedSection {
-  readonly applyPatch?: Switch & Pick<ApplyPatchOptions, "declare" | "delete">;
-  readonly textEditor?: Switch;
-  readonly memory?: Switch;
-  readonly shell?: Switch & ShellSettings;
+  readonly applyPatch?: ToolSwitch & Pick<ApplyPatchOptions, "declare" | "delete">;
+  readonly textEditor?: ToolSwitch;
+  readonly memory?: ToolSwitch;
+  readonly shell?: ToolSwitch & ShellSettings;
 }
 
 /** Undefined: the tool is off. */

@@ -7,7 +7,7 @@ import { Locks } from "../../../system/locks.ts";
 import type { ProviderDefinedTool } from "../../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { Rejection, rejectionOf } from "../files/guard/rejection.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
 import { answering, type FileKit } from "../files/kit.ts";
 import { type ShellEnd, type ShellLimits, type ShellRun, ShellSandbox } from "./shell-sandbox.ts";
 
@@ -139,7 +139,7 @@ function rootOf({ roots }: FileKit, root = ""): string {
   try {
     const name = roots.parseForWriting(root === "" ? "x" : `${root}/x`).root;
     if (!systemFolders.has(name) && (root === "" || name === root)) return name;
-    throw new Rejection("root_unknown", "is none of its roots, or has the name of a folder of the system.");
+    throw new FileRejection("root_unknown", "is none of its roots, or has the name of a folder of the system.");
   } catch (error) {
     const why = rejectionOf(error)?.message;
     if (why === undefined) throw error;
@@ -189,7 +189,7 @@ class Shell {
   async #act(action: ShellAction, context: ToolContext): Promise<ToolAnswer> {
     const { commands, command, timeout_ms: asked, max_output_length: most, user } = action;
     if (typeof user === "string" && user !== "")
-      throw new Rejection("no_permission", `cannot be used: commands run as nobody here, and not as \`${user}\`.`);
+      throw new FileRejection("no_permission", `cannot be used: commands run as nobody here, and not as \`${user}\`.`);
     const before = preludeOf(action);
     const given = commands ?? [(command ?? []).map(quoted).join(" ")];
     const until = performance.now() + Math.min(asked ?? Number.POSITIVE_INFINITY, this.#parts.limits.timeoutMs);
@@ -207,7 +207,7 @@ class Shell {
     { state, timeoutMs, most }: Pick<ShellRun, "state"> & { readonly timeoutMs?: number; readonly most?: number },
     context: ToolContext,
   ): Promise<ShellEnd> {
-    if (command.includes("\0")) throw new Rejection("content_invalid", "is no command: it holds a NUL.");
+    if (command.includes("\0")) throw new FileRejection("content_invalid", "is no command: it holds a NUL.");
     const { kit, root, sandbox, limits } = this.#parts;
     using held = kit.roots.open(root, context, await kit.reach());
     const { dev, ino } = statSync(`${held.self}/.`, { bigint: true });
@@ -230,7 +230,7 @@ class Shell {
 function preludeOf({ env = {}, working_directory: folder }: ShellAction): string {
   const odd = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (odd !== undefined)
-    throw new Rejection("content_invalid", `sets a variable with the name \`${odd.slice(0, 60)}\`.`);
+    throw new FileRejection("content_invalid", `sets a variable with the name \`${odd.slice(0, 60)}\`.`);
   const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
   return exports.join("") + (typeof folder === "string" && folder !== "" ? `cd -- ${quoted(folder)} || exit 1\n` : "");
 }

@@ -6,7 +6,7 @@
  * Invariant: a hunk that is not found as it stands, but for blanks at line ends or at line beginnings, changes nothing.
  */
 import { type LineChange, withLines } from "../files/editing.ts";
-import { Rejection } from "../files/guard/rejection.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
 
 export interface HunkLine {
   readonly sign: " " | "-" | "+";
@@ -141,7 +141,7 @@ class FileLines {
     const old = lines.filter(({ sign }) => sign !== "+").map((line) => line.text);
     const at = this.#find(old, { isLast, isAnchored: anchors.length > 0 });
     if (at === undefined)
-      throw new Rejection(
+      throw new FileRejection(
         "no_match",
         `was not changed: hunk ${number} of the patch only adds lines and does not say where. Give lines of context, or \`@@\` and the line above.`,
       );
@@ -174,14 +174,14 @@ class FileLines {
     while (same < wanted.length && lines[at + same] === wanted[same]) same += 1;
     this.#comparisons += same + 1;
     if (this.#comparisons > mostComparisons)
-      throw new Rejection(
+      throw new FileRejection(
         "too_large",
         "was not changed: the patch fits it nearly in too many places. Give other context.",
       );
     return same;
   }
 
-  #noMatch(number: number, old: readonly string[], why: string): Rejection {
+  #noMatch(number: number, old: readonly string[], why: string): FileRejection {
     const wanted = old.map((line) => line.trim());
     const trimmed = this.#alike.at(-1) ?? [];
     let best = { at: this.#cursor, same: 0 };
@@ -194,7 +194,7 @@ class FileLines {
       best.same > 0 && odd < this.#lines.length
         ? `; line ${odd + 1} is \`${shortened(this.#lines[odd] ?? "")}\` and not \`${shortened(old[best.same] ?? "")}\``
         : "";
-    return new Rejection(
+    return new FileRejection(
       "no_match",
       `was not changed: hunk ${number} of the patch does not match, ${why}${differs}. The file holds:\n${this.#excerpt(odd)}`,
     );
@@ -241,6 +241,6 @@ function shortened(line: string): string {
   return line.length > 120 ? `${line.slice(0, 120).toWellFormed()}…` : line;
 }
 
-function invalid(message: string): Rejection {
-  return new Rejection("patch_invalid", message);
+function invalid(message: string): FileRejection {
+  return new FileRejection("patch_invalid", message);
 }

@@ -7,7 +7,7 @@ import type { Skill } from "./skills.ts";
  *
  * @public
  */
-export interface GivenSkill extends Skill {
+export interface SkillInput extends Skill {
   readonly instructions: string;
   readonly path: null;
 }
@@ -33,7 +33,7 @@ export interface SkillDefinition {
  * @throws RuntimeFault `skill_incomplete` that names the member
  * @public
  */
-export function defineSkill(definition: SkillDefinition): GivenSkill {
+export function defineSkill(definition: SkillDefinition): SkillInput {
   const { name, instructions, description = "", allowedTools = [], version = "1" } = definition;
   if (typeof name !== "string" || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || name.length > 64)
     throw new RuntimeFault(

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { sha256 } from "../../../calls/json.ts";
 import { Silhouettes } from "../../names.ts";
-import { Rejection } from "../files/guard/rejection.ts";
-import type { GivenSkill } from "./define-skill.ts";
-import { type Refused, readSkillText, type SkillText } from "./front-matter.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
+import type { SkillInput } from "./define-skill.ts";
+import { type RefusedSkill, readSkillText, type SkillText } from "./front-matter.ts";
 import { skillFrom } from "./read-skill.ts";
 import { type SkillEntry, SkillFolder } from "./skill-folder.ts";
 import { maxSkillBytes, type Skill, type SkillProblem } from "./skills.ts";
 
 /** A skill, and where its files are when it was not given in code. */
-export type FoundSkill = { readonly skill: GivenSkill; readonly entry: undefined } | SkillOnDisk;
+export type FoundSkill = { readonly skill: SkillInput; readonly entry: undefined } | SkillOnDisk;
 
 export interface SkillOnDisk {
   readonly skill: Skill;
@@ -33,7 +33,7 @@ export interface Discovered {
 const maxEntries = 20_000;
 
 /** Those given in code, then `FOLDER/NAME/SKILL.md` of each folder: of two skills with one name the first found wins (SPEC 11.3). */
-export function discover(folders: readonly string[], given: readonly GivenSkill[] = []): Discovered {
+export function discover(folders: readonly string[], given: readonly SkillInput[] = []): Discovered {
   const search = new Search();
   for (const skill of given) search.add({ skill, entry: undefined });
   for (const folder of folders) search.folder(folder);
@@ -53,11 +53,11 @@ class Search {
       const folder = new SkillFolder(given);
       const entries = folder.entries();
       if (entries.length > maxEntries)
-        throw new Rejection("too_large", `holds ${entries.length} folders; at most ${maxEntries} are looked at.`);
+        throw new FileRejection("too_large", `holds ${entries.length} folders; at most ${maxEntries} are looked at.`);
       for (const entry of entries) this.#entry(folder, entry);
       if (this.#seen === before) this.#notes.push(emptyFolder(folder));
     } catch (error) {
-      if (!(error instanceof Rejection)) throw error;
+      if (!(error instanceof FileRejection)) throw error;
       this.#refused.push({
         path: given,
         problem: `it ${wordsOf(error)}`,
@@ -68,7 +68,7 @@ class Search {
 
   #entry(folder: SkillFolder, { name, isLink }: SkillEntry): void {
     const path = join(folder.path, name);
-    const refuse = ({ problem, fix }: Refused): void => void this.#refused.push({ path, problem, fix });
+    const refuse = ({ problem, fix }: RefusedSkill): void => void this.#refused.push({ path, problem, fix });
     if (isLink) {
       refuse({
         problem: "it is a symbolic link; links are not followed",
@@ -115,7 +115,7 @@ class Search {
 }
 
 /** Undefined: there is no SKILL.md in it. */
-function readSkill(folder: SkillFolder, entry: string): SkillOnDisk | Refused | undefined {
+function readSkill(folder: SkillFolder, entry: string): SkillOnDisk | RefusedSkill | undefined {
   const read = readText(folder, entry, "SKILL.md") ?? readText(folder, entry, "skill.md");
   if (read === undefined || "problem" in read) return read;
   const { file, text } = read;
@@ -130,7 +130,7 @@ export function readText(
   folder: SkillFolder,
   entry: string,
   file: string,
-): { readonly file: string; readonly text: SkillText } | Refused | undefined {
+): { readonly file: string; readonly text: SkillText } | RefusedSkill | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(folder.read([entry, file], maxSkillBytes));
     if (text.includes("\0"))
@@ -138,7 +138,7 @@ export function readText(
     const read = readSkillText(text);
     return "problem" in read ? read : { file, text: read };
   } catch (error) {
-    if (error instanceof Rejection)
+    if (error instanceof FileRejection)
       return error.reason === "not_found"
         ? undefined
         : { problem: `its ${file} ${wordsOf(error)}`, fix: fixFor(error) };
@@ -148,11 +148,11 @@ export function readText(
 }
 
 /** A problem has no full stop: its fix follows in the same line. */
-function wordsOf({ message }: Rejection): string {
+function wordsOf({ message }: FileRejection): string {
   return message.replace(/\.$/, "");
 }
 
-function fixFor({ reason }: Rejection): string {
+function fixFor({ reason }: FileRejection): string {
   if (reason === "too_large") return "Move what is long into `references/`; an agent reads that when it needs it.";
   if (reason === "link" || reason === "hard_link") return "Put a copy of the file in its place.";
   return "Make it a plain file that Postern may read.";

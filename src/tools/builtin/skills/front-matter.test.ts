@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { expectWork } from "../../../../test/fakes/in-time.ts";
 import { skillText } from "../../../../test/fakes/skill-folder.ts";
-import { type Refused, readSkillText, type SkillText } from "./front-matter.ts";
+import { type RefusedSkill, readSkillText, type SkillText } from "./front-matter.ts";
 
 function good(text: string): SkillText {
   const read = readSkillText(text);
@@ -10,7 +10,7 @@ function good(text: string): SkillText {
   return read;
 }
 
-function bad(text: string): Refused {
+function bad(text: string): RefusedSkill {
   const read = readSkillText(text);
   if (!("problem" in read)) throw new Error("it was read");
   return read;

@@ -11,7 +11,7 @@ export interface SkillText {
   readonly warnings: readonly string[];
 }
 
-export interface Refused {
+export interface RefusedSkill {
   readonly problem: string;
   readonly fix: string;
 }
@@ -26,7 +26,7 @@ export const knownKeys: ReadonlySet<string> = new Set([
 export const maxHeadBytes: number = 64 * 1024;
 
 /** Splits and reads a SKILL.md. Never throws: whatever is in the file, the answer is fields or a reason. */
-export function readSkillText(text: string): SkillText | Refused {
+export function readSkillText(text: string): SkillText | RefusedSkill {
   const split = splitFence(text);
   if ("problem" in split) return split;
   const { head, body } = split;
@@ -47,7 +47,7 @@ export function readSkillText(text: string): SkillText | Refused {
 }
 
 /** Our own: a YAML parser would take the body for a second document. */
-function splitFence(text: string): { readonly head: string; readonly body: string } | Refused {
+function splitFence(text: string): { readonly head: string; readonly body: string } | RefusedSkill {
   const lines = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
   const opening = /^---[ \t]*\n/.exec(lines);
   if (opening === null) {
@@ -63,10 +63,10 @@ function splitFence(text: string): { readonly head: string; readonly body: strin
   return { head, body: rest.slice(closing.index + closing[0].length).trim() };
 }
 
-type Head = Pick<SkillText, "fields" | "warnings">;
+type FrontMatterHead = Pick<SkillText, "fields" | "warnings">;
 
 /** With the line of the opening fence before it, so that line numbers are the file's. */
-function readHead(head: string): Head | (Refused & { readonly isSyntax?: true }) {
+function readHead(head: string): FrontMatterHead | (RefusedSkill & { readonly isSyntax?: true }) {
   try {
     const document = parseDocument(`\n${head}`, { schema: "failsafe", uniqueKeys: true, logLevel: "silent" });
     const [error] = [...document.errors, ...document.warnings];
@@ -109,7 +109,7 @@ function usesAliases(document: Document.Parsed): boolean {
 }
 
 /** Nodes are read one by one: nothing is expanded, and no key can reach a prototype. */
-function fieldsOf(map: YAMLMap): Head | Refused {
+function fieldsOf(map: YAMLMap): FrontMatterHead | RefusedSkill {
   const fields = new Map<string, HeadValue>();
   const warnings: string[] = [];
   for (const { key, value } of map.items) {
@@ -177,6 +177,6 @@ function quoted(head: string): string | undefined {
   return lines.join("\n");
 }
 
-function refused(problem: string, fix: string): Refused {
+function refused(problem: string, fix: string): RefusedSkill {
   return { problem, fix };
 }

@@ -8,10 +8,10 @@ import { shown } from "../../../calls/shown.ts";
 import type { ActiveSkills, SkillRequest } from "../../../policy/policy.ts";
 import { globMatcher, isGlob } from "../../../policy/rules/glob.ts";
 import { visible } from "../../names.ts";
-import { Rejection } from "../files/guard/rejection.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
 import { mediaTypeOf } from "../files/media-type.ts";
 import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping } from "./active.ts";
-import type { GivenSkill } from "./define-skill.ts";
+import type { SkillInput } from "./define-skill.ts";
 import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
 import { rosterOf } from "./roster.ts";
 import { partsOf } from "./skill-folder.ts";
@@ -30,7 +30,7 @@ export interface SkillsOptions {
   /** Each holds one folder a skill. Of two skills with one name the first found wins. */
   readonly folders: readonly string[];
   /** Made by `defineSkill`; found before those of the folders. */
-  readonly skills?: readonly GivenSkill[];
+  readonly skills?: readonly SkillInput[];
   /** Skills that an agent is held to in each of its runs, by the agent's name. No agent can end that. */
   readonly agents?: Readonly<Record<string, readonly string[]>>;
 }
@@ -40,7 +40,7 @@ export interface SkillsOptions {
  *
  * @public
  */
-export interface SkillsHouse {
+export interface SkillsContext {
   readonly keep?: SkillKeeping | undefined;
   /** Names of the registered tools. */
   readonly tools?: (() => readonly string[]) | undefined;
@@ -48,14 +48,14 @@ export interface SkillsHouse {
 }
 
 /** @throws RuntimeFault `skills_unreadable` when the store does not say what was active, `skills_invalid` when an agent is to be held to what cannot be loaded */
-export async function openLibrary(options: SkillsOptions, house: SkillsHouse): Promise<Skills> {
+export async function openLibrary(options: SkillsOptions, house: SkillsContext): Promise<Skills> {
   const { folders, skills, agents = {} } = options;
   const runs = await ActiveRuns.open(house.keep);
   return new SkillLibrary(discover(folders, skills), runs, { ...house, agents });
 }
 
 /** What an agent is held to in each of its runs. */
-interface Held {
+interface ActiveSkillSet {
   readonly skills: readonly ActiveSkill[];
   readonly facts: ActiveSkills | undefined;
 }
@@ -66,8 +66,8 @@ class SkillLibrary implements Skills {
   readonly #found: ReadonlyMap<string, FoundSkill>;
   readonly #aliases = new Map<string, FoundSkill>();
   readonly #runs: ActiveRuns;
-  readonly #house: SkillsHouse;
-  readonly #held = new Map<string, Held>();
+  readonly #house: SkillsContext;
+  readonly #held = new Map<string, ActiveSkillSet>();
   readonly #list: readonly Skill[];
   readonly #roster: string;
   /** Instructions by the digest they were activated with: what a run was told does not change under it. */
@@ -76,7 +76,7 @@ class SkillLibrary implements Skills {
   constructor(
     { found, refused, notes }: Discovered,
     runs: ActiveRuns,
-    house: SkillsHouse & Pick<SkillsOptions, "agents">,
+    house: SkillsContext & Pick<SkillsOptions, "agents">,
   ) {
     this.#found = found;
     this.refused = refused;
@@ -145,7 +145,7 @@ class SkillLibrary implements Skills {
       const bytes = folder.read([entry, ...partsOf(path)], maxFileBytes);
       return textIn(bytes) ?? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) };
     } catch (error) {
-      if (!(error instanceof Rejection)) throw error;
+      if (!(error instanceof FileRejection)) throw error;
       throw new RuntimeFault("skill_file_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
         cause: error,
       });
@@ -263,7 +263,7 @@ function filesOf(folder: SkillOnDisk["folder"], entry: string): readonly string[
   try {
     return Object.freeze(folder.files(entry));
   } catch (error) {
-    if (error instanceof Rejection) return []; // a list is a help; the instructions are worth having without it
+    if (error instanceof FileRejection) return []; // a list is a help; the instructions are worth having without it
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../../../calls/fault.ts";
-import type { SkillsHouse, SkillsOptions } from "./library.ts";
+import type { SkillsContext, SkillsOptions } from "./library.ts";
 import type { Skills } from "./skills.ts";
 
 /**
@@ -14,7 +14,7 @@ import type { Skills } from "./skills.ts";
  * @throws RuntimeFault `skills_invalid` for folders that are no list of paths, `skills_unreadable`
  * @public
  */
-export async function openSkills(options: SkillsOptions, house: SkillsHouse = {}): Promise<Skills> {
+export async function openSkills(options: SkillsOptions, house: SkillsContext = {}): Promise<Skills> {
   const { folders, skills = [], agents = {} } = options;
   if (!Array.isArray(folders) || !folders.every((folder) => typeof folder === "string" && folder !== "")) {
     const said = JSON.stringify(folders) ?? String(folders);

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { skillText } from "../../../../test/fakes/skill-folder.ts";
-import { type Refused, readSkillText } from "./front-matter.ts";
+import { type RefusedSkill, readSkillText } from "./front-matter.ts";
 import { skillFrom } from "./read-skill.ts";
 import type { Skill } from "./skills.ts";
 
-function read(head: string, folder = "a"): Skill | Refused {
+function read(head: string, folder = "a"): Skill | RefusedSkill {
   const text = readSkillText(skillText(head));
   return "problem" in text ? text : skillFrom(text, folder, `/skills/${folder}`);
 }

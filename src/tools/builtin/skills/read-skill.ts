@@ -1,5 +1,5 @@
 import { visible } from "../../names.ts";
-import { type HeadValue, knownKeys, type Refused, type SkillText } from "./front-matter.ts";
+import { type HeadValue, knownKeys, type RefusedSkill, type SkillText } from "./front-matter.ts";
 import { maxDescription, type Skill } from "./skills.ts";
 
 const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -15,7 +15,7 @@ const maxAllowedTools = 500;
  *
  * @param folder its folder's name
  */
-export function skillFrom({ fields, warnings }: SkillText, folder: string, path: string): Skill | Refused {
+export function skillFrom({ fields, warnings }: SkillText, folder: string, path: string): Skill | RefusedSkill {
   const description = (textOf(fields.get("description")) ?? "").trim();
   if (description === "") return without(fields);
   const name = (textOf(fields.get("name")) ?? "").trim();
@@ -54,7 +54,7 @@ export function skillFrom({ fields, warnings }: SkillText, folder: string, path:
   });
 }
 
-function without(fields: SkillText["fields"]): Refused {
+function without(fields: SkillText["fields"]): RefusedSkill {
   const description = fields.get("description");
   const [hint] = misspelled(fields).filter((sentence) => sentence.includes("`description`"));
   const fix = hint ?? "Say in `description:` what it does and when to use it: it is all an agent sees of it at first.";
@@ -88,7 +88,7 @@ interface Allowed {
 }
 
 /** Space-separated, with commas as many write it, or a list. A form that is not understood is refused: it was meant to restrict. */
-function allowedToolsOf(fields: SkillText["fields"]): Allowed | Refused {
+function allowedToolsOf(fields: SkillText["fields"]): Allowed | RefusedSkill {
   const key = ["allowed-tools", "allowed_tools"].find((one) => fields.has(one));
   if (key === undefined) return { tools: [], warnings: [] };
   const value = fields.get(key);

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readdirSync, readSync, realpathSync, st
 import { resolve } from "node:path";
 import { canHold, type Folder, folderHandle, HeldFolder, walkBeneath } from "../files/guard/folder.ts";
 import { PlainFolder } from "../files/guard/plain-folder.ts";
-import { Rejection, rejectionOf } from "../files/guard/rejection.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
 
 const maxPathBytes = 4_095;
 const maxPartBytes = 255;
@@ -31,7 +31,7 @@ export class SkillFolder {
   constructor(given: string) {
     this.path = guarded(() => realpathSync(resolve(given)));
     const stats = guarded(() => statSync(this.path));
-    if (!stats.isDirectory()) throw new Rejection("not_a_folder");
+    if (!stats.isDirectory()) throw new FileRejection("not_a_folder");
     this.#device = stats.dev;
     this.#inode = stats.ino;
   }
@@ -53,7 +53,7 @@ export class SkillFolder {
       const descriptor = folder.openFile(parts);
       try {
         const { size } = fstatSync(descriptor);
-        if (size > maxBytes) throw new Rejection("too_large", `has ${size} bytes; at most ${maxBytes} are read.`);
+        if (size > maxBytes) throw new FileRejection("too_large", `has ${size} bytes; at most ${maxBytes} are read.`);
         return whole(descriptor, maxBytes);
       } finally {
         closeSync(descriptor);
@@ -109,7 +109,7 @@ export class SkillFolder {
 
   #check({ dev, ino }: { readonly dev: number; readonly ino: number }): void {
     if (dev !== this.#device || ino !== this.#inode)
-      throw new Rejection("root_replaced", "is not the folder it was at the start. Restart to accept it.");
+      throw new FileRejection("root_replaced", "is not the folder it was at the start. Restart to accept it.");
   }
 }
 
@@ -120,14 +120,14 @@ export class SkillFolder {
  */
 export function partsOf(path: string): readonly string[] {
   if (path.includes("\0") || Buffer.byteLength(path) > maxPathBytes || !path.isWellFormed())
-    throw new Rejection("path_invalid");
+    throw new FileRejection("path_invalid");
   if (path.startsWith("/") || /^[A-Za-z]:|\\/.test(path))
-    throw new Rejection("absolute", "is not relative to the skill's folder with `/` between its parts.");
+    throw new FileRejection("absolute", "is not relative to the skill's folder with `/` between its parts.");
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.includes(".."))
-    throw new Rejection("parent", "holds `..`; nothing outside the skill's folder can be read.");
-  if (parts.some((part) => Buffer.byteLength(part) > maxPartBytes)) throw new Rejection("path_invalid");
-  if (parts.length === 0 || /(^|\/)\.?$/.test(path)) throw new Rejection("is_a_folder");
+    throw new FileRejection("parent", "holds `..`; nothing outside the skill's folder can be read.");
+  if (parts.some((part) => Buffer.byteLength(part) > maxPartBytes)) throw new FileRejection("path_invalid");
+  if (parts.length === 0 || /(^|\/)\.?$/.test(path)) throw new FileRejection("is_a_folder");
   return parts;
 }
 
@@ -147,7 +147,7 @@ function whole(descriptor: number, maxBytes: number): Buffer {
     const bytes = readSync(descriptor, chunk, 0, chunk.length, null);
     if (bytes === 0) return Buffer.concat(chunks);
     total += bytes;
-    if (total > maxBytes) throw new Rejection("too_large", `grew beyond ${maxBytes} bytes while it was read.`);
+    if (total > maxBytes) throw new FileRejection("too_large", `grew beyond ${maxBytes} bytes while it was read.`);
     chunks.push(chunk.subarray(0, bytes));
   }
 }

@@ -4,7 +4,7 @@ import { counted } from "../../../calls/shown.ts";
 import { defineTool } from "../../define.ts";
 import type { LocalTool } from "../../kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tool.ts";
-import { Rejection } from "../files/guard/rejection.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
 import { shortened } from "./roster.ts";
 import type { LoadedSkill, SkillFile, SkillRun, Skills } from "./skills.ts";
 
@@ -136,7 +136,7 @@ function readOrReject(skills: Skills, named: FileName, context: ToolContext): Sk
   try {
     return skills.read(named.skill, named.path);
   } catch (fault) {
-    if (fault instanceof RuntimeFault && fault.cause instanceof Rejection && fault.cause.isGuard)
+    if (fault instanceof RuntimeFault && fault.cause instanceof FileRejection && fault.cause.isGuard)
       context.emit("file.rejected", "A file of a skill was not read.", { ...named, reason: fault.cause.reason });
     throw fault;
   }

@@ -1,6 +1,6 @@
 /** Python of this machine, closed in by bubblewrap. Everything the language has; replayed, never frozen. */
 import { type Clock, SystemClock } from "../../../../calls/clock.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../../sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../../sandbox.ts";
 import { ChildPool } from "../../child/pool.ts";
 import { pythonFrames, startScript } from "../child-script.ts";
 import { cpythonProgram } from "../prelude/prelude.ts";
@@ -37,7 +37,7 @@ export class CpythonDriver implements SandboxDriver, AsyncDisposable {
     return "missing" in found ? found.missing : undefined;
   }
 
-  async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
+  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
     const found = await this.#isolated();
     if ("missing" in found) throw new Error(`CPython cannot run here: ${found.missing}.`);
     const { command, args, groups } = found;

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { Program, Step } from "../../../sandbox.ts";
+import type { ScriptProgram, ScriptStep } from "../../../sandbox.ts";
 import { PyodideDriver } from "./pyodide.ts";
 
 const limits = { cpuMs: 20_000, memoryBytes: 64 * 1024 * 1024, outputBytes: 20_000, wallMs: 40_000 };
@@ -8,7 +8,7 @@ const missing = await driver.unavailable();
 
 afterAll(() => driver[Symbol.asyncDispose]());
 
-function program(source: string): Program {
+function program(source: string): ScriptProgram {
   const inputSchema = { type: "object", properties: { path: { type: "string" } } };
   const tools = [{ name: "echo", server: undefined, short: "echo", description: "Says it again.", inputSchema }];
   return { language: "python", source, tools, chainId: "chain_1", startedAt: Date.UTC(2026, 10, 20) };
@@ -18,7 +18,7 @@ function program(source: string): Program {
 async function run(
   source: string,
   own: Partial<typeof limits> = {},
-): Promise<{ readonly last: Step; readonly batches: readonly number[] }> {
+): Promise<{ readonly last: ScriptStep; readonly batches: readonly number[] }> {
   await using session = await driver.start(program(source), { ...limits, ...own });
   const batches: number[] = [];
   for (;;) {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../../../calls/clock.ts";
-import type { Program, SandboxDriver, SandboxLimits, SandboxSession } from "../../../sandbox.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../../sandbox.ts";
 import { ChildPool } from "../../child/pool.ts";
 import { pythonFrames, startScript } from "../child-script.ts";
 import { pyodideProgram } from "../prelude/prelude.ts";
@@ -46,7 +46,7 @@ export class PyodideDriver implements SandboxDriver, AsyncDisposable {
     this.#opened().warm();
   }
 
-  async start(program: Program, limits: SandboxLimits): Promise<SandboxSession> {
+  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
     const { clock = new SystemClock() } = this.#options;
     return await startScript(program, limits, { pool: this.#opened(), clock, overheadBytes });
   }

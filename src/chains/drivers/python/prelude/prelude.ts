@@ -7,7 +7,7 @@
  */
 import { readFileSync } from "node:fs";
 
-type Source =
+type PreludePart =
   | "taken_names"
   | "values"
   | "bridge"
@@ -21,12 +21,12 @@ type Source =
   | "probe";
 
 /** The text of one of the files. */
-export function pythonSource(name: Source): string {
+export function pythonSource(name: PreludePart): string {
   return readFileSync(new URL(`./${name}.py`, import.meta.url), "utf8");
 }
 
 /** The files share one scope, so their order counts. */
-function joined(...names: readonly Source[]): string {
+function joined(...names: readonly PreludePart[]): string {
   return names.map(pythonSource).join("\n\n");
 }
 

@@ -8,7 +8,7 @@
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statfsSync } from "node:fs";
 import { codeOf } from "../../../../system/error-code.ts";
-import { Rejection } from "./rejection.ts";
+import { FileRejection } from "./rejection.ts";
 
 export interface FileRules {
   /** The file system of the root: nothing is reached across a mount. */
@@ -69,7 +69,7 @@ export class HeldFolder implements Folder {
     const descriptor =
       parts.length === 0 ? openSync(`${this.self}/.`, folderHandle) : this.#beneath(this.descriptor, parts, "folder");
     try {
-      if (fstatSync(descriptor).dev !== this.rules.device) throw new Rejection("other_device");
+      if (fstatSync(descriptor).dev !== this.rules.device) throw new FileRejection("other_device");
       return new HeldFolder(descriptor, this.rules, this.#beneath);
     } catch (error) {
       closeSync(descriptor);
@@ -105,7 +105,7 @@ export function walkBeneath(folder: number, parts: readonly string[], wanted: "f
     } catch (error) {
       const isLink = codeOf(error) === "ENOTDIR" && isLinkAt(path);
       if (held !== folder) closeSync(held);
-      throw isLink ? new Rejection("link") : error;
+      throw isLink ? new FileRejection("link") : error;
     }
   }
   return held;
@@ -118,9 +118,9 @@ function isLinkAt(path: string): boolean {
 
 /** @throws Rejection for anything but a plain file with one name on the root's file system */
 export function checkPlain(stats: Stats, { device, hardLinks }: FileRules): void {
-  if (stats.isSymbolicLink()) throw new Rejection("link");
-  if (stats.isDirectory()) throw new Rejection("is_a_folder");
-  if (!stats.isFile()) throw new Rejection("special_file");
-  if (stats.dev !== device) throw new Rejection("other_device");
-  if (stats.nlink > 1 && !hardLinks) throw new Rejection("hard_link");
+  if (stats.isSymbolicLink()) throw new FileRejection("link");
+  if (stats.isDirectory()) throw new FileRejection("is_a_folder");
+  if (!stats.isFile()) throw new FileRejection("special_file");
+  if (stats.dev !== device) throw new FileRejection("other_device");
+  if (stats.nlink > 1 && !hardLinks) throw new FileRejection("hard_link");
 }

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { checkPlain, type FileRules, type Folder, noFollow } from "./folder.ts";
-import { Rejection } from "./rejection.ts";
+import { FileRejection } from "./rejection.ts";
 
 /** macOS 11 and later: no link is followed anywhere in the path. Elsewhere the bit means nothing we use. */
 const noFollowAny = process.platform === "darwin" ? 0x20000000 : 0;
@@ -28,9 +28,9 @@ export class PlainFolder implements Folder {
     for (const part of parts) {
       path = join(path, part);
       const stats = lstatSync(path);
-      if (stats.isSymbolicLink()) throw new Rejection("link");
-      if (!stats.isDirectory()) throw new Rejection("not_a_folder");
-      if (stats.dev !== this.rules.device) throw new Rejection("other_device");
+      if (stats.isSymbolicLink()) throw new FileRejection("link");
+      if (!stats.isDirectory()) throw new FileRejection("not_a_folder");
+      if (stats.dev !== this.rules.device) throw new FileRejection("other_device");
     }
     return new PlainFolder(path, this.rules);
   }

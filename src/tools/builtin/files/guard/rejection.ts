@@ -85,7 +85,7 @@ const guarded: ReadonlySet<RejectionReason> = new Set<GuardReason>([
  * Thrown inside this folder only, so that every handle on the way out is closed; `answering` turns it into the tool's
  * answer. Its words never hold a path of the machine: only what the caller wrote himself is added to them.
  */
-export class Rejection extends Error {
+export class FileRejection extends Error {
   override readonly name = "Rejection";
   readonly reason: RejectionReason;
 
@@ -126,8 +126,8 @@ const byCode: ReadonlyMap<unknown, RejectionReason> = new Map<unknown, Rejection
 ]);
 
 /** What the operating system answered, as a rejection. Anything else is a bug, and stays what it is. */
-export function rejectionOf(error: unknown): Rejection | undefined {
-  if (error instanceof Rejection) return error;
+export function rejectionOf(error: unknown): FileRejection | undefined {
+  if (error instanceof FileRejection) return error;
   if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return undefined;
-  return new Rejection(byCode.get(error.code) ?? "io_failed");
+  return new FileRejection(byCode.get(error.code) ?? "io_failed");
 }

@@ -54,7 +54,7 @@ export interface GrepMatch {
 /** Why what was found is not all there is. */
 export type Truncated = "results" | "time" | "depth";
 
-export interface Found {
+export interface SearchResult {
   readonly entries: readonly ListedEntry[];
   readonly paths: readonly string[];
   readonly matches: readonly GrepMatch[];
@@ -66,6 +66,6 @@ export interface Found {
 
 export type SearchAnswer =
   | { readonly ready: true }
-  | { readonly found: Found }
+  | { readonly found: SearchResult }
   | { readonly rejected: RejectionReason; readonly detail: string }
   | { readonly broken: string };

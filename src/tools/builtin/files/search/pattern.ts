@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import { messageOf } from "../../../../calls/fault.ts";
-import { Rejection } from "../guard/rejection.ts";
+import { FileRejection } from "../guard/rejection.ts";
 import { globSource, literal } from "./glob.ts";
 import type { GrepTask } from "./job.ts";
 
@@ -48,7 +48,7 @@ export function pathMatcher(glob: string): (path: string) => boolean {
 
 function checkLength(pattern: string): void {
   if (pattern.length <= maxPatternLength) return;
-  throw new Rejection(
+  throw new FileRejection(
     "pattern_invalid",
     `was not searched: the pattern has ${pattern.length} characters; at most ${maxPatternLength} are taken.`,
   );
@@ -58,7 +58,7 @@ function compile(source: string, flags: number): RE2JS {
   try {
     return RE2JS.compile(source, flags);
   } catch (error) {
-    throw new Rejection(
+    throw new FileRejection(
       "pattern_invalid",
       `was not searched: ${messageOf(error)}. Patterns are RE2's: no look-around and no back-references; \`literal: true\` takes the text as it is.`,
     );

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
-import { Rejection } from "../guard/rejection.ts";
-import type { Found, GrepMatch, SearchJob } from "./job.ts";
+import { FileRejection } from "../guard/rejection.ts";
+import type { GrepMatch, SearchJob, SearchResult } from "./job.ts";
 import { type SearchLimits, SearchThread } from "./thread.ts";
 
 const maxWaiting = 64;
@@ -14,8 +14,8 @@ export class Searches {
   }
 
   /** @throws Rejection */
-  async run(job: SearchJob, limits: SearchLimits): Promise<Found> {
-    if (this.#threads.some(({ waiting }) => waiting >= maxWaiting)) throw new Rejection("busy");
+  async run(job: SearchJob, limits: SearchLimits): Promise<SearchResult> {
+    if (this.#threads.some(({ waiting }) => waiting >= maxWaiting)) throw new FileRejection("busy");
     const { task } = job;
     if (task.kind !== "grep") return this.#idlest().run(job, limits);
     const shares = this.#threads.map((thread, number) =>
@@ -30,12 +30,12 @@ export class Searches {
 }
 
 /** All of them have ended before one's failure is told: they share the root. */
-async function allOf(shares: readonly Promise<Found>[]): Promise<readonly Found[]> {
+async function allOf(shares: readonly Promise<SearchResult>[]): Promise<readonly SearchResult[]> {
   await Promise.allSettled(shares);
   return Promise.all(shares);
 }
 
-function together(shares: readonly Found[], maxResults: number): Found {
+function together(shares: readonly SearchResult[], maxResults: number): SearchResult {
   const matches = shares.flatMap((share) => share.matches).sort(inOrder);
   const skipped = new Map<string, number>();
   for (const share of shares)

@@ -2,8 +2,8 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type Clock, SystemClock } from "../../../../calls/clock.ts";
 import { messageOf } from "../../../../calls/fault.ts";
-import { Rejection } from "../guard/rejection.ts";
-import type { Found, SearchAnswer, SearchJob } from "./job.ts";
+import { FileRejection } from "../guard/rejection.ts";
+import type { SearchAnswer, SearchJob, SearchResult } from "./job.ts";
 
 export interface SearchLimits {
   readonly limitMs: number;
@@ -26,7 +26,7 @@ export class SearchThread {
   }
 
   /** @throws Rejection `search_stopped` at the limit, or what the search itself was refused for */
-  run(job: SearchJob, limits: SearchLimits): Promise<Found> {
+  run(job: SearchJob, limits: SearchLimits): Promise<SearchResult> {
     this.#waiting += 1;
     const turn = this.#line
       .then(() => this.#one(job, limits))
@@ -37,17 +37,17 @@ export class SearchThread {
     return turn;
   }
 
-  async #one(job: SearchJob, { limitMs, signal }: SearchLimits): Promise<Found> {
+  async #one(job: SearchJob, { limitMs, signal }: SearchLimits): Promise<SearchResult> {
     signal.throwIfAborted();
     this.#worker ??= await this.#start();
     const worker = this.#worker;
     const answered = Promise.withResolvers<SearchAnswer>();
     const stop = (error: unknown): void => answered.reject(error);
     const onAbort = (): void => stop(signal.reason);
-    const onExit = (): void => stop(new Rejection("search_stopped"));
+    const onExit = (): void => stop(new FileRejection("search_stopped"));
     const disarm = this.#clock.in(limitMs, () =>
       stop(
-        new Rejection(
+        new FileRejection(
           "search_stopped",
           `was not searched to the end: it took longer than ${limitMs} ms. Search a smaller part, or with a simpler pattern.`,
         ),
@@ -59,7 +59,7 @@ export class SearchThread {
       worker.postMessage(job);
       return foundIn(await answered.promise);
     } catch (error) {
-      if (!(error instanceof Rejection) || error.reason === "search_stopped") await this.#drop(worker);
+      if (!(error instanceof FileRejection) || error.reason === "search_stopped") await this.#drop(worker);
       throw error;
     } finally {
       disarm();
@@ -73,7 +73,9 @@ export class SearchThread {
     const worker = new Worker(own, { env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 256 } });
     const ready = Promise.withResolvers<void>();
     worker.once("message", () => ready.resolve());
-    worker.once("error", (error) => ready.reject(new Rejection("busy", `cannot be searched: ${messageOf(error)}.`)));
+    worker.once("error", (error) =>
+      ready.reject(new FileRejection("busy", `cannot be searched: ${messageOf(error)}.`)),
+    );
     await ready.promise;
     worker.removeAllListeners("error").on("error", () => {}); // it ends: `exit` tells who waits, and the next search starts another
     worker.on("exit", () => {
@@ -89,8 +91,8 @@ export class SearchThread {
   }
 }
 
-function foundIn(answer: SearchAnswer): Found {
+function foundIn(answer: SearchAnswer): SearchResult {
   if ("found" in answer) return answer.found;
-  if ("rejected" in answer) throw new Rejection(answer.rejected, answer.detail);
-  throw new Rejection("search_stopped", "broken" in answer ? `was not searched: ${answer.broken}.` : undefined);
+  if ("rejected" in answer) throw new FileRejection(answer.rejected, answer.detail);
+  throw new FileRejection("search_stopped", "broken" in answer ? `was not searched: ${answer.broken}.` : undefined);
 }
