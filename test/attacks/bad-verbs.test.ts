@@ -166,7 +166,6 @@ const verbs: Readonly<Record<string, Nonsense | string>> = {
     ["alm_1", 5],
     ["alm_1", {}],
   ],
-  "alarms.read": ofTheHouse,
   "alarms.isRaised": ofTheHouse,
   "alarms.raise": ofTheHouse,
   "alarms.settle": ofTheHouse,

@@ -124,6 +124,7 @@ describe("tool_chain", () => {
     await using h = await scriptHouse();
     const code = 'await call("echo", { to: "x" }); await new Promise(() => {});';
     const running = h.runtime.runChain({ code, timeout: 9999 }, asker);
+    await expect.poll(async () => (await h.runtime.calls.list({ state: "ok" })).length).toBe(1);
     await h.clock.advance(299_000);
     expect(await h.runtime.chains?.list()).toMatchObject([{ state: "running" }]);
     await h.clock.advance(2_000);
