@@ -93,7 +93,7 @@ export function decisionCommands(group: Command, host: Host, act: Act): void {
 function decidedText(verb: DecisionVerb, approval: ApprovalView, work: Work): string {
   const { grant, status } = approval;
   const whenItRuns = status === "approved" ? " It runs when the agent sends it again or is still waiting." : "";
-  const kept = grant === undefined ? "" : `RememberField as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
+  const kept = grant === undefined ? "" : `Remembered as ${grant.grant_id}, until ${minuteOf(grant.until)}.\n`;
   return `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${whenItRuns}\n${kept}`;
 }
 
