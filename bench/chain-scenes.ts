@@ -2,8 +2,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChainOptions } from "../src/chains/chain-options.ts";
-import type { SandboxDriver } from "../src/chains/sandbox.ts";
+import type { ChainOptions } from "../src/code-mode/chain-options.ts";
+import type { SandboxDriver } from "../src/engines/sandbox.ts";
 import { createRuntime, defineTool, type RuntimeOptions } from "../src/index.ts";
 import { median, timed } from "./harness.ts";
 

@@ -10,9 +10,9 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bundleChild } from "../scripts/bundle-children.ts";
-import { quickJsDriver } from "../src/chains/drivers/javascript/driver.ts";
-import { CpythonDriver } from "../src/chains/drivers/python/cpython/cpython.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../src/chains/sandbox.ts";
+import { CpythonDriver } from "../src/engines/cpython/cpython.ts";
+import { quickJsDriver } from "../src/engines/quickjs/driver.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../src/engines/sandbox.ts";
 import { cacheMissNanoseconds } from "./cache-miss.ts";
 import { againstBars, type EngineFigures } from "./chain-figures.ts";
 import { others } from "./chain-peers.ts";
@@ -49,10 +49,10 @@ const built = mkdtempSync(join(cache, "bench-children-"));
 process.once("exit", () => rmSync(built, { recursive: true, force: true }));
 const program = async (name: string): Promise<string> => {
   const file = join(built, `${basename(name)}.mjs`);
-  await bundleChild(fileURLToPath(new URL(`../src/chains/drivers/${name}.ts`, import.meta.url)), file);
+  await bundleChild(fileURLToPath(new URL(`../src/engines/${name}.ts`, import.meta.url)), file);
   return file;
 };
-const quickjs = await program("javascript/inside-quickjs");
+const quickjs = await program("quickjs/inside-quickjs");
 chmodSync(built, 0o755); // they run as nobody
 const limits: SandboxLimits = { cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 100_000, wallMs: 120_000 };
 /** As many as a script may make, unless a configuration says otherwise. */

@@ -4,10 +4,10 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFil
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { folderHandle, HeldFolder, walkBeneath } from "../src/builtin/files/guard/folder.ts";
+import { loadOpenat2 } from "../src/builtin/files/guard/openat2.ts";
+import { fileTools } from "../src/builtin/index.ts";
 import { createRuntime, type RuntimeSession } from "../src/index.ts";
-import { folderHandle, HeldFolder, walkBeneath } from "../src/tools/builtin/files/guard/folder.ts";
-import { loadOpenat2 } from "../src/tools/builtin/files/guard/openat2.ts";
-import { fileTools } from "../src/tools/builtin/index.ts";
 import { median } from "./harness.ts";
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, files: { type: "string" } } });

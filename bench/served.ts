@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openCredentials, readToken } from "../src/doors/credentials.ts";
-import { createHttpDoor } from "../src/doors/http/http-door.ts";
-import { listen, loopbackHosts } from "../src/doors/http/serve.ts";
 import type { Runtime } from "../src/index.ts";
+import { openCredentials, readToken } from "../src/server/credentials.ts";
+import { createHttpDoor } from "../src/server/http/http-server.ts";
+import { listen, loopbackHosts } from "../src/server/http/serve.ts";
 
 export interface Served {
   readonly url: string;

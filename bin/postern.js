@@ -19,5 +19,5 @@ if (Number(found.split(".")[0]) < needed) {
 }
 
 // The package holds no sources. Where they are, this is a checkout, and what was built there may be old.
-var source = new URL("../src/main.ts", import.meta.url);
-import(existsSync(source) ? source : new URL("../dist/main.js", import.meta.url));
+var source = new URL("../src/cli/main.ts", import.meta.url);
+import(existsSync(source) ? source : new URL("../dist/cli/main.js", import.meta.url));

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-const children: readonly string[] = ["javascript/inside-quickjs"];
+const children: readonly string[] = ["quickjs/inside-quickjs"];
 
 const external = [/^node:/];
 
@@ -56,13 +56,13 @@ function licence({ modules }: { readonly modules: object }): string {
 /** The files that drivers read when they are loaded; `tsc` leaves them behind. */
 export function copySandboxSources(to: string): void {
   const cwd = join(root, "src");
-  for (const file of globSync("chains/drivers/**/*.{py,js}", { cwd })) cpSync(join(cwd, file), join(to, file));
+  for (const file of globSync("engines/**/*.{py,js}", { cwd })) cpSync(join(cwd, file), join(to, file));
 }
 
 const root = dirname(import.meta.dirname);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   copySandboxSources(join(root, "dist"));
-  const built = join(root, "dist", "chains", "drivers");
+  const built = join(root, "dist", "engines");
   for (const name of children) await bundleChild(join(built, `${name}.js`), join(built, `${name}.js`));
 }

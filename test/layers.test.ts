@@ -2,72 +2,62 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 
-/** Lowest first. A file knows its own layer and the ones before it; a neighbour only through its port file. */
+/** Lowest first. A file knows its own folder and the layers before it; a folder of its own layer only through its port file. */
 const layers: readonly (readonly string[])[] = [
-  ["calls"],
-  ["system"],
-  ["stores"],
-  ["policy", "secrets", "results", "audit", "watchers"],
-  ["tools", "approvals", "ledger", "accounts", "alarms"],
-  ["channels"],
-  ["gates"],
-  ["executors"],
-  ["parts.ts"],
-  ["invoke.ts"],
-  ["resume.ts", "explain.ts"],
-  ["policy-face.ts"],
-  ["face.ts"],
-  ["chains", "fleet"],
-  ["agents"],
-  ["doors"],
-  ["config"],
+  ["core"],
+  ["store", "mcp/protocol"],
+  ["secrets", "audit", "identity"],
+  ["policy", "results"],
+  ["tools", "approvals"],
+  ["pipeline"],
+  ["observe"],
+  ["engines", "builtin", "mcp/client"],
+  ["code-mode"],
   ["runtime"],
-  ["runtime.ts"],
-  ["create.ts"],
-  ["wiring.ts"],
-  ["command-host.ts"],
-  ["main.ts", "index.ts"],
+  ["agents"],
+  ["server", "mcp/server"],
+  ["config"],
+  ["cli"],
+  ["index.ts"],
 ];
-
-/** Its own folder, or for the entry of a subpath (`policy/index.ts`) the layer of the root entry: no source may import it. */
-function layerOf(path: string): string {
-  return path.endsWith("/index.ts") ? "index.ts" : (path.split("/")[1] ?? "");
-}
-
 const ports: ReadonlyMap<string, string> = new Map([
-  ["policy", "policy.ts"],
-  ["stores", "store.ts"],
-  ["secrets", "secret-store.ts"],
-  ["results", "artifact-store.ts"],
-  ["audit", "log.ts"],
-  ["watchers", "watcher.ts"],
-  ["tools", "tool.ts"],
-  ["approvals", "repository.ts"],
-  ["ledger", "ledger.ts"],
-  ["accounts", "roles.ts"],
-  ["alarms", "alarms.ts"],
-  ["chains", "sandbox.ts"],
-  ["fleet", "order.ts"],
+  ["store", "store/store.ts"],
+  ["secrets", "secrets/secret-store.ts"],
+  ["audit", "audit/log.ts"],
+  ["identity", "identity/roles.ts"],
+  ["policy", "policy/policy.ts"],
+  ["results", "results/artifact-store.ts"],
+  ["tools", "tools/tool.ts"],
+  ["approvals", "approvals/repository.ts"],
+  ["engines", "engines/sandbox.ts"],
+  ["mcp/client", "mcp/client/upstream.ts"],
 ]);
-/** Who may say that a call has passed: the gate itself, and the fleet for the one stage that travels. */
-const makers: ReadonlyMap<string, readonly string[]> = new Map([
-  ["CountedCall", ["src/gates/budget.ts"]],
-  ["FoundCall", ["src/gates/lookup.ts"]],
-  ["ValidCall", ["src/gates/arguments.ts"]],
-  ["WeighedCall", ["src/gates/verdict.ts"]],
-  ["FreshCall", ["src/gates/once.ts"]],
-  ["ApprovedCall", ["src/gates/approval.ts", "src/fleet/order.ts"]],
-  ["ClaimedCall", ["src/gates/claim.ts"]],
+/** Only the gate itself may say that a call has passed it. */
+const makers: ReadonlyMap<string, string> = new Map([
+  ["CountedCall", "src/pipeline/gates/budget.ts"],
+  ["FoundCall", "src/pipeline/gates/lookup.ts"],
+  ["ValidCall", "src/pipeline/gates/arguments.ts"],
+  ["WeighedCall", "src/pipeline/gates/verdict.ts"],
+  ["FreshCall", "src/pipeline/gates/once.ts"],
+  ["ApprovedCall", "src/pipeline/gates/approval.ts"],
+  ["ClaimedCall", "src/pipeline/gates/claim.ts"],
 ]);
 
 const files = globSync("src/**/*.ts");
 const sources = files.filter((path) => !/\.test(-d)?\.ts$/.test(path));
 
+/** The layer a file counts to: its folder. The entry of a subpath (`policy/index.ts`) is as high as the root entry. */
+function folderOf(path: string): string {
+  if (path.endsWith("/index.ts")) return "index.ts";
+  const [, first = "", second = ""] = path.split("/");
+  return first === "mcp" ? `mcp/${second}` : first;
+}
+
 function rank(folder: string): number {
   return layers.findIndex((layer) => layer.includes(folder));
 }
 
-/** Static and dynamic imports, re-exports, and what is started as a worker by its URL. */
+/** Static, dynamic and type imports, re-exports, and what is started as a worker by its URL. */
 function importsOf(file: string): readonly string[] {
   const specifier = /(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*["'`](\.[^"'`]+)["'`]/g;
   return [...readFileSync(file, "utf8").matchAll(specifier)]
@@ -75,15 +65,41 @@ function importsOf(file: string): readonly string[] {
     .filter((target) => target.startsWith("src/"));
 }
 
-function violation(file: string, target: string): string | undefined {
-  const from = layerOf(file);
-  const to = layerOf(target);
-  const second = target.split("/")[2];
-  if (to === from) return undefined;
+interface Edge {
+  readonly file: string;
+  readonly target: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const edges: readonly Edge[] = sources.flatMap((file) =>
+  importsOf(file)
+    .map((target) => ({ file, target, from: folderOf(file), to: folderOf(target) }))
+    .filter(({ from, to }) => from !== to),
+);
+
+function violation({ file, target, from, to }: Edge): string | undefined {
   if (rank(to) < 0) return `${file} -> ${target} (no layer)`;
   if (rank(to) > rank(from)) return `${file} -> ${target} (upwards)`;
-  if (rank(to) === rank(from) && second !== ports.get(to)) return `${file} -> ${target} (no port)`;
+  if (rank(to) === rank(from) && target !== `src/${ports.get(to)}`) return `${file} -> ${target} (no port)`;
   return undefined;
+}
+
+/** Folders that import each other, directly or through others. */
+function cycles(): readonly string[] {
+  const reached = new Map<string, ReadonlySet<string>>();
+  for (const { from } of edges) {
+    const found = new Set<string>();
+    const open = [from];
+    for (let at = open.pop(); at !== undefined; at = open.pop())
+      for (const { to } of edges.filter((edge) => edge.from === at))
+        if (!found.has(to)) {
+          found.add(to);
+          open.push(to);
+        }
+    reached.set(from, found);
+  }
+  return [...reached].filter(([folder, found]) => found.has(folder)).map(([folder]) => folder);
 }
 
 it("reads the sources", () => {
@@ -92,18 +108,22 @@ it("reads the sources", () => {
 });
 
 it("every file has a layer", () => {
-  expect(sources.filter((file) => rank(layerOf(file)) < 0)).toEqual([]);
+  expect(sources.filter((file) => rank(folderOf(file)) < 0)).toEqual([]);
 });
 
 it("imports only point downwards, and between neighbours only at ports", () => {
-  const found = sources.flatMap((file) => importsOf(file).map((to) => violation(file, to)));
+  const found = edges.map(violation);
   expect(found.filter((line) => line !== undefined)).toEqual([]);
+});
+
+it("no folder imports itself through others", () => {
+  expect(cycles()).toEqual([]);
 });
 
 it("a stage is made only by its own gate", () => {
   const casts = files.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/\bas\s+(?:Open<)?(\w+Call)\b/g)]
-      .filter(([, stage = ""]) => makers.has(stage) && !makers.get(stage)?.includes(file))
+      .filter(([, stage = ""]) => makers.has(stage) && makers.get(stage) !== file)
       .map(([, stage]) => `${stage} in ${file}`),
   );
   expect(casts).toEqual([]);

@@ -60,7 +60,7 @@ it("the entry loads at most 30 files of ours: what only calls need is loaded by 
     "files/changes.ts",
     "files/reads.ts",
     "secrets/sealed-file.ts",
-    "src/runtime.ts",
+    "src/runtime/runtime.ts",
     "src/runtime/options.ts",
   ])
     expect(ours.filter((url) => url.endsWith(late))).toEqual([]);
@@ -70,7 +70,7 @@ it("the build copies every file that runs inside a sandbox", () => {
   const to = mkdtempSync(join(tmpdir(), "postern-built-"));
   try {
     copySandboxSources(to);
-    const sources = globSync("chains/drivers/**/prelude/*.{py,js}", { cwd: join(root, "src") });
+    const sources = globSync("engines/**/prelude/*.{py,js}", { cwd: join(root, "src") });
     expect(sources.length).toBeGreaterThan(10);
     expect(globSync("**/*.{py,js}", { cwd: to }).sort()).toEqual(sources.sort());
   } finally {

@@ -2,8 +2,8 @@
  * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. `FunctionTool` is
  * handed in, so that the package itself is not needed here.
  */
-import { digestOf, type Json, type JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import { digestOf, type Json, type JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { type AgentContext, type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
 import { registerLibraryTools, type ToolStatements } from "./wrap.ts";

@@ -6,10 +6,10 @@
  * Next: model.ts (what a model is), run-tools.ts (how calls are made), run-record.ts (the state), hooks.ts.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
-import type { ProgressSink } from "../calls/event.ts";
-import { messageOf } from "../calls/fault.ts";
-import { digestOf } from "../calls/json.ts";
+import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
+import type { ProgressSink } from "../core/event.ts";
+import { messageOf } from "../core/fault.ts";
+import { digestOf } from "../core/json.ts";
 import { type AgentHooks, type HookRun, hookRun } from "./hooks.ts";
 import { withoutBytes } from "./images.ts";
 import type { AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";

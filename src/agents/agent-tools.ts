@@ -6,13 +6,13 @@
  * Next: names.ts (names that providers take), wrap.ts (tools that a library user already has), results/render.ts (what a
  * model reads of an outcome).
  */
-import { defaultPrincipal } from "../calls/authority.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
-import { lowerAutonomy, rankOf } from "../calls/risk.ts";
-import type { Limits } from "../calls/session.ts";
-import type { CallContext, Runtime, RuntimeSession } from "../face.ts";
+import { defaultPrincipal } from "../core/authority.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import { lowerAutonomy, rankOf } from "../core/risk.ts";
+import type { Limits } from "../core/session.ts";
+import type { CallContext, Runtime, RuntimeSession } from "../runtime/api.ts";
 import type { Offer } from "../tools/tool.ts";
 import { AttachedSkills } from "./attached-skills.ts";
 import { withImages } from "./images.ts";

@@ -1,5 +1,5 @@
 /** Any language model of the AI SDK (provider interface v4) as the model of an agent. */
-import type { Json, JsonObject } from "../calls/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentMessage, AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 

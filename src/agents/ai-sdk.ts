@@ -2,12 +2,12 @@
  * AI SDK (package `ai`): Postern's tools for `generateText`, `streamText` and agents, and the gate around tools you have.
  * The shapes are those that the AI SDK takes, so the package itself is not needed here.
  */
-import { CallRefused } from "../calls/call-refused.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
-import type { Runtime } from "../face.ts";
+import { CallRefused } from "../core/call-refused.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { ToolInput } from "../tools/standard-schema.ts";
+import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import {
   type AgentContext,

@@ -3,9 +3,9 @@
  * tools you have. With `runToolsEagerly` the runner starts a tool while the message still streams: each start is a call
  * through every gate, so that an eager start runs nothing that a person must approve first.
  */
-import { CallRefused } from "../calls/call-refused.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import { CallRefused } from "../core/call-refused.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { type AgentContext, type AgentTools, openAgentTools } from "./agent-tools.ts";
 import { type AnthropicContent, anthropicContent } from "./anthropic.ts";

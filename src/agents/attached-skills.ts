@@ -1,8 +1,8 @@
-import type { Principal } from "../calls/call.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+import type { SkillRun, Skills } from "../builtin/skills/skills.ts";
+import type { Principal } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import type { ActiveSkills, ToolFacts } from "../policy/policy.ts";
 import { skillsForbid } from "../policy/rules/skill-layer.ts";
-import type { SkillRun, Skills } from "../tools/builtin/skills/skills.ts";
 
 /** The skills of one run of an agent: active before its first call, and in what it is shown at once. */
 export class AttachedSkills {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { JsonObject } from "../calls/json.ts";
-import { createRuntime } from "../create.ts";
+import type { JsonObject } from "../core/json.ts";
+import { createRuntime } from "../runtime/create.ts";
 import { openAgentTools, type ToolUse } from "./agent-tools.ts";
 import { anthropicTools, anthropicToolUses } from "./anthropic.ts";
 import { browserTools } from "./browser.ts";

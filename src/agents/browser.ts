@@ -6,10 +6,10 @@
  * Next: browser/actions.ts (what providers ask for), browser/judge.ts (risk), browser/tab.ts (Playwright).
  */
 import type { Browser } from "playwright-core";
-import type { Principal } from "../calls/call.ts";
-import type { JsonObject } from "../calls/json.ts";
+import type { Principal } from "../core/call.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { ProviderDefinedTool } from "../tools/kinds.ts";
-import type { StandardSchema } from "../tools/standard-schema.ts";
+import type { StandardSchema } from "../tools/schema/standard-schema.ts";
 import type { JudgedCall, PreviewContext, ToolContext } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { type BrowserCall, type ReadCall, readCall, type Viewport } from "./browser/actions.ts";

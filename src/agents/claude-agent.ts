@@ -7,9 +7,9 @@
  * Next: host-calls.ts (how a tool that the host runs becomes a call).
  */
 import { type CallToolResult, type ContentBlock as McpBlock, Server } from "@modelcontextprotocol/server";
-import { digestOf, type JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
-import type { Runtime } from "../face.ts";
+import { digestOf, type JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
 import {
   type AgentContext,

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../calls/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { AgentTool } from "./agent-tools.ts";
 import { decideStrict, type StrictDecision, type StrictRules } from "./strict.ts";
 import { toolSearchName } from "./tool-search.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../create.ts";
+import { createRuntime } from "../runtime/create.ts";
 import { guard } from "./guard.ts";
 
 it("gives the function's own result, and throws what the gate refused", async () => {

@@ -1,7 +1,7 @@
-import { CallRefused } from "../calls/call-refused.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { CallContext, Runtime } from "../face.ts";
-import type { ArgumentsOf, ToolInput } from "../tools/standard-schema.ts";
+import { CallRefused } from "../core/call-refused.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { CallContext, Runtime } from "../runtime/api.ts";
+import type { ArgumentsOf, ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { registerLibraryTools, type ToolStatement } from "./wrap.ts";
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../calls/fault.ts";
+import { messageOf } from "../core/fault.ts";
 
 /** What every hook is told. */
 export interface HookBase {

@@ -5,9 +5,9 @@
  * not run when the host did not run it, or as `unknown` when the host does not say.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { messageOf } from "../calls/fault.ts";
-import { digestOf, type JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import { messageOf } from "../core/fault.ts";
+import { digestOf, type JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";

@@ -1,5 +1,5 @@
-import type { Principal } from "../calls/call.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import type { Principal } from "../core/call.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 
 /** What providers take as one picture. */

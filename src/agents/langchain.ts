@@ -2,9 +2,9 @@
  * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The library's own
  * functions are handed in, so that its packages are not needed here.
  */
-import type { ContentBlock } from "../calls/outcome.ts";
-import type { Runtime } from "../face.ts";
-import type { ToolInput } from "../tools/standard-schema.ts";
+import type { ContentBlock } from "../core/outcome.ts";
+import type { Runtime } from "../runtime/api.ts";
+import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import {
   type AgentContext,

@@ -1,5 +1,5 @@
 /** `postern/agents/loop`: an agent of this process, with Postern's own loop (agent-run.ts). */
-import type { Runtime } from "../face.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
 import { insideOf } from "../tools/registry.ts";
 import { Toolbox } from "../tools/toolbox.ts";

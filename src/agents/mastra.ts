@@ -2,11 +2,11 @@
  * Mastra: Postern's tools for an `Agent`, and the gate around tools you have. `createTool` is handed in, so that the package
  * itself is not needed here.
  */
-import { CallRefused } from "../calls/call-refused.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import { CallRefused } from "../core/call-refused.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { ToolInput } from "../tools/standard-schema.ts";
+import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { type AgentContext, type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
 import { anySchema } from "./schema.ts";

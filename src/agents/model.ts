@@ -1,6 +1,6 @@
-import { RuntimeFault } from "../calls/fault.ts";
-import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import type { ToolUse } from "./run-tools.ts";
 
 /** What an agent and a model have said. Plain JSON: it is stored while a run waits. */

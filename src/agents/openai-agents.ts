@@ -3,9 +3,9 @@
  * The shapes are those that the library takes, so the package itself is not needed here.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
-import type { Runtime } from "../face.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import {
   type AgentContext,

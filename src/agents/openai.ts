@@ -2,8 +2,8 @@
  * OpenAI: tools → declarations, the model's calls → tool uses, answers → result items. Responses and Chat Completions.
  * The shapes are OpenAI's own, written here so that the package `openai` is not needed.
  */
-import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock, MediaBlock } from "../calls/outcome.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";

@@ -1,8 +1,8 @@
 import fastCheck from "fast-check";
 import { expect, it } from "vitest";
-import type { JsonObject } from "../calls/json.ts";
-import { createRuntime } from "../create.ts";
-import type { Runtime } from "../face.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { createRuntime } from "../runtime/create.ts";
 import { openAgentTools } from "./agent-tools.ts";
 import { anthropicResult, anthropicTools, anthropicToolUses } from "./anthropic.ts";
 import type { DeclareNote } from "./declare.ts";

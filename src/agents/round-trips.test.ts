@@ -1,9 +1,9 @@
 /** A model's turns through each provider's form and back: whatever it sends, each call is answered and nothing runs twice. */
 import fastCheck from "fast-check";
 import { expect, it } from "vitest";
-import type { JsonObject } from "../calls/json.ts";
-import { createRuntime } from "../create.ts";
-import type { Runtime } from "../face.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
+import { createRuntime } from "../runtime/create.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import { openAgentTools, type RenderedToolAnswer, type ToolUse } from "./agent-tools.ts";
 import { anthropicResult, anthropicToolUses } from "./anthropic.ts";

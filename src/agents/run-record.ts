@@ -1,8 +1,8 @@
 import type { SpanContext } from "@opentelemetry/api";
-import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { newId } from "../calls/ids.ts";
-import type { Json } from "../calls/json.ts";
+import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { newId } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentMessage } from "./model.ts";
 import type { ToolUse } from "./run-tools.ts";

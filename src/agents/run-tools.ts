@@ -1,17 +1,17 @@
 /**
  * The calls of one agent in one run, wherever its session is: in this process (agent-tools.ts), or behind the HTTP
- * interface (doors/cli/remote-place.ts).
+ * interface (cli/remote-place.ts).
  *
  * Invariant: every use ends in the session's `invoke`, also of an unknown tool and of arguments that cannot be read.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { isJsonObject, type JsonObject } from "../calls/json.ts";
-import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
-import { parseStrict } from "../calls/strict-json.ts";
-import type { RuntimeSession, SessionCall } from "../face.ts";
+import { readArtifactName } from "../builtin/read-artifact.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
+import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
+import { parseStrict } from "../core/strict-json.ts";
 import { type RenderedOutcome, renderOutcome } from "../results/render.ts";
+import type { RuntimeSession, SessionCall } from "../runtime/api.ts";
 import { runBatch } from "../tools/batch.ts";
-import { readArtifactName } from "../tools/builtin/read-artifact.ts";
 import type { Offer } from "../tools/tool.ts";
 import { isKeptImage } from "./images.ts";
 import { type NameRule, providerName } from "./names.ts";

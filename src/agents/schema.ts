@@ -1,4 +1,4 @@
-import type { JsonObject } from "../calls/json.ts";
+import type { JsonObject } from "../core/json.ts";
 
 /** A Standard Schema with its JSON Schema, for libraries that take one. */
 export interface AnySchema {

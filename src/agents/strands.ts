@@ -2,9 +2,9 @@
  * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. `tool` is handed in, so that the package
  * itself is not needed here.
  */
-import { CallRefused } from "../calls/call-refused.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import { CallRefused } from "../core/call-refused.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { type AgentContext, type AgentTools, openAgentTools, type RenderedToolAnswer } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";

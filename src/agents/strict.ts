@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from "../calls/json.ts";
-import { isJsonObject } from "../calls/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { isJsonObject } from "../core/json.ts";
 
 /** Whether a provider can be told to generate only arguments that fit the schema. The gate validates them either way. */
 export type StrictDecision =

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
 import { providerName } from "./names.ts";

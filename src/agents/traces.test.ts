@@ -2,7 +2,7 @@ import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { createRuntime } from "../create.ts";
+import { createRuntime } from "../runtime/create.ts";
 import { createAgent } from "./loop.ts";
 import { scriptedModel } from "./model.ts";
 

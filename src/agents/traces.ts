@@ -4,8 +4,8 @@
  */
 import { createRequire } from "node:module";
 import type { Attributes, Context, Span, SpanContext } from "@opentelemetry/api";
-import { messageOf } from "../calls/fault.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import { messageOf } from "../core/fault.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 
 type Api = typeof import("@opentelemetry/api");
 

@@ -1,8 +1,8 @@
-import { RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { Runtime } from "../face.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Runtime } from "../runtime/api.ts";
 import type { ActionSpec, LocalTool } from "../tools/kinds.ts";
-import type { ToolInput } from "../tools/standard-schema.ts";
+import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
 
 /** What an agent library does not know of a tool and Postern must: stated by the developer. A tool without a risk is refused. */

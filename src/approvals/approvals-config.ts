@@ -1,11 +1,11 @@
 /** The `approvals` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { z } from "zod";
-import { isRole, roles } from "../accounts/roles.ts";
-import type { Risk } from "../calls/call.ts";
-import type { SnakeCased } from "../calls/case.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { risks } from "../calls/risk.ts";
-import type { Patience } from "../calls/session.ts";
+import type { Risk } from "../core/call.ts";
+import type { SnakeCased } from "../core/case.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { risks } from "../core/risk.ts";
+import type { Patience } from "../core/session.ts";
+import { isRole, roles } from "../identity/roles.ts";
 import { type ApprovalRoute, Routing } from "./routes.ts";
 
 /** Spans are seconds in a configuration. */

@@ -1,7 +1,7 @@
-import type { Risk } from "../calls/call.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
-import { rankOf } from "../calls/risk.ts";
+import type { Risk } from "../core/call.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import { rankOf } from "../core/risk.ts";
 
 /** What an approver says. Skipped: go on without it (D7). Modified: with these arguments instead (D19). */
 export type ApproverAnswer =

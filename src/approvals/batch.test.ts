@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord } from "../core/records.ts";
 import { batchProblem } from "./batch.ts";
 import { type ApprovalRoute, Routing, unrouted } from "./routes.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { isElsewhere } from "../calls/authority.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import { isElsewhere } from "../core/authority.ts";
+import type { ApprovalRecord } from "../core/records.ts";
 import { type BatchDecided, type BatchRequest, noApproval } from "./decision.ts";
 import { type Routing, stricter, unrouted } from "./routes.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Preview } from "../calls/outcome.ts";
+import type { Preview } from "../core/outcome.ts";
 import { previewDigest } from "./binding.ts";
 
 const shown: Preview = {

@@ -1,7 +1,7 @@
-import type { Authority, ToolCall } from "../calls/call.ts";
-import { digestOf, type Json, type JsonObject, sha256 } from "../calls/json.ts";
-import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { Authority, ToolCall } from "../core/call.ts";
+import { digestOf, type Json, type JsonObject, sha256 } from "../core/json.ts";
+import type { Preview } from "../core/outcome.ts";
+import type { ApprovalRecord } from "../core/records.ts";
 
 /** What an approval is bound to: exactly what was shown, for whom, and until when (D18). */
 export interface Bound extends Pick<ToolCall, "tool" | "action" | "digest"> {

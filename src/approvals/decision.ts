@@ -1,10 +1,10 @@
-import { type Actor, checkWho } from "../calls/actor.ts";
-import { checkMembers } from "../calls/checked-members.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord, Routed } from "../calls/records.ts";
-import type { Refusal } from "../calls/refusals.ts";
-import { shown } from "../calls/shown.ts";
+import { type Actor, checkWho } from "../core/actor.ts";
+import { checkMembers } from "../core/checked-members.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ApprovalRecord, Routed } from "../core/records.ts";
+import type { Refusal } from "../core/refusals.ts";
+import { shown } from "../core/shown.ts";
 import type { Grant, Remember } from "./grant.ts";
 
 /** A role as the operator's accounts call it; routes compare it as text. */

@@ -1,13 +1,13 @@
-import { checkId } from "../calls/checked-id.ts";
-import { checkMembers, type Kind } from "../calls/checked-members.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { newId } from "../calls/ids.ts";
-import { isJsonObject, type Json } from "../calls/json.ts";
-import { isSamePerson } from "../calls/same-person.ts";
-import { shown } from "../calls/shown.ts";
+import { checkId } from "../core/checked-id.ts";
+import { checkMembers, type Kind } from "../core/checked-members.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { newId } from "../core/ids.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
+import { isSamePerson } from "../core/same-person.ts";
+import { shown } from "../core/shown.ts";
 import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.ts";
+import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
 import { giverNow, heldStill, type People, personOf } from "./people.ts";
-import { RecordedCollection, type RecordedCollectionOptions } from "./shelf.ts";
 
 /** One person decides on behalf of another until a time. It is not handed on, and never reaches what its giver asked for. */
 export interface Delegation {

@@ -4,13 +4,14 @@
  * Invariant: a decision, the list of a person's own requests and the card they see ask the same `checkEligible`. A grant
  * asks it for its giver each time it answers. A vote is checked once, when it is cast.
  */
-import { builtInName } from "../accounts/roles.ts";
-import type { Actor } from "../calls/actor.ts";
-import { isElsewhere } from "../calls/authority.ts";
-import { isByHand } from "../calls/own-agents.ts";
-import type { ApprovalRecord, DeciderState, DecisionAuthor, Routed } from "../calls/records.ts";
-import { isSamePerson } from "../calls/same-person.ts";
-import type { Audience } from "../stores/audience.ts";
+
+import type { Actor } from "../core/actor.ts";
+import { isElsewhere } from "../core/authority.ts";
+import { isByHand } from "../core/own-agents.ts";
+import type { ApprovalRecord, DeciderState, DecisionAuthor, Routed } from "../core/records.ts";
+import { isSamePerson } from "../core/same-person.ts";
+import { builtInName } from "../identity/roles.ts";
+import type { Audience } from "../store/audience.ts";
 import { shownDigest } from "./binding.ts";
 import {
   actorOf,

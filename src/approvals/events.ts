@@ -1,8 +1,8 @@
 /** The events of requests in the audit log. */
-import type { ToolCall } from "../calls/call.ts";
-import type { DurableEvent, NotedEvent } from "../calls/event.ts";
-import { digestOf, type JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ToolCall } from "../core/call.ts";
+import type { DurableEvent, NotedEvent } from "../core/event.ts";
+import { digestOf, type JsonObject } from "../core/json.ts";
+import type { ApprovalRecord } from "../core/records.ts";
 import type { Due } from "./expiry.ts";
 import { type DatedDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
 import { isOpen } from "./routes.ts";

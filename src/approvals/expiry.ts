@@ -1,6 +1,6 @@
-import type { Clock } from "../calls/clock.ts";
-import { messageOf } from "../calls/fault.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/fault.ts";
+import type { ApprovalRecord } from "../core/records.ts";
 
 export type Due = "reminder" | "escalation";
 

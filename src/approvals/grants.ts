@@ -1,13 +1,14 @@
-import type { Authority, Risk } from "../calls/call.ts";
-import { checkId } from "../calls/checked-id.ts";
-import type { Reason, Weighing } from "../calls/event.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
-import { rankOf } from "../calls/risk.ts";
+import type { Authority, Risk } from "../core/call.ts";
+import { checkId } from "../core/checked-id.ts";
+import type { Reason, Weighing } from "../core/event.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import { rankOf } from "../core/risk.ts";
 import { type ConditionCheck, compileConditions } from "../policy/rules/condition.ts";
-import type { Audience } from "../stores/audience.ts";
+import type { Audience } from "../store/audience.ts";
 import { actorOf, checkRequest, type Decider } from "./decision.ts";
+import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
 import type { Eligibility } from "./eligibility.ts";
 import {
   asking,
@@ -25,7 +26,6 @@ import {
   spanText,
   untilOf,
 } from "./grant.ts";
-import { RecordedCollection, type RecordedCollectionOptions } from "./shelf.ts";
 
 /** What a grant needs of a call. Each FreshCall is one; its type would be an import upwards. */
 export interface Grantable {

@@ -3,10 +3,11 @@
  *
  * @packageDocumentation
  */
-export type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../calls/records.ts";
-export { createTerminalApprover, createWebApprover } from "../doors/approvers.ts";
-export type { TerminalApproverOptions } from "../doors/cli/terminal-approver.ts";
-export type { WebApprover, WebApproverOptions } from "../doors/http/web-approver.ts";
+
+export { createTerminalApprover, createWebApprover } from "../cli/approvers.ts";
+export type { TerminalApproverOptions } from "../cli/terminal-approver.ts";
+export type { WebApprover, WebApproverOptions } from "../cli/web-approver.ts";
+export type { Addressees, ApprovalRecord, ApprovalState, Routed, Vote } from "../core/records.ts";
 export type { Approver, ApproverAnswer } from "./approver.ts";
 export { autoApprover, callbackApprover, policyApprover } from "./approver.ts";
 export { shownDigest } from "./binding.ts";

@@ -1,7 +1,8 @@
 /** The accounts, as far as decisions need them. */
-import { permissionsOf, type Role } from "../accounts/roles.ts";
-import type { Actor } from "../calls/actor.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+
+import type { Actor } from "../core/actor.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { permissionsOf, type Role } from "../identity/roles.ts";
 
 export interface People {
   readonly exist: boolean;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ApprovalRecord } from "../calls/records.ts";
+import type { ApprovalRecord } from "../core/records.ts";
 import { alreadyVoted, count as countDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
 import { unrouted } from "./routes.ts";
 

@@ -1,10 +1,10 @@
 /** What a decision makes of a request: votes under a quorum, edits, and the end. */
-import type { Risk } from "../calls/call.ts";
-import type { ApprovalWord, Weighing } from "../calls/event.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "../calls/records.ts";
-import { isSamePerson } from "../calls/same-person.ts";
+import type { Risk } from "../core/call.ts";
+import type { ApprovalWord, Weighing } from "../core/event.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Preview } from "../core/outcome.ts";
+import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "../core/records.ts";
+import { isSamePerson } from "../core/same-person.ts";
 import { previewDigest } from "./binding.ts";
 import type { Remembered } from "./grant.ts";
 import { unrouted } from "./routes.ts";

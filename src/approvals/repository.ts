@@ -7,23 +7,23 @@
  * binding.ts (what an approval is bound to), expiry.ts (reminder, escalation, expiry), grants.ts (remembered approvals),
  * delegations.ts, wait.ts (callers that wait), approver.ts (a port: an approver in code).
  */
-import { arrivalOf } from "../calls/arrival.ts";
-import type { ToolCall } from "../calls/call.ts";
-import { checkId } from "../calls/checked-id.ts";
-import { checkMembers, type Kind } from "../calls/checked-members.ts";
-import type { Clock } from "../calls/clock.ts";
-import { outcomeOf, refuse } from "../calls/ending.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { canonical, sha256 } from "../calls/json.ts";
-import type { Preview, ToolOutcome } from "../calls/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "../calls/records.ts";
-import { isRepeatable } from "../calls/repeatable.ts";
-import { risks } from "../calls/risk.ts";
-import type { Caller } from "../calls/session.ts";
-import { approvalStates } from "../calls/states.ts";
-import { commitAndTake } from "../stores/commit-and-take.ts";
-import type { ApprovalFilter, Store } from "../stores/store.ts";
-import { stateAt, type WaitingApproval } from "../stores/urgency.ts";
+import { arrivalOf } from "../core/arrival.ts";
+import type { ToolCall } from "../core/call.ts";
+import { checkId } from "../core/checked-id.ts";
+import { checkMembers, type Kind } from "../core/checked-members.ts";
+import type { Clock } from "../core/clock.ts";
+import { outcomeOf, refuse } from "../core/ending.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { canonical, sha256 } from "../core/json.ts";
+import type { Preview, ToolOutcome } from "../core/outcome.ts";
+import type { ApprovalRecord, CallRecord } from "../core/records.ts";
+import { isRepeatable } from "../core/repeatable.ts";
+import { risks } from "../core/risk.ts";
+import type { Caller } from "../core/session.ts";
+import { approvalStates } from "../core/states.ts";
+import { commitAndTake } from "../store/commit-and-take.ts";
+import type { ApprovalFilter, Store } from "../store/store.ts";
+import { stateAt, type WaitingApproval } from "../store/urgency.ts";
 import { shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type Due, dueNext, Expiry } from "./expiry.ts";

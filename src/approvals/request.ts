@@ -1,9 +1,9 @@
-import type { Risk, ToolCall } from "../calls/call.ts";
-import type { Weighing } from "../calls/event.ts";
-import { newId } from "../calls/ids.ts";
-import type { Preview } from "../calls/outcome.ts";
-import type { ApprovalRecord, ReferencedArtifact } from "../calls/records.ts";
-import type { Caller } from "../calls/session.ts";
+import type { Risk, ToolCall } from "../core/call.ts";
+import type { Weighing } from "../core/event.ts";
+import { newId } from "../core/ids.ts";
+import type { Preview } from "../core/outcome.ts";
+import type { ApprovalRecord, ReferencedArtifact } from "../core/records.ts";
+import type { Caller } from "../core/session.ts";
 import { bind, previewDigest } from "./binding.ts";
 import { type Routing, routedBy } from "./routes.ts";
 

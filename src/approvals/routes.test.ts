@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Risk } from "../calls/call.ts";
-import { noOpaqueFields, toCamelCase } from "../calls/case.ts";
+import type { Risk } from "../core/call.ts";
+import { noOpaqueFields, toCamelCase } from "../core/case.ts";
 import { approvalSettingsFrom, approvalsSchema, routesProblem } from "./approvals-config.ts";
 import { type ApprovalRoute, Routing, routedBy } from "./routes.ts";
 

@@ -1,8 +1,8 @@
-import type { Principal, Risk } from "../calls/call.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import type { Addressees, Routed } from "../calls/records.ts";
-import { parseRisk, risks } from "../calls/risk.ts";
-import { isSamePerson, spelled } from "../calls/same-person.ts";
+import type { Principal, Risk } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { Addressees, Routed } from "../core/records.ts";
+import { parseRisk, risks } from "../core/risk.ts";
+import { isSamePerson, spelled } from "../core/same-person.ts";
 import { globMatcher } from "../policy/rules/glob.ts";
 
 /**

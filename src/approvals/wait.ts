@@ -1,7 +1,7 @@
-import type { Clock } from "../calls/clock.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
-import type { Caller } from "../calls/session.ts";
-import type { Store } from "../stores/store.ts";
+import type { Clock } from "../core/clock.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import type { Caller } from "../core/session.ts";
+import type { Store } from "../store/store.ts";
 
 /** How a wait for a person ended. After `decided`, look at the request. */
 export type Answered = "decided" | "timed_out" | "cancelled";

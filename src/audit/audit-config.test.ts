@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { noOpaqueFields, toCamelCase } from "../calls/case.ts";
+import { noOpaqueFields, toCamelCase } from "../core/case.ts";
 import { auditSchema, auditSettingsFrom } from "./audit-config.ts";
 
 it("reads how fast the log is verified, and leaves what is not said to the defaults", () => {

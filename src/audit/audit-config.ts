@@ -1,7 +1,7 @@
 /** The `audit` section of a configuration file. Only src/config imports this. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { SnakeCased } from "../calls/case.ts";
+import type { SnakeCased } from "../core/case.ts";
 import type { RecheckSettings } from "./recheck.ts";
 import type { Witness, WitnessSettings } from "./witness.ts";
 

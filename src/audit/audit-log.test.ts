@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
-import type { Store, StoreEntry } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../store/store.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { createSigner } from "./signer.ts";
 import { Tree } from "./tree.ts";

@@ -1,8 +1,8 @@
-import { checkMember } from "../calls/checked-members.ts";
-import type { Clock } from "../calls/clock.ts";
-import { messageOf } from "../calls/fault.ts";
-import { counted } from "../calls/shown.ts";
-import type { Store } from "../stores/store.ts";
+import { checkMember } from "../core/checked-members.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/fault.ts";
+import { counted } from "../core/shown.ts";
+import type { Store } from "../store/store.ts";
 import { AnchorFile } from "./anchor-file.ts";
 import { checkedFilter } from "./checked-filter.ts";
 import { lastCheckpoint, type StoredCheckpoint, signCheckpoint } from "./checkpoint.ts";

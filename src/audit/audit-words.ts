@@ -1,5 +1,5 @@
-import type { ApprovalWord, EndName } from "../calls/event.ts";
-import type { RefusalCode } from "../calls/refusals.ts";
+import type { ApprovalWord, EndName } from "../core/event.ts";
+import type { RefusalCode } from "../core/refusals.ts";
 
 /** Where in the line (DESIGN 3) a call is refused with this code. */
 const refusalStages: Readonly<Record<RefusalCode, string>> = {

@@ -1,4 +1,4 @@
-import { checkMembers, type Kind } from "../calls/checked-members.ts";
+import { checkMembers, type Kind } from "../core/checked-members.ts";
 import type { AuditFilter, LatestFilter } from "./log.ts";
 
 const members: Readonly<Record<keyof AuditFilter | keyof LatestFilter, Kind>> = {

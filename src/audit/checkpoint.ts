@@ -1,6 +1,6 @@
-import { isJsonObject } from "../calls/json.ts";
-import { counted } from "../calls/shown.ts";
-import type { Store } from "../stores/store.ts";
+import { isJsonObject } from "../core/json.ts";
+import { counted } from "../core/shown.ts";
+import type { Store } from "../store/store.ts";
 import { openCheckpoint } from "./note.ts";
 import type { Signer } from "./signer.ts";
 import { type Edge, readEdge, rootOf } from "./tree.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
-import type { ToolCall } from "../calls/call.ts";
-import { type DurableEvent, endWords } from "../calls/event.ts";
-import { type Json, sha256 } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import type { ToolCall } from "../core/call.ts";
+import { type DurableEvent, endWords } from "../core/event.ts";
+import { type Json, sha256 } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 import { spellWith } from "./entry.ts";
 import { auditBody } from "./fields.ts";
 import { Timestamps } from "./timestamps.ts";

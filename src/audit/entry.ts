@@ -1,6 +1,6 @@
-import type { DurableEvent } from "../calls/event.ts";
-import { canonical, type JsonObject } from "../calls/json.ts";
-import type { SerializeEvent } from "../stores/store.ts";
+import type { DurableEvent } from "../core/event.ts";
+import { canonical, type JsonObject } from "../core/json.ts";
+import type { SerializeEvent } from "../store/store.ts";
 import { auditBody, type Clean } from "./fields.ts";
 import { Timestamps } from "./timestamps.ts";
 

@@ -6,7 +6,7 @@
  * - `#checkpoint <the signed note as a JSON string>` right after the last entry it signs;
  * - last `#end <number of entries>`, where the last checkpoint signs all of them.
  */
-import { counted } from "../calls/shown.ts";
+import { counted } from "../core/shown.ts";
 import type { Broken, Verification } from "./log.ts";
 import { openCheckpoint, type VerifierKey } from "./note.ts";
 import type { Recount } from "./recount.ts";

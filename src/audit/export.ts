@@ -1,5 +1,5 @@
-import { isJsonObject } from "../calls/json.ts";
-import type { Store } from "../stores/store.ts";
+import { isJsonObject } from "../core/json.ts";
+import type { Store } from "../store/store.ts";
 
 /**
  * A log as lines without their breaks, in the form that export-reader.ts describes.

@@ -1,6 +1,6 @@
-import type { Principal, ToolCall } from "../calls/call.ts";
-import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../calls/event.ts";
-import { type Json, maxDepth } from "../calls/json.ts";
+import type { Principal, ToolCall } from "../core/call.ts";
+import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../core/event.ts";
+import { type Json, maxDepth } from "../core/json.ts";
 import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, openSummary, stageOf } from "./audit-words.ts";
 import type { AuditEvent } from "./log.ts";
 import { responseHash } from "./response-hash.ts";

@@ -1,4 +1,4 @@
-import type { Store, StoreEntry } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../store/store.ts";
 
 /** What grows with the store; its size is where it goes on. */
 export interface Growing {

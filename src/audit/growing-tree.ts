@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Clock } from "../calls/clock.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { type Edge, Tree } from "./tree.ts";
 
 export interface GrowingTreeOptions {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { Inclusion } from "./inclusion.ts";
 import { openCheckpoint, readVerifierKey } from "./note.ts";

@@ -1,4 +1,4 @@
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 import { inclusionPath, leafHash, treeRoot } from "./proofs.ts";
 
 /** Leaves of a complete subtree whose root is remembered; a power of two, so that the subtrees are the tree's own. */

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 
 /**
  * An exported log, however it is at hand: its text, its bytes, a stream of pieces of either cut anywhere, or its lines

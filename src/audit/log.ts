@@ -6,7 +6,7 @@
  * Next: entry.ts (an event as canonical JSON), tree.ts (the tree's right edge), checkpoint.ts (signed notes),
  * audit-log.ts (the follower), verify.ts, query.ts.
  */
-import type { Json } from "../calls/json.ts";
+import type { Json } from "../core/json.ts";
 
 /** SPEC 14.7, as kept and as sent: snake_case. `audit_id` and `seq` come from the place in the log. */
 export interface AuditEvent {

@@ -1,6 +1,6 @@
-import { messageOf } from "../calls/fault.ts";
-import { counted } from "../calls/shown.ts";
-import type { Store } from "../stores/store.ts";
+import { messageOf } from "../core/fault.ts";
+import { counted } from "../core/shown.ts";
+import type { Store } from "../store/store.ts";
 import type { AnchorFile } from "./anchor-file.ts";
 import { heldBy, sizeOf, type Witness } from "./witness.ts";
 

@@ -1,4 +1,4 @@
-import type { Store, StoreEntry } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../store/store.ts";
 import type { AuditEvent, AuditFilter } from "./log.ts";
 import { type EntrySpan, type Times, timeOf } from "./times.ts";
 

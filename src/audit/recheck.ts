@@ -1,6 +1,6 @@
-import type { Clock } from "../calls/clock.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import type { EntryFilter, Store, StoreEntry } from "../stores/store.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import type { EntryFilter, Store, StoreEntry } from "../store/store.ts";
 import type { Broken, Verification } from "./log.ts";
 
 /**

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { messageOf } from "../calls/fault.ts";
-import { counted } from "../calls/shown.ts";
-import { isDamage } from "../system/error-code.ts";
+import { messageOf } from "../core/fault.ts";
+import { counted } from "../core/shown.ts";
+import { isDamage } from "../core/system/error-code.ts";
 import type { Broken, Verification } from "./log.ts";
 import type { Checkpoint } from "./note.ts";
 

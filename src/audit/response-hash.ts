@@ -1,5 +1,5 @@
-import { canonical, type Json, sha256 } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import { canonical, type Json, sha256 } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 
 /**
  * SHA-256 of the text that was returned; when there is more than text, of the canonical JSON of

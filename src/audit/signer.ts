@@ -9,8 +9,8 @@ import {
 } from "node:crypto";
 import { chmod, link, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { makeOwnFolder } from "../system/own-folder.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { makeOwnFolder } from "../core/system/own-folder.ts";
 
 /** Who signs a log's checkpoints: one Ed25519 key, named after itself. */
 export interface Signer {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
-import type { ToolCall } from "../calls/call.ts";
-import { type DurableEvent, endWords, type Weighing } from "../calls/event.ts";
-import { canonical, type Json, sha256 } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
-import { refusals } from "../calls/refusals.ts";
+import type { ToolCall } from "../core/call.ts";
+import { type DurableEvent, endWords, type Weighing } from "../core/event.ts";
+import { canonical, type Json, sha256 } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import { refusals } from "../core/refusals.ts";
 import { spellWith } from "./entry.ts";
 
 const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();

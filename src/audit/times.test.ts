@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../test/fakes/log-store.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 import { latestEvents } from "./latest.ts";
 import type { AuditFilter } from "./log.ts";
 import { queryEvents } from "./query.ts";

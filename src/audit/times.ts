@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 
 /** Entries `first` up to, but not with, `end`. */
 export interface EntrySpan {

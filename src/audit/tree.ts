@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { isJsonObject, type Json } from "../calls/json.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 
 /** All of a tree that is needed to go on: the roots of its complete subtrees, biggest first, 64 hex digits each. */
 export interface Edge {

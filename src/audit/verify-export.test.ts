@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Store, StoreEntry } from "../stores/store.ts";
+import type { Store, StoreEntry } from "../store/store.ts";
 import { signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { readLines } from "./lines.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../calls/json.ts";
-import type { Store, StoreEntry } from "../stores/store.ts";
+import type { Json } from "../core/json.ts";
+import type { Store, StoreEntry } from "../store/store.ts";
 import { signCheckpoint } from "./checkpoint.ts";
 import { checkpointId } from "./export.ts";
 import { createSigner, type Signer } from "./signer.ts";

@@ -4,10 +4,10 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import { RuntimeFault } from "../calls/fault.ts";
-import { isJsonObject } from "../calls/json.ts";
-import { counted } from "../calls/shown.ts";
-import type { Store } from "../stores/store.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { isJsonObject } from "../core/json.ts";
+import { counted } from "../core/shown.ts";
+import type { Store } from "../store/store.ts";
 import { ExportReader } from "./export-reader.ts";
 import { type ExportedLog, readLines } from "./lines.ts";
 import { type Broken, integrityOf, type LogVerdict, type Verification } from "./log.ts";

@@ -1,5 +1,5 @@
-import { messageOf } from "../calls/fault.ts";
-import { isJsonObject } from "../calls/json.ts";
+import { messageOf } from "../core/fault.ts";
+import { isJsonObject } from "../core/json.ts";
 import { AnchorFile } from "./anchor-file.ts";
 
 /**

@@ -1,11 +1,11 @@
-import { toSnakeCase } from "../calls/case.ts";
-import { messageOf } from "../calls/fault.ts";
-import type { ChannelsOptions } from "../channels/open-channels.ts";
+import { toSnakeCase } from "../core/case.ts";
+import { messageOf } from "../core/fault.ts";
+import type { Hooks } from "../observe/hooks.ts";
+import type { ChannelsOptions } from "../observe/notify/open-channels.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool, isRecord } from "../tools/kinds.ts";
-import { isToolset, type Toolset } from "../tools/sets/toolset.ts";
-import type { Hooks } from "../watchers/hooks.ts";
+import { isToolset, type Toolset } from "../tools/toolsets/toolset.ts";
 import { configOpaque } from "./config-schema.ts";
 import { ConfigProblems } from "./problem.ts";
 

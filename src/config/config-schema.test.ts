@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { toolsIn } from "../tools/sets/toolset.ts";
+import { toolsIn } from "../tools/toolsets/toolset.ts";
 import { jsonSchema } from "./config-schema.ts";
 import { loadConfig } from "./load.ts";
 import { loadToolModules } from "./tool-modules.ts";
@@ -27,5 +27,5 @@ it("says which module cannot be loaded, or exports no tool", async () => {
   await expect(loadToolModules([join(root, "nope.ts")], "postern.yaml")).rejects.toThrow(
     /postern\.yaml tools\.modules\[0\]: `.*nope\.ts` cannot be loaded/,
   );
-  await expect(loadToolModules([join(root, "src/calls/risk.ts")], "postern.yaml")).rejects.toThrow(/exports no tool/);
+  await expect(loadToolModules([join(root, "src/core/risk.ts")], "postern.yaml")).rejects.toThrow(/exports no tool/);
 });

@@ -1,26 +1,26 @@
 import { z } from "zod";
-import { type AccountsSection, accountsSchema } from "../accounts/accounts-config.ts";
 import { type ApprovalsSection, approvalsSchema } from "../approvals/approvals-config.ts";
 import { type AuditSection, auditSchema } from "../audit/audit-config.ts";
-import type { Autonomy } from "../calls/call.ts";
-import { type OpaqueFields, opaqueFields, type SnakeCased } from "../calls/case.ts";
-import { autonomies } from "../calls/risk.ts";
-import { type JsonSchemaKeys, keysOf } from "../calls/schema-problems.ts";
-import type { Limits } from "../calls/session.ts";
-import { type ChainsSection, chainsSchema } from "../chains/chains-config.ts";
-import { type ChannelsSection, channelsSchema } from "../channels/channels-config.ts";
+import { type FilesSection, filesSchema } from "../builtin/files/files-config.ts";
+import { type MemorySection, memorySchema } from "../builtin/memory/memory-config.ts";
+import { type ProvidedSection, providedShape } from "../builtin/provided/provided-config.ts";
+import { type SkillsSection, skillsSchema } from "../builtin/skills/skills-config.ts";
+import { type ChainsSection, chainsSchema } from "../code-mode/chains-config.ts";
+import type { Autonomy } from "../core/call.ts";
+import { type OpaqueFields, opaqueFields, type SnakeCased } from "../core/case.ts";
+import { autonomies } from "../core/risk.ts";
+import { type JsonSchemaKeys, keysOf } from "../core/schema-problems.ts";
+import type { Limits } from "../core/session.ts";
+import { type AccountsSection, accountsSchema } from "../identity/accounts-config.ts";
+import type { ServerConfig } from "../mcp/client/server-config.ts";
+import { serverSchema } from "../mcp/client/server-config-schema.ts";
+import { type ChannelsSection, channelsSchema } from "../observe/notify/channels-config.ts";
+import { type RunsSection, runsSchema } from "../observe/runs/runs-config.ts";
 import { type GuardrailSection, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
 import { type PolicyConfig, type PolicyConfigFile, policyOpaque, policySchemas } from "../policy/schema.ts";
 import { type ResultSettings, resultsSchema } from "../results/results-config.ts";
 import { type SecretsSection, secretsSchema } from "../secrets/secrets-config.ts";
-import { type FilesSection, filesSchema } from "../tools/builtin/files/files-config.ts";
-import { type MemorySection, memorySchema } from "../tools/builtin/memory/memory-config.ts";
-import { type ProvidedSection, providedShape } from "../tools/builtin/provided/provided-config.ts";
-import { type SkillsSection, skillsSchema } from "../tools/builtin/skills/skills-config.ts";
-import { serverNamePattern } from "../tools/upstream/names.ts";
-import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import { serverSchema } from "../tools/upstream/server-config-schema.ts";
-import { type RunsSection, runsSchema } from "../watchers/archive/runs-config.ts";
+import { serverNamePattern } from "../tools/upstream-names.ts";
 
 /** The data of a configuration in TypeScript. A file says the same in snake_case. */
 export interface ConfigData {

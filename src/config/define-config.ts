@@ -1,11 +1,11 @@
 import type { AuditSettings } from "../audit/audit-config.ts";
-import type { ChannelsOptions } from "../channels/open-channels.ts";
+import type { Hooks } from "../observe/hooks.ts";
+import type { ChannelsOptions } from "../observe/notify/open-channels.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { GuardrailSection } from "../policy/guardrails/guardrails-config.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import type { AnyTool } from "../tools/kinds.ts";
-import type { Toolset } from "../tools/sets/toolset.ts";
-import type { Hooks } from "../watchers/hooks.ts";
+import type { Toolset } from "../tools/toolsets/toolset.ts";
 import type { ConfigData } from "./config-schema.ts";
 
 /**

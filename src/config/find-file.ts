@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
-import { RuntimeFault } from "../calls/fault.ts";
-import { whyUnreadable } from "../system/error-code.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { whyUnreadable } from "../core/system/error-code.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 export type ConfigLanguage = "yaml" | "json" | "typescript";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
-import { toolsIn } from "../tools/sets/toolset.ts";
+import { toolsIn } from "../tools/toolsets/toolset.ts";
 import { loadConfig } from "./load.ts";
 
 const configs = new ConfigFolder();

@@ -8,24 +8,24 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { accountSettingsFrom } from "../accounts/accounts-config.ts";
 import { approvalSettingsFrom, routesProblem } from "../approvals/approvals-config.ts";
 import { auditSettingsFrom } from "../audit/audit-config.ts";
-import { toCamelCase } from "../calls/case.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import type { KeyPath } from "../calls/schema-problems.ts";
-import { chainOptionsFrom } from "../chains/chains-config.ts";
-import { channelSettingsFrom } from "../channels/channels-config.ts";
+import { fileOptionsFrom, fileSettingsFrom } from "../builtin/files/files-config.ts";
+import { memoryProblem, memorySettingsFrom } from "../builtin/memory/memory-config.ts";
+import { providedSettingsFrom } from "../builtin/provided/provided-config.ts";
+import { chainOptionsFrom } from "../code-mode/chains-config.ts";
+import { toCamelCase } from "../core/case.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import type { KeyPath } from "../core/schema-problems.ts";
+import { accountSettingsFrom } from "../identity/accounts-config.ts";
+import type { ServerConfig } from "../mcp/client/server-config.ts";
+import { channelSettingsFrom } from "../observe/notify/channels-config.ts";
 import { cedarLayer, readCedarSection } from "../policy/cedar/cedar.ts";
 import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
 import { type Guardrail, openGuardrails } from "../policy/guardrails/guardrails.ts";
 import { guardrailsFrom } from "../policy/guardrails/guardrails-config.ts";
 import { policyOptionsFrom } from "../policy/options.ts";
 import { secretSettingsFrom } from "../secrets/secrets-config.ts";
-import { fileOptionsFrom, fileSettingsFrom } from "../tools/builtin/files/files-config.ts";
-import { memoryProblem, memorySettingsFrom } from "../tools/builtin/memory/memory-config.ts";
-import { providedSettingsFrom } from "../tools/builtin/provided/provided-config.ts";
-import type { ServerConfig } from "../tools/upstream/server-config.ts";
 import { type CodeConfig, codeConfig } from "./code-config.ts";
 import {
   type ConfigData,

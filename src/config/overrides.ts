@@ -1,6 +1,6 @@
-import type { Autonomy } from "../calls/call.ts";
-import { nearest } from "../calls/nearest.ts";
-import { autonomies } from "../calls/risk.ts";
+import type { Autonomy } from "../core/call.ts";
+import { nearest } from "../core/nearest.ts";
+import { autonomies } from "../core/risk.ts";
 import { type LogLevel, logLevels, loopbackHosts } from "./config-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 

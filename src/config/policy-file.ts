@@ -1,10 +1,10 @@
 import { access, chmod, constants, copyFile, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
-import type { Clock } from "../calls/clock.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { sha256 } from "../calls/json.ts";
-import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../doors/policy-file.ts";
-import { writeWhole } from "../system/whole-file.ts";
+import type { Clock } from "../core/clock.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { sha256 } from "../core/json.ts";
+import { writeWhole } from "../core/system/whole-file.ts";
+import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-file.ts";
 import { findSection, inItsPlace, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
 

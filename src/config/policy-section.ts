@@ -1,6 +1,6 @@
 import { isMap, isScalar, parseDocument } from "yaml";
-import { RuntimeFault } from "../calls/fault.ts";
-import { canonical, type Json, sha256 } from "../calls/json.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { canonical, type Json, sha256 } from "../core/json.ts";
 import { problemLine } from "./problem.ts";
 import { readSource } from "./source.ts";
 

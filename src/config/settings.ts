@@ -1,22 +1,22 @@
-import type { AccountSettings } from "../accounts/accounts-config.ts";
 import type { ApprovalSettings } from "../approvals/approvals-config.ts";
 import type { AuditSettings } from "../audit/audit-config.ts";
-import type { Autonomy } from "../calls/call.ts";
-import type { Limits } from "../calls/session.ts";
-import type { ChainOptions } from "../chains/chain-options.ts";
-import type { ChannelsOptions } from "../channels/open-channels.ts";
+import type { FileSettings } from "../builtin/files/files-config.ts";
+import type { MemorySettings } from "../builtin/memory/memory-config.ts";
+import type { ProvidedSettings } from "../builtin/provided/provided-config.ts";
+import type { ChainOptions } from "../code-mode/chain-options.ts";
+import type { Autonomy } from "../core/call.ts";
+import type { Limits } from "../core/session.ts";
+import type { AccountSettings } from "../identity/accounts-config.ts";
+import type { ServerConfig } from "../mcp/client/server-config.ts";
+import type { Hooks } from "../observe/hooks.ts";
+import type { ChannelsOptions } from "../observe/notify/open-channels.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { ResultSettings } from "../results/results-config.ts";
 import type { SecretSettings } from "../secrets/open-secrets.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
-import type { FileSettings } from "../tools/builtin/files/files-config.ts";
-import type { MemorySettings } from "../tools/builtin/memory/memory-config.ts";
-import type { ProvidedSettings } from "../tools/builtin/provided/provided-config.ts";
 import type { AnyTool } from "../tools/kinds.ts";
-import type { Toolset } from "../tools/sets/toolset.ts";
-import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import type { Hooks } from "../watchers/hooks.ts";
+import type { Toolset } from "../tools/toolsets/toolset.ts";
 import type { LogLevel } from "./config-schema.ts";
 
 /** A configuration, complete: defaults filled in, paths absolute, environment and flags applied. */

@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
-import { toSnakeCase } from "../calls/case.ts";
+import { toSnakeCase } from "../core/case.ts";
+import type { ServerConfig } from "../mcp/client/server-config.ts";
 import { mask } from "../secrets/redactor.ts";
-import { toolsIn } from "../tools/sets/toolset.ts";
-import type { ServerConfig } from "../tools/upstream/server-config.ts";
+import { toolsIn } from "../tools/toolsets/toolset.ts";
 import { configOpaque } from "./config-schema.ts";
 import type { Settings } from "./settings.ts";
 

@@ -10,8 +10,8 @@ import {
   visit,
   type YAMLError,
 } from "yaml";
-import { messageOf } from "../calls/fault.ts";
-import type { KeyPath } from "../calls/schema-problems.ts";
+import { messageOf } from "../core/fault.ts";
+import type { KeyPath } from "../core/schema-problems.ts";
 import type { ConfigProblem } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */

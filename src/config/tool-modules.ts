@@ -1,12 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { SystemClock } from "../calls/clock.ts";
-import { messageOf } from "../calls/fault.ts";
+import { SystemClock } from "../core/clock.ts";
+import { messageOf } from "../core/fault.ts";
 import { type FoundTool, findTools } from "../tools/catalogue.ts";
 import type { AnyTool } from "../tools/kinds.ts";
 import { Registry } from "../tools/registry.ts";
-import { isToolset, type Toolset, takeTools } from "../tools/sets/toolset.ts";
+import { isToolset, type Toolset, takeTools } from "../tools/toolsets/toolset.ts";
 import { isTool } from "./code-config.ts";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 

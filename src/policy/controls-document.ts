@@ -1,7 +1,7 @@
-import type { Autonomy } from "../calls/call.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import { autonomies } from "../calls/risk.ts";
+import type { Autonomy } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { autonomies } from "../core/risk.ts";
 import type { ControlChange, ControlState } from "./controls.ts";
 import { isAutonomy } from "./risk/matrix.ts";
 

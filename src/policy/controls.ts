@@ -1,5 +1,5 @@
-import type { Actor } from "../calls/actor.ts";
-import type { Autonomy } from "../calls/call.ts";
+import type { Actor } from "../core/actor.ts";
+import type { Autonomy } from "../core/call.ts";
 
 /** The operator's switches (SPEC 18, D30): durable, audited, read by the gates on every call. */
 export interface ControlState {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyFacts, anyOptions, anyTool, runs, someRule } from "../../test/fakes/policy-arbitraries.ts";
 import { reference } from "../../test/fakes/reference-policy.ts";
-import { autonomies, rankOf, risks, stricter, verdicts } from "../calls/risk.ts";
+import { autonomies, rankOf, risks, stricter, verdicts } from "../core/risk.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { ActiveSkills, Decision, Facts } from "./policy.ts";
 import { defaultMatrix } from "./risk/matrix.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
-import type { Autonomy, Risk } from "../calls/call.ts";
+import type { Autonomy, Risk } from "../core/call.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Facts, Suggestion, ToolFacts } from "./policy.ts";
 import type { Rule } from "./rules/rules.ts";

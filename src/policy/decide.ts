@@ -1,7 +1,7 @@
-import type { Principal } from "../calls/call.ts";
-import type { Reason } from "../calls/event.ts";
-import { messageOf } from "../calls/fault.ts";
-import { stricter } from "../calls/risk.ts";
+import type { Principal } from "../core/call.ts";
+import type { Reason } from "../core/event.ts";
+import { messageOf } from "../core/fault.ts";
+import { stricter } from "../core/risk.ts";
 import { DecisionDraft, type DecisionTerms, layers, type PolicyTerms } from "./layers.ts";
 import { type CompiledOptions, compileOptions, type PolicyOptions } from "./options.ts";
 import type { Decision, EffectivePolicy, EffectiveQuery, Facts, Policy, Reads, ToolFacts } from "./policy.ts";

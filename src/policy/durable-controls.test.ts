@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import type { Autonomy } from "../calls/call.ts";
-import type { NotedEvent } from "../calls/event.ts";
-import type { Json } from "../calls/json.ts";
-import type { StoreWrite } from "../calls/records.ts";
-import type { Committed, Store } from "../stores/store.ts";
+import type { Autonomy } from "../core/call.ts";
+import type { NotedEvent } from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import type { StoreWrite } from "../core/records.ts";
+import type { Committed, Store } from "../store/store.ts";
 import { type ControlsOptions, openControls } from "./durable-controls.ts";
 
 /** The part of a store that the controls use: versioned documents, and the events written with them. */

@@ -1,14 +1,14 @@
-import { type Actor, checkWho } from "../calls/actor.ts";
-import type { Autonomy } from "../calls/call.ts";
-import { checkMember } from "../calls/checked-members.ts";
-import type { Clock } from "../calls/clock.ts";
-import type { NotedEvent } from "../calls/event.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { newTraceId } from "../calls/ids.ts";
-import { deepFrozen } from "../calls/json.ts";
-import { Collection } from "../stores/collection.ts";
-import { LiveCollection } from "../stores/live-collection.ts";
-import type { Store } from "../stores/store.ts";
+import { type Actor, checkWho } from "../core/actor.ts";
+import type { Autonomy } from "../core/call.ts";
+import { checkMember } from "../core/checked-members.ts";
+import type { Clock } from "../core/clock.ts";
+import type { NotedEvent } from "../core/event.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { newTraceId } from "../core/ids.ts";
+import { deepFrozen } from "../core/json.ts";
+import { Collection } from "../store/collection.ts";
+import { LiveCollection } from "../store/live-collection.ts";
+import type { Store } from "../store/store.ts";
 import type { ControlChange, ControlState, Controls } from "./controls.ts";
 import {
   changeFrom,

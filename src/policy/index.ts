@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { PolicyApi, SimulateFilter, Simulation } from "../policy-face.ts";
+export type { PolicyApi, SimulateFilter, Simulation } from "../runtime/policy-api.ts";
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
 export type { PolicyOptions } from "./decide.ts";
 export { createPolicy } from "./decide.ts";

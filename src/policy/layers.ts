@@ -1,6 +1,6 @@
-import type { Risk, Verdict } from "../calls/call.ts";
-import type { Reason } from "../calls/event.ts";
-import { autonomies, parseRisk, rankOf, risks, stricter } from "../calls/risk.ts";
+import type { Risk, Verdict } from "../core/call.ts";
+import type { Reason } from "../core/event.ts";
+import { autonomies, parseRisk, rankOf, risks, stricter } from "../core/risk.ts";
 import type { ExtraLayer, Facts, Finding } from "./policy.ts";
 import type { Adjusters } from "./risk/adjusters.ts";
 import { cellOf, type Matrix } from "./risk/matrix.ts";

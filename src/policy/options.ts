@@ -1,7 +1,7 @@
-import type { Risk } from "../calls/call.ts";
-import { toCamelCase } from "../calls/case.ts";
-import { digestOf, type Json } from "../calls/json.ts";
-import { shown } from "../calls/shown.ts";
+import type { Risk } from "../core/call.ts";
+import { toCamelCase } from "../core/case.ts";
+import { digestOf, type Json } from "../core/json.ts";
+import { shown } from "../core/shown.ts";
 import type { PolicyTerms } from "./layers.ts";
 import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";

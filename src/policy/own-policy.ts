@@ -1,7 +1,7 @@
 /** A policy of the operator's own code: what it answers is looked at before anything is decided, or written, by it. */
-import { RuntimeFault } from "../calls/fault.ts";
-import { parseRisk } from "../calls/risk.ts";
-import { shown } from "../calls/shown.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { parseRisk } from "../core/risk.ts";
+import { shown } from "../core/shown.ts";
 import type { Decision, Policy } from "./policy.ts";
 
 const verdicts: readonly unknown[] = ["ALLOW", "PREVIEW", "CONFIRM", "BLOCK", "DENY"];

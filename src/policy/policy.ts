@@ -6,9 +6,9 @@
  * Next: decide.ts (the order of thought), rules.ts (allow, confirm, deny), condition.ts and history-limit.ts (what a rule asks
  * of arguments and of the past), matrix.ts (autonomy × risk), controls.ts (the operator's switches).
  */
-import type { Autonomy, Principal, Risk, Verdict } from "../calls/call.ts";
-import type { Reason, Weighing } from "../calls/event.ts";
-import type { JsonObject } from "../calls/json.ts";
+import type { Autonomy, Principal, Risk, Verdict } from "../core/call.ts";
+import type { Reason, Weighing } from "../core/event.ts";
+import type { JsonObject } from "../core/json.ts";
 
 /** What policy may know of a tool's action. Data, so that a decision can be replayed years later. */
 export interface ToolFacts {

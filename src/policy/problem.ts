@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 
 export function invalid(message: string): RuntimeFault {
   return new RuntimeFault("policy_invalid", message);

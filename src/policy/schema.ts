@@ -4,13 +4,13 @@
  * It checks names, types and ranges. What needs more (a path, a host, a time zone) is checked where it is compiled.
  */
 import type { z } from "zod";
-import type { Risk } from "../calls/call.ts";
-import { type OpaqueFields, opaqueFields, type SnakeCased, toCamelCase, toSnakeCase } from "../calls/case.ts";
-import { messageOf } from "../calls/fault.ts";
-import { isJsonObject, type JsonObject } from "../calls/json.ts";
-import { autonomies, risks, verdicts } from "../calls/risk.ts";
-import { keysOf, schemaProblems } from "../calls/schema-problems.ts";
-import { lazySchema, type Zod } from "../calls/zod.ts";
+import type { Risk } from "../core/call.ts";
+import { type OpaqueFields, opaqueFields, type SnakeCased, toCamelCase, toSnakeCase } from "../core/case.ts";
+import { messageOf } from "../core/fault.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { autonomies, risks, verdicts } from "../core/risk.ts";
+import { keysOf, schemaProblems } from "../core/schema-problems.ts";
+import { lazySchema, type Zod } from "../core/zod.ts";
 import { type CedarArguments, type CedarSection, cedarKinds } from "./cedar/cedar-facts.ts";
 import type { PolicyOptions } from "./options.ts";
 import { invalid } from "./problem.ts";

@@ -6,7 +6,7 @@
  * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store),
  * release-pins.ts (the end of a session), sweeper.ts (what nobody needs goes).
  */
-import type { Principal } from "../calls/call.ts";
+import type { Principal } from "../core/call.ts";
 
 export interface ArtifactMeta {
   /** SHA-256, 64 hex digits. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Json } from "../calls/json.ts";
+import type { Json } from "../core/json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import { cleanResult } from "./clean.ts";
 

@@ -1,5 +1,5 @@
-import type { Json } from "../calls/json.ts";
-import { type ContentBlock, textOf } from "../calls/outcome.ts";
+import type { Json } from "../core/json.ts";
+import { type ContentBlock, textOf } from "../core/outcome.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { LargeJson } from "./large-json.ts";
 import type { RawResult } from "./raw-result.ts";

@@ -1,5 +1,5 @@
-import { isJsonObject } from "../calls/json.ts";
-import type { ContentBlock, Cut, ToolOutcome } from "../calls/outcome.ts";
+import { isJsonObject } from "../core/json.ts";
+import type { ContentBlock, Cut, ToolOutcome } from "../core/outcome.ts";
 import { referenceKey } from "./artifact-store.ts";
 
 /**

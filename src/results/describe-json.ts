@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import { counted } from "../calls/shown.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { counted } from "../core/shown.ts";
 import { cut } from "./cut.ts";
 
 const mostNamed = 12;

@@ -1,4 +1,4 @@
-import type { ContentBlock, MediaBlock, ToolOutcome } from "../calls/outcome.ts";
+import type { ContentBlock, MediaBlock, ToolOutcome } from "../core/outcome.ts";
 import type { CleanResult } from "./clean.ts";
 import { headOf } from "./cut.ts";
 import { base64Bytes, describe, describeMedia, line } from "./describe.ts";

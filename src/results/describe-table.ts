@@ -1,5 +1,5 @@
-import type { JsonObject } from "../calls/json.ts";
-import { counted } from "../calls/shown.ts";
+import type { JsonObject } from "../core/json.ts";
+import { counted } from "../core/shown.ts";
 import { cut, headOf } from "./cut.ts";
 import { columnsOf, listed, type TableRows } from "./describe-json.ts";
 

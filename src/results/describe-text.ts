@@ -1,4 +1,4 @@
-import { counted } from "../calls/shown.ts";
+import { counted } from "../core/shown.ts";
 import { cut, headOf } from "./cut.ts";
 
 /** Words beyond this are not counted: the number would cost more than it says. */

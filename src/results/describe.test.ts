@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, describe as group, it } from "vitest";
 import { expectWork } from "../../test/fakes/in-time.ts";
-import type { Json } from "../calls/json.ts";
+import type { Json } from "../core/json.ts";
 import { describe, describedBytes } from "./describe.ts";
 
 group("tables", () => {

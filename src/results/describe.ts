@@ -1,5 +1,5 @@
-import type { Json } from "../calls/json.ts";
-import { counted } from "../calls/shown.ts";
+import type { Json } from "../core/json.ts";
+import { counted } from "../core/shown.ts";
 import { cut, headOf } from "./cut.ts";
 import { describeJson, isTable, parsedJson } from "./describe-json.ts";
 import { describeTable, tableIn } from "./describe-table.ts";

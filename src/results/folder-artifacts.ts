@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Principal } from "../calls/call.ts";
-import type { Clock } from "../calls/clock.ts";
-import { codeOf } from "../system/error-code.ts";
-import { Locks } from "../system/locks.ts";
-import { makeFolder, placeDraft, writeDraft, writeWhole } from "../system/whole-file.ts";
+import type { Principal } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import { codeOf } from "../core/system/error-code.ts";
+import { Locks } from "../core/system/locks.ts";
+import { makeFolder, placeDraft, writeDraft, writeWhole } from "../core/system/whole-file.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
 import { ArtifactHolds } from "./holds.ts";

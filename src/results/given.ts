@@ -1,9 +1,9 @@
 /** What the verbs of an artifact store are given, looked at before anything is done: nonsense is told to whoever said it. */
-import { checkPrincipal } from "../calls/authority.ts";
-import type { Principal } from "../calls/call.ts";
-import { checkMember } from "../calls/checked-members.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { shown } from "../calls/shown.ts";
+import { checkPrincipal } from "../core/authority.ts";
+import type { Principal } from "../core/call.ts";
+import { checkMember } from "../core/checked-members.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { shown } from "../core/shown.ts";
 import type { Needed } from "./artifact-store.ts";
 
 const code = "request_invalid";

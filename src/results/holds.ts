@@ -1,11 +1,11 @@
-import type { Clock } from "../calls/clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 /** A call reads the artifacts it was let in with at once, or is held, and then its row needs them. */
 const useMs = 3_600_000;
 
 /**
  * What keeps an artifact as long as this process lives: it is being written or belongs to an open session (pins), or
- * somebody was just told that it is there. What must outlast the process follows from the rows (stores/references.ts).
+ * somebody was just told that it is there. What must outlast the process follows from the rows (store/references.ts).
  */
 export class ArtifactHolds {
   readonly #clock: Clock;

@@ -1,7 +1,7 @@
-import type { Principal } from "../calls/call.ts";
-import { isJsonObject, type Json } from "../calls/json.ts";
-import { type ContentBlock, type Cut, type MediaBlock, type ResultFile, textOf } from "../calls/outcome.ts";
-import type { Session } from "../calls/session.ts";
+import type { Principal } from "../core/call.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
+import { type ContentBlock, type Cut, type MediaBlock, type ResultFile, textOf } from "../core/outcome.ts";
+import type { Session } from "../core/session.ts";
 import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-store.ts";
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";

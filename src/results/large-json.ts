@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { describe } from "./describe.ts";
 import { outlineOf } from "./summary.ts";
 

@@ -1,5 +1,5 @@
-import type { Principal } from "../calls/call.ts";
-import type { Clock } from "../calls/clock.ts";
+import type { Principal } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
 import { ArtifactHolds } from "./holds.ts";

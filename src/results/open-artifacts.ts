@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Clock } from "../calls/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import type { Needed, SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 import { MemoryArtifacts } from "./memory-artifacts.ts";

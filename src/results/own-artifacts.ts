@@ -1,5 +1,5 @@
-import type { Principal } from "../calls/call.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+import type { Principal } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import type { ArtifactMeta, ArtifactStore, ArtifactStream, ByteRange, OwnArtifactStore } from "./artifact-store.ts";
 import { unavailable } from "./releases.ts";
 import { collected, piecesOf } from "./streams.ts";

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import type { LargeJson } from "./large-json.ts";
 
 /** What a tool answered, in one shape, before it is redacted and cut. */

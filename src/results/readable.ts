@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
-import { showHidden } from "../system/invisible.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
+import { showHidden } from "../core/system/invisible.ts";
 
 const byteOrderMark = "\u{feff}";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { directLimits, Session } from "../calls/session.ts";
+import { directLimits, Session } from "../core/session.ts";
 import { releasePins } from "./release-pins.ts";
 
 function pinned(...digests: readonly string[]): Session {

@@ -1,5 +1,5 @@
-import { messageOf } from "../calls/fault.ts";
-import type { Session } from "../calls/session.ts";
+import { messageOf } from "../core/fault.ts";
+import type { Session } from "../core/session.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Principal } from "../calls/call.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+import type { Principal } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
 
 /**
  * Who may use an artifact (D10), and what it is to them: equal bytes are kept once, yet what one tenant called them is

@@ -1,6 +1,6 @@
-import { isJsonObject, type Json } from "../calls/json.ts";
-import type { ContentBlock, ToolOutcome } from "../calls/outcome.ts";
-import { nextStepOf, type Refusal, refusal } from "../calls/refusals.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
+import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
+import { nextStepOf, type Refusal, refusal } from "../core/refusals.ts";
 import { referenceKey } from "./artifact-store.ts";
 import { withCutNote } from "./cut-note.ts";
 import { readable } from "./readable.ts";

@@ -1,6 +1,6 @@
 /** The `results` section of a configuration file. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../calls/case.ts";
+import type { SnakeCased } from "../core/case.ts";
 import { answerBytesRange } from "./raw-result.ts";
 
 export interface ResultSettings {

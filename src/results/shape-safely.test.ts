@@ -10,7 +10,7 @@ import {
   shaped,
   text,
 } from "../../test/fakes/shaping.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 
 it("ends as an error when the store fails, and the pins made before are released at close (case 187)", async () => {

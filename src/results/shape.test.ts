@@ -10,8 +10,8 @@ import {
   shaped,
   text,
 } from "../../test/fakes/shaping.ts";
-import type { Json } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import type { Json } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import { releasePins } from "./release-pins.ts";
 
 it("keeps text of exactly 4096 bytes inline and offloads 4097 (case 173)", async () => {

@@ -1,6 +1,6 @@
-import { messageOf } from "../calls/fault.ts";
-import { isPlainText, refusedOutcome, type ToolOutcome } from "../calls/outcome.ts";
-import { type Refusal, refusal } from "../calls/refusals.ts";
+import { messageOf } from "../core/fault.ts";
+import { isPlainText, refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import { type Refusal, refusal } from "../core/refusals.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { type CleanResult, cleanLongResult, cleanResult, cleanText, isLongResult } from "./clean.ts";

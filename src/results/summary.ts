@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { referenceKey } from "./artifact-store.ts";
 import { cut } from "./cut.ts";
 

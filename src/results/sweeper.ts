@@ -1,5 +1,5 @@
-import type { Clock } from "../calls/clock.ts";
-import { messageOf } from "../calls/fault.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/fault.ts";
 
 export interface SweeperOptions {
   readonly sweep: () => Promise<unknown>;

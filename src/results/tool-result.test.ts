@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { asker, boss, house } from "../../test/fakes/house.ts";
-import type { Json, JsonObject } from "../calls/json.ts";
-import type { CallStatus, ContentBlock, ToolOutcome } from "../calls/outcome.ts";
-import { type RefusalCode, refusal, refusals } from "../calls/refusals.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { CallStatus, ContentBlock, ToolOutcome } from "../core/outcome.ts";
+import { type RefusalCode, refusal, refusals } from "../core/refusals.ts";
 import { createRuntime, defineTool, type Runtime } from "../index.ts";
 import { describedBytes } from "./describe.ts";
 import { toolResult } from "./tool-result.ts";

@@ -1,6 +1,6 @@
-import type { Json } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
-import { type RefusalCode, type Retry, refusal } from "../calls/refusals.ts";
+import type { Json } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import { type RefusalCode, type Retry, refusal } from "../core/refusals.ts";
 import { describeOutcome } from "./describe-outcome.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { AgentRunId, AgentRuns } from "../calls/agent-runs.ts";
-import type { Json } from "../calls/json.ts";
+import type { AgentRunId, AgentRuns } from "../core/agent-runs.ts";
+import type { Json } from "../core/json.ts";
 import { redactJson } from "../secrets/redact-json.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 
 const kind = "agent_run";
 

@@ -1,12 +1,12 @@
 /** Names in the options of a runtime, beside its policy, that match nothing: of routes, guardrails and servers' tool lists. */
 import type { ApprovalRoute } from "../approvals/routes.ts";
-import { nearest } from "../calls/nearest.ts";
+import { nearest } from "../core/nearest.ts";
+import type { ServerConfig } from "../mcp/client/server-config.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { ToolFacts } from "../policy/policy.ts";
 import { type KnownNames, unmatchedList } from "../policy/report/unmatched.ts";
 import type { PolicyWarning } from "../policy/report/warnings.ts";
-import { publicName } from "../tools/upstream/names.ts";
-import type { ServerConfig } from "../tools/upstream/server-config.ts";
+import { publicName } from "../tools/upstream-names.ts";
 
 export interface Configured {
   readonly routes: readonly ApprovalRoute[];

@@ -19,15 +19,15 @@ import type { Delegations } from "../approvals/delegations.ts";
 import { checkEligible, eligibilityOf } from "../approvals/eligibility.ts";
 import type { Grants } from "../approvals/grants.ts";
 import { type ApprovalPage, checkApprovalFilter } from "../approvals/repository.ts";
-import { isElsewhere } from "../calls/authority.ts";
-import { checkMember } from "../calls/checked-members.ts";
-import { messageOf } from "../calls/fault.ts";
-import type { ApprovalRecord } from "../calls/records.ts";
-import type { Approvals } from "../face.ts";
-import type { Parts } from "../parts.ts";
-import { type Arrive, decide } from "../resume.ts";
-import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../stores/store.ts";
-import { cursorOf, type WaitingApproval } from "../stores/urgency.ts";
+import { isElsewhere } from "../core/authority.ts";
+import { checkMember } from "../core/checked-members.ts";
+import { messageOf } from "../core/fault.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import type { Parts } from "../pipeline/dependencies.ts";
+import { type Arrive, decide } from "../pipeline/resume.ts";
+import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../store/store.ts";
+import { cursorOf, type WaitingApproval } from "../store/urgency.ts";
+import type { Approvals } from "./api.ts";
 
 export interface ApprovalsApiOptions {
   readonly parts: Parts;

@@ -1,13 +1,13 @@
 /** The ways in that nobody outside is handed: a recorded call that enters again, and a tool's own call of another one. */
-import type { ToolCall } from "../calls/call.ts";
-import { childKey } from "../calls/child-key.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
-import { type Caller, type Limits, Session } from "../calls/session.ts";
-import type { CallContext, CallRequest } from "../face.ts";
-import type { Parts } from "../parts.ts";
+import type { ToolCall } from "../core/call.ts";
+import { childKey } from "../core/child-key.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import { type Caller, type Limits, Session } from "../core/session.ts";
+import type { Parts } from "../pipeline/dependencies.ts";
 import { releasePins } from "../results/release-pins.ts";
-import type { CallFactory } from "./reception.ts";
+import type { CallContext, CallRequest } from "./api.ts";
+import type { CallFactory } from "./call-factory.ts";
 
 export interface ReEntryOptions {
   readonly parts: Parts;

@@ -1,10 +1,10 @@
-import type { Clock } from "../calls/clock.ts";
-import { messageOf } from "../calls/fault.ts";
-import type { Json } from "../calls/json.ts";
-import type { Health } from "../face.ts";
-import { Collection } from "../stores/collection.ts";
-import type { Store } from "../stores/store.ts";
-import type { Servers } from "../tools/upstream/servers.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import type { Servers } from "../mcp/client/servers.ts";
+import { Collection } from "../store/collection.ts";
+import type { Store } from "../store/store.ts";
+import type { Health } from "./api.ts";
 
 const probeEveryMs = 2_000;
 const probeLimitMs = 5_000;

@@ -1,5 +1,5 @@
-import type { Clock } from "../calls/clock.ts";
-import type { CallEvent } from "../calls/event.ts";
+import type { Clock } from "../core/clock.ts";
+import type { CallEvent } from "../core/event.ts";
 
 /** How many calls are on their way: `arrived` and `left` of one stream. Closing waits for them. */
 export class InFlight {

@@ -1,9 +1,9 @@
-import type { NotedEvent } from "../calls/event.ts";
-import { newTraceId } from "../calls/ids.ts";
-import { checkNote } from "../calls/noted.ts";
-import type { Parts } from "../parts.ts";
+import type { NotedEvent } from "../core/event.ts";
+import { newTraceId } from "../core/ids.ts";
+import { checkNote } from "../core/noted.ts";
+import type { Parts } from "../pipeline/dependencies.ts";
 import { redactJson } from "../secrets/redact-json.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 
 export interface SystemNote extends Pick<NotedEvent, "type" | "summary"> {
   readonly more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">>;

@@ -1,9 +1,9 @@
 /** What is shown of the tools: never more than a call could reach, and less where the run is held to skills. */
-import { checkPrincipal, runOfTheDay } from "../calls/authority.ts";
-import type { Principal } from "../calls/call.ts";
-import { checkMember } from "../calls/checked-members.ts";
-import type { Clock } from "../calls/clock.ts";
-import type { VerdictParts } from "../gates/verdict.ts";
+import { checkPrincipal, runOfTheDay } from "../core/authority.ts";
+import type { Principal } from "../core/call.ts";
+import { checkMember } from "../core/checked-members.ts";
+import type { Clock } from "../core/clock.ts";
+import type { VerdictParts } from "../pipeline/gates/verdict.ts";
 import { skillsForbid } from "../policy/rules/skill-layer.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";

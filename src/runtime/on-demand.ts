@@ -1,15 +1,16 @@
 /** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
-import type { ChannelsDependencies, OpenChannels } from "../channels/open-channels.ts";
-import type { Parts } from "../parts.ts";
+
+import type { Pins } from "../mcp/client/pins.ts";
+import type { ServerConfig } from "../mcp/client/server-config.ts";
+import type { Servers } from "../mcp/client/servers.ts";
+import type { ChannelsDependencies, OpenChannels } from "../observe/notify/open-channels.ts";
+import type { ArchiveOptions } from "../observe/runs/archive.ts";
+import type { Runs } from "../observe/runs/runs.ts";
+import type { Stream } from "../observe/stream.ts";
+import type { Parts } from "../pipeline/dependencies.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
-import type { Store } from "../stores/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
-import type { Pins } from "../tools/upstream/pins.ts";
-import type { ServerConfig } from "../tools/upstream/server-config.ts";
-import type { Servers } from "../tools/upstream/servers.ts";
-import type { ArchiveOptions } from "../watchers/archive/archive.ts";
-import type { Runs } from "../watchers/archive/runs.ts";
-import type { Stream } from "../watchers/stream.ts";
 import type { RuntimeOptions } from "./options.ts";
 import type { RunningRuntime } from "./running.ts";
 
@@ -20,7 +21,7 @@ export async function openChannelsIn(
   house: ChannelsDependencies,
 ): Promise<OpenChannels | undefined> {
   if (given === undefined) return undefined;
-  const { openChannels } = await import("../channels/open-channels.ts");
+  const { openChannels } = await import("../observe/notify/open-channels.ts");
   return closing.use(await openChannels(given, house));
 }
 
@@ -36,8 +37,8 @@ export async function connect(
   },
 ): Promise<Servers> {
   const [{ connectServers }, { Revisions }] = await Promise.all([
-    import("../tools/upstream/servers.ts"),
-    import("../tools/upstream/revisions.ts"),
+    import("../mcp/client/servers.ts"),
+    import("../mcp/client/revisions.ts"),
   ]);
   return connectServers(servers, {
     registry: parts.registry,
@@ -67,8 +68,8 @@ export async function openArchive(
   { redactor, runs }: Parts,
 ): Promise<Runs> {
   const [{ Archive }, { RunsApi }, { describeOutcome }] = await Promise.all([
-    import("../watchers/archive/archive.ts"),
-    import("../watchers/archive/runs-api.ts"),
+    import("../observe/runs/archive.ts"),
+    import("../observe/runs/runs-api.ts"),
     import("../results/describe-outcome.ts"),
   ]);
   const redact = (text: string): string => redactor.redact(text);

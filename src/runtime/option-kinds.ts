@@ -1,7 +1,7 @@
-import { checkMember, type Kind } from "../calls/checked-members.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { shown } from "../calls/shown.ts";
-import { isStore } from "./open-store.ts";
+import { checkMember, type Kind } from "../core/checked-members.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { shown } from "../core/shown.ts";
+import { isStore } from "../store/open-store.ts";
 
 type OwnKind = "a list" | "a list or a set of tools" | "a store";
 

@@ -1,26 +1,27 @@
 /** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look (D20). */
-import { builtInName } from "../accounts/roles.ts";
+
 import { actorOf } from "../approvals/decision.ts";
 import { expiredOutcome } from "../approvals/repository.ts";
-import { type Actor, checkWho } from "../calls/actor.ts";
-import { read } from "../calls/arrival.ts";
-import { checkId } from "../calls/checked-id.ts";
-import { checkMembers, type Kind } from "../calls/checked-members.ts";
-import type { Clock } from "../calls/clock.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import { countingArguments } from "../calls/ran-with.ts";
-import type { CallRecord } from "../calls/records.ts";
-import { type Limits, Session } from "../calls/session.ts";
-import { shown } from "../calls/shown.ts";
-import { callStates } from "../calls/states.ts";
-import { askTool, type FoundOutcome } from "../executors/reconcile.ts";
-import type { LedgerApi, SettledAnswer } from "../face.ts";
-import { type SettlementOutcome, settleUnknown, type Testimony } from "../ledger/settlement.ts";
-import type { Parts } from "../parts.ts";
+import { type Actor, checkWho } from "../core/actor.ts";
+import { read } from "../core/arrival.ts";
+import { checkId } from "../core/checked-id.ts";
+import { checkMembers, type Kind } from "../core/checked-members.ts";
+import type { Clock } from "../core/clock.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import { countingArguments } from "../core/ran-with.ts";
+import type { CallRecord } from "../core/records.ts";
+import { type Limits, Session } from "../core/session.ts";
+import { shown } from "../core/shown.ts";
+import { callStates } from "../core/states.ts";
+import { builtInName } from "../identity/roles.ts";
+import type { Parts } from "../pipeline/dependencies.ts";
+import { askTool, type FoundOutcome } from "../pipeline/reconcile.ts";
+import { type SettlementOutcome, settleUnknown, type Testimony } from "../pipeline/settlement.ts";
 import { releasePins } from "../results/release-pins.ts";
-import type { CallFilter, Store } from "../stores/store.ts";
-import { callStateAt } from "../stores/urgency.ts";
+import type { CallFilter, Store } from "../store/store.ts";
+import { callStateAt } from "../store/urgency.ts";
+import type { LedgerApi, SettledAnswer } from "./api.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 

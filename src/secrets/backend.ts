@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { learnNamed } from "./lend.ts";
 import { hiddenSecret } from "./secret.ts";
 import { checkSecretName } from "./secret-name.ts";

@@ -1,5 +1,5 @@
-import { type Clock, SystemClock } from "../calls/clock.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+import { type Clock, SystemClock } from "../core/clock.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { type Backend, storeOf } from "./backend.ts";
 import { maxValueBytes, secretValue } from "./secret-name.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { hiddenSecret } from "./secret.ts";
 import { isMaskable, tooShort } from "./secret-name.ts";
 import type { Redactor, Secret, SecretStore } from "./secret-store.ts";

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 
 /** Something that a rule takes for a secret: what it calls it, and where it stands. */
 export interface Suspect {

@@ -1,4 +1,4 @@
-import type { Json } from "../calls/json.ts";
+import type { Json } from "../core/json.ts";
 import type { Redactor } from "./secret-store.ts";
 
 /**

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { createRedactor, mask } from "./redactor.ts";
 import type { Redactor } from "./secret-store.ts";
 

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { type Sign, signsIn, undoEscapes } from "./escapes.ts";
 import { joinLines } from "./joined-lines.ts";
 import { merged, Needles, type TextSpan } from "./needles.ts";

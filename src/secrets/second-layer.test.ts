@@ -3,7 +3,7 @@ import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { house } from "../../test/fakes/house.ts";
 import type { AuditEvent } from "../audit/log.ts";
-import type { JsonObject } from "../calls/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { Runtime, RuntimeOptions, ToolContext } from "../index.ts";
 import { redactJson } from "./redact-json.ts";
 import { createRedactor } from "./redactor.ts";

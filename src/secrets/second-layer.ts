@@ -5,9 +5,9 @@
  * Invariant: it only adds to what the redactor promises; it refuses no call, waits for nothing on the way of one, and a
  * call is not slower by what was found in another. Next: patterns.ts (what looks like one), suspicions.ts (what is told).
  */
-import type { DurableEvent } from "../calls/event.ts";
-import type { SerializeEvent } from "../stores/store.ts";
-import type { Watcher } from "../watchers/watcher.ts";
+import type { DurableEvent } from "../core/event.ts";
+import type { Watcher } from "../core/watcher.ts";
+import type { SerializeEvent } from "../store/store.ts";
 import { guessingRedactor, loadPatterns, type SecretPatterns } from "./patterns.ts";
 import type { PatternMode, Redactor } from "./secret-store.ts";
 import { type SecretNote, Suspicions } from "./suspicions.ts";

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 
 /** What connectors and keys are made of; not an option of a command (`-x`), and not a way up a tree (`..`). */
 const name = String.raw`(?!-)(?!\.+(?![\w.\-]))[\w.\-]{1,128}`;

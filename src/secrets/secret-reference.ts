@@ -1,5 +1,5 @@
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { isJsonObject, type Json } from "../calls/json.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 import { type ResolveSecret, revealer } from "./lend.ts";
 import { namePattern } from "./secret-name.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";

@@ -1,7 +1,7 @@
 /** The `secrets` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import type { SnakeCased } from "../calls/case.ts";
+import type { SnakeCased } from "../core/case.ts";
 import { type BackendName, backendNames, type SecretSettings } from "./open-secrets.ts";
 import { type PatternMode, patternModes } from "./secret-store.ts";
 

@@ -1,8 +1,8 @@
-import type { Principal } from "../calls/call.ts";
-import type { CallEvent, DurableEvent } from "../calls/event.ts";
-import { messageOf } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { ToolOutcome } from "../calls/outcome.ts";
+import type { Principal } from "../core/call.ts";
+import type { CallEvent, DurableEvent } from "../core/event.ts";
+import { messageOf } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 import type { Suspect } from "./pattern-rules.ts";
 import { type SecretPatterns, suspectMark } from "./patterns.ts";
 

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { RuntimeFault } from "../calls/fault.ts";
-import { Locks } from "../system/locks.ts";
-import { makeOwnFolder } from "../system/own-folder.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { Locks } from "../core/system/locks.ts";
+import { makeOwnFolder } from "../core/system/own-folder.ts";
 
 const waitMs = 10_000;
 /** Of this process: the lock of the file is the process's own, it would wait for itself. */

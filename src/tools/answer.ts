@@ -1,12 +1,12 @@
-import { messageOf } from "../calls/fault.ts";
-import type { Json } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import { messageOf } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import { fits } from "../results/cut.ts";
 import { LargeJson } from "../results/large-json.ts";
 import { type AnswerLimit, briefOf, LostAnswer, mostAnswerBytes, type RawResult } from "../results/raw-result.ts";
 import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
-import { type Plain, plain, TooManyBytes, weighed } from "./plain.ts";
+import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and snake_case. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { isRecord } from "./kinds.ts";
 import type { Tools } from "./tool.ts";
 

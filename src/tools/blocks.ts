@@ -1,7 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
-import type { ContentBlock } from "../calls/outcome.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
-import { plain } from "./plain.ts";
+import { plain } from "./schema/plain.ts";
 
 /** A content block in the form of ours, of MCP or of a model provider, in camelCase or snake_case; one of an unknown kind becomes its JSON. */
 export function blockOf(block: unknown): ContentBlock {

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { type AnyTool, callTypesOf } from "./kinds.ts";
 
 /** Which provider-defined tool a call belongs to that arrives under its provider's own type: `computer_call`. */

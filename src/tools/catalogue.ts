@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { messageOf } from "../calls/fault.ts";
+import { messageOf } from "../core/fault.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
 
 /**

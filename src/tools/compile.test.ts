@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { compile } from "./compile.ts";
 import { defineTool } from "./define.ts";
 import type { CompileOptions } from "./facts.ts";
-import { JsonSchemas } from "./json-schema.ts";
 import type { AnyTool, LocalTool } from "./kinds.ts";
+import { JsonSchemas } from "./schema/json-schema.ts";
 import type { Action, ToolContext } from "./tool.ts";
 
 const schemas = new JsonSchemas();

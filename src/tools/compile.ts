@@ -1,11 +1,10 @@
-import { RuntimeFault } from "../calls/fault.ts";
-import { deepFrozen } from "../calls/json.ts";
-import { shown } from "../calls/shown.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { deepFrozen } from "../core/json.ts";
+import { shown } from "../core/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { offeredSchema } from "./define.ts";
 import { type ActionDraft, type CompileOptions, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
-import type { JsonSchemas, SchemaGuard } from "./json-schema.ts";
 import {
   type ActionSpec,
   type AnyTool,
@@ -21,8 +20,9 @@ import { checkedName, Silhouettes, visible } from "./names.ts";
 import { hostedAction, providerDefinedAction } from "./off-site.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
-import { readSchema } from "./preflight.ts";
-import { isStandardSchema } from "./standard-schema.ts";
+import type { JsonSchemas, SchemaGuard } from "./schema/json-schema.ts";
+import { readSchema } from "./schema/preflight.ts";
+import { isStandardSchema } from "./schema/standard-schema.ts";
 import type { Action, ToolAnswer } from "./tool.ts";
 import { checkedUi } from "./ui.ts";
 

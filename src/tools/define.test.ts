@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import type { JsonObject } from "../calls/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import { defineTool, isSuspended, legacyTool, suspend } from "./define.ts";
 import type { AnyTool } from "./kinds.ts";
 import { insideOf, Registry } from "./registry.ts";

@@ -1,10 +1,10 @@
-import type { Risk } from "../calls/call.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
+import type { Risk } from "../core/call.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { Suggestion } from "../policy/policy.ts";
 import { type ActionSpec, isRecord, type LocalTool, type ProviderDefinedTool, type ProviderSpecs } from "./kinds.ts";
 import { visible } from "./names.ts";
-import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./standard-schema.ts";
+import { type ArgumentsOf, isStandardSchema, type ToolInput } from "./schema/standard-schema.ts";
 import type { JudgedCall, PreviewContext, Reconciled, Suspended, ToolContext } from "./tool.ts";
 
 /** `ActionSpec` with its bodies typed by the schema of the arguments. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../calls/json.ts";
-import { type ContentBlock, textOf } from "../calls/outcome.ts";
+import type { JsonObject } from "../core/json.ts";
+import { type ContentBlock, textOf } from "../core/outcome.ts";
 
 /**
  * SPEC 3.2. What a model asks for, before it is a call of ours: what `handleCall` of a provider-defined tool is given.

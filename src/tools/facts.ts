@@ -1,6 +1,6 @@
-import type { Risk } from "../calls/call.ts";
-import { messageOf, RuntimeFault } from "../calls/fault.ts";
-import { digestOf } from "../calls/json.ts";
+import type { Risk } from "../core/call.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { digestOf } from "../core/json.ts";
 import type { RiskGuess, ToolFacts } from "../policy/policy.ts";
 import type { ActionSpec, LocalTool } from "./kinds.ts";
 import type { Members } from "./members.ts";

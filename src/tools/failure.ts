@@ -1,7 +1,7 @@
-import { messageOf } from "../calls/fault.ts";
-import type { Json } from "../calls/json.ts";
-import { shortened } from "./plain.ts";
+import { messageOf } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
 import { rpcDetailsOf } from "./rpc-error.ts";
+import { shortened } from "./schema/plain.ts";
 
 /** How a tool failed, in what the path needs to know of it (D26). */
 export interface Failure {

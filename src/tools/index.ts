@@ -4,6 +4,9 @@
  * @packageDocumentation
  */
 
+export type { Difference } from "../mcp/client/differences.ts";
+export type { StoredDefinition } from "../mcp/client/pin.ts";
+export type { ToolApproval, ToolApproved, ToolChanges, ToolPins } from "../mcp/client/pins.ts";
 export type { CatalogueOptions, FoundTool } from "./catalogue.ts";
 export { scanCatalogue } from "./catalogue.ts";
 export { legacyTool } from "./define.ts";
@@ -14,14 +17,11 @@ export { isHostedTool, isLocalTool, isProviderDefinedTool } from "./kinds.ts";
 export type { FunctionSpec, ProviderSpec, ToolSpec } from "./offers.ts";
 export { specOf } from "./offers.ts";
 export type { Registry } from "./registry.ts";
-export { combined } from "./sets/combined.ts";
-export { filtered } from "./sets/filtered.ts";
-export { prefixed } from "./sets/prefixed.ts";
-export { skilled } from "./sets/skilled.ts";
-export type { ToolsInput } from "./sets/toolset.ts";
 export type { ActionStatistics, Minute, ToolStatistics } from "./statistics.ts";
 export type { Offer, ToolArtifacts, ToolHealth } from "./tool.ts";
 export { Toolbox } from "./toolbox.ts";
-export type { Difference } from "./upstream/differences.ts";
-export type { StoredDefinition } from "./upstream/pin.ts";
-export type { ToolApproval, ToolApproved, ToolChanges, ToolPins } from "./upstream/pins.ts";
+export { combined } from "./toolsets/combined.ts";
+export { filtered } from "./toolsets/filtered.ts";
+export { prefixed } from "./toolsets/prefixed.ts";
+export { skilled } from "./toolsets/skilled.ts";
+export type { ToolsInput } from "./toolsets/toolset.ts";

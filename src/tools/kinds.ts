@@ -1,9 +1,9 @@
 /** The three kinds of a tool (SPEC 2). They are structural: any object of the right shape counts. */
-import type { Risk } from "../calls/call.ts";
-import type { Json, JsonObject } from "../calls/json.ts";
+import type { Risk } from "../core/call.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ToolCallRequest } from "./exchange.ts";
-import type { ToolInput } from "./standard-schema.ts";
+import type { ToolInput } from "./schema/standard-schema.ts";
 import type { JudgedCall, PreviewContext, Reconciled, ToolAnnotations, ToolContext, ToolType, ToolUi } from "./tool.ts";
 
 /** What can be said of one action; what an action does not say, its tool says for it. */

@@ -1,6 +1,6 @@
-import type { Risk } from "../calls/call.ts";
-import { RuntimeFault } from "../calls/fault.ts";
-import { parseRisk } from "../calls/risk.ts";
+import type { Risk } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { parseRisk } from "../core/risk.ts";
 import type { ToolFacts } from "../policy/policy.ts";
 import { visible } from "./names.ts";
 import type { ToolType } from "./tool.ts";

@@ -1,4 +1,4 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 
 /**
  * ASCII only, as the providers and MCP want it: no control, bidirectional or look-alike letter of another script can be

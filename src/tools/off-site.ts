@@ -1,11 +1,11 @@
-import type { Risk } from "../calls/call.ts";
-import type { JsonObject } from "../calls/json.ts";
+import type { Risk } from "../core/call.ts";
+import type { JsonObject } from "../core/json.ts";
 import { toolCallRequest } from "./exchange.ts";
 import { type CompileOptions, definitionOf, factsOf, overrideOf } from "./facts.ts";
 import { type HostedTool, isRecord, type ProviderDefinedTool } from "./kinds.ts";
 import { Members } from "./members.ts";
 import { checkedName } from "./names.ts";
-import { readSchema } from "./preflight.ts";
+import { readSchema } from "./schema/preflight.ts";
 import type { Action, ToolAnswer, ToolContext } from "./tool.ts";
 
 /** Nothing runs here: the provider runs it and its result arrives in a later turn (case 13). */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../calls/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { offeredSchema } from "./define.ts";
 import {

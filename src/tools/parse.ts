@@ -1,8 +1,8 @@
-import { messageOf } from "../calls/fault.ts";
-import type { JsonObject } from "../calls/json.ts";
-import type { SchemaGuard } from "./json-schema.ts";
-import type { SchemaResult } from "./schema-worker.ts";
-import type { StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
+import { messageOf } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { SchemaGuard } from "./schema/json-schema.ts";
+import type { SchemaResult } from "./schema/schema-worker.ts";
+import type { StandardIssue, StandardResult, StandardSchema } from "./schema/standard-schema.ts";
 import type { Action, Issue, Parsed } from "./tool.ts";
 
 /**

@@ -1,8 +1,8 @@
-import { messageOf } from "../calls/fault.ts";
-import type { Json } from "../calls/json.ts";
-import type { Preview } from "../calls/outcome.ts";
+import { messageOf } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import type { Preview } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
-import { plain, shortened } from "./plain.ts";
+import { plain, shortened } from "./schema/plain.ts";
 
 /** A person reads it, a record keeps it: more than this is cut. */
 const maxTextLength = 65_536;

@@ -1,6 +1,6 @@
-import type { Risk } from "../calls/call.ts";
-import type { JsonObject } from "../calls/json.ts";
-import { higherRisk, parseRisk } from "../calls/risk.ts";
+import type { Risk } from "../core/call.ts";
+import type { JsonObject } from "../core/json.ts";
+import { higherRisk, parseRisk } from "../core/risk.ts";
 import type { CompileOptions } from "./facts.ts";
 import type { AnyTool } from "./kinds.ts";
 import type { Action, ToolHealth } from "./tool.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../calls/json.ts";
+import type { JsonObject } from "../core/json.ts";
 
 /** More than this is no detail of a refusal. */
 const mostDetailBytes = 64 * 1024;

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import type { Clock } from "../calls/clock.ts";
+import type { Clock } from "../core/clock.ts";
 
 export type Ran<T> =
   | { readonly ran: "returned"; readonly value: T }

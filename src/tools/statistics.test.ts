@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
-import type { CallEvent, EndName, Weighing } from "../calls/event.ts";
-import type { RefusalCode } from "../calls/refusals.ts";
+import type { CallEvent, EndName, Weighing } from "../core/event.ts";
+import type { RefusalCode } from "../core/refusals.ts";
 import { ToolStatistics } from "./statistics.ts";
 
 const weighing: Weighing = { verdict: "ALLOW", risk: "safe", reasons: [], policyVersion: "p" };

@@ -1,4 +1,4 @@
-import type { CallEvent } from "../calls/event.ts";
+import type { CallEvent } from "../core/event.ts";
 
 /**
  * How the calls of one action went since the start.

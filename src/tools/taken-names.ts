@@ -1,7 +1,7 @@
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { Silhouettes } from "./names.ts";
 import type { RegisterOptions } from "./registered.ts";
-import { publicName } from "./upstream/names.ts";
+import { publicName } from "./upstream-names.ts";
 
 /** What a tool is called by: its own name, and one for each action that is not its only one. */
 interface NamedActions {

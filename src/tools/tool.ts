@@ -7,9 +7,9 @@
  * Next: kinds.ts (guards), define.ts (defineTool), compile.ts (LocalTool → Actions), registry.ts (registered tools and
  * their health), toolbox.ts (the plain box), run-foreign.ts (the only place where somebody else's code runs).
  */
-import type { Autonomy, Principal, Risk } from "../calls/call.ts";
-import type { Json, JsonObject } from "../calls/json.ts";
-import type { ContentBlock, Preview, ResultFile, ToolOutcome } from "../calls/outcome.ts";
+import type { Autonomy, Principal, Risk } from "../core/call.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ContentBlock, Preview, ResultFile, ToolOutcome } from "../core/outcome.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ArtifactStream, ByteRange } from "../results/artifact-store.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";

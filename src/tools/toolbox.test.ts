@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { RuntimeFault } from "../calls/fault.ts";
+import { RuntimeFault } from "../core/fault.ts";
 import { defineTool } from "./define.ts";
 import type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./kinds.ts";
 import { insideOf, Registry } from "./registry.ts";

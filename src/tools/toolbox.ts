@@ -1,4 +1,4 @@
-import { parseRisk, requireRisk } from "../calls/risk.ts";
+import { parseRisk, requireRisk } from "../core/risk.ts";
 import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
 import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";

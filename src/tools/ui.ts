@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { AnyTool, DeclaredUi } from "./kinds.ts";
 import type { Members } from "./members.ts";
 import type { ToolUi } from "./tool.ts";

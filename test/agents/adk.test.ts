@@ -2,9 +2,9 @@ import { BaseLlm, FunctionTool, InMemoryRunner, LlmAgent, type LlmRequest, type 
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { adkTools, wrapAdkTools } from "../../src/agents/adk.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 /** Calls the tool once and ends when it has read an answer. */
 class OneCall extends BaseLlm {

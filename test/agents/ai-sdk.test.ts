@@ -3,8 +3,8 @@ import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { aiSdkTools, wrapAiSdkTools } from "../../src/agents/ai-sdk.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },

@@ -2,9 +2,9 @@ import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { expect, it } from "vitest";
 import { anthropicRunnerTools, wrapAnthropicTools } from "../../src/agents/anthropic-runner.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 interface Sent {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];

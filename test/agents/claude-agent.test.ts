@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 import { expect, it } from "vitest";
 import { type ClaudeAgent, claudeAgent, wrapClaudeTools } from "../../src/agents/claude-agent.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 import { defineTool } from "../../src/tools/define.ts";
 import { claudeProgram, claudeStub } from "./claude-stub.ts";
 

@@ -5,9 +5,9 @@ import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { langchainTools, wrapLangchainTools } from "../../src/agents/langchain.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 async function mailRuntime(risk: Risk): Promise<{ runtime: Runtime; sent: string[] }> {
   const sent: string[] = [];

@@ -2,7 +2,7 @@ import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { expect, it } from "vitest";
 import { aiSdkModel } from "../../src/agents/ai-sdk-model.ts";
 import { createAgent } from "../../src/agents/loop.ts";
-import { createRuntime } from "../../src/create.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 const usage = {
   inputTokens: { total: 7, noCache: 7, cacheRead: 0, cacheWrite: 0 },

@@ -6,9 +6,9 @@ import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { mastraTools, wrapMastraTools } from "../../src/agents/mastra.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },

@@ -11,9 +11,9 @@ import {
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../src/agents/openai-agents.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 /** Asks for the calls of one turn and ends when it has read an answer. */
 class OneTurn implements Model {

@@ -17,8 +17,8 @@ import { expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/agent-tools.ts";
 import { anthropicResult, anthropicTools, anthropicToolUses } from "../../src/agents/anthropic.ts";
 import { openaiResult, openaiTools, openaiToolUses } from "../../src/agents/openai.ts";
+import { applyPatchTool, textEditorTool } from "../../src/builtin/provided/provider-tools.ts";
 import { type AnyTool, createRuntime, type Runtime } from "../../src/index.ts";
-import { applyPatchTool, textEditorTool } from "../../src/tools/builtin/provided/provider-tools.ts";
 
 interface Place {
   readonly runtime: Runtime;

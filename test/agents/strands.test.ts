@@ -2,9 +2,9 @@ import { Agent, type Message, Model, type ModelStreamEvent, tool } from "@strand
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { strandsTools, wrapStrandsTools } from "../../src/agents/strands.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { createRuntime } from "../../src/create.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { Risk } from "../../src/core/call.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { createRuntime } from "../../src/runtime/create.ts";
 
 /** Calls the tool once and ends when it has read an answer. */
 class OneCall extends Model {

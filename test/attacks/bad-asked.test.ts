@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Account } from "../../src/accounts/index.ts";
-import { RuntimeFault } from "../../src/calls/fault.ts";
+import { RuntimeFault } from "../../src/core/fault.ts";
+import type { Account } from "../../src/identity/index.ts";
 import type { Runtime } from "../../src/index.ts";
 import { asker, eventTypes, house } from "../fakes/house.ts";
 

@@ -1,11 +1,11 @@
 /** A long argument must not stop the process: each step that reads it takes time in proportion to its length. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { spelledOut } from "../../src/core/system/card-text.ts";
+import { showHidden } from "../../src/core/system/invisible.ts";
 import { patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import type { Redactor } from "../../src/secrets/secret-store.ts";
-import { spelledOut } from "../../src/system/card-text.ts";
-import { showHidden } from "../../src/system/invisible.ts";
 import { asker, house } from "../fakes/house.ts";
 
 const few = 4_000;

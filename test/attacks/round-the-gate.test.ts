@@ -1,7 +1,7 @@
 /** Nothing that can be reached from a runtime runs a tool but through the gates: its members, and what they list. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { defineSkill } from "../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { defineSkill } from "../../src/tools/builtin/index.ts";
 import { Changing, read } from "../fakes/changing.ts";
 import { asker } from "../fakes/house.ts";
 

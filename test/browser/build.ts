@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { buildConsole } from "../../src/doors/http/console-build.ts";
+import { buildConsole } from "../../src/server/http/console-build.ts";
 
 /** What is tested is what the sources say. */
 export async function setup(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Who comes in by a link, without a role, or only to administer: each finds a page that is meant for them. */
 import { describe, expect, it } from "vitest";
-import { noticeFrom, noticeTypes } from "../../src/channels/notice.ts";
+import { noticeFrom, noticeTypes } from "../../src/observe/notify/notice.ts";
 import { mail } from "./card.ts";
 import { everyRole, password } from "./house.ts";
 import { stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { canonical, sha256 } from "../../console/src/kit/canonical.ts";
-import { digestOf, type Json, canonical as kept } from "../../src/calls/json.ts";
+import { digestOf, type Json, canonical as kept } from "../../src/core/json.ts";
 
 it("writes in the browser exactly the bytes that the server hashes", () => {
   const json = fc.jsonValue({ maxDepth: 3, noUnicodeString: false });

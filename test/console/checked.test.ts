@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import type { ApprovalView } from "../../console/src/api/approvals.ts";
 import { doubtsOf, doubtText } from "../../console/src/api/checked.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
-import { digestOf } from "../../src/calls/json.ts";
-import type { Preview } from "../../src/calls/outcome.ts";
-import { shownApproval } from "../../src/doors/http/given-approval.ts";
+import { digestOf } from "../../src/core/json.ts";
+import type { Preview } from "../../src/core/outcome.ts";
+import { shownApproval } from "../../src/server/http/given-approval.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const previews: readonly Preview[] = [

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { conditionsFor, holdable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
 import { fits } from "../../src/approvals/grant.ts";
-import { digestOf, type JsonObject } from "../../src/calls/json.ts";
+import { digestOf, type JsonObject } from "../../src/core/json.ts";
 import { type Conditions, compileConditions } from "../../src/policy/rules/condition.ts";
 import { longestValue as longest } from "../../src/policy/rules/whole-value.ts";
 

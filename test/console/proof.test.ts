@@ -3,7 +3,7 @@ import { checkProof } from "../../console/src/screens/audit/proof.ts";
 import { openAuditLog } from "../../src/audit/audit-log.ts";
 import type { AuditLog } from "../../src/audit/log.ts";
 import { createSigner } from "../../src/audit/signer.ts";
-import type { EventProof } from "../../src/doors/contract/audit.ts";
+import type { EventProof } from "../../src/server/contract/audit.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { aLogStore, noteSome } from "../fakes/log-store.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { byUrgency } from "../../console/src/screens/approvals/urgency.ts";
-import type { Risk } from "../../src/calls/call.ts";
-import { risks } from "../../src/calls/risk.ts";
-import { endOfUrgency, urgencyOf } from "../../src/stores/urgency.ts";
+import type { Risk } from "../../src/core/call.ts";
+import { risks } from "../../src/core/risk.ts";
+import { endOfUrgency, urgencyOf } from "../../src/store/urgency.ts";
 
 const day = Date.UTC(2026, 10, 20);
 const request = fc.record({

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import type { Principal } from "../../src/calls/call.ts";
+import type { Principal } from "../../src/core/call.ts";
 import type { Needed, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 

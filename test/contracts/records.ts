@@ -1,11 +1,11 @@
 /** Calls, records and writes for the tests of stores: what a test does not name is plain. */
-import type { Authority, ToolCall } from "../../src/calls/call.ts";
-import type { Clock } from "../../src/calls/clock.ts";
-import type { DurableEvent } from "../../src/calls/event.ts";
-import { canonical, type JsonObject, sha256 } from "../../src/calls/json.ts";
-import type { ToolOutcome } from "../../src/calls/outcome.ts";
-import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../../src/calls/records.ts";
-import type { SerializeEvent, StoreEntry } from "../../src/stores/store.ts";
+import type { Authority, ToolCall } from "../../src/core/call.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { DurableEvent } from "../../src/core/event.ts";
+import { canonical, type JsonObject, sha256 } from "../../src/core/json.ts";
+import type { ToolOutcome } from "../../src/core/outcome.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../../src/core/records.ts";
+import type { SerializeEvent, StoreEntry } from "../../src/store/store.ts";
 
 export const hourMs = 3_600_000;
 export const spellPlainly: SerializeEvent = (event) => canonical(JSON.parse(JSON.stringify(event)));

@@ -1,7 +1,7 @@
 /** What every store must do, whatever it is made of. Run it with a way to open an empty one. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Clock } from "../../src/calls/clock.ts";
-import type { SerializeEvent, Store } from "../../src/stores/store.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { SerializeEvent, Store } from "../../src/store/store.ts";
 import { note } from "./records.ts";
 import { approvalContract } from "./store/approvals.ts";
 import { artifactReferenceContract } from "./store/artifacts.ts";

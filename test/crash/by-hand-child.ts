@@ -4,10 +4,10 @@
  */
 import { join } from "node:path";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { StoreWrite } from "../../src/calls/records.ts";
+import type { StoreWrite } from "../../src/core/records.ts";
 import { createRuntime, SystemClock } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { Committed, Durability } from "../../src/stores/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "./points.ts";
 
 const [folder = ".", verb = "none", when = "before"] = process.argv.slice(2);

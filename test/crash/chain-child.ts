@@ -1,9 +1,9 @@
 /** Runs one script in the folder it is given, and kills itself at the n-th moment that something could be lost; 0: at none. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
-import type { SandboxDriver, SandboxSession } from "../../src/chains/sandbox.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
+import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 

@@ -7,7 +7,7 @@ import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { spellWith } from "../../src/audit/entry.ts";
 import { createRuntime, defineTool, type Runtime, SystemClock } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { killer, PointStore } from "./points.ts";
 
 const [folder = ".", life = "0", point = "none", nth = "1"] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /** Scripts without an end, one an engine: says which processes they are in, and waits to be killed. */
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
 
 const clock = new SystemClock();
 const limits = { cpuMs: 300_000, memoryBytes: 64 * 1024 * 1024, outputBytes: 1_000, wallMs: 300_000 };

@@ -1,4 +1,4 @@
-import type { ApprovalRecord, CallRecord, StoreWrite } from "../../src/calls/records.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../src/core/records.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -10,7 +10,7 @@ import type {
   StoreEntry,
   WaitingAudience,
   WaitingFilter,
-} from "../../src/stores/store.ts";
+} from "../../src/store/store.ts";
 
 /** Where a process can be killed, in the order in which one approved call meets them. */
 export const points = [

@@ -1,5 +1,5 @@
-import type { Json } from "../../src/calls/json.ts";
-import type { ScriptStep } from "../../src/chains/sandbox.ts";
+import type { Json } from "../../src/core/json.ts";
+import type { ScriptStep } from "../../src/engines/sandbox.ts";
 
 /** What every engine must do, in each language it may speak. */
 export interface Check {

@@ -5,13 +5,13 @@
  */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { noOpaqueFields, toCamelCase } from "../../src/calls/case.ts";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { messageOf } from "../../src/calls/fault.ts";
-import { isJsonObject } from "../../src/calls/json.ts";
-import { driversSchema } from "../../src/chains/drivers-config.ts";
-import { type EngineSettings, knownEngines, placedEngine } from "../../src/chains/known-engines.ts";
-import type { SandboxDriver, SandboxLimits, ScriptStep } from "../../src/chains/sandbox.ts";
+import { noOpaqueFields, toCamelCase } from "../../src/core/case.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { messageOf } from "../../src/core/fault.ts";
+import { isJsonObject } from "../../src/core/json.ts";
+import { driversSchema } from "../../src/engines/drivers-config.ts";
+import { type EngineSettings, knownEngines, placedEngine } from "../../src/engines/known-engines.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep } from "../../src/engines/sandbox.ts";
 import { driven, echoTools } from "../fakes/driven.ts";
 import { type Check, checks } from "./checks.ts";
 

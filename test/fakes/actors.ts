@@ -1,4 +1,4 @@
-import type { Actor } from "../../src/calls/actor.ts";
+import type { Actor } from "../../src/core/actor.ts";
 
 /** Somebody who signed in. */
 export function actor(by: string): Actor {

@@ -1,6 +1,6 @@
-import type { ToolCall } from "../../src/calls/call.ts";
-import type { Weighing } from "../../src/calls/event.ts";
-import { sha256 } from "../../src/calls/json.ts";
+import type { ToolCall } from "../../src/core/call.ts";
+import type { Weighing } from "../../src/core/event.ts";
+import { sha256 } from "../../src/core/json.ts";
 
 /** A call as it arrives; a test names only what it is about. */
 export function aCall({

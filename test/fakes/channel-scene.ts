@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { shownDigest } from "../../src/approvals/binding.ts";
 import type { ApprovalRoute } from "../../src/approvals/index.ts";
-import { keyFrom, sign } from "../../src/channels/signature.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
+import { keyFrom, sign } from "../../src/observe/notify/signature.ts";
 import type { House } from "./house.ts";
 import { bodyOf, httpHouse } from "./http-house.ts";
 

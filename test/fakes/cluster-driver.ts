@@ -1,5 +1,5 @@
-import { KubernetesDriver, type KubernetesOptions } from "../../src/chains/drivers/kubernetes/driver.ts";
-import type { SandboxLimits } from "../../src/chains/sandbox.ts";
+import { KubernetesDriver, type KubernetesOptions } from "../../src/engines/remote/kubernetes/driver.ts";
+import type { SandboxLimits } from "../../src/engines/sandbox.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
 export const podLimits: SandboxLimits = {

@@ -1,8 +1,8 @@
+import { UpstreamConnection } from "../../src/mcp/client/connection.ts";
+import type { ServerConfig } from "../../src/mcp/client/server-config.ts";
+import type { Upstream, UpstreamEvents, UpstreamTool } from "../../src/mcp/client/upstream.ts";
 import type { LocalTool } from "../../src/tools/kinds.ts";
 import type { ToolBlock } from "../../src/tools/registered.ts";
-import { UpstreamConnection } from "../../src/tools/upstream/connection.ts";
-import type { ServerConfig } from "../../src/tools/upstream/server-config.ts";
-import type { Upstream, UpstreamEvents, UpstreamTool } from "../../src/tools/upstream/upstream.ts";
 import { FakeClock } from "./clock.ts";
 import { aLogStore, bent } from "./log-store.ts";
 import { somePins } from "./pins.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../src/calls/json.ts";
-import type { SandboxDriver, SandboxLimits, ScriptStep, ToolSketch } from "../../src/chains/sandbox.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import type { SandboxDriver, SandboxLimits, ScriptStep, ToolSketch } from "../../src/engines/sandbox.ts";
 
 const inputSchema: JsonObject = { type: "object", properties: { to: { type: "string" } } };
 export const echoTools: readonly ToolSketch[] = [

@@ -1,5 +1,5 @@
-import type { FeedReader, FeedSubscription, ResetReason } from "../../src/watchers/feed.ts";
-import type { FeedEvent, FeedFilter } from "../../src/watchers/feed-event.ts";
+import type { FeedReader, FeedSubscription, ResetReason } from "../../src/observe/feed.ts";
+import type { FeedEvent, FeedFilter } from "../../src/observe/feed-event.ts";
 import type { House } from "./house.ts";
 
 /** What somebody hears who may hear everything. */

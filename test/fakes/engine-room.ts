@@ -1,12 +1,12 @@
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
 import type {
   SandboxDriver,
   SandboxLimits,
   SandboxSession,
   ScriptProgram,
   SettledCall,
-} from "../../src/chains/sandbox.ts";
+} from "../../src/engines/sandbox.ts";
 import { createRuntime, defineTool, type Json, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 
 /** All engines in the whole gate; otherwise one of each language. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../src/calls/json.ts";
+import type { Json, JsonObject } from "../../src/core/json.ts";
 import type {
   AskedCall,
   Printed,
@@ -7,7 +7,7 @@ import type {
   ScriptProgram,
   ScriptStep,
   SettledCall,
-} from "../../src/chains/sandbox.ts";
+} from "../../src/engines/sandbox.ts";
 
 export interface FakeDriverOptions {
   readonly name?: string;

@@ -1,8 +1,8 @@
 import { spellWith } from "../../src/audit/entry.ts";
-import type { CallRecord, StoreWrite } from "../../src/calls/records.ts";
+import type { CallRecord, StoreWrite } from "../../src/core/records.ts";
 import { RuntimeFault } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { CallName, Committed, Durability } from "../../src/stores/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { CallName, Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import type { FakeClock } from "./clock.ts";
 

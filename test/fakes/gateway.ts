@@ -13,8 +13,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { parse, stringify } from "yaml";
-import { readToken } from "../../src/doors/credentials.ts";
-import { createClient, type PosternClient } from "../../src/doors/http/client.ts";
+import { createClient, type PosternClient } from "../../src/server/client/client.ts";
+import { readToken } from "../../src/server/credentials.ts";
 import { type Ended, ended } from "./postern-process.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../src/calls/json.ts";
+import type { JsonObject } from "../../src/core/json.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
 import { FakeClock } from "./clock.ts";
 

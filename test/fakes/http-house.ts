@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeEach } from "vitest";
-import type { SignedIn } from "../../src/accounts/accounts.ts";
-import { openCredentials, readToken, type TokenRole } from "../../src/doors/credentials.ts";
-import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../../src/doors/http/http-door.ts";
-import type { Runtime } from "../../src/face.ts";
+import type { SignedIn } from "../../src/identity/accounts.ts";
+import type { Runtime } from "../../src/runtime/api.ts";
+import { openCredentials, readToken, type TokenRole } from "../../src/server/credentials.ts";
+import { createHttpDoor, type HttpServer, type HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { ownFolder } from "./own-folder.ts";
 import { type Said, type StubOptions, stubRuntime } from "./stub-runtime.ts";
 

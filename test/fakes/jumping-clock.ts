@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/calls/clock.ts";
+import type { Clock } from "../../src/core/clock.ts";
 
 /** Time that jumps in the middle of a turn, as it does between two lines of anybody's program. */
 export class JumpingClock implements Clock {

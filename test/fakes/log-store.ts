@@ -1,7 +1,7 @@
 import { spellWith } from "../../src/audit/entry.ts";
-import type { Clock } from "../../src/calls/clock.ts";
-import { MapStore } from "../../src/stores/map-store.ts";
-import type { Store, StoreEntry } from "../../src/stores/store.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { MapStore } from "../../src/store/map-store.ts";
+import type { Store, StoreEntry } from "../../src/store/store.ts";
 
 /** A store of nothing but a log. */
 export function aLogStore(clock: Clock): Store {

@@ -1,4 +1,4 @@
-import type { ChildSpec } from "../../src/chains/drivers/child/child-process.ts";
+import type { ChildSpec } from "../../src/engines/child/child-process.ts";
 
 /** A child that says what a test wants: `say(frame)` writes one with the right token, `raw(bytes)` anything. */
 export function lyingChild(onNext: string, onReady = "say({ ready: true })"): ChildSpec {

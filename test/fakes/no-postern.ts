@@ -1,5 +1,5 @@
-import type { Host } from "../../src/doors/cli/host.ts";
-import { createProgram, type Program } from "../../src/doors/cli/program.ts";
+import type { Host } from "../../src/cli/host.ts";
+import { createProgram, type Program } from "../../src/cli/program.ts";
 import { FakeClock } from "./clock.ts";
 
 /** The commands of a process where none may get as far as a Postern, and all that they say. */

@@ -1,11 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach } from "vitest";
-import { openCredentials, readToken } from "../../src/doors/credentials.ts";
-import { createClient, type PosternClient } from "../../src/doors/http/client.ts";
-import { createHttpDoor } from "../../src/doors/http/http-door.ts";
-import { listen, loopbackHosts } from "../../src/doors/http/serve.ts";
-import { createMcpDoor } from "../../src/doors/mcp/mcp-door.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createMcpDoor } from "../../src/mcp/server/mcp-server.ts";
+import { createClient, type PosternClient } from "../../src/server/client/client.ts";
+import { openCredentials, readToken } from "../../src/server/credentials.ts";
+import { createHttpDoor } from "../../src/server/http/http-server.ts";
+import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** A runtime behind a listening HTTP server that speaks MCP too: what is offered, as every interface shows it. */

@@ -1,11 +1,11 @@
-import type { Account, Accounts, SignedIn, SignIn } from "../../src/accounts/accounts.ts";
-import { type AccountsOptions, openAccounts } from "../../src/accounts/open-accounts.ts";
-import { type Role, roles } from "../../src/accounts/roles.ts";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { Actor } from "../../src/calls/actor.ts";
+import type { Actor } from "../../src/core/actor.ts";
+import type { Account, Accounts, SignedIn, SignIn } from "../../src/identity/accounts.ts";
+import { type AccountsOptions, openAccounts } from "../../src/identity/open-accounts.ts";
+import { type Role, roles } from "../../src/identity/roles.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { MapStore } from "../../src/stores/map-store.ts";
-import type { Store } from "../../src/stores/store.ts";
+import { MapStore } from "../../src/store/map-store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { FakeClock } from "./clock.ts";
 
 /** A try costs next to nothing: what it costs for real is tested once. */

@@ -1,7 +1,7 @@
-import type { Clock } from "../../src/calls/clock.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import { Pins } from "../../src/mcp/client/pins.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import type { Store } from "../../src/stores/store.ts";
-import { Pins } from "../../src/tools/upstream/pins.ts";
+import type { Store } from "../../src/store/store.ts";
 import { aLogStore } from "./log-store.ts";
 
 /** Pins of their own, or those of a store. */

@@ -1,6 +1,6 @@
 /** Rule sets and questions that meet often: few names, few values, and the ugly ones among them. */
 import fc from "fast-check";
-import { autonomies, risks } from "../../src/calls/risk.ts";
+import { autonomies, risks } from "../../src/core/risk.ts";
 import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule, ToolFacts } from "../../src/policy/index.ts";
 import type { PastCall } from "../../src/policy/policy.ts";
 

@@ -1,5 +1,5 @@
-import { SystemClock } from "../../src/calls/clock.ts";
-import { ProcessTree, type ProcessUsage } from "../../src/chains/drivers/child/kernel-tells.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { ProcessTree, type ProcessUsage } from "../../src/engines/child/kernel-tells.ts";
 
 /** Of a process and all beneath it, as of now. */
 export function measured(pid: number): ProcessUsage | undefined {

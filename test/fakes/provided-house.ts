@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { autoApprover } from "../../src/approvals/index.ts";
+import type { FileToolOptions } from "../../src/builtin/index.ts";
 import {
   type AnyTool,
   createRuntime,
@@ -9,8 +10,7 @@ import {
   type RuntimeOptions,
   type ToolOutcome,
 } from "../../src/index.ts";
-import type { FileToolOptions } from "../../src/tools/builtin/index.ts";
-import { openRunFolders } from "../../src/watchers/index.ts";
+import { openRunFolders } from "../../src/observe/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
 export interface ProvidedHouse extends AsyncDisposable {

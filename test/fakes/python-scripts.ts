@@ -5,7 +5,7 @@ import type {
   ScriptStep,
   SettledCall,
   ToolSketch,
-} from "../../src/chains/sandbox.ts";
+} from "../../src/engines/sandbox.ts";
 
 export const pythonLimits: SandboxLimits = {
   cpuMs: 3_000,

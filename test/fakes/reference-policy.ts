@@ -2,9 +2,9 @@
  * The specification of a decision, read slowly and kept as far from the real thing as it can be: no caches, no index, no
  * compilation, regular expressions for patterns, recursion for paths. The differential test holds the policy against it.
  */
-import type { Risk, Verdict } from "../../src/calls/call.ts";
-import { digestOf, type Json } from "../../src/calls/json.ts";
-import { risks, verdicts } from "../../src/calls/risk.ts";
+import type { Risk, Verdict } from "../../src/core/call.ts";
+import { digestOf, type Json } from "../../src/core/json.ts";
+import { risks, verdicts } from "../../src/core/risk.ts";
 import type { Condition, Facts, HistoryLimit, PolicyOptions, Rule } from "../../src/policy/index.ts";
 import { defaultMatrix } from "../../src/policy/risk/matrix.ts";
 

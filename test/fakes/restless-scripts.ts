@@ -1,6 +1,6 @@
 /** Scripts of calls and host calls that are cut short, thawed and moved, some of them not the same twice; and their effects. */
 import fc from "fast-check";
-import type { SandboxDriver, SandboxSession } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import type { defineTool, ToolContext } from "../../src/index.ts";
 import { asker, boss, house } from "./house.ts";
 import { resultOf } from "./script-house.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunEvent, ToolRecord } from "../../src/watchers/index.ts";
+import type { RunEvent, ToolRecord } from "../../src/observe/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
 /** A folder for runs that exists for one test. */

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { ChainScript } from "../../src/chains/index.ts";
-import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import type { ChainScript } from "../../src/engines/index.ts";
+import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { asker, boss, type House, house } from "./house.ts";

@@ -1,4 +1,4 @@
-import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { Json, RuntimeOptions } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
 import { type House, house } from "./house.ts";

@@ -1,4 +1,4 @@
-import { quickJsDriver, type WarmDriver } from "../../src/chains/drivers/javascript/driver.ts";
+import { quickJsDriver, type WarmDriver } from "../../src/engines/quickjs/driver.ts";
 import type {
   AskedCall,
   SandboxDriver,
@@ -7,7 +7,7 @@ import type {
   ScriptStep,
   SettledCall,
   ToolSketch,
-} from "../../src/chains/sandbox.ts";
+} from "../../src/engines/sandbox.ts";
 
 /** Wide enough for a busy machine; a test of a limit sets its own. */
 export const roomyLimits: SandboxLimits = {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { HttpServerOptions } from "../../src/doors/http/http-door.ts";
+import type { HttpServerOptions } from "../../src/server/http/http-server.ts";
 import { bodyOf, type HttpHouse, host, httpHouse } from "./http-house.ts";
 import { goodPassword, type People, people } from "./people.ts";
 import { type Said, stubRuntime } from "./stub-runtime.ts";

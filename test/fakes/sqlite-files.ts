@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/stores/sqlite/sqlite-store.ts";
+import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/sqlite-store.ts";
 import { spellPlainly } from "../contracts/records.ts";
 import { FakeClock } from "./clock.ts";
 import { ownFolder } from "./own-folder.ts";

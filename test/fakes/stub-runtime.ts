@@ -1,13 +1,13 @@
-import type { Alarm } from "../../src/alarms/alarms.ts";
-import { isForeign } from "../../src/calls/authority.ts";
-import type { ToolOutcome } from "../../src/calls/outcome.ts";
-import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
-import type { Limits } from "../../src/calls/session.ts";
-import type { CallContext, CallRequest, Decided, Runtime, SettledAnswer } from "../../src/face.ts";
+import { isForeign } from "../../src/core/authority.ts";
+import type { ToolOutcome } from "../../src/core/outcome.ts";
+import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
+import type { Limits } from "../../src/core/session.ts";
+import type { ToolChanges } from "../../src/mcp/client/pins.ts";
+import type { Alarm } from "../../src/observe/alarms/alarms.ts";
+import type { RunName, RunSummary } from "../../src/observe/runs/runs.ts";
 import type { ControlState } from "../../src/policy/controls.ts";
-import type { ApprovalFilter } from "../../src/stores/store.ts";
-import type { ToolChanges } from "../../src/tools/upstream/pins.ts";
-import type { RunName, RunSummary } from "../../src/watchers/archive/runs.ts";
+import type { CallContext, CallRequest, Decided, Runtime, SettledAnswer } from "../../src/runtime/api.ts";
+import type { ApprovalFilter } from "../../src/store/store.ts";
 import { aCall } from "./call.ts";
 
 export const aDigest: string = "a".repeat(64);

@@ -1,4 +1,4 @@
-import type { Channel, ChannelState, Delivered, Notice } from "../../src/channels/channel.ts";
+import type { Channel, ChannelState, Delivered, Notice } from "../../src/observe/notify/channel.ts";
 import { type House, house } from "./house.ts";
 
 export interface Told extends Channel {

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json } from "../../src/calls/json.ts";
-import type { SandboxDriver, ScriptStep } from "../../src/chains/sandbox.ts";
+import { isJsonObject, type Json } from "../../src/core/json.ts";
+import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
 import { type Ending, plainPython } from "./plain-python.ts";
 import type { MatrixProgram } from "./programs.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { pythonSource } from "../../src/chains/drivers/python/prelude/prelude.ts";
+import { pythonSource } from "../../src/engines/cpython/prelude/prelude.ts";
 import type { MatrixProgram } from "./programs.ts";
 
 /** How a program ended: its value and what it printed, or the name of its error. */

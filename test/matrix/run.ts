@@ -8,8 +8,8 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
 import { compared, type Row } from "./compare.ts";
 import { operatorPrograms } from "./operators.ts";
 import { type MatrixProgram, matrixPrograms } from "./programs.ts";

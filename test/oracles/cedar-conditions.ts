@@ -1,4 +1,4 @@
-import type { Json } from "../../src/calls/json.ts";
+import type { Json } from "../../src/core/json.ts";
 import type { CedarArgument, CedarKind } from "../../src/policy/cedar/cedar-facts.ts";
 import type { Condition, Conditions, PlainCondition } from "../../src/policy/rules/condition.ts";
 import { all, any, globbed, not, text, Unsupported } from "./cedar-text.ts";

@@ -4,7 +4,7 @@
  * What it says is what rules, default, safe defaults and scopes say: permitted, permitted after a question, denied. Matrix,
  * threshold, secrets and skills stay ours. A rule that Cedar cannot say exactly is named and refused, never approximated.
  */
-import { parseRisk, rankOf } from "../../src/calls/risk.ts";
+import { parseRisk, rankOf } from "../../src/core/risk.ts";
 import { type CedarArguments, cedarSchema } from "../../src/policy/cedar/cedar-facts.ts";
 import type { PolicyOptions } from "../../src/policy/decide.ts";
 import { compileOptions } from "../../src/policy/options.ts";

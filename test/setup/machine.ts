@@ -1,6 +1,6 @@
 /** Printed once, at the end: which tests this machine skips, and what it lacks for them. */
 import { existsSync } from "node:fs";
-import { CpythonDriver } from "../../src/chains/drivers/python/cpython/cpython.ts";
+import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 
 interface Need {
   readonly tests: string;

@@ -10,9 +10,9 @@ export const heavy: readonly string[] = [
   "test/stories/chain-cases/*.test.ts",
   "test/stories/runs-behind.test.ts",
   "test/stories/results-gigabyte.test.ts",
-  "src/chains/drivers/{runsc,firecracker,kubernetes}/*.test.ts",
-  "src/chains/drivers/python/**/{cpython,pyodide}.test.ts",
-  "src/chains/drivers/javascript/{freeze,hostile}.test.ts",
+  "src/engines/{runsc,remote/firecracker,remote/kubernetes}/*.test.ts",
+  "src/engines/cpython/**/{cpython,pyodide}.test.ts",
+  "src/engines/quickjs/{freeze,hostile}.test.ts",
 ];
 
 const root = join(import.meta.dirname, "../..");

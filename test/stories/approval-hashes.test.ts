@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { canonical, sha256 } from "../../src/calls/json.ts";
+import { canonical, sha256 } from "../../src/core/json.ts";
 import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
 import { type House, house } from "../fakes/house.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../../src/calls/clock.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import { ann, ask, bob, cal, mail, no, routed, seen } from "../fakes/deciders.ts";
 import { asker, house } from "../fakes/house.ts";
 import { bodyOf, httpHouse, inSession } from "../fakes/http-house.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { JsonObject } from "../../src/calls/json.ts";
-import type { ApprovalRecord, CallRecord } from "../../src/calls/records.ts";
-import type { RuntimeSession } from "../../src/face.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
+import type { RuntimeSession } from "../../src/runtime/api.ts";
 import { ArtifactHouse, hourMs, writer } from "../fakes/artifact-house.ts";
 import { boss } from "../fakes/house.ts";
 

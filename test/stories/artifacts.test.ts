@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ToolOutcome } from "../../src/calls/outcome.ts";
+import type { ToolOutcome } from "../../src/core/outcome.ts";
 import { ArtifactHouse, hourMs, report, writer } from "../fakes/artifact-house.ts";
 import { boss, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
@@ -182,7 +182,7 @@ function killed(folder: string): string {
   const at = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
   return `
     const { createRuntime, defineTool, SystemClock } = await import(${at("src/index.ts")});
-    const { openSqliteStore } = await import(${at("src/stores/sqlite/sqlite-store.ts")});
+    const { openSqliteStore } = await import(${at("src/store/sqlite/sqlite-store.ts")});
     const { killer, PointStore } = await import(${at("test/crash/points.ts")});
     const clock = new SystemClock();
     const location = ${JSON.stringify(join(folder, "postern.db"))};

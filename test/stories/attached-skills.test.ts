@@ -1,8 +1,8 @@
 import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openAgentTools } from "../../src/agents/agent-tools.ts";
+import { defineSkill } from "../../src/builtin/index.ts";
 import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
-import { defineSkill } from "../../src/tools/builtin/index.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { house } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";

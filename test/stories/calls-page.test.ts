@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { stageOf } from "../../src/audit/audit-words.ts";
-import { endWords } from "../../src/calls/event.ts";
+import { endWords } from "../../src/core/event.ts";
 import { chainLimits, createRuntime, directLimits, type RefusalCode, refusals } from "../../src/index.ts";
 
 const page = readFileSync(new URL("../../docs/reference/calls.md", import.meta.url), "utf8");

@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import { Journal } from "../../src/chains/journal.ts";
+import { Journal } from "../../src/code-mode/journal.ts";
 import type { defineTool, RuntimeOptions } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";

@@ -1,8 +1,8 @@
 /** How scripts end when they are cut short: what they did is told, and the same call sent again repeats none of it. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver } from "../../src/chains/sandbox.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { SandboxDriver } from "../../src/engines/sandbox.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, house } from "../fakes/house.ts";

@@ -1,8 +1,8 @@
 /** Real engines: a script that moves from one to the next, or is replayed in another build of its own, does nothing twice. */
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
-import type { SandboxDriver } from "../../src/chains/sandbox.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
+import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { defineTool } from "../../src/index.ts";
 import { watched } from "../fakes/engine-room.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";

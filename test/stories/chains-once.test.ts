@@ -1,8 +1,8 @@
 /** However a script is cut short, thawed, replayed or moved, and whatever it asks for then: each effect at most once. */
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { inJavaScript, inPython, live, type Spoken, stories } from "../fakes/restless-scripts.ts";
 

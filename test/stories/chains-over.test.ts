@@ -1,8 +1,8 @@
 /** A script that can go on no more is over, and what it had open is closed with it. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver } from "../../src/chains/sandbox.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { SandboxDriver } from "../../src/engines/sandbox.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type House, house } from "../fakes/house.ts";

@@ -1,7 +1,7 @@
 /** Python by the command line, over real servers: as a person runs it. */
 import { expect, it } from "vitest";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
 import { chainGateway, script } from "../fakes/chain-gateway.ts";
 
 /** Pyodide takes seconds to start: it is tried in the whole gate. */

@@ -1,6 +1,6 @@
 /** A script on an engine that cannot be frozen, with a person in the middle: it is run again, and asks for what it asked for. */
 import { afterAll, expect, it } from "vitest";
-import { CpythonDriver } from "../../src/chains/drivers/python/cpython/cpython.ts";
+import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { asker, boss } from "../fakes/house.ts";
 import { resultOf, scriptHouse } from "../fakes/script-house.ts";
 

@@ -1,8 +1,8 @@
 /** A script waits for what is not its own, a restart or a free sandbox, and loses nothing by it. */
 import { expect, it } from "vitest";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { quickJsDriver } from "../../src/chains/drivers/javascript/driver.ts";
-import { CpythonDriver } from "../../src/chains/drivers/python/cpython/cpython.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
+import { quickJsDriver } from "../../src/engines/quickjs/driver.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 import { Bench, room, yes } from "../fakes/script-bench.ts";

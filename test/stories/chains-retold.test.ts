@@ -1,9 +1,9 @@
 /** What a script was told and went on from it is told again: with what it did since, nobody knows what else would be right. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver, ScriptStep } from "../../src/chains/sandbox.ts";
+import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, type House, house } from "../fakes/house.ts";

@@ -1,9 +1,9 @@
 /** A script's own limits are heard whatever it waits for, a stop loses nothing, and what is over leaves nothing open. */
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { SandboxDriver, SandboxSession } from "../../src/chains/sandbox.ts";
-import { openSqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { Store } from "../../src/stores/store.ts";
+import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker } from "../fakes/house.ts";

@@ -1,7 +1,7 @@
 /** SPEC 12.5: the trace comes with every outcome, however long it is and however the script ended. */
 import { describe, expect, it } from "vitest";
-import { answerOf } from "../../src/doors/mcp/answer.ts";
 import type { Json, JsonObject, RuntimeOptions, ToolOutcome } from "../../src/index.ts";
+import { answerOf } from "../../src/mcp/server/answer.ts";
 import { learnNamed } from "../../src/secrets/lend.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createRuntime, type Runtime, type RuntimeOptions, type ServerConfig } from "../../src/index.ts";
-import { connectMcp } from "../../src/tools/upstream/connect-mcp.ts";
+import { connectMcp } from "../../src/mcp/client/connect-mcp.ts";
 
 const root = join(import.meta.dirname, "../..");
 const tellsItsEnvironment: ServerConfig = {

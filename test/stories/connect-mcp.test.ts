@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { createAgent } from "../../src/agents/loop.ts";
 import { scriptedModel } from "../../src/agents/model.ts";
 import { createRuntime } from "../../src/index.ts";
-import { connectMcp, type McpServer } from "../../src/tools/upstream/connect-mcp.ts";
+import { connectMcp, type McpServer } from "../../src/mcp/client/connect-mcp.ts";
 
 const root = join(import.meta.dirname, "../..");
 const everything: McpServer = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonical, sha256 } from "../../src/calls/json.ts";
+import { canonical, sha256 } from "../../src/core/json.ts";
 import type { AnyTool, RuntimeOptions } from "../../src/index.ts";
 import { ann, ask, clerk, mail, seen, yes } from "../fakes/deciders.ts";
 import { asker, house } from "../fakes/house.ts";

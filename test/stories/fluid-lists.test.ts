@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/calls/clock.ts";
+import { SystemClock } from "../../src/core/clock.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { urgencyOf } from "../../src/stores/urgency.ts";
+import { urgencyOf } from "../../src/store/urgency.ts";
 import { type HttpHouse, httpHouse } from "../fakes/http-house.ts";
 import { expectWork } from "../fakes/in-time.ts";
 

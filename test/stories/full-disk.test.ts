@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import type { StoreWrite } from "../../src/calls/records.ts";
+import type { StoreWrite } from "../../src/core/records.ts";
 import { RuntimeFault, type ToolOutcome } from "../../src/index.ts";
-import { openDatabase } from "../../src/stores/sqlite/open.ts";
-import { openSqliteStore, SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { Committed, Durability } from "../../src/stores/store.ts";
+import { openDatabase } from "../../src/store/sqlite/open.ts";
+import { openSqliteStore, SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import type { Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { asker, boss, house } from "../fakes/house.ts";

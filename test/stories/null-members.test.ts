@@ -2,8 +2,8 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { createMcpDoor } from "../../src/doors/mcp/mcp-door.ts";
 import { createRuntime } from "../../src/index.ts";
+import { createMcpDoor } from "../../src/mcp/server/mcp-server.ts";
 import { type Offering, offering } from "../fakes/offering.ts";
 
 const echo = {

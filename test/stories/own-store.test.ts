@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import type { OpenStore, Store, StoreContext } from "../../src/stores/index.ts";
-import { MapStore } from "../../src/stores/map-store.ts";
+import type { OpenStore, Store, StoreContext } from "../../src/store/index.ts";
+import { MapStore } from "../../src/store/map-store.ts";
 import { asker, house } from "../fakes/house.ts";
 
 /** A store made around another one, as an author of a package would: of the package it takes types alone. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { listed } from "../../src/doors/mcp/offer.ts";
 import { createRuntime } from "../../src/index.ts";
+import { listed } from "../../src/mcp/server/offer.ts";
 import { legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/tools/index.ts";
 import { asker } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";

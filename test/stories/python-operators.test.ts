@@ -1,6 +1,6 @@
 /** A script in Python computes what the Python of this machine computes; `npm run matrix` tries all operators and programs. */
 import { afterAll, expect, it } from "vitest";
-import { CpythonDriver } from "../../src/chains/drivers/python/cpython/cpython.ts";
+import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { compared } from "../matrix/compare.ts";
 import { operatorPrograms } from "../matrix/operators.ts";
 

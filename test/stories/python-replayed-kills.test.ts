@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CpythonDriver } from "../../src/chains/drivers/python/cpython/cpython.ts";
+import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { diaryOf, lived } from "../fakes/chain-lives.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 

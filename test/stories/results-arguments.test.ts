@@ -2,7 +2,7 @@
 
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import type { JsonObject } from "../../src/calls/json.ts";
+import type { JsonObject } from "../../src/core/json.ts";
 import { createRuntime, defineTool, type LocalTool, type Runtime } from "../../src/index.ts";
 import { legacyTool } from "../../src/tools/index.ts";
 import { ownFolder } from "../fakes/own-folder.ts";

@@ -1,9 +1,9 @@
 /** A tool's blocks: readers of text see a line for each, readers of blocks get all that their server said. */
 import { expect, it, onTestFinished } from "vitest";
-import { answerOf } from "../../src/doors/mcp/answer.ts";
-import { outcomeToWire } from "../../src/doors/wire.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { contentOf } from "../../src/tools/upstream/blocks.ts";
+import { contentOf } from "../../src/mcp/client/blocks.ts";
+import { answerOf } from "../../src/mcp/server/answer.ts";
+import { outcomeToWire } from "../../src/server/contract/wire.ts";
 
 const annotations = { audience: ["user"], priority: 0.5 };
 const sent = [

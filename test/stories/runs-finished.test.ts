@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RunAbout, Runs } from "../../src/watchers/index.ts";
+import type { RunAbout, Runs } from "../../src/observe/index.ts";
 import { asker, type House, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";

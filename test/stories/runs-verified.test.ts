@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { RunVerification } from "../../src/watchers/index.ts";
+import type { RunVerification } from "../../src/observe/index.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
 

@@ -1,7 +1,7 @@
 /** What goes into a script and what comes out of it means the same at any size, in JavaScript and in Python. */
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../src/calls/clock.ts";
-import { knownEngines } from "../../src/chains/known-engines.ts";
+import { SystemClock } from "../../src/core/clock.ts";
+import { knownEngines } from "../../src/engines/known-engines.ts";
 import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
 import { resultOf } from "../fakes/script-house.ts";
 

@@ -1,8 +1,8 @@
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { callTool } from "../../src/doors/mcp/call.ts";
-import { Windows } from "../../src/doors/windows.ts";
+import { callTool } from "../../src/mcp/server/call.ts";
+import { Windows } from "../../src/runtime/windows.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { asker, type House, house } from "../fakes/house.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
+import type { AgentProgress } from "../../src/observe/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import type { AgentProgress } from "../../src/watchers/index.ts";
 import { asker, boss, house } from "../fakes/house.ts";
 
 const value = "hunter2-hunter2-hunter2";

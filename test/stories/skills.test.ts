@@ -1,11 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { defineSkill, openSkills } from "../../src/builtin/index.ts";
 import { type CallEvent, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createPolicy } from "../../src/policy/index.ts";
-import { defineSkill, openSkills } from "../../src/tools/builtin/index.ts";
-import { skilled } from "../../src/tools/sets/skilled.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";
+import { skilled } from "../../src/tools/toolsets/skilled.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { asker, boss, eventTypes, type House, house } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";

@@ -1,7 +1,7 @@
 /** Whoever is told that something changed asks at once, and a disk may need longer than they do. */
 import { describe, expect, it } from "vitest";
-import { defineSkill, type Skills } from "../../src/tools/builtin/index.ts";
-import type { FeedEvent } from "../../src/watchers/index.ts";
+import { defineSkill, type Skills } from "../../src/builtin/index.ts";
+import type { FeedEvent } from "../../src/observe/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { ann, ask, remember } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";

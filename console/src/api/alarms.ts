@@ -1,5 +1,5 @@
 /** Problems that a person should look at. */
-import type { AlarmChangeView, AlarmPageView, AlarmView } from "../../../src/doors/contract/alarms.ts";
+import type { AlarmChangeView, AlarmPageView, AlarmView } from "../../../src/server/contract/alarms.ts";
 import { get, post } from "./client.ts";
 
 export type { AlarmChangeView, AlarmPageView, AlarmView };

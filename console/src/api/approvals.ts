@@ -6,14 +6,19 @@ import type {
   approvals as contract,
   DecisionVerb,
   VoteView,
-} from "../../../src/doors/contract/approvals.ts";
-import type { SentTo } from "../../../src/doors/contract/route.ts";
+} from "../../../src/server/contract/approvals.ts";
+import type { SentTo } from "../../../src/server/contract/route.ts";
 import { canonical } from "../kit/canonical.ts";
 import { assured } from "./checked.ts";
 import { get, post } from "./client.ts";
 
-export type { AddresseesView, ArtifactView, ViewerView, WaitingCounts } from "../../../src/doors/contract/approvals.ts";
-export type { PreviewView } from "../../../src/doors/contract/outcome.ts";
+export type {
+  AddresseesView,
+  ArtifactView,
+  ViewerView,
+  WaitingCounts,
+} from "../../../src/server/contract/approvals.ts";
+export type { PreviewView } from "../../../src/server/contract/outcome.ts";
 export type { ApprovalPageView, ApprovalView, BatchAnswer, DecisionVerb, VoteView };
 
 export type Arguments = ApprovalView["what"]["arguments"];

@@ -1,6 +1,6 @@
 /** The two switches for everything, as `/v1/controls` tells them. */
 import { useQuery } from "@tanstack/react-query";
-import type { ControlsView } from "../../../src/doors/contract/controls.ts";
+import type { ControlsView } from "../../../src/server/contract/controls.ts";
 import { get } from "./client.ts";
 import { useMay } from "./session.ts";
 

@@ -1,6 +1,6 @@
 /** Who decides in whose place. */
-import type { DelegationView, delegations } from "../../../src/doors/contract/grants.ts";
-import type { SentTo } from "../../../src/doors/contract/route.ts";
+import type { DelegationView, delegations } from "../../../src/server/contract/grants.ts";
+import type { SentTo } from "../../../src/server/contract/route.ts";
 import { get, post } from "./client.ts";
 
 export type { DelegationView };

@@ -1,1 +1,1 @@
-export type { GrantView } from "../../../src/doors/contract/grants.ts";
+export type { GrantView } from "../../../src/server/contract/grants.ts";

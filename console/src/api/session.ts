@@ -1,6 +1,6 @@
 /** Who is here, and what they may do. One query; everything that needs to know asks it. */
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { SessionAnswer as Session, SignedInAnswer } from "../../../src/doors/contract/session.ts";
+import type { SessionAnswer as Session, SignedInAnswer } from "../../../src/server/contract/session.ts";
 import { get, post, request } from "./client.ts";
 import { Problem } from "./problem.ts";
 import { keepProof } from "./proof.ts";

@@ -2,7 +2,7 @@
  * What stands in a form of arguments. Invariant: what a field shows is what is handed up for it, or the form has a
  * problem and hands up nothing; that holds also where what the form was opened over becomes another meanwhile.
  */
-import type { JsonObject } from "../../../src/calls/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 import { canonical } from "./canonical.ts";
 import { type Read, readJson, readNumber, readObject } from "./json-text.ts";
 

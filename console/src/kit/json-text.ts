@@ -1,5 +1,5 @@
 /** Text that is to be JSON, read strictly: what cannot be kept as it is written is a problem, not a near value. */
-import type { JsonObject } from "../../../src/calls/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 
 export type Read<Value> = { readonly value: Value } | { readonly problem: string };
 

@@ -6,7 +6,7 @@
  * with their code; spaces stay as many.
  */
 import { Fragment, type ReactNode } from "react";
-import { partsOf, type TextPart } from "../../../src/system/card-text.ts";
+import { partsOf, type TextPart } from "../../../src/core/system/card-text.ts";
 import { classNames } from "./class-names.ts";
 
 const named = new Map<string, string>([

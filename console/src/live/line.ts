@@ -1,5 +1,5 @@
 /** The line to `GET /v1/events`: kept open, and resumed after its last id until it is closed. */
-import type { FeedEventView } from "../../../src/doors/contract/events.ts";
+import type { FeedEventView } from "../../../src/server/contract/events.ts";
 import { send } from "../api/client.ts";
 import { parseStream } from "./sse.ts";
 

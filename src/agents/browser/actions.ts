@@ -6,7 +6,7 @@
  * Next: table.ts, tab.ts (our actions → Playwright), judge.ts (their risk), ../browser.ts (the tools).
  */
 import { z } from "zod";
-import { shown } from "../../calls/shown.ts";
+import { shown } from "../../core/shown.ts";
 import { isRecord } from "../../tools/kinds.ts";
 import { table } from "./table.ts";
 

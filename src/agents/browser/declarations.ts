@@ -1,4 +1,4 @@
-import type { Json } from "../../calls/json.ts";
+import type { Json } from "../../core/json.ts";
 import type { ProviderSpecs } from "../../tools/kinds.ts";
 import type { Viewport } from "./actions.ts";
 

@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Resolve, systemResolve, targetOf } from "../../channels/address-guard.ts";
+import { type Resolve, systemResolve, targetOf } from "../../observe/notify/address-guard.ts";
 import { hostMatcher, hostOf } from "../../policy/rules/url-host.ts";
 
 export interface EgressOptions {

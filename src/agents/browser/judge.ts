@@ -1,5 +1,5 @@
-import type { Risk } from "../../calls/call.ts";
-import { higherRisk } from "../../calls/risk.ts";
+import type { Risk } from "../../core/call.ts";
+import { higherRisk } from "../../core/risk.ts";
 import type { Suggestion } from "../../policy/policy.ts";
 import type { BrowserAction, BrowserCall } from "./actions.ts";
 import { isTyping } from "./keys.ts";

@@ -1,5 +1,5 @@
 import type { Browser, LaunchOptions } from "playwright-core";
-import { messageOf } from "../../calls/fault.ts";
+import { messageOf } from "../../core/fault.ts";
 import type { BrowserToolsOptions } from "./options.ts";
 
 /** WebRTC and QUIC would go past the proxy. */

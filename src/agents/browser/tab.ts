@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
-import { messageOf } from "../../calls/fault.ts";
+import { messageOf } from "../../core/fault.ts";
 import type { BrowserAction, Viewport } from "./actions.ts";
 import { Egress, type EgressOptions, urlProblem } from "./egress.ts";
 import { Hands } from "./hands.ts";

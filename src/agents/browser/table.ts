@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shown } from "../../calls/shown.ts";
+import { shown } from "../../core/shown.ts";
 import type { BrowserAction, BrowserProvider, Chord, Point } from "./actions.ts";
 import { chordOf } from "./keys.ts";
 

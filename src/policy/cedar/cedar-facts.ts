@@ -1,6 +1,6 @@
 /** What crosses into Cedar: typed facts and chosen arguments, never the arguments themselves (it knows no floats and no null). */
-import type { Json } from "../../calls/json.ts";
-import { parseRisk, rankOf } from "../../calls/risk.ts";
+import type { Json } from "../../core/json.ts";
+import { parseRisk, rankOf } from "../../core/risk.ts";
 import { believedRisk } from "../layers.ts";
 import type { Facts } from "../policy.ts";
 import { invalid } from "../problem.ts";

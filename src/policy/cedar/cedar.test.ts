@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
 import { cedarFrom } from "../../../test/oracles/cedar-export.ts";
-import type { JsonObject } from "../../calls/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { createPolicy, type PolicyOptions } from "../decide.ts";
 import type { Facts, Finding } from "../policy.ts";
 import { type CedarOptions, cedarLayer, cedarSchema } from "./cedar.ts";

@@ -6,8 +6,8 @@
  *
  * @packageDocumentation
  */
-import { messageOf, RuntimeFault } from "../../calls/fault.ts";
-import { sha256 } from "../../calls/json.ts";
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import { sha256 } from "../../core/json.ts";
 import type { ExtraLayer, Facts, Finding } from "../policy.ts";
 import { checked, policySchemas } from "../schema.ts";
 import { type CedarArguments, type CedarSection, cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";

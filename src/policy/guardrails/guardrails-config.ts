@@ -1,6 +1,6 @@
 /** The `guardrails` section of a configuration file (snake_case) and the guardrails it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../../calls/case.ts";
+import type { SnakeCased } from "../../core/case.ts";
 import type { Guardrail } from "./guardrails.ts";
 import { type PatternGuardrailOptions, patternGuardrail } from "./pattern-guardrail.ts";
 import { type PersonalDataOptions, personalData } from "./personal-data.ts";

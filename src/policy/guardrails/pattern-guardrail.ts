@@ -1,5 +1,5 @@
 import type { RE2JS } from "re2js";
-import { messageOf } from "../../calls/fault.ts";
+import { messageOf } from "../../core/fault.ts";
 import { type ArgumentSays, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
 import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 

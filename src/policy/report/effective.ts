@@ -1,5 +1,5 @@
-import type { Reason } from "../../calls/event.ts";
-import { rankOf } from "../../calls/risk.ts";
+import type { Reason } from "../../core/event.ts";
+import { rankOf } from "../../core/risk.ts";
 import type { DecisionTerms } from "../layers.ts";
 import type {
   Decision,

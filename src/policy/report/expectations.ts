@@ -1,7 +1,7 @@
 /** What a policy is expected to answer: a table that is kept beside it, asked without running anything. */
-import type { Autonomy, Principal, Risk } from "../../calls/call.ts";
-import type { JsonObject } from "../../calls/json.ts";
-import { nearest } from "../../calls/nearest.ts";
+import type { Autonomy, Principal, Risk } from "../../core/call.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { nearest } from "../../core/nearest.ts";
 import type { Decision, Facts, Histories, PastCall, Policy, Suggestion, ToolFacts } from "../policy.ts";
 
 /**

@@ -3,7 +3,7 @@
  * own. What a world's policy refuses never begins there and is no past for what follows; what it asks about is taken to have
  * been answered as it was.
  */
-import type { JsonObject } from "../../calls/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "../policy.ts";
 
 /** A recorded call as it came to the policy, but for the past. Arguments are as kept: redacted, and those that ran. */
@@ -180,7 +180,7 @@ function isSame(before: Decision, after: Decision): boolean {
 
 const scopeNames: readonly HistoryScope[] = ["run", "principal", "tenant"];
 
-/** Names hold no NUL (calls/authority.ts). */
+/** Names hold no NUL (core/authority.ts). */
 function idOf(scope: HistoryScope, { facts: { principal }, countedIn }: RecordedCall): string {
   const { tenant, agent, user = "" } = principal;
   if (scope === "run") return countedIn;

@@ -4,7 +4,7 @@
  *
  * Invariant: a name that may belong to a server whose tools are not known yet is not judged.
  */
-import { nearest } from "../../calls/nearest.ts";
+import { nearest } from "../../core/nearest.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
 import { globMatcher, isGlob } from "../rules/glob.ts";

@@ -1,5 +1,5 @@
 /** What is not wrong enough to refuse a policy, and still not what anybody meant. Found without a call; `doctor` tells it. */
-import { canonical, type Json } from "../../calls/json.ts";
+import { canonical, type Json } from "../../core/json.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
 import type { PlainCondition } from "../rules/condition.ts";

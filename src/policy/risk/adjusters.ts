@@ -4,7 +4,7 @@
  *
  * Invariant: an adjuster only raises. One that looks at the call itself makes a decision that is not kept (decide.ts).
  */
-import type { Json } from "../../calls/json.ts";
+import type { Json } from "../../core/json.ts";
 import type { Facts, Reads, Suggestion, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { effectsOf } from "../rules/rules.ts";

@@ -1,5 +1,5 @@
 /** What words suggest about a tool. A guess: docs/reference/risk.md says how often it is wrong. */
-import type { Risk } from "../../calls/call.ts";
+import type { Risk } from "../../core/call.ts";
 import type { ToolFacts } from "../policy.ts";
 
 export interface WordClass {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../calls/json.ts";
-import { rankOf } from "../../calls/risk.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { rankOf } from "../../core/risk.ts";
 import type { RiskGuess } from "../policy.ts";
 import { wordsOf } from "./adjusters.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
-import type { Autonomy, Risk, Verdict } from "../../calls/call.ts";
-import { rankOf, risks } from "../../calls/risk.ts";
+import type { Autonomy, Risk, Verdict } from "../../core/call.ts";
+import { rankOf, risks } from "../../core/risk.ts";
 import { createPolicy } from "../decide.ts";
 import type { Facts } from "../policy.ts";
 import { cellOf, defaultMatrix, type MatrixChanges, matrixOf } from "./matrix.ts";

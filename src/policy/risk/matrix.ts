@@ -1,6 +1,6 @@
-import type { Autonomy, Risk, Verdict } from "../../calls/call.ts";
-import type { RuntimeFault } from "../../calls/fault.ts";
-import { autonomies, parseRisk } from "../../calls/risk.ts";
+import type { Autonomy, Risk, Verdict } from "../../core/call.ts";
+import type { RuntimeFault } from "../../core/fault.ts";
+import { autonomies, parseRisk } from "../../core/risk.ts";
 import { invalid } from "../problem.ts";
 
 /** SPEC 6.4: what autonomy × risk answers. Always all twenty cells. */

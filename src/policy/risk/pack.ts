@@ -4,7 +4,7 @@
  * Invariant: it only adds questions and blocks. A past that cannot be seen blocks: what should stop a storm does not
  * stand aside when it is blind.
  */
-import { canonical } from "../../calls/json.ts";
+import { canonical } from "../../core/json.ts";
 import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { type QuietHours, quietHours } from "./quiet-hours.ts";

@@ -4,7 +4,7 @@
  * Invariant: read as generously as any sender could read it. Each address or name that could be a recipient counts;
  * only the display name before `<address>`, a comment and the other parts of a `mailto:` link do not.
  */
-import { isJsonObject, type Json } from "../../calls/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 
 /** Longer text is not read: it counts as more recipients than anybody allows. */
 const longestText = 100_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { noOpaqueFields, toCamelCase } from "../../calls/case.ts";
+import { noOpaqueFields, toCamelCase } from "../../core/case.ts";
 import { createPolicy } from "../decide.ts";
 import { guardrailsFrom, guardrailsSchema } from "../guardrails/guardrails-config.ts";
 import { policyOptionsFrom } from "../options.ts";

@@ -1,5 +1,5 @@
-import type { Risk } from "../../calls/call.ts";
-import { rankOf } from "../../calls/risk.ts";
+import type { Risk } from "../../core/call.ts";
+import { rankOf } from "../../core/risk.ts";
 import { invalid } from "../problem.ts";
 
 /**

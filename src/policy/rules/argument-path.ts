@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../calls/json.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
 import { invalid } from "../problem.ts";
 
 /** `$.to`, `$.items[*].amount`, `$.items[0]`, `$["odd name"]`: where a rule looks in the arguments. Undefined stands for `[*]`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
-import type { JsonObject } from "../../calls/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { createPolicy } from "../decide.ts";
 import type { Decision, Facts } from "../policy.ts";
 import type { Condition } from "./condition.ts";

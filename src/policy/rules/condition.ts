@@ -4,7 +4,7 @@
  * Invariant: a rule is read against whoever would profit from doubt. An `allow` needs every value to fit and to be there;
  * a `deny` applies as soon as one value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
  */
-import type { Json, JsonObject } from "../../calls/json.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
 import { invalid } from "../problem.ts";
 import { type ArgumentPath, missing, type PathResult, parsePath, wrong } from "./argument-path.ts";
 import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";

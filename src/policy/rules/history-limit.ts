@@ -4,7 +4,7 @@
  * A limit says what must hold. An `allow` permits while it is kept; a `deny` and a `confirm` apply as soon as it is broken.
  * Where the past cannot be seen, or holds no number where one is summed, it counts as broken. Pure over `Facts.history`, `Facts.now`.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../calls/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Facts, History, HistoryScope, PastCall } from "../policy.ts";
 import { invalid } from "../problem.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";

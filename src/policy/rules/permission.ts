@@ -1,4 +1,4 @@
-import type { Reason } from "../../calls/event.ts";
+import type { Reason } from "../../core/event.ts";
 import type { ToolFacts } from "../policy.ts";
 import { type CompiledRule, effectsOf } from "./rules.ts";
 

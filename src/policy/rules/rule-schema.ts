@@ -1,9 +1,9 @@
 /** The zod schema of rules, conditions and sandbox constraints, in the snake_case of files. */
 import type { z } from "zod";
-import type { Risk } from "../../calls/call.ts";
-import type { SnakeCased } from "../../calls/case.ts";
-import { risks } from "../../calls/risk.ts";
-import type { Zod } from "../../calls/zod.ts";
+import type { Risk } from "../../core/call.ts";
+import type { SnakeCased } from "../../core/case.ts";
+import { risks } from "../../core/risk.ts";
+import type { Zod } from "../../core/zod.ts";
 import type { Condition, Conditions } from "./condition.ts";
 import type { HistoryLimit, PastSelector } from "./history-limit.ts";
 import type { Rule } from "./rules.ts";

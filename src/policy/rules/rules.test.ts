@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expectWork } from "../../../test/fakes/in-time.ts";
 import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
-import type { Principal } from "../../calls/call.ts";
+import type { Principal } from "../../core/call.ts";
 import { createPolicy } from "../decide.ts";
 import type { Decision, ToolFacts } from "../policy.ts";
 import { globMatcher } from "./glob.ts";

@@ -1,7 +1,7 @@
-import type { Principal, Risk } from "../../calls/call.ts";
-import type { Reason } from "../../calls/event.ts";
-import type { JsonObject } from "../../calls/json.ts";
-import { parseRisk, rankOf } from "../../calls/risk.ts";
+import type { Principal, Risk } from "../../core/call.ts";
+import type { Reason } from "../../core/event.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { parseRisk, rankOf } from "../../core/risk.ts";
 import type { Facts, Reads, ToolFacts } from "../policy.ts";
 import { invalid } from "../problem.ts";
 import { asks, type Condition, type Conditions, compileConditions, denies, permits } from "./condition.ts";

@@ -1,5 +1,5 @@
-import type { Principal, Risk } from "../../calls/call.ts";
-import { rankOf } from "../../calls/risk.ts";
+import type { Principal, Risk } from "../../core/call.ts";
+import { rankOf } from "../../core/risk.ts";
 import type { Facts, ToolFacts } from "../policy.ts";
 import { asks, denies, permits } from "./condition.ts";
 import { type Applied, needsOwnLine, type PermissionRule, permissionFrom } from "./permission.ts";

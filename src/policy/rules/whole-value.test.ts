@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runs } from "../../../test/fakes/policy-arbitraries.ts";
 import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
 import { reference } from "../../../test/fakes/reference-policy.ts";
-import { digestOf, type Json } from "../../calls/json.ts";
+import { digestOf, type Json } from "../../core/json.ts";
 import { createPolicy, type PolicyOptions } from "../decide.ts";
 import type { Condition } from "./condition.ts";
 import { checkedValue, isSame } from "./whole-value.ts";

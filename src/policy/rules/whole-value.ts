@@ -1,7 +1,7 @@
 /** Values as a whole: what a condition wants an argument to be, lists and objects included. */
-import { messageOf } from "../../calls/fault.ts";
-import { canonical, isJsonObject, type Json } from "../../calls/json.ts";
-import { refuseLoss } from "../../calls/loss.ts";
+import { messageOf } from "../../core/fault.ts";
+import { canonical, isJsonObject, type Json } from "../../core/json.ts";
+import { refuseLoss } from "../../core/loss.ts";
 import { invalid } from "../problem.ts";
 
 /** Of one value that a condition names, in characters of its RFC 8785 text. */

@@ -1,8 +1,8 @@
 /** Why a rule applies to one call, or does not: its conditions with the values that they met. Asked only for a refusal. */
-import type { Principal } from "../../calls/call.ts";
-import type { Reason } from "../../calls/event.ts";
-import type { Json } from "../../calls/json.ts";
-import { shown } from "../../calls/shown.ts";
+import type { Principal } from "../../core/call.ts";
+import type { Reason } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import { shown } from "../../core/shown.ts";
 import type { Facts } from "../policy.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
 import { type Condition, type ConditionCheck, compileConditions, permits } from "./condition.ts";

@@ -25,7 +25,7 @@ import { openaiChatResult, openaiChatToolUses, openaiResult, openaiToolUses } fr
 import { openaiAgentsTools } from "../../../src/agents/openai-agents.ts";
 import { anySchema } from "../../../src/agents/schema.ts";
 import { strandsTools } from "../../../src/agents/strands.ts";
-import type { RuntimeSession } from "../../../src/face.ts";
+import type { RuntimeSession } from "../../../src/runtime/api.ts";
 import type { LocalTool } from "../../../src/tools/kinds.ts";
 
 const parameters = {

@@ -8,9 +8,9 @@ import type { TokenRow } from "../../../bench/agent-libraries.ts";
 import { openAgentTools } from "../../../src/agents/agent-tools.ts";
 import { openaiTools } from "../../../src/agents/openai.ts";
 import { toolSearch, toolSearchName } from "../../../src/agents/tool-search.ts";
-import { createRuntime } from "../../../src/create.ts";
+import { connectMcp, type McpServer } from "../../../src/mcp/client/connect-mcp.ts";
+import { createRuntime } from "../../../src/runtime/create.ts";
 import type { AnyTool } from "../../../src/tools/kinds.ts";
-import { connectMcp, type McpServer } from "../../../src/tools/upstream/connect-mcp.ts";
 
 const encoder = new Tiktoken(o200k);
 

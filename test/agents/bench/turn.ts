@@ -3,7 +3,7 @@ import { Agent, type AgentInputItem, type Model, type ModelResponse, Runner, too
 import { z } from "zod";
 import type { TurnScene } from "../../../bench/agent-libraries.ts";
 import { openaiAgentsTools, wrapOpenaiAgentsTools } from "../../../src/agents/openai-agents.ts";
-import { createRuntime } from "../../../src/create.ts";
+import { createRuntime } from "../../../src/runtime/create.ts";
 
 const calls = 64;
 

@@ -2,8 +2,9 @@
  * `npm run double-resume -- --json`: one approval, resumed twice; arguments edited in the stored pause; an approval that only
  * the client claims. How often does the tool run, in each library alone and with Postern?
  */
-import { createRuntime } from "../../../src/create.ts";
-import type { Runtime } from "../../../src/face.ts";
+
+import type { Runtime } from "../../../src/runtime/api.ts";
+import { createRuntime } from "../../../src/runtime/create.ts";
 import { claudeProgram } from "../claude-stub.ts";
 import { aiSdk } from "./ai-sdk.ts";
 import { claudeAgent } from "./claude-agent.ts";

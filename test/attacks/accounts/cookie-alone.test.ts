@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { routes } from "../../../src/doors/http/http-door.ts";
+import { routes } from "../../../src/server/http/http-server.ts";
 import { bodyOf, type HttpHouse, host, httpHouse, inSession } from "../../fakes/http-house.ts";
 import { entered, goodPassword, here, holder, type People, people } from "../../fakes/people.ts";
 import { matrix, pathOf } from "../../fakes/role-matrix.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { JsonObject } from "../../../src/calls/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 import { asker, boss, type House } from "../../fakes/house.ts";
 
 export const mail = (to: string): { tool: string; arguments: { to: string } } => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/calls/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 import { asker, boss, house } from "../../fakes/house.ts";
 import { approved, mail } from "./approved.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Decided, Decider } from "../../../src/approvals/index.ts";
-import type { JsonObject } from "../../../src/calls/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
 import { ann, bob, seen } from "../../fakes/deciders.ts";
 import { asker, type House, house } from "../../fakes/house.ts";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { type Decider, shownDigest } from "../../../src/approvals/index.ts";
 import type { AuditEvent } from "../../../src/audit/index.ts";
-import { canonical, sha256 } from "../../../src/calls/json.ts";
+import { canonical, sha256 } from "../../../src/core/json.ts";
 import type { JsonObject } from "../../../src/index.ts";
 import { type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AccountChange } from "../../../src/accounts/index.ts";
 import type { ApprovalRoute, Decider, Grant } from "../../../src/approvals/index.ts";
+import type { AccountChange } from "../../../src/identity/index.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
 import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
 import { asker, type House, house } from "../../fakes/house.ts";

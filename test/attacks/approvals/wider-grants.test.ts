@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/calls/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 import { ann, yes } from "../../fakes/deciders.ts";
 import { asker, house } from "../../fakes/house.ts";
 

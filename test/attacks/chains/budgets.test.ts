@@ -1,6 +1,6 @@
 /** What is left of a script's budget is left of it whatever happened in between. */
 import { expect, it, vi } from "vitest";
-import type { ScriptStep } from "../../../src/chains/sandbox.ts";
+import type { ScriptStep } from "../../../src/engines/sandbox.ts";
 import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";

@@ -1,8 +1,8 @@
 /** What an operator and a caller allow holds in scripts as it does outside, and each bound of one is held. */
 import { describe, expect, it, vi } from "vitest";
-import type { Risk } from "../../../src/calls/call.ts";
-import { Session } from "../../../src/calls/session.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/chains/sandbox.ts";
+import type { Risk } from "../../../src/core/call.ts";
+import { Session } from "../../../src/core/session.ts";
+import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/engines/sandbox.ts";
 import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";

@@ -1,6 +1,6 @@
 /** Nobody looks at these scripts while they run: time stands still. What ends them is the kernel, and it is told as what it is. */
 import { expect, it } from "vitest";
-import { CpythonDriver } from "../../../src/chains/drivers/python/cpython/cpython.ts";
+import { CpythonDriver } from "../../../src/engines/cpython/cpython.ts";
 import { house } from "../../fakes/house.ts";
 import { resultOf } from "../../fakes/script-house.ts";
 

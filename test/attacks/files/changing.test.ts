@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fileTools } from "../../../src/tools/builtin/index.ts";
+import { fileTools } from "../../../src/builtin/index.ts";
 import { boss } from "../../fakes/house.ts";
 import { fileHouse, put } from "./file-house.ts";
 

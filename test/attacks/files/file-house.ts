@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type FileToolOptions, fileTools } from "../../../src/builtin/index.ts";
 import {
   createRuntime,
   type JsonObject,
@@ -10,8 +11,7 @@ import {
   type ToolContext,
   type ToolOutcome,
 } from "../../../src/index.ts";
-import { type FileToolOptions, fileTools } from "../../../src/tools/builtin/index.ts";
-import { openRunFolders } from "../../../src/watchers/index.ts";
+import { openRunFolders } from "../../../src/observe/index.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 
 export interface Emitted {

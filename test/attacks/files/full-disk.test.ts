@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Disk, realDisk } from "../../../src/tools/builtin/files/disk.ts";
-import { fileToolsOn } from "../../../src/tools/builtin/files/files.ts";
+import { type Disk, realDisk } from "../../../src/builtin/files/disk.ts";
+import { fileToolsOn } from "../../../src/builtin/files/files.ts";
 import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
 
 /** A disk that fails from its n-th operation on, each write giving way by a few bytes before. */

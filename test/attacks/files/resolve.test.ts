@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync,
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FileToolOptions } from "../../../src/tools/builtin/index.ts";
+import type { FileToolOptions } from "../../../src/builtin/index.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { descriptors, fileHouse, put } from "./file-house.ts";
 

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { type Disk, realDisk } from "../../../src/builtin/files/disk.ts";
+import { fileToolsOn } from "../../../src/builtin/files/files.ts";
 import type { ToolOutcome } from "../../../src/index.ts";
 import { readable } from "../../../src/results/readable.ts";
-import { type Disk, realDisk } from "../../../src/tools/builtin/files/disk.ts";
-import { fileToolsOn } from "../../../src/tools/builtin/files/files.ts";
 import { corpus } from "../../fakes/corpus.ts";
 import { descriptors, type FileHouse, fileHouse, put } from "./file-house.ts";
 

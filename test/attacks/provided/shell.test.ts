@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { shellTool, textEditorTool } from "../../../src/tools/builtin/provided/provider-tools.ts";
+import { shellTool, textEditorTool } from "../../../src/builtin/provided/provider-tools.ts";
 import { type ProvidedHouse, providedHouse } from "../../fakes/provided-house.ts";
 
 const here = existsSync("/usr/bin/bwrap");

@@ -1,9 +1,9 @@
 /** The bad input of code mode, on each engine through the public face: contained, told honestly, and nobody else the worse for it. */
 import { afterAll, describe, expect, it } from "vitest";
-import { SystemClock } from "../../../src/calls/clock.ts";
-import { SandboxProcess } from "../../../src/chains/drivers/child/child-process.ts";
-import { ChildSession } from "../../../src/chains/drivers/child/session.ts";
-import type { SandboxDriver } from "../../../src/chains/sandbox.ts";
+import { SystemClock } from "../../../src/core/clock.ts";
+import { SandboxProcess } from "../../../src/engines/child/child-process.ts";
+import { ChildSession } from "../../../src/engines/child/session.ts";
+import type { SandboxDriver } from "../../../src/engines/sandbox.ts";
 import { type EngineRoom, engineRoom, enginesHere, roomWith, wholeResultOf } from "../../fakes/engine-room.ts";
 import { lyingChild } from "../../fakes/lying-child.ts";
 import { roomyLimits, sketch } from "../../fakes/scripts.ts";

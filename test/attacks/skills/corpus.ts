@@ -4,7 +4,7 @@
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { openSkills } from "../../../src/tools/builtin/skills/open-skills.ts";
+import { openSkills } from "../../../src/builtin/skills/open-skills.ts";
 
 interface Count {
   readonly files: number;

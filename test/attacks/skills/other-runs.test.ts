@@ -1,7 +1,7 @@
 /** An agent names its runs as it likes, so what it is held to always holds in all of them. */
 import { expect, it } from "vitest";
+import { defineSkill, type SkillsOptions } from "../../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../../src/index.ts";
-import { defineSkill, type SkillsOptions } from "../../../src/tools/builtin/index.ts";
 import { httpHouse } from "../../fakes/http-house.ts";
 
 const toolNamed = (name: string) =>

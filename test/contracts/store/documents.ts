@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../src/calls/json.ts";
-import type { StoreWrite } from "../../../src/calls/records.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { StoreWrite } from "../../../src/core/records.ts";
 import { all, eventOf } from "../records.ts";
 import { type StoreKit, wins } from "./kit.ts";
 

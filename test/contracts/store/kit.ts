@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../src/calls/records.ts";
-import type { Committed, Store } from "../../../src/stores/store.ts";
+import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../src/core/records.ts";
+import type { Committed, Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../fakes/clock.ts";
 import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, spellPlainly } from "../records.ts";
 import type { OpenStore } from "../store-contract.ts";

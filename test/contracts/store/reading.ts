@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Authority } from "../../../src/calls/call.ts";
-import type { ApprovalRecord } from "../../../src/calls/records.ts";
-import type { Audience } from "../../../src/stores/audience.ts";
-import type { Store, StoreEntry } from "../../../src/stores/store.ts";
-import { cursorOf, urgencyOf } from "../../../src/stores/urgency.ts";
+import type { Authority } from "../../../src/core/call.ts";
+import type { ApprovalRecord } from "../../../src/core/records.ts";
+import type { Audience } from "../../../src/store/audience.ts";
+import type { Store, StoreEntry } from "../../../src/store/store.ts";
+import { cursorOf, urgencyOf } from "../../../src/store/urgency.ts";
 import {
   all,
   approvalOf,

@@ -1,6 +1,6 @@
 /** A sandbox that is killed at every frame it gives or gets, on each engine (case 221). */
 import { expect } from "vitest";
-import type { SandboxDriver, SandboxSession } from "../../../src/chains/sandbox.ts";
+import type { SandboxDriver, SandboxSession } from "../../../src/engines/sandbox.ts";
 import { isAlive, onEachEngine, patient } from "../../fakes/engine-cases.ts";
 import { type EngineRoom, resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
 import { boss } from "../../fakes/house.ts";

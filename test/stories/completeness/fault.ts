@@ -1,6 +1,6 @@
-import type { StoreWrite } from "../../../src/calls/records.ts";
-import type { ClaimedCall } from "../../../src/gates/stages.ts";
+import type { StoreWrite } from "../../../src/core/records.ts";
 import type { CallContext, CallRequest, Limits, RuntimeOptions } from "../../../src/index.ts";
+import type { ClaimedCall } from "../../../src/pipeline/gates/stages.ts";
 import type { Decision, Policy } from "../../../src/policy/index.ts";
 import type { FakeClock } from "../../fakes/clock.ts";
 import type { Failing } from "../../fakes/faulty-store.ts";

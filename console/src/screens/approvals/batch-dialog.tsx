@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { saidOfMany } from "../../../../src/doors/said.ts";
+import { saidOfMany } from "../../../../src/cli/said.ts";
 import { type ApprovalView, decideMany, maySay, namesOf } from "../../api/approvals.ts";
 import { Button } from "../../kit/button.tsx";
 import { Notice } from "../../kit/states.tsx";

@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { saidOf } from "../../../../src/doors/said.ts";
+import { saidOf } from "../../../../src/cli/said.ts";
 import { type ApprovalView, decide, needsTyping, type Said } from "../../api/approvals.ts";
 import { Problem, sentenceOf } from "../../api/problem.ts";
 import { useMay } from "../../api/session.ts";

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
-import type { LatestEvents } from "../../../../src/doors/contract/audit.ts";
+import type { LatestEvents } from "../../../../src/server/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";

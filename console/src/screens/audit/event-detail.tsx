@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { AuditEventView, EventProof } from "../../../../src/doors/contract/audit.ts";
+import type { AuditEventView, EventProof } from "../../../../src/server/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { actorText } from "../../kit/actor.ts";
 import { RiskBadge } from "../../kit/badge.tsx";

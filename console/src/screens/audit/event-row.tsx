@@ -1,5 +1,5 @@
 import { memo, type ReactNode } from "react";
-import type { AuditEventView } from "../../../../src/doors/contract/audit.ts";
+import type { AuditEventView } from "../../../../src/server/contract/audit.ts";
 import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
 import { Text } from "../../kit/text.tsx";
 import { Time } from "../../kit/time.tsx";

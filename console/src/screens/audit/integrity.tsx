@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { CheckedView, VerificationView } from "../../../../src/doors/contract/audit.ts";
+import type { CheckedView, VerificationView } from "../../../../src/server/contract/audit.ts";
 import { get } from "../../api/client.ts";
 import { save } from "../../api/save.ts";
 import { useMay } from "../../api/session.ts";

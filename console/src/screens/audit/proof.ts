@@ -4,7 +4,7 @@
  * Three steps, each told apart: the event's text has the hash it is said to have, the hashes on its way lead to the
  * root (RFC 6962 2.1.1), and the log's key signed that root (a C2SP signed note, Ed25519).
  */
-import type { EventProof } from "../../../../src/doors/contract/audit.ts";
+import type { EventProof } from "../../../../src/server/contract/audit.ts";
 
 export interface Step {
   readonly word: string;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Statistics } from "../../../../src/doors/contract/tools.ts";
+import type { Statistics } from "../../../../src/server/contract/tools.ts";
 import type { ApprovalView } from "../../api/approvals.ts";
 import { get } from "../../api/client.ts";
 import { serverNow } from "../../api/server-time.ts";

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { PolicyTest, PolicyTextView, SimulationView } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTest, PolicyTextView, SimulationView } from "../../../../src/server/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Button } from "../../kit/button.tsx";
 import type { Answered, Asked } from "./asked.tsx";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { PolicyTest, SimulationView } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTest, SimulationView } from "../../../../src/server/contract/policy.ts";
 import { Card } from "../../kit/card.tsx";
 import { EmptyState, Notice } from "../../kit/states.tsx";
 import { Text } from "../../kit/text.tsx";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { CallView } from "../../../../src/doors/contract/calls.ts";
-import type { ToolView } from "../../../../src/doors/contract/tools.ts";
-import { spelledOut } from "../../../../src/system/card-text.ts";
+import { spelledOut } from "../../../../src/core/system/card-text.ts";
+import type { CallView } from "../../../../src/server/contract/calls.ts";
+import type { ToolView } from "../../../../src/server/contract/tools.ts";
 import { get } from "../../api/client.ts";
 import { Field } from "../../kit/field.tsx";
 import { readObject } from "../../kit/json-text.ts";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import type { PolicyTextView } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { keepText } from "../../api/save.ts";

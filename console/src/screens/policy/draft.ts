@@ -1,5 +1,5 @@
 /** A policy that is being written: it outlasts another tab of the screen and another screen, and is not closed away unasked. */
-import type { PolicyTextView } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
 
 export interface Draft {
   /** What it was begun on: if the file has changed since, it is not written over. */

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/doors/contract/policy.ts";
+import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/server/contract/policy.ts";
 import { get } from "../../api/client.ts";
 import { RiskBadge } from "../../kit/badge.tsx";
 import { Card } from "../../kit/card.tsx";

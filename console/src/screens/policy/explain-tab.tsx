@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import type { CallView } from "../../../../src/doors/contract/calls.ts";
-import type { ExplanationView } from "../../../../src/doors/contract/policy.ts";
+import type { CallView } from "../../../../src/server/contract/calls.ts";
+import type { ExplanationView } from "../../../../src/server/contract/policy.ts";
 import { get, post } from "../../api/client.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";

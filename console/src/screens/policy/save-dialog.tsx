@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { PolicySavedView, PolicyTextView } from "../../../../src/doors/contract/policy.ts";
+import type { PolicySavedView, PolicyTextView } from "../../../../src/server/contract/policy.ts";
 import { post } from "../../api/client.ts";
 import { Diff } from "../../kit/diff.tsx";
 import { hunks } from "../../kit/hunks.ts";

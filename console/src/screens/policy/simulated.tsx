@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
-import type { PolicyTest, SimulationView, VerdictChangeView } from "../../../../src/doors/contract/policy.ts";
+import type { PolicyTest, SimulationView, VerdictChangeView } from "../../../../src/server/contract/policy.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Json } from "../../kit/json.tsx";
 import { Text } from "../../kit/text.tsx";

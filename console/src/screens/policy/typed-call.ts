@@ -1,4 +1,4 @@
-import type { CallView } from "../../../../src/doors/contract/calls.ts";
+import type { CallView } from "../../../../src/server/contract/calls.ts";
 import { readObject } from "../../kit/json-text.ts";
 
 /** A call as it stands in the form: text, until it is asked about. */

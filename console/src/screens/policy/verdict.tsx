@@ -3,7 +3,7 @@ import type {
   DecisionView as PolicyDecision,
   PolicyWarningView,
   ReasonView,
-} from "../../../../src/doors/contract/policy.ts";
+} from "../../../../src/server/contract/policy.ts";
 import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
 import { classNames } from "../../kit/class-names.ts";
 import { Notice } from "../../kit/states.tsx";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
+import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 import { save } from "../../api/save.ts";
 import { Icon } from "../../kit/icons.tsx";
 import { Text } from "../../kit/text.tsx";

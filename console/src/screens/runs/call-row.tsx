@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
-import type { Chain } from "../../../../src/doors/contract/chains.ts";
-import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
+import type { Chain } from "../../../../src/server/contract/chains.ts";
+import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 import { refusalText } from "../../api/typed.ts";
 import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
 import { Facts } from "../../kit/card.tsx";

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Chain } from "../../../../src/doors/contract/chains.ts";
-import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
+import type { Chain } from "../../../../src/server/contract/chains.ts";
+import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 import { get } from "../../api/client.ts";
 
 /** The tool that runs scripts (SPEC 3.7). */

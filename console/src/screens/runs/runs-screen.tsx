@@ -1,6 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import type { RunPageView, RunView } from "../../../../src/doors/contract/runs.ts";
+import type { RunPageView, RunView } from "../../../../src/server/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { usePages, useReadOn } from "../../api/use-pages.ts";

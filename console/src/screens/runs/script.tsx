@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import type { CallView } from "../../../../src/doors/contract/calls.ts";
-import type { Chain } from "../../../../src/doors/contract/chains.ts";
-import type { TimelineCall } from "../../../../src/doors/contract/runs.ts";
+import type { CallView } from "../../../../src/server/contract/calls.ts";
+import type { Chain } from "../../../../src/server/contract/chains.ts";
+import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { StateBadge } from "../../kit/badge.tsx";
 import { Button } from "../../kit/button.tsx";

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import type { TimelinePage } from "../../../../src/doors/contract/runs.ts";
+import type { TimelinePage } from "../../../../src/server/contract/runs.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { Button } from "../../kit/button.tsx";

@@ -3,7 +3,7 @@
  *
  * Invariant: waiting for a person is never drawn as work, and nothing is drawn longer than it was known to last.
  */
-import type { TimelineApproval, TimelineCall } from "../../../../src/doors/contract/runs.ts";
+import type { TimelineApproval, TimelineCall } from "../../../../src/server/contract/runs.ts";
 
 export type Part = "gates" | "person" | "decided" | "running";
 

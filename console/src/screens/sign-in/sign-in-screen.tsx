@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import type { SignInWays } from "../../../../src/doors/contract/session.ts";
+import type { SignInWays } from "../../../../src/server/contract/session.ts";
 import { get } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { goElsewhere, isProofLost } from "../../api/proof.ts";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { ToolChangesView } from "../../../../src/doors/contract/tools.ts";
+import type { ToolChangesView } from "../../../../src/server/contract/tools.ts";
 import { get, post } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 import { actorText } from "../../kit/actor.ts";

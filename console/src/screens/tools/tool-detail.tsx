@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import type { ActionStatisticsView, ToolView as ToolAction } from "../../../../src/doors/contract/tools.ts";
+import type { ActionStatisticsView, ToolView as ToolAction } from "../../../../src/server/contract/tools.ts";
 import { useMay } from "../../api/session.ts";
 import { typed } from "../../api/typed.ts";
 import { RiskBadge } from "../../kit/badge.tsx";

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
-import type { OutcomeView } from "../../../../src/doors/contract/outcome.ts";
-import type { ToolView as ToolAction } from "../../../../src/doors/contract/tools.ts";
+import type { OutcomeView } from "../../../../src/server/contract/outcome.ts";
+import type { ToolView as ToolAction } from "../../../../src/server/contract/tools.ts";
 import { request } from "../../api/client.ts";
 import { Problem } from "../../api/problem.ts";
 import { refusalText } from "../../api/typed.ts";

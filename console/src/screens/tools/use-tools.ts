@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { ControlsView } from "../../../../src/doors/contract/controls.ts";
-import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/doors/contract/policy.ts";
+import type { ControlsView } from "../../../../src/server/contract/controls.ts";
+import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/server/contract/policy.ts";
 import type {
   ActionStatisticsView,
   HealthView,
   ServerHealth,
   Statistics,
   ToolView as ToolAction,
-} from "../../../../src/doors/contract/tools.ts";
+} from "../../../../src/server/contract/tools.ts";
 import { get } from "../../api/client.ts";
 import { useMay } from "../../api/session.ts";
 

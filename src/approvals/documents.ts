@@ -1,0 +1,99 @@
+import type { Actor } from "../core/actor.ts";
+import type { Clock } from "../core/clock.ts";
+import type { NotedEvent } from "../core/event.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { newTraceId } from "../core/ids.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { Along } from "../core/records.ts";
+import { plainJson } from "../store/collection.ts";
+import { LiveCollection } from "../store/live-collection.ts";
+import type { Store } from "../store/store.ts";
+
+export interface RecordedCollectionOptions {
+  readonly store: Pick<Store, "commit" | "documents" | "follow">;
+  readonly clock: Clock;
+  readonly policyVersion: string;
+}
+
+export interface Noted extends Required<Actor> {
+  readonly type: string;
+  readonly summary: string;
+  readonly data: JsonObject;
+}
+
+/** The grants or the delegations, each change with its event. */
+export class RecordedCollection<Item extends { readonly id: string }> {
+  readonly #options: RecordedCollectionOptions;
+  readonly #kind: string;
+  readonly #collection: LiveCollection<Item>;
+
+  private constructor(kind: string, collection: LiveCollection<Item>, options: RecordedCollectionOptions) {
+    this.#kind = kind;
+    this.#collection = collection;
+    this.#options = options;
+  }
+
+  static async open<Item extends { readonly id: string }>(
+    kind: string,
+    read: (body: Json) => Item,
+    options: RecordedCollectionOptions,
+  ): Promise<RecordedCollection<Item>> {
+    return new RecordedCollection(
+      kind,
+      await new LiveCollection({ kind, read, store: options.store }).readAll(),
+      options,
+    );
+  }
+
+  get items(): readonly Item[] {
+    return this.#collection.items;
+  }
+
+  get(id: string): Item | undefined {
+    return this.#collection.at(id);
+  }
+
+  /** As it stands in the store now. */
+  fresh(id: string): Promise<Item | undefined> {
+    return this.#collection.get(id);
+  }
+
+  /** A new one as part of another write. When that write has won, call `took`. */
+  along(item: Item, noted: Noted): Along {
+    return { kind: this.#kind, id: item.id, body: plainJson(item), event: this.#event(noted) };
+  }
+
+  took(item: Item): void {
+    this.#collection.took(item.id, 1, item);
+  }
+
+  /** @throws RuntimeFault `document_taken` if there is one with this id */
+  async add(item: Item, noted: Noted): Promise<void> {
+    const event = this.#event(noted);
+    const { changed } = await this.#collection.change(item.id, (before) =>
+      before === undefined ? { item, event } : undefined,
+    );
+    if (!changed) throw new RuntimeFault("document_taken", `There is a ${this.#kind} \`${item.id}\` already.`);
+  }
+
+  /**
+   * Resolves to what it is afterwards, or to undefined if there is none.
+   *
+   * @param next returns undefined if it stays as it is
+   */
+  async change(
+    id: string,
+    next: (item: Item) => { readonly item: Item; readonly noted?: Noted } | undefined,
+  ): Promise<Item | undefined> {
+    const { item } = await this.#collection.change(id, (before) => {
+      const change = before && next(before);
+      return change && { item: change.item, event: change.noted && this.#event(change.noted) };
+    });
+    return item;
+  }
+
+  #event(noted: Noted): NotedEvent {
+    const { clock, policyVersion } = this.#options;
+    return { moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, outcome: "success", ...noted };
+  }
+}

@@ -1,0 +1,76 @@
+/** The `files` section of a configuration file. Only src/config imports this: the tools themselves know no zod. */
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { SnakeCased } from "../../core/case.ts";
+import type { FileToolOptions } from "./files.ts";
+
+/** What the tools take, without what the runtime gives them. */
+export type FileSettings = Omit<FileToolOptions, "runs" | "outOfReach" | "notWritable">;
+
+export type FilesSection = FileSettings & { readonly enabled?: boolean };
+
+const maxBytes = 2 ** 30;
+const bytes = z.int().min(1).max(maxBytes).exactOptional();
+const root = z.strictObject({
+  path: z.string().min(1).describe("A folder that exists, relative to this file."),
+  writable: z.boolean().exactOptional().describe("Tools may change what is in it; false when nothing is said."),
+});
+
+export const filesSchema: z.ZodType<SnakeCased<FilesSection>> = z.strictObject({
+  enabled: z
+    .boolean()
+    .exactOptional()
+    .describe("Offer tools that read, list and search files; false when nothing is said."),
+  write: z.boolean().exactOptional().describe("Offer tools that write, edit and move; false when nothing is said."),
+  delete: z
+    .boolean()
+    .exactOptional()
+    .describe("Offer delete_file, which a rule must also name; false when nothing is said."),
+  roots: z
+    .record(
+      z
+        .string()
+        .regex(
+          /^(?!(?:workspace|deliverables|logs|archive)$)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/,
+          "Use 1 to 32 letters, digits, _ and -; workspace, deliverables, logs and archive are the run's own.",
+        ),
+      root,
+    )
+    .exactOptional()
+    .describe("Folders beside the run's own workspace and deliverables, by the name paths begin with."),
+  max_file_bytes: bytes.describe("Text one read gives back at most; 200000 when nothing is said."),
+  max_media_bytes: bytes.describe("Largest file that is no text and is given back; 10000000 when nothing is said."),
+  max_write_bytes: bytes.describe("Largest file that is written or edited; 10000000 when nothing is said."),
+  max_results: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .exactOptional()
+    .describe("Names or lines of one search; 1000 when nothing is said."),
+  search_time_ms: z
+    .int()
+    .min(1)
+    .max(600_000)
+    .exactOptional()
+    .describe("What one search may take, in milliseconds; 10000 when nothing is said."),
+  hard_links: z
+    .boolean()
+    .exactOptional()
+    .describe("Use files that have a second name, which may be elsewhere; false when nothing is said."),
+  openat2: z.boolean().exactOptional().describe("false: never use the package koffi, also where it is installed."),
+  not_race_safe: z
+    .boolean()
+    .exactOptional()
+    .describe("Accept a system other than Linux, where folders can be swapped for links meanwhile."),
+});
+
+/** Undefined: the tools are off. */
+export function fileSettingsFrom(files: FilesSection, base: string): FileSettings | undefined {
+  return files.enabled === true ? fileOptionsFrom(files, base) : undefined;
+}
+
+/** The roots and limits, which tools that a provider defines have too. */
+export function fileOptionsFrom({ enabled: _enabled, roots = {}, ...rest }: FilesSection, base: string): FileSettings {
+  const placed = Object.entries(roots).map(([name, root]) => [name, { ...root, path: resolve(base, root.path) }]);
+  return { ...rest, roots: Object.fromEntries(placed) };
+}

@@ -1,0 +1,124 @@
+/**
+ * Tools for files beneath roots: reading, searching, and, where the operator allows it, changing and deleting. They are
+ * ordinary tools on the one path; what is particular to them is the guard.
+ *
+ * Invariant: nothing outside a root is opened, made, moved or deleted, also while another process swaps folders for
+ * links; a file is changed whole or not at all; what is refused is an answer with a reason, never a path of the machine.
+ * Next: guard/folder.ts (how things beneath a folder are opened), roots.ts (which folders), path-name.ts (what a path
+ * may look like), writing.ts (how a file is replaced), search/ (how trees are walked and looked through).
+ */
+import { RuntimeFault } from "../../core/fault.ts";
+import type { RunFolders } from "../../core/run-folders.ts";
+import { Locks } from "../../core/system/locks.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
+import { type Disk, realDisk } from "./disk.ts";
+import { atFirstUse, type FileKit, type FileLimits, reachBy } from "./kit.ts";
+import { deleteTool, moveTool } from "./move-tools.ts";
+import { readTools } from "./read-tools.ts";
+import { type FileRoot, FileRoots } from "./roots.ts";
+import { searchTools } from "./search-tools.ts";
+import { writeTools } from "./write-tools.ts";
+
+/**
+ * What `fileTools` offers, and where.
+ *
+ * @public
+ */
+export interface FileToolOptions {
+  /** Gives every run its own `workspace/` and `deliverables/`; paths that name no root are in `workspace/`; without it, in the only root there is. */
+  readonly runs?: RunFolders | undefined;
+  /** Further folders, by the name paths begin with. */
+  readonly roots?: Readonly<Record<string, FileRoot>> | undefined;
+  /** Offers `write_file`, `edit_file`, `append_file` and `move_file`. Left out: no. */
+  readonly write?: boolean | undefined;
+  /** Offers `delete_file`, which a policy must also name. Left out: no. */
+  readonly delete?: boolean | undefined;
+  /** Text one `read_file` gives back at most; 200,000. */
+  readonly maxFileBytes?: number | undefined;
+  /** Largest file that is no text and is given back; 10 MB. */
+  readonly maxMediaBytes?: number | undefined;
+  /** Largest file that is written or edited; 10 MB. */
+  readonly maxWriteBytes?: number | undefined;
+  /** Names or lines one search gives back at most; 1,000. */
+  readonly maxResults?: number | undefined;
+  /** What one search may take; 10,000. */
+  readonly searchTimeMs?: number | undefined;
+  /** Folders no root may hold or lie in: the data folder of Postern. */
+  readonly outOfReach?: readonly string[] | undefined;
+  /** Files no writable root may hold: what Postern is configured by. */
+  readonly notWritable?: readonly string[] | undefined;
+  /** Use files that have a second name. It may be outside the root, so: no. */
+  readonly hardLinks?: boolean | undefined;
+  /** Use the optional package `koffi` when it is installed; false never does. */
+  readonly openat2?: boolean | undefined;
+  /** Accept a system where the guard does not hold against a process that swaps links (not Linux). */
+  readonly notRaceSafe?: boolean | undefined;
+}
+
+const defaults: FileLimits = {
+  maxFileBytes: 200_000,
+  maxMediaBytes: 10_000_000,
+  maxWriteBytes: 10_000_000,
+  maxResults: 1_000,
+  searchTimeMs: 10_000,
+};
+
+/**
+ * Tools to read, list, find and search files beneath roots; with `write` and `delete`, to change them.
+ *
+ * @example
+ * const runtime = await createRuntime({
+ *   tools: [...fileTools({ runs: openRunFolders(".postern/runs"), roots: { docs: { path: "docs" } }, write: true })],
+ * });
+ *
+ * @throws RuntimeFault `files_invalid` for a root or a limit that cannot be, `files_not_race_safe` where the guard does not hold
+ * @public
+ */
+export function fileTools(options: FileToolOptions): readonly LocalTool[] {
+  return fileToolsOn(options, realDisk);
+}
+
+/** On a disk of the caller's own: tests give one that is full. */
+export function fileToolsOn(options: FileToolOptions, disk: Disk): readonly LocalTool[] {
+  const kit = fileKit(options, disk);
+  return [
+    ...readTools(kit),
+    ...searchTools(kit),
+    ...(options.write === true ? [...writeTools(kit), moveTool(kit)] : []),
+    ...(options.delete === true ? [deleteTool(kit)] : []),
+  ];
+}
+
+/** One for all toolsets of the process: they may share a folder. */
+const locks = new Locks();
+
+/** What file tools work with, also those that a provider defines. */
+export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKit {
+  return {
+    roots: new FileRoots(options),
+    limits: limitsFrom(options),
+    mayWrite: options.write === true || options.delete === true,
+    searches: atFirstUse(async () => new (await import("./search/searches.ts")).Searches()),
+    locks,
+    disk,
+    reach: reachBy(options.openat2 !== false),
+  };
+}
+
+function limitsFrom(options: FileToolOptions): FileLimits {
+  const limit = (name: keyof FileLimits): number => {
+    const given = options[name] ?? defaults[name];
+    if (Number.isSafeInteger(given) && given >= 1 && given <= 2 ** 30) return given;
+    throw new RuntimeFault(
+      "files_invalid",
+      `\`${name}\` is \`${String(given)}\`; it is a whole number from 1 to ${2 ** 30}.`,
+    );
+  };
+  return {
+    maxFileBytes: limit("maxFileBytes"),
+    maxMediaBytes: limit("maxMediaBytes"),
+    maxWriteBytes: limit("maxWriteBytes"),
+    maxResults: limit("maxResults"),
+    searchTimeMs: limit("searchTimeMs"),
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Opening what lies beneath a folder, and nothing else. A held folder is a descriptor: each step resolves ONE name in
+ * a folder we hold, without following a link, so there is no path that somebody could change between a check and a use.
+ *
+ * Invariant: what `openFile` gives is a plain file with one name, on the root's file system, beneath the root at the
+ * moment it was opened. Pipes, devices and sockets are looked at through a handle and never opened.
+ * Next: openat2.ts (the same in one system call), plain-folder.ts (where none of this holds), ../roots.ts (which folders).
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statfsSync } from "node:fs";
+import { codeOf } from "../../../core/system/error-code.ts";
+import { FileRejection } from "./rejection.ts";
+
+export interface FileRules {
+  /** The file system of the root: nothing is reached across a mount. */
+  readonly device: number;
+  /** Files with a second name may be used: in stores of package managers they are usual. */
+  readonly hardLinks: boolean;
+}
+
+export interface Folder extends Disposable {
+  readonly rules: FileRules;
+  /** Names this folder, for one system call. */
+  readonly self: string;
+  /** Names what is called `name` in this folder, for one system call that does not follow links. */
+  at(name: string): string;
+  /** A new handle of a folder beneath; of this one, when there are no parts. */
+  descend(parts: readonly string[]): Folder;
+  /** A descriptor for reading a plain file beneath; the caller closes it. */
+  openFile(parts: readonly string[]): number;
+}
+
+/** A handle (O_PATH) of what `parts` name beneath a held folder. Links on the way are refused; at the end they are named, not followed. */
+export type Beneath = (folder: number, parts: readonly string[], wanted: "folder" | "anything") => number;
+
+/** Node has no name for it; x86-64 and arm64 have the same number. */
+export const onlyHandle = 0o10000000;
+export const noFollow: number = constants.O_NOFOLLOW ?? 0; // Windows has none
+export const folderHandle: number = onlyHandle | (constants.O_DIRECTORY ?? 0) | noFollow;
+const procMagic = 0x9fa0;
+
+/** Whether `/proc/self/fd` is there and is the kernel's own: without it nothing here holds. */
+export function canHold(): boolean {
+  try {
+    return process.platform === "linux" && statfsSync("/proc/self/fd").type === procMagic;
+  } catch {
+    return false; // no /proc at all
+  }
+}
+
+export class HeldFolder implements Folder {
+  readonly descriptor: number;
+  readonly rules: FileRules;
+  readonly self: string;
+  readonly #beneath: Beneath;
+
+  /** Owns the descriptor from now on. */
+  constructor(descriptor: number, rules: FileRules, beneath: Beneath) {
+    this.descriptor = descriptor;
+    this.rules = rules;
+    this.self = `/proc/self/fd/${descriptor}`;
+    this.#beneath = beneath;
+  }
+
+  at(name: string): string {
+    return `${this.self}/${name}`;
+  }
+
+  descend(parts: readonly string[]): Folder {
+    const descriptor =
+      parts.length === 0 ? openSync(`${this.self}/.`, folderHandle) : this.#beneath(this.descriptor, parts, "folder");
+    try {
+      if (fstatSync(descriptor).dev !== this.rules.device) throw new FileRejection("other_device");
+      return new HeldFolder(descriptor, this.rules, this.#beneath);
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+  }
+
+  openFile(parts: readonly string[]): number {
+    const handle = this.#beneath(this.descriptor, parts, "anything");
+    try {
+      checkPlain(fstatSync(handle), this.rules);
+      return openSync(`/proc/self/fd/${handle}`, constants.O_RDONLY | constants.O_NONBLOCK);
+    } finally {
+      closeSync(handle);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.descriptor);
+  }
+}
+
+/** The walk: one name a step, each relative to the folder held from the step before. */
+export function walkBeneath(folder: number, parts: readonly string[], wanted: "folder" | "anything"): number {
+  let held = folder;
+  for (const [i, part] of parts.entries()) {
+    const path = `/proc/self/fd/${held}/${part}`;
+    const flags = wanted === "anything" && i === parts.length - 1 ? onlyHandle | noFollow : folderHandle;
+    try {
+      const next = openSync(path, flags);
+      if (held !== folder) closeSync(held);
+      held = next;
+    } catch (error) {
+      const isLink = codeOf(error) === "ENOTDIR" && isLinkAt(path);
+      if (held !== folder) closeSync(held);
+      throw isLink ? new FileRejection("link") : error;
+    }
+  }
+  return held;
+}
+
+/** Only to say it better: O_DIRECTORY with O_NOFOLLOW calls a link no folder. */
+function isLinkAt(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+/** @throws Rejection for anything but a plain file with one name on the root's file system */
+export function checkPlain(stats: Stats, { device, hardLinks }: FileRules): void {
+  if (stats.isSymbolicLink()) throw new FileRejection("link");
+  if (stats.isDirectory()) throw new FileRejection("is_a_folder");
+  if (!stats.isFile()) throw new FileRejection("special_file");
+  if (stats.dev !== device) throw new FileRejection("other_device");
+  if (stats.nlink > 1 && !hardLinks) throw new FileRejection("hard_link");
+}

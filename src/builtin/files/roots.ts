@@ -1,0 +1,205 @@
+import { closeSync, constants, fstatSync, openSync, realpathSync, type Stats, statfsSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import type { Principal } from "../../core/call.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import type { RunFolders } from "../../core/run-folders.ts";
+import { codeOf, whyUnreadable } from "../../core/system/error-code.ts";
+import type { FileToolOptions } from "./files.ts";
+import { type Beneath, canHold, type FileRules, type Folder, folderHandle, HeldFolder } from "./guard/folder.ts";
+import { PlainFolder } from "./guard/plain-folder.ts";
+import { FileRejection } from "./guard/rejection.ts";
+import { type PathName, parsePath } from "./path-name.ts";
+
+/**
+ * A folder that tools may see.
+ *
+ * @public
+ */
+export interface FileRoot {
+  /** Relative to the working folder. Links in it are followed once, when the tools are made. */
+  readonly path: string;
+  /** Tools may change what is in it. Left out: they only read. */
+  readonly writable?: boolean | undefined;
+}
+
+/** Whose call it is: the run's own roots hang on it. */
+export interface FileCaller {
+  readonly principal: Pick<Principal, "tenant">;
+  readonly runId: string;
+}
+
+export type RootsOptions = Pick<
+  FileToolOptions,
+  "runs" | "roots" | "outOfReach" | "notWritable" | "hardLinks" | "notRaceSafe"
+>;
+
+interface Root {
+  readonly writable: boolean;
+  /** Undefined: a folder of the run. */
+  readonly fixed: { readonly path: string; readonly device: number; readonly inode: number } | undefined;
+}
+
+const runRoots = ["workspace", "deliverables"] as const;
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
+const taken: ReadonlySet<string> = new Set(["logs", "archive"]);
+const procMagic = 0x9fa0;
+
+/** The folders tools may see, each under the name paths begin with. Nothing of the disk is held between two calls. */
+export class FileRoots {
+  readonly #roots = new Map<string, Root>();
+  readonly #runs: RunFolders | undefined;
+  readonly #hardLinks: boolean;
+  readonly #isHeld: boolean;
+
+  /** @throws RuntimeFault `files_invalid` for a root that must not be one, `files_not_race_safe` */
+  constructor(options: RootsOptions) {
+    const { runs, roots = {}, hardLinks = false, notRaceSafe = false } = options;
+    this.#isHeld = canHold();
+    if (!this.#isHeld && !notRaceSafe)
+      throw new RuntimeFault(
+        "files_not_race_safe",
+        `On this system (${process.platform}, no \`/proc/self/fd\`) the file tools cannot be kept beneath their roots against a process that swaps folders for links. Run them on Linux, or say \`notRaceSafe: true\` where nobody else writes to the roots.`,
+      );
+    this.#runs = runs;
+    this.#hardLinks = hardLinks;
+    if (runs !== undefined) for (const name of runRoots) this.#roots.set(name, { writable: true, fixed: undefined });
+    for (const [name, root] of Object.entries(roots)) {
+      if (!namePattern.test(name) || taken.has(name) || this.#roots.has(name))
+        throw invalid(name, "is no name for a root: 1 to 32 of A-Z a-z 0-9 _ -, and not one of the run's own folders");
+      this.#roots.set(name, checkedRoot(name, root, options));
+    }
+    if (this.#roots.size === 0)
+      throw new RuntimeFault("files_invalid", "The file tools have no roots: give them `runs`, `roots` or both.");
+  }
+
+  /** For people and models: every root, and what may be done there. */
+  describe(mayWrite: boolean): string {
+    const roots = [...this.#roots].map(
+      ([name, { writable }]) => `${name}/${writable && mayWrite ? "" : " (read-only)"}`,
+    );
+    const home = this.#home === undefined ? "" : `; a path that names none of them is in ${this.#home}/`;
+    return `Paths begin with a root: ${roots.join(", ")}${home}.`;
+  }
+
+  /** @throws Rejection */
+  parse(path: string): PathName {
+    return parsePath(path, this.#roots, this.#home);
+  }
+
+  /** @throws Rejection */
+  parseForWriting(path: string): PathName {
+    const name = this.parse(path);
+    if (this.#roots.get(name.root)?.writable !== true) throw new FileRejection("read_only");
+    if (name.parts.some((part) => part.toLowerCase() === ".git")) throw new FileRejection("protected");
+    return name;
+  }
+
+  /** The root itself, held until it is disposed of. */
+  open(name: string, caller: FileCaller, beneath: Beneath): Folder {
+    const root = this.#roots.get(name);
+    if (root === undefined) throw new FileRejection("root_unknown");
+    return root.fixed === undefined ? this.#ofRun(name, caller, beneath) : this.#fixed(root.fixed, beneath);
+  }
+
+  has(name: string): boolean {
+    return this.#roots.has(name);
+  }
+
+  /** One name for one root of one run: what is locked by. Two toolsets on one folder have the same. */
+  keyOf(name: string, { principal, runId }: FileCaller): string {
+    return this.#roots.get(name)?.fixed?.path ?? JSON.stringify([principal.tenant, runId, name]);
+  }
+
+  get #home(): string | undefined {
+    if (this.#roots.has("workspace")) return "workspace";
+    const [only, ...others] = this.#roots.keys();
+    return others.length === 0 ? only : undefined;
+  }
+
+  #ofRun(name: string, { principal, runId }: FileCaller, beneath: Beneath): Folder {
+    const path = join(this.#runFolder(principal.tenant, runId), name);
+    if (!this.#isHeld) return new PlainFolder(path, this.#rules(statSync(path).dev));
+    const descriptor = openSync(path, folderHandle);
+    return new HeldFolder(descriptor, this.#rules(fstatSync(descriptor).dev), beneath);
+  }
+
+  #runFolder(tenant: string, runId: string): string {
+    try {
+      const folder = this.#runs?.open(tenant, runId);
+      if (folder !== undefined) return folder;
+    } catch (error) {
+      if (!(error instanceof RuntimeFault)) throw error;
+    }
+    throw new FileRejection("run_unusable"); // the fault's own words hold a path of the machine
+  }
+
+  #fixed({ path, device, inode }: NonNullable<Root["fixed"]>, beneath: Beneath): Folder {
+    if (!this.#isHeld) {
+      if (!isSame(statSync(path), device, inode)) throw new FileRejection("root_replaced");
+      return new PlainFolder(path, this.#rules(device));
+    }
+    const descriptor = openSync(path, folderHandle);
+    if (isSame(fstatSync(descriptor), device, inode)) return new HeldFolder(descriptor, this.#rules(device), beneath);
+    closeSync(descriptor);
+    throw new FileRejection("root_replaced");
+  }
+
+  #rules(device: number): FileRules {
+    return { device, hardLinks: this.#hardLinks };
+  }
+}
+
+function isSame(stats: Stats, device: number, inode: number): boolean {
+  return stats.dev === device && stats.ino === inode;
+}
+
+/** What Postern keeps for itself, and what it is configured by, is not for the tools it gives to agents. */
+function checkedRoot(name: string, { path: given, writable = false }: FileRoot, options: RootsOptions): Root {
+  const { path, stats } = existing(name, given);
+  for (const kept of (options.outOfReach ?? []).map(real)) {
+    if (isWithin(kept, path) || isWithin(path, kept))
+      throw invalid(
+        name,
+        `is \`${path}\`, and \`${kept}\` (Postern's own data) must not lie in it nor around it; choose a folder beside it`,
+      );
+  }
+  for (const file of writable ? (options.notWritable ?? []).map(real) : []) {
+    if (isWithin(file, path) || isWithin(path, file))
+      throw invalid(
+        name,
+        `is writable and holds \`${file}\`, which Postern itself reads; make the root read-only or move that file`,
+      );
+  }
+  return { writable, fixed: { path, device: stats.dev, inode: stats.ino } };
+}
+
+function existing(name: string, given: string): { readonly path: string; readonly stats: Stats } {
+  try {
+    const path = realpathSync(resolve(given));
+    closeSync(openSync(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)));
+    if (process.platform === "linux" && statfsSync(path).type === procMagic)
+      throw new Error("it shows this process itself");
+    return { path, stats: statSync(path) };
+  } catch (error) {
+    const why = codeOf(error) === "ENOTDIR" ? "is no folder" : whyUnreadable(error);
+    throw invalid(name, `is \`${given}\`, which ${why}; name a folder that exists`);
+  }
+}
+
+/** Where it really is, also when it does not exist yet. */
+function real(path: string): string {
+  const whole = resolve(path);
+  try {
+    return realpathSync(whole);
+  } catch {
+    return dirname(whole) === whole ? whole : join(real(dirname(whole)), basename(whole)); // its folder is judged instead
+  }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function invalid(name: string, what: string): RuntimeFault {
+  return new RuntimeFault("files_invalid", `The root \`${name}\` ${what}.`);
+}

@@ -1,0 +1,123 @@
+/**
+ * The other end of search/thread.ts: walks a tree for one question at a time, and may be killed at any moment; the
+ * descriptors it opened are closed with it. It is lent the root and no environment.
+ */
+import { lstatSync } from "node:fs";
+import { parentPort } from "node:worker_threads";
+import { messageOf } from "../../core/fault.ts";
+import { type Folder, HeldFolder, walkBeneath } from "./guard/folder.ts";
+import { PlainFolder } from "./guard/plain-folder.ts";
+import { rejectionOf } from "./guard/rejection.ts";
+import { Grep } from "./search/grep.ts";
+import type { GlobTask, GrepTask, ListedEntry, ListTask, SearchAnswer, SearchJob, SearchResult } from "./search/job.ts";
+import { pathMatcher } from "./search/pattern.ts";
+import { type Met, mostLevels, TreeWalk } from "./search/tree.ts";
+
+const nothing: SearchResult = { entries: [], paths: [], matches: [], files: 0, truncated: undefined, skipped: {} };
+
+function answer(job: SearchJob): SearchAnswer {
+  try {
+    switch (job.task.kind) {
+      case "list":
+        return { found: list(job, job.task) };
+      case "glob":
+        return { found: glob(job, job.task) };
+      case "grep":
+        return { found: grep(job, job.task) };
+      default:
+        return job.task satisfies never;
+    }
+  } catch (error) {
+    const rejection = rejectionOf(error);
+    return rejection === undefined
+      ? { broken: messageOf(error) }
+      : { rejected: rejection.reason, detail: rejection.message };
+  }
+}
+
+function list(job: SearchJob, { depth }: ListTask): SearchResult {
+  const entries: ListedEntry[] = [];
+  const walk = walkOver(job, depth, (met) => {
+    if (entries.length >= job.maxResults) return false;
+    const bytes = met.type === "file" ? lstatSync(met.folder.at(met.name), { throwIfNoEntry: false })?.size : undefined;
+    entries.push({ path: shownOf(job, met), type: met.type, ...(bytes !== undefined && { bytes }) });
+    return true;
+  });
+  return { ...nothing, entries, ...endOf(walk) };
+}
+
+function glob(job: SearchJob, { pattern }: GlobTask): SearchResult {
+  const fits = pathMatcher(pattern);
+  const paths: string[] = [];
+  const walk = walkOver(job, mostLevels, (met) => {
+    if (!fits(below(job, met))) return true;
+    if (paths.length >= job.maxResults) return false;
+    paths.push(shownOf(job, met) + (met.type === "folder" ? "/" : ""));
+    return true;
+  });
+  return { ...nothing, paths, ...endOf(walk) };
+}
+
+function grep(job: SearchJob, task: GrepTask): SearchResult {
+  const looking = new Grep(task, job.maxResults + 1);
+  if (isFile(job)) return { ...nothing, ...oneFile(job, looking) };
+  const walk = walkOver(job, mostLevels, (met) => {
+    if (met.type === "file") looking.search(met, shownOf(job, met), below(job, met));
+    return !looking.isFull;
+  });
+  // Every thread walks the whole tree; only the first tells what was passed over on the way.
+  const skipped = new Map([...(task.share.number === 0 ? walk.skipped : []), ...looking.skipped]);
+  const { matches, files } = looking;
+  return { ...nothing, matches, files, truncated: walk.truncated, skipped: Object.fromEntries(skipped) };
+}
+
+function isFile(job: SearchJob): boolean {
+  try {
+    rootOf(job).descend(job.start)[Symbol.dispose]();
+    return false;
+  } catch (error) {
+    if (rejectionOf(error)?.reason === "not_a_folder") return true;
+    throw error;
+  }
+}
+
+/** A path that names a file means that file; the first thread alone has it. */
+function oneFile(job: SearchJob, looking: Grep): Pick<SearchResult, "matches" | "files" | "skipped"> {
+  using folder = rootOf(job).descend(job.start.slice(0, -1));
+  const name = job.start.at(-1) ?? "";
+  looking.searchOnly({ folder, name, type: "file", names: job.start, depth: 1 }, `${job.shown}/${job.start.join("/")}`);
+  return { matches: looking.matches, files: looking.files, skipped: Object.fromEntries(looking.skipped) };
+}
+
+function walkOver(job: SearchJob, maxDepth: number, meet: (met: Met) => boolean): TreeWalk {
+  const until = performance.now() + job.softLimitMs;
+  const walk = new TreeWalk({ includeIgnored: job.includeIgnored, maxDepth, until, meet });
+  walk.run(rootOf(job), job.start);
+  return walk;
+}
+
+/** Not disposed of here: the descriptor is only lent. */
+function rootOf({ root }: SearchJob): Folder {
+  return "path" in root
+    ? new PlainFolder(root.path, root.rules)
+    : new HeldFolder(root.descriptor, root.rules, walkBeneath);
+}
+
+function shownOf({ shown }: SearchJob, { names }: Met): string {
+  return `${shown}/${names.join("/")}`;
+}
+
+/** The path from where the search began: what patterns are matched against. */
+function below({ start }: SearchJob, { names }: Met): string {
+  return names.slice(start.length).join("/");
+}
+
+function endOf(walk: TreeWalk): Pick<SearchResult, "truncated" | "skipped"> {
+  return { truncated: walk.truncated, skipped: Object.fromEntries(walk.skipped) };
+}
+
+const port = parentPort;
+if (port !== null) {
+  port.on("message", (job: SearchJob) => port.postMessage(answer(job)));
+  port.postMessage({ ready: true } satisfies SearchAnswer);
+}

@@ -1,0 +1,83 @@
+/** The `memory` section of a configuration file. Only src/config imports this: the tools themselves know no zod. */
+import { z } from "zod";
+import type { SnakeCased } from "../../core/case.ts";
+import type { WriteMode } from "./memory.ts";
+
+export interface MemorySection {
+  readonly enabled?: boolean;
+  readonly provider?: "embedded" | "external" | { readonly server: string };
+  readonly writeMode?: WriteMode;
+  readonly scopes?: readonly string[];
+}
+
+/** The section with its defaults. */
+export interface MemorySettings {
+  /** Undefined: nobody keeps memories; what agents want remembered is kept as candidates. */
+  readonly provider: "embedded" | { readonly server: string } | undefined;
+  readonly writeMode: WriteMode;
+  readonly scopes: readonly string[] | undefined;
+}
+
+export const memorySchema: z.ZodType<SnakeCased<MemorySection>> = z.strictObject({
+  enabled: z.boolean().exactOptional().describe("Offer recall_memory and write_memory; false when nothing is said."),
+  provider: z
+    .union([
+      z.enum(["embedded", "external"]),
+      z.strictObject({ server: z.string().min(1).describe("one of `servers`") }),
+    ])
+    .exactOptional()
+    .describe(
+      "Who keeps memories: a file in the data folder (embedded, the default), or an MCP server of yours (external: the one named `memory`).",
+    ),
+  write_mode: z
+    .enum(["disabled", "candidate", "external"])
+    .exactOptional()
+    .describe("candidate (default): what agents want remembered waits for a person; external: it is written at once."),
+  scopes: z
+    .array(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/))
+    .min(1)
+    .max(64)
+    .exactOptional()
+    .describe("Whose memories there are: agent (the default) and user are private to each, any other name is shared."),
+});
+
+/** The server that `provider: external` means. */
+const externalServer = "memory";
+
+/** A server that is named and not configured. `path`: below `memory`. */
+export function memoryProblem(
+  { provider, writeMode }: MemorySection,
+  servers: readonly string[],
+): { readonly path: readonly string[]; readonly message: string; readonly fix: string } | undefined {
+  if (typeof provider === "object" && !servers.includes(provider.server))
+    return {
+      path: ["provider", "server"],
+      message: `\`${JSON.stringify(provider.server)}\` is none of \`servers\`.`,
+      fix: "Name one that is there, or write `provider: embedded`.",
+    };
+  if (provider === "external" && writeMode === "external" && !servers.includes(externalServer))
+    return {
+      path: ["provider"],
+      message: `\`external\` writes to the MCP server \`${externalServer}\`, which is none of \`servers\`.`,
+      fix: "Add it there, or name the one that is: `provider: { server: NAME }`.",
+    };
+  return undefined;
+}
+
+/**
+ * Undefined: memory is off.
+ *
+ * @param servers the names of the configured MCP servers
+ */
+export function memorySettingsFrom(
+  { enabled = false, provider = "embedded", writeMode = "candidate", scopes }: MemorySection,
+  servers: readonly string[],
+): MemorySettings | undefined {
+  if (!enabled) return undefined;
+  const external = servers.includes(externalServer) ? { server: externalServer } : undefined;
+  return {
+    provider: provider === "external" ? external : provider,
+    writeMode,
+    scopes,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Principal } from "../../core/call.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+
+const pattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+/** When nothing is said: each agent has a memory of its own, and no other. */
+export const defaultScopes: readonly string[] = ["agent"];
+
+/** @throws RuntimeFault `memory_invalid` */
+export function checkedScopes(scopes: readonly string[] = defaultScopes): readonly string[] {
+  const odd = scopes.find((scope) => typeof scope !== "string" || !pattern.test(scope));
+  if (odd !== undefined || scopes.length === 0 || scopes.length > 64) {
+    const what = odd === undefined ? `holds ${scopes.length} names` : `holds ${JSON.stringify(odd)}`;
+    throw new RuntimeFault(
+      "memory_invalid",
+      `\`memory.scopes\` ${what}; it must hold 1 to 64 names of at most 64 letters, digits, - _ and dots.`,
+    );
+  }
+  return [...new Set(scopes)];
+}
+
+/** Why this principal has no such memory. Undefined: it has. */
+export function scopeProblem(principal: Principal, scope: string, scopes: readonly string[]): string | undefined {
+  if (!scopes.includes(scope)) return `there is no scope \`${scope.slice(0, 64)}\`; there are ${scopes.join(", ")}`;
+  if (scope === "user" && principal.user === undefined)
+    return "the scope `user` needs a call on a user's behalf; this one has none";
+  return undefined;
+}
+
+/**
+ * Where the memories of a scope lie: those of `agent` and `user` are one agent's, one user's; all others are the whole
+ * tenant's. Two different shelves never spell alike.
+ */
+export function shelfOf({ tenant, agent, user = "" }: Principal, scope: string): string {
+  const parts = scope === "agent" ? [tenant, scope, agent] : scope === "user" ? [tenant, scope, user] : [tenant, scope];
+  return parts.map(encodeURIComponent).join("/");
+}

@@ -1,0 +1,163 @@
+import type { Principal } from "../../core/call.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { isJsonObject, type Json, type JsonObject, sha256 } from "../../core/json.ts";
+import type { ToolOutcome } from "../../core/outcome.ts";
+import { referenceKey } from "../../results/artifact-store.ts";
+import { isSuspended, suspend } from "../../tools/define.ts";
+import type { Suspended } from "../../tools/tool.ts";
+import { publicName } from "../../tools/upstream-names.ts";
+import type { Memory, MemoryCall, MemoryFor } from "./memory.ts";
+import { wordsOf } from "./query-words.ts";
+import { shelfOf } from "./scopes.ts";
+
+/** @public */
+export interface ServerMemoryOptions {
+  /** Name of a configured server that speaks as `@modelcontextprotocol/server-memory` does. */
+  readonly server: string;
+  /** Opens an answer that was too big to come inline: `runtime.artifacts.open`. */
+  readonly open?: (digest: string, principal: Principal) => Promise<{ readonly bytes: Uint8Array }>;
+}
+
+/** A query that is found nowhere as it stands is looked for word by word: so many words. */
+const mostWords = 4;
+
+/**
+ * Memories in the knowledge graph of an MCP server: one entity each, its first observation the content, the others its
+ * tags, its type the shelf.
+ *
+ * The server's tools are called through the gates, as any tool is: under the policy, the budget and the audit of the call
+ * that remembers or recalls. One that needs a person suspends that call until the person has decided.
+ *
+ * @public
+ */
+export function serverMemory(options: ServerMemoryOptions): MemoryFor {
+  return (call) => ({
+    recall: (query, scope, limit) => recall({ query, scope, limit }, call, options),
+    write: async (content, scope, tags) => {
+      const shelf = shelfOf(call.principal, scope);
+      const id = `mem_${sha256(`${shelf}\n${content}`).slice(0, 32)}`;
+      const entity = { name: id, entityType: typeOf(shelf), observations: [content, ...tags.map(tagLine)] };
+      const answer = await ask({ tool: "create_entities", arguments: { entities: [entity] } }, call, options);
+      return isSuspended(answer) ? answer : { id };
+    },
+  });
+}
+
+interface WantedMemory {
+  readonly query: string;
+  readonly scope: string;
+  readonly limit: number;
+}
+
+async function recall(
+  { query, scope, limit }: WantedMemory,
+  call: MemoryCall,
+  options: ServerMemoryOptions,
+): Promise<readonly Memory[] | Suspended> {
+  const shelf = typeOf(shelfOf(call.principal, scope));
+  const words = wordsOf(query);
+  const longest = words.toSorted((one, other) => other.length - one.length).slice(0, mostWords);
+  const found = new Map<string, Memory>();
+  for (const asked of new Set([query, ...longest])) {
+    const answer = await ask({ tool: "search_nodes", arguments: { query: asked } }, call, options);
+    if (isSuspended(answer)) return answer;
+    for (const memory of memoriesIn(answer, shelf, scope)) found.set(memory.id, memory);
+    if (asked === query && found.size > 0) break; // as it stands is better than by its words
+  }
+  const phrase = query.toLowerCase();
+  return [...found.values()]
+    .map((memory, place) => ({ memory, place, score: scoreOf(memory, words, phrase) }))
+    .filter(({ score }) => score > 0) // the server also looks into names and types
+    .sort((one, other) => other.score - one.score || other.place - one.place)
+    .slice(0, limit)
+    .map(({ memory }) => memory);
+}
+
+/** Long words are rarer than short ones; the whole query as it stands is more than its words. */
+function scoreOf({ content, tags }: Memory, words: readonly string[], phrase: string): number {
+  const text = `${content}\n${tags.join("\n")}`.toLowerCase();
+  const found = words.reduce((sum, word) => sum + (text.includes(word) ? word.length : 0), 0);
+  return text.includes(phrase) ? found + phrase.length : found;
+}
+
+/** The server's own name for a shelf: it searches types as well, so nothing of a query may be in there. */
+function typeOf(shelf: string): string {
+  return `postern:${sha256(shelf).slice(0, 32)}`;
+}
+
+const tagMark = "tag: ";
+
+function tagLine(tag: string): string {
+  return `${tagMark}${tag}`;
+}
+
+function memoriesIn(answer: Json, type: string, scope: string): readonly Memory[] {
+  const entities = isJsonObject(answer) ? answer["entities"] : undefined;
+  if (!Array.isArray(entities)) throw unreadable();
+  return entities.flatMap((entity: Json) => {
+    if (!isJsonObject(entity) || entity["entityType"] !== type) return [];
+    const { name, observations } = entity;
+    if (typeof name !== "string" || !Array.isArray(observations)) return [];
+    const [content, ...tags] = observations.filter((text: Json) => typeof text === "string");
+    if (content === undefined) return [];
+    return [
+      {
+        id: name,
+        content,
+        scope,
+        tags: tags.map((tag) => (tag.startsWith(tagMark) ? tag.slice(tagMark.length) : tag)),
+      },
+    ];
+  });
+}
+
+/** One call of the server's tool, through the gates. */
+async function ask(
+  request: { readonly tool: string; readonly arguments: JsonObject },
+  call: MemoryCall,
+  { server, open }: ServerMemoryOptions,
+): Promise<Json | Suspended> {
+  const outcome = await call.call({ ...request, tool: publicName(server, request.tool) });
+  if (outcome.status === "pending" && outcome.approvalId !== undefined) return suspend("memory", outcome.approvalId);
+  if (outcome.status !== "ok") throw refused(outcome, server);
+  return answerIn(outcome, call.principal, open);
+}
+
+async function answerIn(
+  { structured, artifact, cut, text }: ToolOutcome,
+  principal: Principal,
+  open: ServerMemoryOptions["open"],
+): Promise<Json> {
+  if (artifact === undefined) return structured ?? parsed(text);
+  if (open === undefined) {
+    throw new RuntimeFault(
+      "memory_unreadable",
+      "The memory server's answer is too big to come inline; raise `limits.max_inline_result_bytes`, or give `open`.",
+    );
+  }
+  const whole = parsed(Buffer.from((await open(artifact, principal)).bytes).toString("utf8"));
+  const isReference = isJsonObject(structured) && Object.hasOwn(structured, referenceKey);
+  const isWrapped = isReference && cut?.continuesAt === undefined;
+  return isWrapped && isJsonObject(whole) ? (whole["structured"] ?? null) : whole;
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+function unreadable(cause?: unknown): RuntimeFault {
+  const message = "The memory server answered with something that is no knowledge graph.";
+  return new RuntimeFault("memory_unreadable", message, { cause });
+}
+
+/** What may have happened there may have happened here. */
+function refused({ status, refusal, text }: ToolOutcome, server: string): RuntimeFault {
+  const said = refusal?.message ?? text;
+  const fault = new RuntimeFault("memory_refused", `The memory server \`${server}\`: ${said === "" ? status : said}`);
+  const unknown = refusal?.code === "outcome_unknown" || refusal?.code === "in_progress";
+  return Object.assign(fault, { unknown, retryable: refusal?.retry === "later" });
+}

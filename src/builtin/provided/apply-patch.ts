@@ -1,0 +1,284 @@
+/** `apply_patch`: OpenAI's items, one file each, and Codex's text with several files. */
+import { unlinkSync } from "node:fs";
+import type { Json, JsonObject } from "../../core/json.ts";
+import type { Suggestion } from "../../policy/policy.ts";
+import type { ProviderDefinedTool } from "../../tools/kinds.ts";
+import { visible } from "../../tools/names.ts";
+import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { FileChanges, type SeenFile, textOf } from "../files/changes.ts";
+import { type FileToolOptions, fileKit } from "../files/files.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
+import { type FileKit, lockOf, rejected, sentenceOf } from "../files/kit.ts";
+import { FileMoves } from "../files/moves.ts";
+import type { PathName } from "../files/path-name.ts";
+import { previewOf } from "../files/preview.ts";
+import type { FileCaller } from "../files/roots.ts";
+import { isStill, plainAt } from "../files/writing.ts";
+import { rootedPath } from "./rooted.ts";
+import { operationStep, type PatchStep, parsePatch, patched } from "./v4a.ts";
+
+interface PatchInput {
+  readonly operation?: Parameters<typeof operationStep>[0];
+  readonly input?: string;
+}
+
+/** One file that is changed, checked as a whole before any is written. */
+interface Planned {
+  readonly name: PathName;
+  /** Undefined: it is new. */
+  readonly seen: SeenFile | undefined;
+  /** Undefined: it is taken away. */
+  readonly after: Buffer | undefined;
+}
+
+const inputSchema: JsonObject = {
+  type: "object",
+  properties: {
+    operation: {
+      type: "object",
+      properties: {
+        type: { enum: ["create_file", "update_file", "delete_file"] },
+        path: { type: "string", description: "Path of the file, from its root." },
+        diff: { type: "string", description: "Its hunks; of a new file, each line with `+` before it." },
+      },
+      required: ["type", "path"],
+    },
+    input: { type: "string", description: "A whole patch, from `*** Begin Patch` to `*** End Patch`." },
+  },
+  anyOf: [{ required: ["operation"] }, { required: ["input"] }],
+};
+
+/** What `applyPatchTool` may touch: the roots and limits of `fileTools`. `delete`: a patch may delete files. */
+export interface ApplyPatchOptions extends Omit<FileToolOptions, "write"> {
+  /** How OpenAI is told of it: as its own tool, or as the custom tool that takes Codex's text. Default: `apply_patch`. */
+  readonly declare?: "apply_patch" | "custom" | undefined;
+}
+
+/**
+ * OpenAI's `apply_patch`, run beneath the file guard. A patch that does not match changes no file.
+ *
+ * @throws RuntimeFault as `fileTools` does
+ *
+ * @example
+ * const runtime = await createRuntime({ tools: [applyPatchTool({ roots: { src: { path: "src", writable: true } } })] });
+ *
+ * @public
+ */
+export function applyPatchTool({ declare = "apply_patch", ...options }: ApplyPatchOptions): ProviderDefinedTool {
+  const kit = fileKit({ ...options, write: true });
+  const patches = new FilePatches(kit, options.delete === true);
+  const description = `Changes files by a patch; when one hunk does not match, no file is changed. ${kit.roots.describe(true)}`;
+  return Object.freeze({
+    ...({
+      name: "apply_patch",
+      description,
+      risk: "medium",
+      effects: "write",
+      openWorld: false,
+      idempotent: false,
+    } as const),
+    permissions: ["filesystem.write", ...(options.delete === true ? ["filesystem.delete"] : [])],
+    providerSpecs: {
+      openai: declare === "custom" ? { type: "custom", name: "apply_patch", description } : { type: "apply_patch" },
+    },
+    callTypes: ["apply_patch_call"],
+    input: inputSchema,
+    classifyRisk: (given: unknown) => patches.classify(given as PatchInput),
+    preview: (given: unknown, caller: FileCaller) => patches.preview(given as PatchInput, caller), // the schema says so
+    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
+      patches.apply(call.arguments as PatchInput, context),
+  });
+}
+
+interface PatchProblem {
+  readonly path: string;
+  readonly rejection: FileRejection;
+}
+
+class FilePatches {
+  readonly #kit: FileKit;
+  readonly #changes: FileChanges;
+  readonly #mayDelete: boolean;
+
+  constructor(kit: FileKit, mayDelete: boolean) {
+    this.#kit = kit;
+    this.#changes = new FileChanges(kit);
+    this.#mayDelete = mayDelete;
+  }
+
+  /** Deleting is for good; which files it is about is for rules and people. */
+  classify(given: PatchInput): Suggestion {
+    try {
+      const steps = stepsOf(given);
+      const paths = steps.flatMap((step) => pathsOf(step).map((path) => this.#named(path).shown));
+      const deletes = this.#mayDelete && steps.some(({ kind }) => kind === "delete");
+      return { target: paths.join(", "), affected: paths.length, ...(deletes && { risk: "critical" as const }) };
+    } catch (error) {
+      if (rejectionOf(error) === undefined) throw error;
+      return {}; // the call itself will say why
+    }
+  }
+
+  async preview(given: PatchInput, caller: FileCaller): Promise<JsonObject> {
+    const planned = await this.#plan(given, caller);
+    if ("problems" in planned)
+      return {
+        supported: false,
+        problem: planned.problems.map(({ path, rejection }) => said(rejection, path)).join("\n"),
+      };
+    const shown = planned.steps.map(({ name: { shown: path }, seen, after = Buffer.alloc(0), ...step }) =>
+      previewOf(step.verb, { path, before: seen?.bytes, after }),
+    );
+    return {
+      summary: shown.map(({ summary }) => summary as string).join("; "),
+      diff: shown.map(({ diff }) => diff as string).join("\n"),
+      details: shown.map(({ details }) => details as Json),
+    };
+  }
+
+  async apply(given: PatchInput, context: ToolContext): Promise<ToolAnswer> {
+    const steps = read(given);
+    const names = steps instanceof FileRejection ? [] : steps.flatMap((step) => this.#lockable(step));
+    const locks = names.map((name) => lockOf(this.#kit, name, context));
+    return this.#kit.locks.with(locks, async () => {
+      context.check();
+      const planned = await this.#plan(given, context);
+      if ("problems" in planned) return refused(planned.problems, context);
+      const written: string[] = [];
+      for (const step of planned.steps) {
+        try {
+          await this.#carryOut(step, context);
+        } catch (error) {
+          const rejection = rejectionOf(error);
+          if (rejection === undefined) throw error;
+          return stopped(said(rejection, step.name.shown), written);
+        }
+        written.push(`${step.verb} ${step.name.shown}`);
+      }
+      return { content: [{ type: "text", text: `Done: ${written.join("; ")}.` }] };
+    });
+  }
+
+  async #carryOut({ name, seen, after }: Planned, context: ToolContext): Promise<void> {
+    if (after !== undefined) {
+      await this.#changes.put(name, { bytes: after, from: { before: seen?.before } }, context);
+      return;
+    }
+    await new FileMoves(this.#kit).take(name, context, ({ folder, name: last }) => {
+      if (!isStill(seen?.before, plainAt({ folder, name: last }))) throw new FileRejection("changed");
+      unlinkSync(folder.at(last));
+    });
+  }
+
+  /** Every file is read and every change made in memory; all that is wrong is told at once. */
+  async #plan(
+    given: PatchInput,
+    caller: FileCaller,
+  ): Promise<
+    | { readonly steps: readonly (Planned & { readonly verb: string })[] }
+    | { readonly problems: readonly PatchProblem[] }
+  > {
+    const steps = read(given);
+    if (steps instanceof FileRejection) return { problems: [{ path: "", rejection: steps }] };
+    const planned: (Planned & { readonly verb: string })[] = [];
+    const problems: PatchProblem[] = [];
+    const seen = new Set<string>();
+    for (const step of steps) {
+      try {
+        for (const path of pathsOf(step)) this.#once(path, seen);
+        planned.push(...(await this.#planned(step, caller)));
+      } catch (error) {
+        const rejection = rejectionOf(error);
+        if (rejection === undefined) throw error;
+        problems.push({ path: step.path, rejection });
+      }
+    }
+    return problems.length > 0 ? { problems } : { steps: planned };
+  }
+
+  #once(path: string, seen: Set<string>): void {
+    const { shown } = this.#named(path);
+    if (seen.has(shown))
+      throw new FileRejection("patch_invalid", "is named twice in the patch; put its hunks together.");
+    seen.add(shown);
+  }
+
+  async #planned(step: PatchStep, caller: FileCaller): Promise<readonly (Planned & { readonly verb: string })[]> {
+    const name = this.#named(step.path);
+    const seen = await this.#changes.look(name, caller);
+    if (step.kind === "create") return [{ ...this.#fresh(name, seen, Buffer.from(step.text)), verb: "add" }];
+    if (seen === undefined) throw new FileRejection("not_found");
+    if (step.kind === "delete") {
+      if (!this.#mayDelete) throw new FileRejection("read_only", "was not deleted: patches may not delete files here.");
+      return [{ name, seen, after: undefined, verb: "delete" }];
+    }
+    const after = this.#changes.sized(
+      step.hunks.length === 0 ? seen.bytes : Buffer.from(patched(textOf(seen.bytes), step.hunks)),
+    );
+    if (step.to === undefined) return [{ name, seen, after, verb: "update" }];
+    const to = this.#named(step.to);
+    const moved = { ...this.#fresh(to, await this.#changes.look(to, caller), after), verb: `move ${name.shown} to` };
+    return [moved, { name, seen, after: undefined, verb: "remove" }];
+  }
+
+  #fresh(name: PathName, seen: SeenFile | undefined, after: Buffer): Planned {
+    if (seen !== undefined) throw new FileRejection("exists", `cannot be made: ${visible(name.shown)} exists already.`);
+    return { name, seen, after: this.#changes.sized(after) };
+  }
+
+  #named(path: string): PathName {
+    return this.#changes.fileName(rootedPath(this.#kit, path));
+  }
+
+  #lockable(step: PatchStep): readonly PathName[] {
+    try {
+      return pathsOf(step).map((path) => this.#named(path));
+    } catch (error) {
+      if (rejectionOf(error) === undefined) throw error;
+      return []; // the plan will say why
+    }
+  }
+}
+
+function stepsOf({ operation, input = "" }: PatchInput): readonly PatchStep[] {
+  return operation === undefined ? parsePatch(input) : [operationStep(operation)];
+}
+
+function read(given: PatchInput): readonly PatchStep[] | FileRejection {
+  try {
+    return stepsOf(given);
+  } catch (error) {
+    const rejection = rejectionOf(error);
+    if (rejection === undefined) throw error;
+    return rejection;
+  }
+}
+
+function pathsOf(step: PatchStep): readonly string[] {
+  return step.kind === "update" && step.to !== undefined ? [step.path, step.to] : [step.path];
+}
+
+/** A patch that cannot be read is no path's fault. */
+function said(rejection: FileRejection, path: string): string {
+  return path === "" && rejection.reason === "patch_invalid"
+    ? `The patch ${rejection.message}`
+    : sentenceOf(rejection, path);
+}
+
+function refused(problems: readonly PatchProblem[], context: ToolContext): ToolAnswer {
+  const all = problems.map(({ path, rejection }) => ({
+    ...rejected(rejection, path, context),
+    text: said(rejection, path),
+  }));
+  const text = ["Nothing was changed.", ...all.map((one) => one.text)].join("\n");
+  return {
+    isError: true,
+    content: [{ type: "text", text }],
+    structured: { rejected: all.map(({ rejected: reason, path }) => ({ reason, path })) },
+  };
+}
+
+function stopped(why: string, written: readonly string[]): ToolAnswer {
+  const done = written.length === 0 ? "Nothing was changed." : `This was done before: ${written.join("; ")}.`;
+  return { isError: true, content: [{ type: "text", text: `${why}\n${done}` }], structured: { done: [...written] } };
+}

@@ -1,0 +1,132 @@
+import type { Principal } from "../../core/call.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { makeOwnFolder } from "../../core/system/own-folder.ts";
+import { plainName } from "../../observe/runs/folders.ts";
+import type { ProviderDefinedTool } from "../../tools/kinds.ts";
+import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { type FileToolOptions, fileKit } from "../files/files.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
+import { answering, type FileKit, previewing } from "../files/kit.ts";
+import { FileMoves } from "../files/moves.ts";
+import type { FileCaller } from "../files/roots.ts";
+import { Editor, type EditorInput, editorSchema, isMissing, textAnswer } from "./editor.ts";
+import { classified } from "./text-editor.ts";
+
+const commands = ["view", "create", "str_replace", "insert", "delete", "rename"] as const;
+const root = "memories";
+/** A memory is read by models: a longer file is of no use to them. */
+const maxFileBytes = 100_000;
+
+/** Where memories are kept. Each agent of each tenant has a folder of its own in it. */
+export interface MemoryToolOptions extends Pick<FileToolOptions, "openat2" | "notRaceSafe"> {
+  /** Made when it is missing. */
+  readonly folder: string;
+}
+
+/**
+ * Anthropic's memory tool (`memory_20250818`): files under `/memories`, kept beneath the file guard. No agent sees the
+ * memories of another.
+ *
+ * @throws RuntimeFault as `fileTools` does
+ *
+ * @example
+ * const runtime = await createRuntime({ tools: [memoryTool({ folder: ".postern/memories" })] });
+ *
+ * @public
+ */
+export function memoryTool({ folder, ...options }: MemoryToolOptions): ProviderDefinedTool {
+  makeOwnFolder(folder);
+  const kit = fileKit({
+    ...options,
+    roots: { [root]: { path: folder, writable: true } },
+    ...{ write: true, maxWriteBytes: maxFileBytes },
+  });
+  const memories = new Memories(kit);
+  const run = answering<EditorInput>(pathOf, (given, context) => memories.run(given, context));
+  return Object.freeze({
+    ...({ name: "memory", risk: "medium", effects: "write", openWorld: false, idempotent: false } as const),
+    description: "Keeps what the agent wants to remember between runs, as text files under /memories.",
+    permissions: ["memory.write"],
+    providerSpecs: { anthropic: { type: "memory_20250818", name: "memory" } },
+    callTypes: [],
+    input: editorSchema(commands, { old_path: { type: "string" }, new_path: { type: "string" } }),
+    classifyRisk: (given: unknown) =>
+      classified(given as EditorInput, () => ({ target: pathOf(given as EditorInput) })), // as sent
+    preview: (given: unknown, caller: FileCaller) =>
+      previewing<EditorInput>(pathOf, (wanted) => memories.preview(wanted, caller))(given as EditorInput), // the schema says so
+    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
+      run(call.arguments as unknown as EditorInput, context), // the schema says so
+  });
+}
+
+function pathOf({ path, old_path = "" }: EditorInput): string {
+  return path ?? old_path;
+}
+
+class Memories {
+  readonly #editor: Editor;
+  readonly #moves: FileMoves;
+
+  constructor(kit: FileKit) {
+    this.#editor = new Editor(kit, {
+      inKit,
+      shown: (path, caller) => `/${root}${path.slice(ownFolder(caller).length)}`,
+    });
+    this.#moves = new FileMoves(kit);
+  }
+
+  async run(given: EditorInput, context: ToolContext): Promise<ToolAnswer> {
+    const { command, path = "", old_path = "", new_path = "" } = given;
+    if (command === "delete") {
+      await this.#moves.remove({ path: notTheRoot(path, context) }, context, true);
+      return textAnswer(`${path} was deleted.`);
+    }
+    if (command === "rename") {
+      await this.#moves.move(moveOf(given, context), context);
+      return textAnswer(`${old_path} was renamed to ${new_path}.`);
+    }
+    try {
+      return await this.#editor.run(given, context);
+    } catch (error) {
+      const isNew = command === "view" && isMissing(error) && inKit(path, context) === ownFolder(context);
+      if (isNew) return textAnswer("(nothing is remembered yet)");
+      throw error;
+    }
+  }
+
+  async preview(given: EditorInput, caller: FileCaller): Promise<JsonObject> {
+    const { command, path = "", old_path = "", new_path = "" } = given;
+    if (command === "delete") {
+      await this.#moves.showRemove({ path: notTheRoot(path, caller) }, caller);
+      return { summary: `delete ${path} and what is in it, for good` };
+    }
+    if (command !== "rename") return (await this.#editor.preview(given, caller)) ?? { summary: `view ${path}` };
+    await this.#moves.showMove(moveOf(given, caller), caller);
+    return { summary: `rename ${old_path} to ${new_path}` };
+  }
+}
+
+function moveOf({ old_path = "", new_path = "" }: EditorInput, caller: FileCaller): { from: string; to: string } {
+  return { from: notTheRoot(old_path, caller), to: notTheRoot(new_path, caller) };
+}
+
+/** One folder an agent; names that are no plain words are told by their digest. */
+function ownFolder({ principal }: FileCaller): string {
+  const { tenant, agent } = principal as Principal; // a call's own
+  return [root, plainName(tenant), plainName(agent)].join("/");
+}
+
+/** Beneath the agent's folder; what leads out of it is refused as the file guard refuses it, in any part. */
+function inKit(path: string, caller: FileCaller): string {
+  if (!/^\/memories(?:\/|$)/.test(path))
+    throw new FileRejection("root_unknown", "is no memory: a path begins with `/memories`.");
+  const rest = path.slice("/memories".length).replace(/\/+$/, "");
+  return `${ownFolder(caller)}${rest}`;
+}
+
+function notTheRoot(path: string, caller: FileCaller): string {
+  const wanted = inKit(path, caller);
+  if (wanted.split("/").every((part) => part !== "..") && /^\/memories[/.]*$/.test(path))
+    throw new FileRejection("read_only", "is the root of all memories; name what is in it.");
+  return wanted;
+}

@@ -1,0 +1,36 @@
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import type { ProviderDefinedTool } from "../../tools/kinds.ts";
+import type { FileToolOptions } from "../files/files.ts";
+import type { ProvidedSettings } from "./provided-config.ts";
+
+export interface ProvidedPlace {
+  /** Roots and limits of `files`, and what they must not hold. */
+  readonly files: FileToolOptions;
+  readonly memories: string;
+  /** Hears of a tool that cannot be offered here. */
+  readonly reject: (tool: string, why: string) => void;
+}
+
+/** The provider-defined tools that a configuration turns on. Without a sandbox there is no shell, and that is told. */
+export async function openProvided(
+  { applyPatch, textEditor, memory, shell }: ProvidedSettings,
+  { files, memories, reject }: ProvidedPlace,
+): Promise<readonly ProviderDefinedTool[]> {
+  const { write: _write, delete: _delete, ...options } = files;
+  const tools: ProviderDefinedTool[] = [];
+  if (applyPatch !== undefined)
+    tools.push((await import("./apply-patch.ts")).applyPatchTool({ ...options, ...applyPatch }));
+  if (textEditor) tools.push((await import("./text-editor.ts")).textEditorTool(options));
+  if (memory) {
+    const { openat2, notRaceSafe } = options;
+    tools.push((await import("./memory-tool.ts")).memoryTool({ folder: memories, openat2, notRaceSafe }));
+  }
+  if (shell === undefined) return tools;
+  try {
+    tools.push(await (await import("./shell.ts")).shellTool({ ...options, ...shell }));
+  } catch (error) {
+    if (!(error instanceof RuntimeFault) || error.code !== "shell_unavailable") throw error;
+    reject("shell", messageOf(error));
+  }
+  return tools;
+}

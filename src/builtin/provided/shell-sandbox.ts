@@ -1,0 +1,231 @@
+/**
+ * One command at a time, each in a bubblewrap sandbox of its own: the workspace can be written, the system's programs can
+ * be read, nothing else is there, and no network unless it is allowed.
+ *
+ * Invariant: what a command starts ends with it. The sandbox is a process namespace: when its first process is gone, the
+ * kernel ends all others, also those that left its group or session.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { lstatSync, readFileSync, readlinkSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { SystemClock } from "../../core/clock.ts";
+import { Bubblewrap, ownNamespaces } from "../../core/system/bubblewrap.ts";
+
+export interface ShellLimits {
+  readonly timeoutMs: number;
+  /** Of each of the two streams. */
+  readonly maxOutputBytes: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+}
+
+export interface SandboxOptions extends ShellLimits {
+  readonly network: boolean;
+  /** Further folders that commands may read, absolute. */
+  readonly readable: readonly string[];
+}
+
+export interface ShellRun {
+  /** The writable folder, absolute, and where commands find it. */
+  readonly folder: string;
+  readonly at: string;
+  /** `DEVICE:INODE` of the folder. */
+  readonly identity: string;
+  readonly command: string;
+  /** What an earlier command left: folder, variables, functions. Undefined: nothing is kept of this one either. */
+  readonly state?: string | undefined;
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface ShellEnd {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly outcome: { readonly type: "exit"; readonly exit_code: number } | { readonly type: "timeout" };
+  /** Why it was ended, where that is not in the outcome. */
+  readonly note?: string;
+  /** What it leaves for the next command. Undefined: as before. */
+  readonly state?: string;
+}
+
+const clock = new SystemClock(); // processes live in real time
+/** A command that writes more is ended: nobody reads it. */
+const floodBytes = 64 * 1024 * 1024;
+const mostStateBytes = 64 * 1024;
+const temporaryBytes = 256 * 1024 * 1024;
+
+/** Reads what was left and the command from its input, and tells on descriptor 3 what is left afterwards. Readonly names cannot be set again: that is no error. */
+const keeping = `
+IFS= read -r -d '' __state; IFS= read -r -d '' __command; exec </dev/null
+set -- "$__command"
+__keep() { printf 'cd -- %q\\n' "$PWD"; declare -f; declare -p; alias -p; shopt -p; set +o; }
+eval "$__state" 2>/dev/null
+unset __state __command
+trap '__keep >&3' EXIT
+eval "$1"`;
+const plain = `IFS= read -r -d '' __command; exec </dev/null 3>&-
+set -- "$__command"; unset __command
+eval "$1"`;
+
+const bash = ["/bin/bash", "--noprofile", "--norc", "-c"];
+/**
+ * Looks whether the folder is the one that was meant: bubblewrap finds it by its path. Then waits for bash. bubblewrap ends
+ * after it, and the kernel lets it end after all others.
+ */
+const firstProcess = `[ "$(stat -c %d:%i .)" = "$1" ] || { echo "The folder is not the one it was." >&2; exit 125; }
+shift; "$@"; exit $?`;
+
+/** As an engine: it is tried before it is offered. */
+export class ShellSandbox {
+  readonly #bubblewrap: Bubblewrap;
+  readonly #options: SandboxOptions;
+
+  private constructor(bubblewrap: Bubblewrap, options: SandboxOptions) {
+    this.#bubblewrap = bubblewrap;
+    this.#options = options;
+  }
+
+  /** @returns a sandbox that was seen to hold here, or why there is none */
+  static async open(options: SandboxOptions): Promise<ShellSandbox | { readonly missing: string }> {
+    const bubblewrap = Bubblewrap.find({ name: "postern-shell", mostProcesses: options.processes });
+    if ("missing" in bubblewrap) return bubblewrap;
+    const alone = options.network ? "true" : '[ "$(grep -c : /proc/net/dev)" = 1 ]';
+    const probe = `[ "$(id -u)" = 65534 ] && [ ! -e /etc/passwd ] && [ ! -w /proc/sys/kernel/core_pattern ] && [ ! -w /usr ] && ${alone}`;
+    const missing = await bubblewrap.problem([...wallsAround(options), ...bash, probe]);
+    return missing === undefined ? new ShellSandbox(bubblewrap, options) : { missing };
+  }
+
+  async run(run: ShellRun): Promise<ShellEnd> {
+    const keeps = run.state !== undefined;
+    const walls = wallsAround(this.#options, run);
+    const shell = [...bash, keeps ? keeping : plain, "bash"];
+    const { command, args } = this.#bubblewrap.around(
+      [...walls, "/bin/sh", "-c", firstProcess, "sh", run.identity, ...shell],
+      this.#options,
+    );
+    const stdio = ["pipe", "pipe", "pipe", "pipe"] as const;
+    const child = spawn(command, [...args], { cwd: "/", env: {}, stdio: [...stdio], detached: true });
+    child.stdin?.on("error", ignored); // it may end before it has read
+    child.stdin?.end(`${keeps ? `${run.state}\0` : ""}${run.command}\0`);
+    try {
+      return await this.#ended(child, run);
+    } finally {
+      this.#bubblewrap.groups?.remove(child.pid ?? 0);
+    }
+  }
+
+  async #ended(child: ChildProcess, { timeoutMs, maxOutputBytes, signal }: ShellRun): Promise<ShellEnd> {
+    let ended: "time" | "output" | undefined;
+    const end = (why: typeof ended): void => {
+      ended ??= why;
+      killAll(child);
+    };
+    const cancelled = (): void => end("time");
+    signal.addEventListener("abort", cancelled, { once: true });
+    if (signal.aborted) cancelled();
+    const disarm = clock.in(timeoutMs, () => end("time"));
+    let total = 0;
+    const [stdout, stderr, state] = [1, 2, 3].map((descriptor) => {
+      const kept = new Excerpt(descriptor === 3 ? 2 * mostStateBytes : maxOutputBytes);
+      const stream = child.stdio[descriptor] as Readable; // all three are pipes
+      stream.on("error", ignored); // its end is told by "close"
+      stream.on("data", (chunk: Buffer) => {
+        total += chunk.length;
+        kept.take(chunk);
+        if (total > floodBytes) end("output");
+      });
+      return kept;
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    child.once("error", reject);
+    child.once("close", (code) => resolve(code ?? 137));
+    try {
+      const exit_code = await promise;
+      const texts = { stdout: stdout?.text ?? "", stderr: stderr?.text ?? "" };
+      if (ended === "time") return { ...texts, outcome: { type: "timeout" } };
+      return { ...texts, outcome: { type: "exit", exit_code }, ...this.#more(child, ended, state) };
+    } finally {
+      disarm();
+      signal.removeEventListener("abort", cancelled);
+    }
+  }
+
+  #more(
+    child: ChildProcess,
+    ended: "output" | undefined,
+    state: Excerpt | undefined,
+  ): Pick<ShellEnd, "note" | "state"> {
+    if (ended === "output") return { note: `It was ended: it wrote more than ${floodBytes} bytes.` };
+    if (this.#bubblewrap.groups?.wasShort(child.pid ?? 0) === true)
+      return { note: `It was short of memory: all of it may have ${this.#options.memoryBytes} bytes.` };
+    if (state === undefined || state.bytes === 0) return {};
+    if (state.bytes <= mostStateBytes) return { state: state.text };
+    return {
+      note: `Its variables and functions are more than ${mostStateBytes} bytes; they are kept as they were before.`,
+    };
+  }
+}
+
+function wallsAround({ network, readable }: SandboxOptions, run?: Pick<ShellRun, "folder" | "at">): readonly string[] {
+  const settings = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", TERM: "dumb" };
+  const forNetwork = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs"];
+  const files = ["/etc/alternatives", "/etc/ld.so.cache", ...(network ? forNetwork : []), ...readable];
+  return [
+    ...ownNamespaces,
+    ...(network ? ["--share-net"] : []),
+    ...Object.entries(settings).flatMap((pair) => ["--setenv", ...pair]),
+    ...["--ro-bind", "/usr", "/usr", ...["/bin", "/sbin", "/lib", "/lib32", "/lib64"].flatMap(systemFolder)],
+    ...files.flatMap((path) => ["--ro-bind-try", path, path]),
+    // Root may write what belongs to root in `/proc/sys`, whatever its capabilities: so no file in there can be written.
+    ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", `${temporaryBytes}`, "--tmpfs", "/tmp"],
+    ...(run === undefined ? ["--chdir", "/tmp"] : ["--bind", run.folder, run.at, "--chdir", run.at]),
+    ...["--remount-ro", "/", "--as-pid-1", "--"],
+  ];
+}
+
+/** On most systems a link into `/usr`. */
+function systemFolder(path: string): readonly string[] {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return [];
+  return stats.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
+}
+
+/** With the first process of its namespace all others end, and bubblewrap after them. Before there is one, bubblewrap itself. */
+function killAll({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ");
+    process.kill(first === undefined || first === "" ? -pid : Number(first), "SIGKILL");
+  } catch {
+    // it is gone already
+  }
+}
+
+/** The begin and the end of what was written, with a note of what is left out between. */
+class Excerpt {
+  readonly #half: number;
+  #head = Buffer.alloc(0);
+  #tail = Buffer.alloc(0);
+  bytes = 0;
+
+  constructor(mostBytes: number) {
+    this.#half = Math.ceil(mostBytes / 2);
+  }
+
+  take(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    const room = this.#half - this.#head.length;
+    if (room > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, room)]);
+    if (chunk.length > room)
+      this.#tail = Buffer.concat([this.#tail, chunk.subarray(Math.max(0, room))]).subarray(-this.#half);
+  }
+
+  get text(): string {
+    const left = this.bytes - this.#head.length - this.#tail.length;
+    if (left === 0) return Buffer.concat([this.#head, this.#tail]).toString("utf8");
+    return `${this.#head.toString("utf8")}\n[${left} bytes are left out here]\n${this.#tail.toString("utf8")}`;
+  }
+}
+
+function ignored(): void {}

@@ -1,0 +1,260 @@
+/** Anthropic's `bash` and OpenAI's `shell` and `local_shell`: commands of a model, in a sandbox and nowhere else. */
+import { readlinkSync, statSync } from "node:fs";
+import { RuntimeFault } from "../../core/fault.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { Locks } from "../../core/system/locks.ts";
+import type { Suggestion } from "../../policy/policy.ts";
+import type { ProviderDefinedTool } from "../../tools/kinds.ts";
+import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { type FileToolOptions, fileKit } from "../files/files.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
+import { answering, type FileKit } from "../files/kit.ts";
+import { type ShellEnd, type ShellLimits, type ShellRun, ShellSandbox } from "./shell-sandbox.ts";
+
+/** Where commands run and what they may have. */
+export interface ShellToolOptions
+  extends Pick<FileToolOptions, "runs" | "roots" | "outOfReach" | "notWritable">,
+    Partial<ShellLimits> {
+  /** Which root commands work in; it must be writable. Default: `workspace` of the run, else the only root. */
+  readonly root?: string | undefined;
+  /** Commands may use the network of this machine, its own services too. Default: no. */
+  readonly network?: boolean | undefined;
+  /** Folders with further programs, absolute: commands may read them. */
+  readonly readable?: readonly string[] | undefined;
+  /** How OpenAI is told of it. Default: `shell`. */
+  readonly declare?: "shell" | "local_shell" | undefined;
+}
+
+interface ShellInput {
+  /** Of `bash`. */
+  readonly command?: string;
+  readonly restart?: boolean;
+  /** Of `shell` (`commands`) and `local_shell` (`command`). */
+  readonly action?: ShellAction;
+}
+
+interface ShellAction {
+  readonly commands?: readonly string[];
+  readonly command?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly working_directory?: string | null;
+  readonly timeout_ms?: number | null;
+  readonly max_output_length?: number | null;
+  readonly user?: string | null;
+}
+
+const megabyte = 1024 * 1024;
+const usual: ShellLimits = {
+  timeoutMs: 120_000,
+  maxOutputBytes: 16_000,
+  memoryBytes: 512 * megabyte,
+  processes: 64,
+};
+/** For what a call does around its commands. */
+const graceMs = 10_000;
+const mostSessions = 256;
+
+/** Commands find their folder under the root's name: it must not hide what they are run with. */
+const systemFolders = new Set(["bin", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "sys", "tmp", "usr"]);
+
+const wholeOrNull: JsonObject = { type: ["integer", "null"], minimum: 1 };
+const words: JsonObject = { type: "array", items: { type: "string" }, minItems: 1, maxItems: 100 };
+const inputSchema: JsonObject = {
+  type: "object",
+  properties: {
+    command: {
+      type: "string",
+      minLength: 1,
+      description: "A command of bash. The folder and variables stay for the next.",
+    },
+    restart: { type: "boolean", description: "Begin anew: forget the folder and variables." },
+    action: {
+      type: "object",
+      properties: {
+        ...{ commands: words, command: words, timeout_ms: wholeOrNull, max_output_length: wholeOrNull },
+        env: { type: "object", additionalProperties: { type: "string" } },
+        ...{ working_directory: { type: ["string", "null"] }, user: { type: ["string", "null"] } },
+      },
+      anyOf: [{ required: ["commands"] }, { required: ["command"] }],
+    },
+  },
+  anyOf: [{ required: ["command"] }, { required: ["restart"] }, { required: ["action"] }],
+};
+
+/**
+ * A shell for models. It is `critical`, and off until a rule of the policy names it. Each command runs in a sandbox of its
+ * own; the folder and variables of `bash` are kept for a run's next command.
+ *
+ * @throws RuntimeFault `shell_unavailable` where no sandbox can be had, `files_invalid` for a root that cannot be
+ *
+ * @example
+ * const tools = [await shellTool({ roots: { work: { path: "work", writable: true } } })];
+ *
+ * @public
+ */
+export async function shellTool(options: ShellToolOptions): Promise<ProviderDefinedTool> {
+  const { network = false, readable = [], declare = "shell" } = options;
+  const limits = limitsFrom(options);
+  const kit = fileKit({ ...options, write: true });
+  const root = rootOf(kit, options.root);
+  const sandbox = await ShellSandbox.open({ ...limits, network, readable });
+  if ("missing" in sandbox)
+    throw new RuntimeFault("shell_unavailable", `The tool \`shell\` cannot be offered: ${sandbox.missing}.`);
+  const shell = new Shell({ kit, root, sandbox, limits });
+  return Object.freeze({
+    ...({ name: "shell", risk: "critical", effects: "write", openWorld: network, idempotent: false } as const),
+    description: `Runs commands of bash in a sandbox, in the folder /${root}. ${network ? "The network can be reached." : "There is no network."} What a command leaves in the background ends with it.`,
+    permissions: ["shell"],
+    timeoutMs: limits.timeoutMs + graceMs,
+    providerSpecs: {
+      anthropic: { type: "bash_20250124", name: "bash" },
+      openai: declare === "shell" ? { type: "shell", environment: { type: "local" } } : { type: "local_shell" },
+    },
+    callTypes: ["bash", "shell_call", "local_shell_call"],
+    input: inputSchema,
+    classifyRisk: (given: unknown): Suggestion => ({ summary: summaryOf(given as ShellInput), target: root }), // as sent
+    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
+      answering<ShellInput>(
+        () => "",
+        (given, current) => shell.run(given, current),
+      )(call.arguments as ShellInput, context), // the schema says so
+  });
+}
+
+function limitsFrom(options: Partial<ShellLimits>): ShellLimits {
+  const limit = (name: keyof ShellLimits, most: number): number => {
+    const given = options[name] ?? usual[name];
+    if (Number.isSafeInteger(given) && given >= 1 && given <= most) return given;
+    throw new RuntimeFault("options_invalid", `\`${name}\` is \`${given}\`; it is a whole number from 1 to ${most}.`);
+  };
+  return {
+    timeoutMs: limit("timeoutMs", 3_600_000),
+    maxOutputBytes: limit("maxOutputBytes", 16 * megabyte),
+    memoryBytes: limit("memoryBytes", 2 ** 40),
+    processes: limit("processes", 10_000),
+  };
+}
+
+function rootOf({ roots }: FileKit, root = ""): string {
+  try {
+    const name = roots.parseForWriting(root === "" ? "x" : `${root}/x`).root;
+    if (!systemFolders.has(name) && (root === "" || name === root)) return name;
+    throw new FileRejection("root_unknown", "is none of its roots, or has the name of a folder of the system.");
+  } catch (error) {
+    const why = rejectionOf(error)?.message;
+    if (why === undefined) throw error;
+    throw new RuntimeFault("files_invalid", `The shell cannot work in the root \`${root}\`: it ${why}`);
+  }
+}
+
+function summaryOf({ command, restart, action }: ShellInput): string {
+  if (command !== undefined) return command.slice(0, 500);
+  const all = action?.commands ?? [(action?.command ?? []).join(" ")];
+  return restart === true ? "begin a new session" : all.join("\n").slice(0, 500);
+}
+
+interface ShellParts {
+  readonly kit: FileKit;
+  readonly root: string;
+  readonly sandbox: ShellSandbox;
+  readonly limits: ShellLimits;
+}
+
+class Shell {
+  readonly #parts: ShellParts;
+  /** What the last command of a run's agent left, by who that is; the oldest is forgotten first. */
+  readonly #sessions = new Map<string, string>();
+  readonly #locks = new Locks();
+
+  constructor(parts: ShellParts) {
+    this.#parts = parts;
+  }
+
+  async run(given: ShellInput, context: ToolContext): Promise<ToolAnswer> {
+    const { tenant, agent, user = "" } = context.principal;
+    const session = JSON.stringify([tenant, agent, user, context.runId]);
+    return this.#locks.with([session], async () => {
+      context.check(); // it may have waited for another command
+      if (given.action !== undefined) return this.#act(given.action, context);
+      if (given.restart === true) this.#sessions.delete(session);
+      if (given.command === undefined) return { content: [{ type: "text", text: "A new session has begun." }] };
+      const state = this.#sessions.get(session) ?? "";
+      const end = await this.#command(given.command, { state }, context);
+      this.#keep(session, end.state ?? state);
+      return answerOf([end]);
+    });
+  }
+
+  /** The commands of one item share its time; each begins in the folder with nothing of the one before. */
+  async #act(action: ShellAction, context: ToolContext): Promise<ToolAnswer> {
+    const { commands, command, timeout_ms: asked, max_output_length: most, user } = action;
+    if (typeof user === "string" && user !== "")
+      throw new FileRejection("no_permission", `cannot be used: commands run as nobody here, and not as \`${user}\`.`);
+    const before = preludeOf(action);
+    const given = commands ?? [(command ?? []).map(quoted).join(" ")];
+    const until = performance.now() + Math.min(asked ?? Number.POSITIVE_INFINITY, this.#parts.limits.timeoutMs);
+    const ends: ShellEnd[] = [];
+    for (const one of given) {
+      const timeoutMs = Math.max(1, until - performance.now());
+      ends.push(await this.#command(before + one, { timeoutMs, ...(typeof most === "number" && { most }) }, context));
+      if (ends.at(-1)?.outcome.type === "timeout") break;
+    }
+    return answerOf(ends, most ?? undefined);
+  }
+
+  async #command(
+    command: string,
+    { state, timeoutMs, most }: Pick<ShellRun, "state"> & { readonly timeoutMs?: number; readonly most?: number },
+    context: ToolContext,
+  ): Promise<ShellEnd> {
+    if (command.includes("\0")) throw new FileRejection("content_invalid", "is no command: it holds a NUL.");
+    const { kit, root, sandbox, limits } = this.#parts;
+    using held = kit.roots.open(root, context, await kit.reach());
+    const { dev, ino } = statSync(`${held.self}/.`, { bigint: true });
+    const maxOutputBytes = Math.min(most ?? limits.maxOutputBytes, limits.maxOutputBytes);
+    return await sandbox.run({
+      ...{ folder: readlinkSync(held.self), at: `/${root}`, identity: `${dev}:${ino}`, command, state, maxOutputBytes },
+      ...{ timeoutMs: Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs), signal: context.signal },
+    }); // awaited here: the folder is let go after it
+  }
+
+  #keep(session: string, state: string): void {
+    this.#sessions.delete(session);
+    this.#sessions.set(session, state);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > mostSessions && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+}
+
+/** The variables and the folder that `local_shell` asks for. */
+function preludeOf({ env = {}, working_directory: folder }: ShellAction): string {
+  const odd = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (odd !== undefined)
+    throw new FileRejection("content_invalid", `sets a variable with the name \`${odd.slice(0, 60)}\`.`);
+  const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  return exports.join("") + (typeof folder === "string" && folder !== "" ? `cd -- ${quoted(folder)} || exit 1\n` : "");
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The item of OpenAI's `shell`; others are shown the same as text. A command that fails has still run: it is no error. */
+function answerOf(ends: readonly ShellEnd[], max_output_length?: number): ToolAnswer {
+  const output = ends.map(({ stdout, stderr, outcome, note }) => ({
+    stdout,
+    stderr: note === undefined ? stderr : `${stderr}${stderr === "" ? "" : "\n"}${note}`,
+    outcome,
+  }));
+  const text = output.map(({ stdout, stderr, outcome }) => {
+    const end = outcome.type === "timeout" ? "[It took too long and was ended.]" : `[exit code ${outcome.exit_code}]`;
+    const shown = [stdout, stderr].map((one) => one.replace(/\n$/, "")).filter((one) => one !== "");
+    return [...shown, ...(outcome.type === "exit" && outcome.exit_code === 0 && shown.length > 0 ? [] : [end])].join(
+      "\n",
+    );
+  });
+  return {
+    content: [{ type: "text", text: text.join("\n") }],
+    structured: { type: "shell_call_output", output, ...(max_output_length !== undefined && { max_output_length }) },
+  };
+}

@@ -1,0 +1,192 @@
+import type { Actor } from "../../core/actor.ts";
+import type { Principal } from "../../core/call.ts";
+import { type Clock, SystemClock } from "../../core/clock.ts";
+import type { NotedEvent } from "../../core/event.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { newTraceId } from "../../core/ids.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { ActiveSkills } from "../../policy/policy.ts";
+import { alwaysOffered } from "../../policy/policy.ts";
+import { LiveCollection } from "../../store/live-collection.ts";
+import { MapStore } from "../../store/map-store.ts";
+import type { Store } from "../../store/store.ts";
+import type { SkillRun } from "./skills.ts";
+
+/**
+ * Where it is kept what is active; without one it ends with the process.
+ *
+ * @public
+ */
+export interface SkillKeeping {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Told in the event of each change (D25). */
+  readonly policyVersion: string;
+}
+
+/** One skill as it was when it was activated: its restriction outlives its file. */
+export interface ActiveSkill {
+  readonly name: string;
+  readonly version: string;
+  readonly allowedTools: readonly string[];
+  /** SHA-256 of its instructions. */
+  readonly digest: string;
+}
+
+interface RunSkills {
+  readonly run: SkillRun;
+  readonly skills: readonly ActiveSkill[];
+  /** Undefined if nothing is active. */
+  readonly facts: ActiveSkills | undefined;
+}
+
+interface SkillChange {
+  readonly run: SkillRun;
+  readonly type: "skill.activated" | "skill.deactivated";
+  readonly skill: ActiveSkill;
+  readonly by: Principal | Actor | undefined;
+  /** Returns undefined if nothing changes. */
+  readonly next: (skills: readonly ActiveSkill[]) => readonly ActiveSkill[] | undefined;
+}
+
+const kind = "active-skills";
+/** More would be a prompt nobody has read. */
+const mostActive = 32;
+const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Which skills are active in which run, one document a run. Read without waiting, because every call asks.
+ */
+export class ActiveRuns {
+  readonly #keeping: SkillKeeping | undefined;
+  readonly #runs: LiveCollection<RunSkills>;
+
+  private constructor(keeping: SkillKeeping | undefined, runs: LiveCollection<RunSkills>) {
+    this.#keeping = keeping;
+    this.#runs = runs;
+  }
+
+  /** @throws RuntimeFault `skills_unreadable`: guessing what a run was held to would be worse than not starting */
+  static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
+    const store = keeping?.store ?? new MapStore({ clock: new SystemClock(), spell: () => "" });
+    return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
+  }
+
+  factsFor(tenant: string, runId: string): ActiveSkills | undefined {
+    return this.#runs.size === 0 ? undefined : this.#runs.at(idOf({ tenant, runId }))?.facts;
+  }
+
+  skillsOf(run: SkillRun): readonly ActiveSkill[] {
+    return this.#runs.at(idOf(run))?.skills ?? [];
+  }
+
+  /** False: it was active already. */
+  add(run: SkillRun, skill: ActiveSkill, by: Principal | Actor | undefined): Promise<boolean> {
+    const next = (skills: readonly ActiveSkill[]): readonly ActiveSkill[] | undefined => {
+      if (skills.some(({ name }) => name === skill.name)) return undefined;
+      if (skills.length < mostActive) return [...skills, skill];
+      throw new RuntimeFault("skill_limit", `${mostActive} skills are active in this run; deactivate one first.`);
+    };
+    return this.#change({ run, type: "skill.activated", skill, by, next });
+  }
+
+  /** False: it was not active. */
+  remove(run: SkillRun, name: string, by: Principal | Actor | undefined): Promise<boolean> {
+    const skill = this.skillsOf(run).find((active) => active.name === name);
+    if (skill === undefined) return Promise.resolve(false);
+    const next = (skills: readonly ActiveSkill[]): readonly ActiveSkill[] | undefined =>
+      skills.some((active) => active.name === name) ? skills.filter((active) => active.name !== name) : undefined;
+    return this.#change({ run, type: "skill.deactivated", skill, by, next });
+  }
+
+  async #change(change: SkillChange): Promise<boolean> {
+    const { run } = change;
+    checkRun(run);
+    const { changed } = await this.#runs.change(idOf(run), (before) => {
+      const skills = change.next(before?.skills ?? []);
+      const event = this.#keeping && this.#event(change, this.#keeping);
+      return skills && { item: { run, skills, facts: factsOf(skills) }, event };
+    });
+    return changed;
+  }
+
+  #event({ run, type, skill, by }: SkillChange, { clock, policyVersion }: SkillKeeping): NotedEvent {
+    const { name, version, digest, allowedTools } = skill;
+    return {
+      moment: "noted",
+      at: clock.now(),
+      type,
+      summary: `skill ${name} ${type === "skill.activated" ? "is active" : "is no longer active"} in run ${run.runId}`,
+      traceId: newTraceId(),
+      tenant: run.tenant,
+      ...(by !== undefined && ("agent" in by ? { principal: by } : { by: by.by, via: by.via })),
+      policyVersion,
+      outcome: "info",
+      data: { run_id: run.runId, skill: name, version, digest, allowed_tools: allowedTools },
+    };
+  }
+}
+
+/** base ∩ union of the lists of those that have one (D3); the tools that find skills and tools stay. */
+export function factsOf(skills: readonly Pick<ActiveSkill, "name" | "allowedTools">[]): ActiveSkills | undefined {
+  if (skills.length === 0) return undefined;
+  const lists = skills.filter(({ allowedTools }) => allowedTools.length > 0);
+  const allowed = new Set([...lists.flatMap(({ allowedTools }) => allowedTools), ...alwaysOffered]);
+  return Object.freeze({
+    names: Object.freeze(skills.map(({ name }) => name)),
+    allowedTools: lists.length === 0 ? undefined : Object.freeze([...allowed]),
+  });
+}
+
+function checkRun({ tenant, runId }: SkillRun): void {
+  if (typeof runId !== "string" || !runIdPattern.test(runId))
+    throw new RuntimeFault(
+      "context_invalid",
+      `\`runId\` is ${JSON.stringify(runId)}; it must be 1 to 64 of A-Z a-z 0-9 _ -.`,
+    );
+  if (typeof tenant !== "string" || tenant === "")
+    throw new RuntimeFault(
+      "context_invalid",
+      `\`tenant\` is ${JSON.stringify(tenant)}; name the tenant the run belongs to.`,
+    );
+}
+
+/** A run's id has no slash, so no two of them are the same. */
+function idOf({ tenant, runId }: SkillRun): string {
+  return `${tenant}/${runId}`;
+}
+
+function bodyOf({ run: { tenant, runId }, skills }: RunSkills): JsonObject {
+  return {
+    tenant,
+    run_id: runId,
+    skills: skills.map(({ allowedTools, ...rest }) => ({ ...rest, allowed_tools: allowedTools })),
+  };
+}
+
+function readBody(body: Json): RunSkills {
+  if (!isJsonObject(body)) throw unreadable();
+  const { tenant, run_id: runId, skills: list } = body;
+  if (typeof tenant !== "string" || typeof runId !== "string" || !Array.isArray(list)) throw unreadable();
+  const skills = list.map(readActive);
+  return { run: { tenant, runId }, skills, facts: factsOf(skills) };
+}
+
+function readActive(given: Json): ActiveSkill {
+  if (!isJsonObject(given)) throw unreadable();
+  const { name, version, digest, allowed_tools: tools } = given;
+  if (typeof name !== "string" || typeof version !== "string" || typeof digest !== "string" || !isTexts(tools))
+    throw unreadable();
+  return { name, version, digest, allowedTools: tools };
+}
+
+function isTexts(value: Json | undefined): value is readonly string[] {
+  return Array.isArray(value) && value.every((one: Json) => typeof one === "string");
+}
+
+function unreadable(): RuntimeFault {
+  return new RuntimeFault(
+    "skills_unreadable",
+    "What the store holds of a run's active skills is not what Postern writes.",
+  );
+}

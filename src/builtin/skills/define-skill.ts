@@ -1,0 +1,60 @@
+import { RuntimeFault } from "../../core/fault.ts";
+import { visible } from "../../tools/names.ts";
+import type { Skill } from "./skills.ts";
+
+/**
+ * A skill given in code, instructions and all.
+ *
+ * @public
+ */
+export interface SkillInput extends Skill {
+  readonly instructions: string;
+  readonly path: null;
+}
+
+/** @public */
+export interface SkillDefinition {
+  readonly name: string;
+  readonly instructions: string;
+  readonly description?: string;
+  /** The tools a run is held to while it is active; left out: it restricts nothing. */
+  readonly allowedTools?: readonly string[];
+  /** Default: `1`. */
+  readonly version?: string;
+}
+
+/**
+ * A skill that comes with the program instead of from a folder (SPEC 11.1).
+ *
+ * @example
+ * const polite = defineSkill({ name: "polite", description: "For letters.", instructions: "Say please.", allowedTools: ["send_email"] });
+ * await createRuntime({ tools, skills: { folders: [], skills: [polite] } });
+ *
+ * @throws RuntimeFault `skill_incomplete` that names the member
+ * @public
+ */
+export function defineSkill(definition: SkillDefinition): SkillInput {
+  const { name, instructions, description = "", allowedTools = [], version = "1" } = definition;
+  if (typeof name !== "string" || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || name.length > 64)
+    throw new RuntimeFault(
+      "skill_incomplete",
+      `${visible(name)} cannot be the name of a skill: use 1 to 64 of a-z, 0-9 and single hyphens.`,
+    );
+  for (const [member, text] of Object.entries({ instructions, description, version }))
+    if (typeof text !== "string")
+      throw new RuntimeFault("skill_incomplete", `Skill \`${name}\`: \`${member}\` must be a text.`);
+  if (!Array.isArray(allowedTools) || !allowedTools.every((tool) => typeof tool === "string" && tool !== ""))
+    throw new RuntimeFault("skill_incomplete", `Skill \`${name}\`: \`allowedTools\` must be a list of tool names.`);
+  return Object.freeze({
+    name,
+    instructions,
+    description,
+    version,
+    allowedTools: Object.freeze([...allowedTools]),
+    tags: Object.freeze([]),
+    aliases: Object.freeze([]),
+    metadata: Object.freeze({}),
+    path: null,
+    warnings: Object.freeze([]),
+  });
+}

@@ -1,0 +1,171 @@
+import { join } from "node:path";
+import { sha256 } from "../../core/json.ts";
+import { Silhouettes } from "../../tools/names.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
+import type { SkillInput } from "./define-skill.ts";
+import { type RefusedSkill, readSkillText, type SkillText } from "./front-matter.ts";
+import { skillFrom } from "./read-skill.ts";
+import { type SkillEntry, SkillFolder } from "./skill-folder.ts";
+import { maxSkillBytes, type Skill, type SkillProblem } from "./skills.ts";
+
+/** A skill, and where its files are when it was not given in code. */
+export type FoundSkill = { readonly skill: SkillInput; readonly entry: undefined } | SkillOnDisk;
+
+export interface SkillOnDisk {
+  readonly skill: Skill;
+  readonly folder: SkillFolder;
+  /** Its folder's name in `folder`. */
+  readonly entry: string;
+  /** What its instructions are in. */
+  readonly file: string;
+  /** SHA-256 of the front matter as it was read at the start. */
+  readonly head: string;
+}
+
+export interface Discovered {
+  /** By name, in its order. */
+  readonly found: ReadonlyMap<string, FoundSkill>;
+  readonly refused: readonly SkillProblem[];
+  readonly notes: readonly SkillProblem[];
+}
+
+/** Beyond it a folder is not one of skills. */
+const maxEntries = 20_000;
+
+/** Those given in code, then `FOLDER/NAME/SKILL.md` of each folder: of two skills with one name the first found wins (SPEC 11.3). */
+export function discover(folders: readonly string[], given: readonly SkillInput[] = []): Discovered {
+  const search = new Search();
+  for (const skill of given) search.add({ skill, entry: undefined });
+  for (const folder of folders) search.folder(folder);
+  return search.done();
+}
+
+class Search {
+  readonly #found = new Map<string, FoundSkill>();
+  readonly #silhouettes = new Silhouettes();
+  readonly #refused: SkillProblem[] = [];
+  readonly #notes: SkillProblem[] = [];
+  #seen = 0;
+
+  folder(given: string): void {
+    const before = this.#seen;
+    try {
+      const folder = new SkillFolder(given);
+      const entries = folder.entries();
+      if (entries.length > maxEntries)
+        throw new FileRejection("too_large", `holds ${entries.length} folders; at most ${maxEntries} are looked at.`);
+      for (const entry of entries) this.#entry(folder, entry);
+      if (this.#seen === before) this.#notes.push(emptyFolder(folder));
+    } catch (error) {
+      if (!(error instanceof FileRejection)) throw error;
+      this.#refused.push({
+        path: given,
+        problem: `it ${wordsOf(error)}`,
+        fix: "Name a folder that holds one folder for each skill.",
+      });
+    }
+  }
+
+  #entry(folder: SkillFolder, { name, isLink }: SkillEntry): void {
+    const path = join(folder.path, name);
+    const refuse = ({ problem, fix }: RefusedSkill): void => void this.#refused.push({ path, problem, fix });
+    if (isLink) {
+      refuse({
+        problem: "it is a symbolic link; links are not followed",
+        fix: "Copy the skill, or name the folder it really lies in.",
+      });
+      return;
+    }
+    const read = readSkill(folder, name);
+    if (read === undefined) return; // any other folder
+    this.#seen += 1;
+    if ("problem" in read) refuse(read);
+    else this.add(read);
+  }
+
+  add(found: FoundSkill): void {
+    const { name, path } = found.skill;
+    const first = this.#found.get(name)?.skill;
+    if (first !== undefined) {
+      const problem = `\`${name}\` is taken by ${placeOf(first)}, which was found first`;
+      this.#notes.push({
+        path: path ?? name,
+        problem,
+        fix: "Rename one of them, or remove the one that is not wanted.",
+      });
+      return;
+    }
+    const alike = this.#found.get(this.#silhouettes.alike(name) ?? "")?.skill;
+    if (alike !== undefined) {
+      const problem = `\`${name}\` looks like \`${alike.name}\` (${placeOf(alike)})`;
+      this.#notes.push({
+        path: path ?? name,
+        problem,
+        fix: "Rename one of them: a person could take one for the other.",
+      });
+    }
+    this.#found.set(name, found);
+    this.#silhouettes.add(name);
+  }
+
+  done(): Discovered {
+    const sorted = [...this.#found].sort(([one], [other]) => (one < other ? -1 : 1));
+    return { found: new Map(sorted), refused: this.#refused, notes: this.#notes };
+  }
+}
+
+/** Undefined: there is no SKILL.md in it. */
+function readSkill(folder: SkillFolder, entry: string): SkillOnDisk | RefusedSkill | undefined {
+  const read = readText(folder, entry, "SKILL.md") ?? readText(folder, entry, "skill.md");
+  if (read === undefined || "problem" in read) return read;
+  const { file, text } = read;
+  const path = join(folder.path, entry);
+  const lower = file === "SKILL.md" ? [] : ["the file should be named `SKILL.md`, in capitals"];
+  const skill = skillFrom({ ...text, warnings: [...lower, ...text.warnings] }, entry, path);
+  return "problem" in skill ? skill : { skill, folder, entry, file, head: sha256(text.head) };
+}
+
+/** The text of a skill's file, its body included; also what `load` reads again. Undefined: it is not there. */
+export function readText(
+  folder: SkillFolder,
+  entry: string,
+  file: string,
+): { readonly file: string; readonly text: SkillText } | RefusedSkill | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(folder.read([entry, file], maxSkillBytes));
+    if (text.includes("\0"))
+      return { problem: `its ${file} holds NUL characters; it is no text`, fix: "Save it as UTF-8 text." };
+    const read = readSkillText(text);
+    return "problem" in read ? read : { file, text: read };
+  } catch (error) {
+    if (error instanceof FileRejection)
+      return error.reason === "not_found"
+        ? undefined
+        : { problem: `its ${file} ${wordsOf(error)}`, fix: fixFor(error) };
+    if (error instanceof TypeError) return { problem: `its ${file} is not UTF-8 text`, fix: "Save it as UTF-8." };
+    throw error;
+  }
+}
+
+/** A problem has no full stop: its fix follows in the same line. */
+function wordsOf({ message }: FileRejection): string {
+  return message.replace(/\.$/, "");
+}
+
+function fixFor({ reason }: FileRejection): string {
+  if (reason === "too_large") return "Move what is long into `references/`; an agent reads that when it needs it.";
+  if (reason === "link" || reason === "hard_link") return "Put a copy of the file in its place.";
+  return "Make it a plain file that Postern may read.";
+}
+
+function placeOf({ path }: Skill): string {
+  return path ?? "one given in code";
+}
+
+function emptyFolder({ path }: SkillFolder): SkillProblem {
+  return {
+    path,
+    problem: "there are no skills in it",
+    fix: "A skill lies at `NAME/SKILL.md` in it; name the folder around the skills' own.",
+  };
+}

@@ -1,0 +1,284 @@
+import type { Actor } from "../../core/actor.ts";
+import type { Principal } from "../../core/call.ts";
+import { checkId } from "../../core/checked-id.ts";
+import { checkMembers } from "../../core/checked-members.ts";
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import { sha256 } from "../../core/json.ts";
+import { shown } from "../../core/shown.ts";
+import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
+import { globMatcher, isGlob } from "../../policy/rules/glob.ts";
+import { visible } from "../../tools/names.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
+import { mediaTypeOf } from "../files/media-type.ts";
+import { ActiveRuns, type ActiveSkill, factsOf, type SkillKeeping } from "./active.ts";
+import type { SkillInput } from "./define-skill.ts";
+import { type Discovered, discover, type FoundSkill, readText, type SkillOnDisk } from "./discover.ts";
+import { rosterOf } from "./roster.ts";
+import { partsOf } from "./skill-folder.ts";
+import {
+  type LoadedSkill,
+  maxFileBytes,
+  type Skill,
+  type SkillFile,
+  type SkillProblem,
+  type SkillRun,
+  type Skills,
+} from "./skills.ts";
+
+/** @public */
+export interface SkillsOptions {
+  /** Each holds one folder a skill. Of two skills with one name the first found wins. */
+  readonly folders: readonly string[];
+  /** Made by `defineSkill`; found before those of the folders. */
+  readonly skills?: readonly SkillInput[];
+  /** Skills that an agent is held to in each of its runs, by the agent's name. No agent can end that. */
+  readonly agents?: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * What a runtime adds; without it activations end with the process and nobody knows which tools there are.
+ *
+ * @public
+ */
+export interface SkillsContext {
+  readonly keep?: SkillKeeping | undefined;
+  /** Names of the registered tools. */
+  readonly tools?: (() => readonly string[]) | undefined;
+  readonly log?: ((message: string) => void) | undefined;
+}
+
+/** @throws RuntimeFault `skills_unreadable` when the store does not say what was active, `skills_invalid` when an agent is to be held to what cannot be loaded */
+export async function openLibrary(options: SkillsOptions, house: SkillsContext): Promise<Skills> {
+  const { folders, skills, agents = {} } = options;
+  const runs = await ActiveRuns.open(house.keep);
+  return new SkillLibrary(discover(folders, skills), runs, { ...house, agents });
+}
+
+/** What an agent is held to in each of its runs. */
+interface ActiveSkillSet {
+  readonly skills: readonly ActiveSkill[];
+  readonly facts: ActiveSkills | undefined;
+}
+
+class SkillLibrary implements Skills {
+  readonly refused: readonly SkillProblem[];
+  readonly notes: readonly SkillProblem[];
+  readonly #found: ReadonlyMap<string, FoundSkill>;
+  readonly #aliases = new Map<string, FoundSkill>();
+  readonly #runs: ActiveRuns;
+  readonly #house: SkillsContext;
+  readonly #held = new Map<string, ActiveSkillSet>();
+  readonly #list: readonly Skill[];
+  readonly #roster: string;
+  /** Instructions by the digest they were activated with: what a run was told does not change under it. */
+  readonly #told = new Map<string, string>();
+
+  constructor(
+    { found, refused, notes }: Discovered,
+    runs: ActiveRuns,
+    house: SkillsContext & Pick<SkillsOptions, "agents">,
+  ) {
+    this.#found = found;
+    this.refused = refused;
+    this.notes = notes;
+    this.#runs = runs;
+    this.#house = house;
+    this.#list = Object.freeze([...found.values()].map(({ skill }) => skill));
+    this.#roster = rosterOf(this.#list);
+    for (const one of found.values())
+      for (const alias of one.skill.aliases) if (!this.#aliases.has(alias)) this.#aliases.set(alias, one);
+    for (const [agent, names] of Object.entries(house.agents ?? {})) this.#hold(agent, names);
+  }
+
+  /** @throws RuntimeFault `skills_invalid`: without its skill an agent could call everything */
+  #hold(agent: string, names: readonly string[]): void {
+    const skills = names.map((id): ActiveSkill => {
+      try {
+        const { skill, digest, instructions } = this.load(id);
+        this.#told.set(digest, instructions);
+        return { name: skill.name, version: skill.version, allowedTools: skill.allowedTools, digest };
+      } catch (cause) {
+        throw new RuntimeFault("skills_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, {
+          cause,
+        });
+      }
+    });
+    this.#held.set(agent, { skills, facts: factsOf(skills) });
+  }
+
+  list(): readonly Skill[] {
+    return this.#list;
+  }
+
+  roster(): string {
+    return this.#roster;
+  }
+
+  find(id: string): Skill | undefined {
+    return this.#named(id)?.skill;
+  }
+
+  load(id: string): LoadedSkill {
+    const found = this.#known(id);
+    if (found.entry === undefined) return loaded(found.skill, found.skill.instructions, []);
+    const { skill, folder, entry, file, head } = found;
+    const read = readText(folder, entry, file);
+    if (read === undefined || "problem" in read) {
+      const problem = read?.problem ?? `its ${file} is gone`;
+      throw new RuntimeFault("skill_unreadable", `Skill \`${skill.name}\` cannot be loaded: ${problem}.`);
+    }
+    if (sha256(read.text.head) !== head) {
+      throw new RuntimeFault(
+        "skill_changed",
+        `Skill \`${skill.name}\` was changed since Postern started, so what it restricts is not certain. Restart to take it as it is.`,
+      );
+    }
+    return loaded(skill, read.text.body, filesOf(folder, entry));
+  }
+
+  read(id: string, path: string): SkillFile {
+    const found = this.#known(id);
+    if (found.entry === undefined)
+      throw new RuntimeFault("skill_file_refused", `Skill \`${found.skill.name}\` brings no files along.`);
+    const { skill, folder, entry } = found;
+    try {
+      const bytes = folder.read([entry, ...partsOf(path)], maxFileBytes);
+      return textIn(bytes) ?? { kind: "bytes", bytes, mediaType: mediaTypeOf(bytes) };
+    } catch (error) {
+      if (!(error instanceof FileRejection)) throw error;
+      throw new RuntimeFault("skill_file_refused", `${visible(path)} of skill \`${skill.name}\` ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill> {
+    checkRun(run);
+    const given = this.load(id);
+    const { skill, digest, instructions } = given;
+    const { name, version, allowedTools } = skill;
+    if (await this.#runs.add(run, { name, version, allowedTools, digest }, by)) {
+      this.#told.set(digest, instructions);
+      const unknown = this.unknownTools(skill);
+      if (unknown.length > 0)
+        this.#house.log?.(
+          `Skill \`${name}\` allows ${unknown.map(visible).join(", ")}, which nobody registered; ignored.`,
+        );
+    }
+    return given;
+  }
+
+  async deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean> {
+    checkRun(run);
+    checkId(id, "skill");
+    const name = this.find(id)?.name ?? id; // one whose file is gone can still be active
+    return this.#runs.remove(run, name, by);
+  }
+
+  active(run: SkillRun): readonly string[] {
+    checkRun(run);
+    return this.#allOf(run).map(({ name }) => name);
+  }
+
+  /** Those of its agent first, each once. */
+  #allOf(run: SkillRun): readonly ActiveSkill[] {
+    const held = this.#held.get(run.agent ?? "")?.skills ?? [];
+    const names = new Set(held.map(({ name }) => name));
+    return [...held, ...this.#runs.skillsOf(run).filter(({ name }) => !names.has(name))];
+  }
+
+  instructions(run: SkillRun): string {
+    checkRun(run);
+    const parts = this.#allOf(run).map((active) => ({ name: active.name, text: this.#toldTo(run, active) }));
+    return parts.flatMap(({ name, text }) => (text === "" ? [] : [`# Skill: ${name}\n\n${text}`])).join("\n\n");
+  }
+
+  activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined {
+    return this.#heldTo(agent, this.#runs.factsFor(tenant, runId));
+  }
+
+  activeWith(run: SkillRun, ids: readonly string[]): ActiveSkills | undefined {
+    checkRun(run);
+    if (!Array.isArray(ids))
+      throw new RuntimeFault("skill_unknown", `\`skills\` is ${shown(ids)}; it must be a list of names.`);
+    const more = (ids as readonly string[]).map((id) => this.#known(id).skill);
+    return this.#heldTo(run.agent, factsOf([...this.#runs.skillsOf(run), ...more]));
+  }
+
+  #heldTo(agent: string | undefined, ofRun: ActiveSkills | undefined): ActiveSkills | undefined {
+    const held = agent === undefined ? undefined : this.#held.get(agent)?.facts;
+    return ofRun === undefined || held === undefined ? (ofRun ?? held) : { ...ofRun, held };
+  }
+
+  requests(run: SkillRun): readonly SkillRequest[] {
+    checkRun(run);
+    return this.#allOf(run).map(({ name, allowedTools }) => ({ skill: name, tools: allowedTools }));
+  }
+
+  unknownTools({ allowedTools }: Skill): readonly string[] {
+    const registered = this.#house.tools?.();
+    if (registered === undefined) return [];
+    return allowedTools.filter((wanted) => {
+      const matches = isGlob(wanted) ? globMatcher(wanted) : (tool: string) => tool === wanted;
+      return !registered.some(matches);
+    });
+  }
+
+  /** After a restart it is read anew. Empty: it cannot be; what it restricts holds all the same. */
+  #toldTo({ runId }: SkillRun, { name, digest }: ActiveSkill): string {
+    const told = this.#told.get(digest);
+    if (told !== undefined) return told;
+    let instructions = "";
+    try {
+      const loaded = this.load(name);
+      instructions = loaded.instructions;
+      if (loaded.digest !== digest)
+        this.#house.log?.(
+          `Skill \`${name}\` is active in run \`${runId}\` with other instructions than it was activated with.`,
+        );
+    } catch (error) {
+      if (!(error instanceof RuntimeFault)) throw error;
+      this.#house.log?.(`Run \`${runId}\` goes on without the instructions of an active skill: ${error.message}`);
+    }
+    this.#told.set(digest, instructions);
+    return instructions;
+  }
+
+  #named(id: string): FoundSkill | undefined {
+    return this.#found.get(id) ?? this.#aliases.get(id);
+  }
+
+  #known(id: string): FoundSkill {
+    const found = this.#named(id);
+    if (found !== undefined) return found;
+    throw new RuntimeFault("skill_unknown", `There is no skill ${visible(id)}; \`list_skills\` says which there are.`);
+  }
+}
+
+function loaded(skill: Skill, instructions: string, files: readonly string[]): LoadedSkill {
+  return Object.freeze({ skill, instructions, digest: sha256(instructions), files });
+}
+
+function filesOf(folder: SkillOnDisk["folder"], entry: string): readonly string[] {
+  try {
+    return Object.freeze(folder.files(entry));
+  } catch (error) {
+    if (error instanceof FileRejection) return []; // a list is a help; the instructions are worth having without it
+    throw error;
+  }
+}
+
+function textIn(bytes: Uint8Array): SkillFile | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return text.includes("\0") ? undefined : { kind: "text", text };
+  } catch {
+    return undefined; // no UTF-8: bytes
+  }
+}
+
+/** @throws RuntimeFault `request_invalid` */
+function checkRun(run: SkillRun): void {
+  const members = { tenant: "a text", runId: "a text", agent: "a text" } as const;
+  checkMembers(run, { code: "request_invalid", what: "The run", members, needed: ["tenant", "runId"] });
+}

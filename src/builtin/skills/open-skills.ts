@@ -1,0 +1,38 @@
+import { RuntimeFault } from "../../core/fault.ts";
+import type { SkillsContext, SkillsOptions } from "./library.ts";
+import type { Skills } from "./skills.ts";
+
+/**
+ * Finds the skills in these folders. What cannot be loaded is in `refused` with its reason; nothing in a skill's folder
+ * makes this throw. A runtime that is given the folders keeps over restarts what is active; one that is given this does not.
+ *
+ * @example
+ * const skills = await openSkills({ folders: ["skills"] });
+ * await using runtime = await createRuntime({ tools, skills });
+ * const prompt = ["You help with mail.", skills.roster()].join("\n\n");
+ *
+ * @throws RuntimeFault `skills_invalid` for folders that are no list of paths, `skills_unreadable`
+ * @public
+ */
+export async function openSkills(options: SkillsOptions, house: SkillsContext = {}): Promise<Skills> {
+  const { folders, skills = [], agents = {} } = options;
+  if (!Array.isArray(folders) || !folders.every((folder) => typeof folder === "string" && folder !== "")) {
+    const said = JSON.stringify(folders) ?? String(folders);
+    throw new RuntimeFault("skills_invalid", `\`skills.folders\` is ${said}; it must be a list of paths.`);
+  }
+  if (!Array.isArray(skills) || !skills.every((skill) => skill?.path === null))
+    throw new RuntimeFault("skills_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
+  checkAgents(agents);
+  const { openLibrary } = await import("./library.ts"); // with its parser, which who has no skills never loads
+  return openLibrary(options, house);
+}
+
+function checkAgents(agents: unknown): void {
+  const isMap = typeof agents === "object" && agents !== null && !Array.isArray(agents);
+  const isList = (names: unknown): boolean => Array.isArray(names) && names.every((name) => typeof name === "string");
+  if (isMap && Object.values(agents).every(isList)) return;
+  throw new RuntimeFault(
+    "skills_invalid",
+    `\`skills.agents\` is ${JSON.stringify(agents) ?? String(agents)}; it must have a list of skills for each name of an agent.`,
+  );
+}

@@ -1,0 +1,189 @@
+import { RuntimeFault } from "../../core/fault.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { counted } from "../../core/shown.ts";
+import { defineTool } from "../../tools/define.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
+import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
+import { shortened } from "./roster.ts";
+import type { LoadedSkill, SkillFile, SkillRun, Skills } from "./skills.ts";
+
+/** Two tools with a verb each, and one with all verbs as actions, for agents that know either (SPEC 11.4). None grants anything: activating only restricts. */
+export function skillTools(skills: Skills): readonly LocalTool[] {
+  return [listTool(skills), loadTool(skills), bothTool(skills)];
+}
+
+const id = { type: "string", minLength: 1, maxLength: 256 };
+
+function listTool(skills: Skills): LocalTool {
+  return defineTool({
+    name: "list_skills",
+    title: "List skills",
+    description: "Lists the skills there are: instructions for a kind of work, each with when to use it.",
+    toolType: "SKILL",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: { type: "object", properties: {}, additionalProperties: false },
+    execute: (_input, context) => list(skills, context),
+  });
+}
+
+function loadTool(skills: Skills): LocalTool {
+  return defineTool({
+    name: "load_skill",
+    title: "Load a skill",
+    description: "Reads a skill's instructions; with `path` one of the files it brings along. Changes nothing.",
+    toolType: "SKILL",
+    risk: "safe",
+    effects: "read",
+    idempotent: true,
+    input: {
+      type: "object",
+      properties: {
+        skill_id: { ...id, description: "Its name, as `list_skills` says it." },
+        path: {
+          type: "string",
+          minLength: 1,
+          maxLength: 1024,
+          description: "A file of the skill, `references/forms.md` for example.",
+        },
+      },
+      required: ["skill_id"],
+      additionalProperties: false,
+    },
+    execute: (given, context) => {
+      const { skill_id, path } = given as { readonly skill_id: string; readonly path?: string }; // the schema says so
+      return orError(() =>
+        path === undefined ? load(skills, skill_id, context) : file(skills, { skill: skill_id, path }, context),
+      );
+    },
+  });
+}
+
+function bothTool(skills: Skills): LocalTool {
+  return defineTool({
+    name: "skills",
+    title: "Skills",
+    description:
+      "`list`: the skills there are. `activate`: a skill's instructions hold for the rest of this run, and only the tools it allows can be called.",
+    toolType: "SKILL",
+    risk: "safe",
+    effects: "write",
+    idempotent: true,
+    input: {
+      type: "object",
+      properties: {
+        action: { type: "string", enum: ["list", "activate"] },
+        name: { ...id, description: "Of the skill to activate." },
+      },
+      required: ["action"],
+      additionalProperties: false,
+    },
+    execute: (given, context) => {
+      const { action, name } = given as { readonly action: "list" | "activate"; readonly name?: string }; // the schema says so
+      if (action === "list") return list(skills, context);
+      if (name === undefined) return error("`activate` needs `name`: which skill; `list` says which there are.");
+      return orError(() => activate(skills, name, context));
+    },
+  });
+}
+
+function list(skills: Skills, context: ToolContext): ToolAnswer {
+  const all = skills.list();
+  const active = new Set(skills.active(runOf(context)));
+  context.emit("skill.indexed", `Offered: ${counted(all.length, "skill")}.`, { count: all.length });
+  const entries = all.map(({ name, description, version }) => ({
+    skill_id: name,
+    description: shortened(description),
+    version,
+    active: active.has(name),
+  }));
+  const lines = entries.map((entry) => `${entry.skill_id}${entry.active ? " (active)" : ""}: ${entry.description}`);
+  return { content: lines.length === 0 ? "There are no skills." : lines.join("\n"), structured: { skills: entries } };
+}
+
+function load(skills: Skills, given: string, context: ToolContext): ToolAnswer {
+  const loaded = skills.load(given);
+  announce(loaded, false, context);
+  return answer(loaded);
+}
+
+async function activate(skills: Skills, name: string, context: ToolContext): Promise<ToolAnswer> {
+  const loaded = await skills.activate(runOf(context), name, context.principal);
+  announce(loaded, true, context);
+  const { allowedTools } = loaded.skill;
+  const note =
+    allowedTools.length === 0
+      ? `Skill \`${loaded.skill.name}\` is active.`
+      : `Skill \`${loaded.skill.name}\` is active. Of your tools these can be called now: ${allowedTools.join(", ")}, and those that list and load skills.`;
+  return answer(loaded, `${note}\n\n`);
+}
+
+interface FileName {
+  readonly skill: string;
+  readonly path: string;
+}
+
+function file(skills: Skills, named: FileName, context: ToolContext): ToolAnswer {
+  const read = readOrReject(skills, named, context);
+  const bytes = read.kind === "text" ? Buffer.byteLength(read.text) : read.bytes.length;
+  context.emit("file.read", `Read a file of a skill (${bytes} bytes).`, { ...named, bytes });
+  return read.kind === "text" ? { content: [{ type: "text", text: read.text }] } : media(read, named.path);
+}
+
+function readOrReject(skills: Skills, named: FileName, context: ToolContext): SkillFile {
+  try {
+    return skills.read(named.skill, named.path);
+  } catch (fault) {
+    if (fault instanceof RuntimeFault && fault.cause instanceof FileRejection && fault.cause.isGuard)
+      context.emit("file.rejected", "A file of a skill was not read.", { ...named, reason: fault.cause.reason });
+    throw fault;
+  }
+}
+
+function media({ bytes, mediaType }: Extract<SkillFile, { kind: "bytes" }>, path: string): ToolAnswer {
+  const [family] = mediaType.split("/");
+  const type = family === "image" || family === "audio" ? family : "file";
+  return {
+    content: [{ type, mediaType, data: Buffer.from(bytes).toString("base64"), name: path.split("/").at(-1) ?? path }],
+  };
+}
+
+function announce({ skill, digest }: LoadedSkill, active: boolean, context: ToolContext): void {
+  const { name, version } = skill;
+  context.emit("skill.loaded", `Loaded the skill \`${name}\`.`, { skill: name, version, digest, active });
+}
+
+function answer({ skill, instructions, digest, files }: LoadedSkill, note = ""): ToolAnswer {
+  const { name, description, version, allowedTools } = skill;
+  const about: JsonObject = {
+    skill_id: name,
+    description: shortened(description),
+    version,
+    digest,
+    allowed_tools: allowedTools,
+    files,
+  };
+  const listed =
+    files.length === 0 ? "" : `\n\nFiles of this skill, for \`load_skill\` with \`path\`:\n${files.join("\n")}`;
+  return { content: `${note}${instructions}${listed}`, structured: about };
+}
+
+function runOf({ principal, runId }: ToolContext): SkillRun {
+  return { tenant: principal.tenant, runId, agent: principal.agent };
+}
+
+/** Faults of skills are the caller's to act on: their sentences name the skill and hold no path of the machine. */
+async function orError(run: () => ToolAnswer | Promise<ToolAnswer>): Promise<ToolAnswer> {
+  try {
+    return await run();
+  } catch (fault) {
+    if (fault instanceof RuntimeFault && fault.code.startsWith("skill_")) return error(fault.message);
+    throw fault;
+  }
+}
+
+function error(text: string): ToolAnswer {
+  return { content: [{ type: "text", text }], isError: true };
+}

@@ -1,0 +1,22 @@
+/** The `skills` section of a configuration file. Only src/config imports this: skills themselves know no zod. */
+import { z } from "zod";
+import type { SnakeCased } from "../../core/case.ts";
+
+export interface SkillsSection {
+  readonly folders?: readonly string[];
+  readonly agents?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const skillsSchema: z.ZodType<SnakeCased<SkillsSection>> = z.strictObject({
+  folders: z
+    .array(z.string().min(1))
+    .max(100)
+    .exactOptional()
+    .describe(
+      "Folders of skills (`FOLDER/NAME/SKILL.md`), relative to this file; of two with one name the first found wins.",
+    ),
+  agents: z
+    .record(z.string().min(1), z.array(z.string().min(1)).max(32))
+    .exactOptional()
+    .describe("Skills that an agent is held to in each of its runs, by the agent's name."),
+});

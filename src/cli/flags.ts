@@ -1,0 +1,161 @@
+/** The flags of a command, made from the fields that its route takes: their names, their help and what they accept. */
+import type { z } from "@hono/zod-openapi";
+import { type Command, Option } from "commander";
+import { fromText, type Input } from "../server/contract/route.ts";
+import { objectOf } from "./commands/arguments.ts";
+import { wholeNumber } from "./commands/typed.ts";
+import { UsageProblem } from "./usage-problem.ts";
+
+/** What a field's own schema does not say of its flag. */
+interface FlagNote {
+  /** Default: the field's name, with dashes. */
+  readonly name?: string;
+  /** What the help calls the value. */
+  readonly value?: string;
+  /** Default: the description of the field. */
+  readonly help?: string;
+  readonly default?: string;
+  /** `all` is typed to mean every value; a list shows some of them by default. */
+  readonly all?: true;
+  /** Reads what is typed differently from how an address is read. */
+  readonly read?: (typed: string, flag: string) => unknown;
+}
+
+/** `none`: the field has no flag. */
+type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Input<S>]?: FlagNote | "none" };
+
+type Value<S extends z.ZodObject, N, Field extends keyof Input<S>> = Field extends keyof N
+  ? N[Field] extends { readonly read: (...typed: never[]) => infer Read }
+    ? Read
+    : Exclude<Input<S>[Field], undefined> | (N[Field] extends { readonly all: true } ? "all" : never)
+  : Exclude<Input<S>[Field], undefined>;
+type Without<N> = { [Field in keyof N]: N[Field] extends "none" ? Field : never }[keyof N];
+type WithDefault<N> = { [Field in keyof N]: N[Field] extends { readonly default: string } ? Field : never }[keyof N];
+
+/** What was typed, by the names of the fields. A field without a default is there when its flag was. */
+export type FlagValues<S extends z.ZodObject, N> = {
+  readonly [Field in Extract<keyof Input<S>, WithDefault<N>>]: Value<S, N, Field>;
+} & {
+  readonly [Field in Exclude<keyof Input<S>, Without<N> | WithDefault<N>>]: undefined extends Input<S>[Field]
+    ? Value<S, N, Field> | undefined
+    : Value<S, N, Field>;
+};
+
+export interface FieldFlags<T> {
+  addTo(command: Command): Command;
+  /** @throws UsageProblem for a value that the field does not take */
+  read(flags: object): T;
+}
+
+/** One flag for each field of a query or a body. */
+export function flagsOf<S extends z.ZodObject, const N extends FlagNotes<S>>(
+  schema: S,
+  notes: N,
+): FieldFlags<FlagValues<S, N>> {
+  const all = new Map<string, FlagNote | "none" | undefined>(Object.entries(notes));
+  const made = Object.entries(schema.shape).flatMap(([field, type]) => {
+    const note = all.get(field) ?? {};
+    return note === "none" ? [] : [flagOf(field, type, note)];
+  });
+  return {
+    addTo: (command) => made.reduce((added, { option }) => added.addOption(option), command),
+    read(flags) {
+      const given = new Map<string, unknown>(Object.entries(flags));
+      const read = made.flatMap(({ field, option, read }) => {
+        const typed = given.get(option.attributeName());
+        return typed === undefined ? [] : [[field, read(typed)] as const];
+      });
+      return Object.fromEntries(read) as FlagValues<S, N>; // each was read by the schema of its field
+    },
+  };
+}
+
+interface Flag {
+  readonly field: string;
+  readonly option: Option;
+  readonly read: (typed: unknown) => unknown;
+}
+
+function flagOf(field: string, type: z.core.$ZodType, note: FlagNote): Flag {
+  const flag = `--${note.name ?? field.replaceAll("_", "-")}`;
+  const { inner, isOptional, description } = unwrapped(type);
+  const { def } = inner._zod;
+  const value = note.value ?? valueNames.get(def.type) ?? flag.slice(2);
+  const values =
+    def.type === "enum" ? [...Object.values(def.entries), ...(note.all === true ? ["all"] : [])].join(", ") : "";
+  const help = [note.help ?? asHelp(description), values].filter((part) => part !== "").join(": ");
+  const option = new Option(def.type === "boolean" ? flag : `${flag} <${value}>`, help);
+  if (note.default !== undefined) option.default(note.default, note.default);
+  option.makeOptionMandatory(!isOptional && note.default === undefined);
+  return { field, option, read: (typed) => readValue(inner, typed, { ...note, flag }) };
+}
+
+/** A field's own type, and what it and the types around it say of it. */
+function unwrapped(type: z.core.$ZodType): {
+  readonly inner: z.core.$ZodTypes;
+  readonly isOptional: boolean;
+  readonly description: string;
+} {
+  const { def } = (type as z.core.$ZodTypes)._zod; // the contract has no types of its own
+  const { description } = type as z.ZodType; // every schema of the contract is a classic one
+  if (def.type !== "optional" && def.type !== "default")
+    return { inner: type as z.core.$ZodTypes, isOptional: false, description: description ?? "" };
+  const inside = unwrapped(def.innerType);
+  return { ...inside, isOptional: true, description: description ?? inside.description };
+}
+
+/** A sentence of the contract, as help texts are written. */
+function asHelp(sentence: string): string {
+  return sentence.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase()).replace(/\.$/, "");
+}
+
+const valueNames: ReadonlyMap<string, string> = new Map([
+  ["array", "a,b"],
+  ["custom", "json"],
+  ["number", "number"],
+  ["string", "text"],
+  ["union", "time"],
+]);
+
+function readValue(
+  type: z.core.$ZodTypes,
+  typed: unknown,
+  { flag, all, read }: FlagNote & { readonly flag: string },
+): unknown {
+  if (typeof typed !== "string") return typed; // a flag without a value
+  if (all === true && typed === "all") return typed;
+  if (read !== undefined) return read(typed, flag);
+  if (type._zod.def.type === "custom") return objectOf(typed, flag);
+  const given = type._zod.def.type === "array" ? wordsIn(typed) : fromText(type, typed);
+  const result = (type as unknown as z.ZodType).safeParse(given); // every schema of the contract is a classic one
+  if (result.success) return given;
+  const [issue] = result.error.issues;
+  const word = Array.isArray(given) ? given[Number(issue?.path[0] ?? 0)] : typed;
+  const why =
+    issue?.code === "invalid_value"
+      ? `\`${word}\` is none of ${[...issue.values, ...(all === true ? ["all"] : [])].join(", ")}`
+      : (issue?.message ?? "does not fit");
+  throw new UsageProblem(`\`${flag} ${typed}\`: ${why}.`);
+}
+
+/** A word of the command line, as the value of a field. @throws UsageProblem */
+export function readField<S extends z.ZodType>(type: S, typed: string, flag: string): Exclude<Input<S>, undefined> {
+  return readValue(unwrapped(type).inner, typed, { flag }) as Exclude<Input<S>, undefined>; // its schema took it
+}
+
+/** Words apart by commas. */
+function wordsIn(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}
+
+/** `--limit`, for as many pages as it takes. */
+export function rowLimit(most: number): {
+  readonly help: string;
+  readonly default: string;
+  readonly read: typeof wholeNumber;
+} {
+  return { help: "at most so many", default: String(most), read: wholeNumber };
+}

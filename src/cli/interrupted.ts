@@ -1,0 +1,139 @@
+import { RunRecord } from "../agents/run-record.ts";
+import type { AuditEvent } from "../audit/log.ts";
+import type { AgentRunId } from "../core/agent-runs.ts";
+import type { Clock } from "../core/clock.ts";
+import { canonical, type JsonObject } from "../core/json.ts";
+import { counted } from "../core/shown.ts";
+import { ClientProblem } from "../server/client/client.ts";
+import type { CallView } from "../server/contract/calls.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { remoteRuns } from "./remote-place.ts";
+import { printJson, type Work } from "./session.ts";
+import { visible } from "./text.ts";
+
+/** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
+const settlesWithinMs = 3_000;
+const lookEveryMs = 100;
+
+/** Aborts at the first Ctrl-C or SIGTERM; the second one ends the process at once, as without it. */
+export function interruption(): { readonly signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  process.once("SIGINT", abort).once("SIGTERM", abort);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => void process.off("SIGINT", abort).off("SIGTERM", abort),
+  };
+}
+
+/** The call that was sent. Its trace is its own. */
+interface SentCall {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  readonly traceId: string;
+}
+
+/** Says what became of a call whose caller pressed Ctrl-C. */
+export async function tellInterrupted(work: Work, sent: SentCall, clock: Clock): Promise<ExitCode> {
+  const until = clock.monotonic() + settlesWithinMs;
+  for (;;) {
+    const events = (await work.operator.audit.latest({ trace_id: sent.traceId, limit: 100 })).events;
+    const { call_id: id, call } = await lookedUp(work, events);
+    const isOpen = call === undefined ? !events.some(isEnd) : call.state === "attempted";
+    if (isOpen && clock.monotonic() < until) {
+      await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+      continue;
+    }
+    const approvalId = call === undefined || call.state === "held" ? await openRequest(work, sent) : undefined;
+    const state = approvalId === undefined ? (call?.state ?? (id === undefined ? "not_sent" : "withdrawn")) : "held";
+    if (work.json) printJson(work, { interrupted: true, call_id: id, state, approval_id: approvalId });
+    else work.terminal.aside(`Interrupted. ${sentence(work.command, { id, state, approvalId })}\n`);
+    return approvalId === undefined ? exitCodes.failed : exitCodes.waiting;
+  }
+}
+
+/** Says what became of an agent's run whose command was ended, and of the calls it had made since it began. */
+export async function tellRunInterrupted(
+  work: Work,
+  { run, traceId }: { readonly run: AgentRunId; readonly traceId: string },
+  clock: Clock,
+): Promise<ExitCode> {
+  const { command, terminal, operator } = work;
+  const until = clock.monotonic() + settlesWithinMs;
+  for (;;) {
+    const { calls } = await operator.calls.list({ run_id: run.runId, limit: 100 });
+    const own = calls.filter(({ trace_id }) => trace_id === traceId);
+    if (own.some(({ state }) => state === "attempted") && clock.monotonic() < until) {
+      await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+      continue;
+    }
+    const record = await RunRecord.load(remoteRuns(work), run);
+    const unsettled = own.filter(({ state }) => state !== "ok" && state !== "failed" && state !== "denied");
+    if (work.json)
+      printJson(work, {
+        ...{ interrupted: true, run_id: run.runId, steps: record?.steps ?? 0 },
+        calls: unsettled.map(({ call_id, tool, state }) => ({ call_id, tool, state })),
+      });
+    else if (record === undefined) terminal.aside("Interrupted before the run began.\n");
+    else {
+      const said = unsettled.map(({ tool, call_id: id, state, approval_id: approvalId }) =>
+        state === "held"
+          ? `${visible(tool)} was not run: its request ${approvalId} is still open.`
+          : `${visible(tool)}: ${sentence(command, { id, state, approvalId })}`,
+      );
+      const lines = [`Interrupted after ${counted(record.steps, "turn")} of the model.`, ...said];
+      const again = `The run is kept: \`${command} agent resume ${run.runId}\` goes on, and runs nothing again that has run.`;
+      terminal.aside(`${[...lines, again].join("\n")}\n`);
+    }
+    return unsettled.some(({ state }) => state === "held") ? exitCodes.waiting : exitCodes.failed;
+  }
+}
+
+function isEnd({ type }: AuditEvent): boolean {
+  return type.startsWith("tool_call.") && type !== "tool_call.attempted";
+}
+
+async function lookedUp(
+  { operator }: Work,
+  events: readonly AuditEvent[],
+): Promise<{ readonly call_id: string | undefined; readonly call: CallView | undefined }> {
+  const refs = events.map((event) => event.refs);
+  const id = refs.find((one) => one.tool_call !== undefined)?.tool_call;
+  const named = refs.find((one) => one.key !== undefined)?.key ?? id;
+  if (named === undefined) return { call_id: undefined, call: undefined };
+  try {
+    const call = await operator.calls.show({ id: named });
+    return { call_id: id ?? call.call_id, call };
+  } catch (error) {
+    if (error instanceof ClientProblem && error.status === 404) return { call_id: id, call: undefined }; // it left no row
+    throw error;
+  }
+}
+
+/** The request that a person may still answer, also when an earlier call had made it. */
+async function openRequest({ operator }: Work, sent: SentCall): Promise<string | undefined> {
+  const { approvals } = await operator.approvals.list({ state: "pending", limit: 1000 });
+  const wanted = canonical(sent.arguments);
+  return approvals.find(({ what }) => what.tool === sent.tool && canonical(what.arguments) === wanted)?.approval_id;
+}
+
+function sentence(
+  command: string,
+  { id = "The call", state, approvalId }: { id: string | undefined; state: string; approvalId: string | undefined },
+): string {
+  const show = `\`${command} calls show ${id}\``;
+  switch (state) {
+    case "held":
+      return `${id} was not run. Its request ${approvalId} is still open: send the same call again to go on, or withdraw it with \`${command} approvals withdraw ${approvalId}\`.`;
+    case "withdrawn":
+      return `${id} was withdrawn before it ran.`;
+    case "not_sent":
+      return "Postern has no record of the call: it was not run.";
+    case "attempted":
+      return `${id} is still running; ${show} shows how it ends.`;
+    case "unknown":
+      return `${id} had started, and its outcome is unknown: it may have happened. Check, then run \`${command} calls settle ${id} succeeded|failed|retry --reason "…"\`.`;
+    default:
+      return `${id} had ended: ${state}; ${show} shows its outcome.`;
+  }
+}

@@ -1,0 +1,52 @@
+/** Files that somebody names on a command line. One that cannot be read was typed wrong: code 2, not what a check found. */
+import { type FileHandle, open, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { RuntimeFault } from "../core/fault.ts";
+import { codeOf, whyUnreadable } from "../core/system/error-code.ts";
+import { visible } from "./text.ts";
+import { UsageProblem } from "./usage-problem.ts";
+
+/** @param what it is, where its path alone does not say so: `The script ` */
+export async function readNamed(file: string, what = ""): Promise<string> {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    throw unreadable(file, error, what);
+  }
+}
+
+/** To be read bit by bit; whoever gets it closes it. */
+export async function openNamed(file: string): Promise<FileHandle> {
+  try {
+    const handle = await open(file, "r");
+    if (!(await handle.stat()).isDirectory()) return handle;
+    await handle.close();
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+  throw new UsageProblem(`\`${visible(file)}\` is a folder.`);
+}
+
+function unreadable(file: string, error: unknown, what = ""): UsageProblem {
+  return new UsageProblem(`${what}\`${visible(file)}\` ${whyUnreadable(error)}.`, { cause: error });
+}
+
+/** One that is not there yet, for this user alone. */
+export async function makeNamed(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "wx", 0o600);
+  } catch (error) {
+    const message = `\`${visible(file)}\` cannot be made: ${await whyUnmade(file, error)}`;
+    throw new RuntimeFault("file_unwritable", message, { cause: error });
+  }
+}
+
+async function whyUnmade(file: string, error: unknown): Promise<string> {
+  const hasFolder = await stat(dirname(file)).then(
+    () => true,
+    () => false,
+  );
+  if (codeOf(error) === "EEXIST") return "it is there already. Name a file that is not there yet.";
+  if (!hasFolder) return `its folder \`${visible(dirname(file))}\` is not there.`;
+  return `it ${whyUnreadable(error)}.`;
+}

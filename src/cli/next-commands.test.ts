@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import type { ToolView } from "../server/contract/tools.ts";
+import { nextCommands } from "./next-commands.ts";
+import type { UsedTool } from "./what-now.ts";
+
+function told(tool: string, word: string, more: Partial<ToolView> = {}): UsedTool {
+  const input_schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+  const plain = { tool, action: "default", kind: "local", risk: "safe", effects: "read", scopes: [] } as const;
+  const described = { description: tool, input_schema, risk_source: "stated", idempotent: true } as const;
+  return { action: { ...plain, ...described, ...more } as ToolView, now: { word } }; // the few fields that are looked at
+}
+
+const typed = (tools: readonly UsedTool[]) => nextCommands(tools, "postern").map((next) => next.typed);
+
+it("offers a call that runs, one that is asked about, and where it is decided", () => {
+  const tools = [
+    told("read", "runs"),
+    told("far", "runs", { server: "x" }),
+    told("send mail", "asks", { risk: "high", effects: "write" }),
+  ];
+  expect(typed(tools)).toEqual([
+    "postern call read text=hello",
+    "postern call 'send mail' text=hello",
+    "postern approvals",
+  ]);
+});
+
+it("offers nothing that the policy denies, nor what destroys or is critical", () => {
+  const tools = [
+    told("secret", "denied"),
+    told("stopped", "blocked"),
+    told("gone", "off"),
+    told("wipe", "asks", { risk: "high", effects: "destructive" }),
+    told("launch", "asks", { risk: "critical" }),
+    told("overwrite", "runs", { risk: "medium", effects: "write" }),
+  ];
+  expect(typed(tools)).toEqual(["postern approvals", "postern policy show", "postern audit verify"]);
+});
+
+it("where everything is only previewed it offers a preview", () => {
+  expect(typed([told("read", "previews")])).toEqual([
+    "postern call read text=hello",
+    "postern approvals",
+    "postern policy show",
+  ]);
+});

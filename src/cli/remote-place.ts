@@ -1,0 +1,91 @@
+import type { AgentPlace } from "../agents/agent-run.ts";
+import { commonNames } from "../agents/names.ts";
+import { type RunOffer, RunTools } from "../agents/run-tools.ts";
+import type { Autonomy } from "../core/call.ts";
+import type { JsonObject } from "../core/json.ts";
+import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import { refusal } from "../core/refusals.ts";
+import type { CallRequest, SessionCall } from "../runtime/api.ts";
+import { ClientProblem } from "../server/client/client.ts";
+import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire-back.ts";
+import type { Work } from "./session.ts";
+
+/** What is said of every call of the run. */
+export interface RunClaims {
+  readonly autonomy?: Autonomy | undefined;
+  readonly scopes?: readonly string[] | undefined;
+}
+
+export interface RemotePlaceOptions {
+  readonly claims: RunClaims;
+  readonly traceId: string;
+  /** Skills that are active from the start of the run. */
+  readonly skills: readonly string[];
+  /** Kept with the conversation: what `resume` needs to know. */
+  readonly settings: JsonObject;
+}
+
+/** The place of an agent whose loop runs in this command: its tools, its memory of the run and its skills are Postern's. */
+export function remotePlace(work: Work, { claims, traceId, skills, settings }: RemotePlaceOptions): AgentPlace {
+  const { agent, operator } = work;
+  let offers: readonly RunOffer[] = [];
+  return {
+    runs: remoteRuns(work, settings),
+    open: ({ runId }) => {
+      const own = { run_id: runId, trace_id: traceId, ...claims, patience: "suspend" } as const;
+      const invoke = async (request: CallRequest, { signal, ...context }: SessionCall = {}): Promise<ToolOutcome> =>
+        outcomeFromWire(await agent.calls.call({ ...request, ...contextToWire(context), ...own }, signal));
+      const session = {
+        ...{ runId, traceId },
+        invoke: (request: CallRequest, context?: SessionCall) => invoke(request, context).catch(refusedHere),
+        close: async () => {},
+      };
+      const active = Promise.all(skills.map((skill) => operator.skills.activate({ name: skill, run_id: runId })));
+      const ready = active.then(() => {});
+      ready.catch(() => undefined); // `instructions` and each call reject with it
+      const tools = new RunTools({ session, names: commonNames, offered: () => offers, ready });
+      const instructions = async (): Promise<string> => {
+        await ready;
+        const [{ tools: offered }, run] = await Promise.all([
+          agent.tools.list({ run_id: runId }),
+          agent.agentRuns.show({ id: runId }),
+        ]);
+        offers = offered.map(offerFromWire);
+        return run.instructions;
+      };
+      return Object.assign(tools, { instructions });
+    },
+  };
+}
+
+/** @param settings kept beside each state that is saved */
+export function remoteRuns({ agent }: Pick<Work, "agent">, settings: JsonObject = {}): AgentPlace["runs"] {
+  return {
+    load: ({ runId }) => unless("run_unknown", agent.agentRuns.show({ id: runId })),
+    save: async ({ runId }, state, expected) => {
+      const kept = { ...(state as JsonObject), settings }; // the loop's state is an object
+      return (
+        (await unless(
+          "run_contended",
+          agent.agentRuns.save({ id: runId, state: kept, expected_version: expected }),
+        )) !== undefined
+      );
+    },
+  };
+}
+
+/** Undefined when the server answers with this code. */
+export async function unless<Answer>(code: string, answer: Promise<Answer>): Promise<Answer | undefined> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof ClientProblem && error.code === code) return undefined;
+    throw error;
+  });
+}
+
+const unreadable: ReadonlySet<string> = new Set(["request_invalid", "json_invalid", "body_too_large"]);
+
+/** A model may ask for what is no request at all: a name without an end, arguments that are no object. It reads why. */
+function refusedHere(error: unknown): ToolOutcome {
+  if (!(error instanceof ClientProblem) || !unreadable.has(error.code)) throw error;
+  return refusedOutcome("", "error", refusal("arguments_invalid", error.message));
+}

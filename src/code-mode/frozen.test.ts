@@ -1,0 +1,106 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { FakeClock } from "../../test/fakes/clock.ts";
+import { aLogStore } from "../../test/fakes/log-store.ts";
+import type { DurableEvent } from "../core/event.ts";
+import { canonical, type JsonObject, sha256 } from "../core/json.ts";
+import { chainLimits } from "../core/session.ts";
+import type { Halted } from "./drive.ts";
+import { FrozenScripts } from "./frozen.ts";
+import { seal } from "./seal.ts";
+
+const event: DurableEvent = {
+  ...{ moment: "noted", at: 0, type: "chain.frozen", summary: "", traceId: "t" },
+  ...{ policyVersion: "p1", outcome: "info" },
+} as const;
+const about = { key: "k1", driver: "fake", engine: "fake 1", language: "javascript", source: "s", frozenAt: 1 };
+
+function halted(image: string): Halted {
+  return {
+    session: { limits: chainLimits, calls: 1, trace: [], pins: [], usedMs: 5 },
+    journal: { lines: [], printed: [], files: [], last: 0 },
+    batch: [{ place: 0, tool: "mail", arguments: {} }],
+    waiting: new Map([[0, "apr_1"]]),
+    approvalId: "apr_1",
+    expiresAt: 9,
+    image: Buffer.from(image),
+    usedCpuMs: 7,
+  };
+}
+
+it("a row's reference opens the moment it was made of, and no other of the same script", async () => {
+  const store = aLogStore(new FakeClock());
+  const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+  const first = await scripts.put(halted("one"), about, event);
+  expect(await scripts.take(first, "k1")).toMatchObject({ script: { session: { usedMs: 5 } } });
+  const second = await scripts.put(halted("two"), about, event);
+  expect(await scripts.take(first, "k1")).toEqual({ gone: true });
+  const taken = await scripts.take(second, "k1");
+  expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe("two");
+  const others = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 2" });
+  expect(await others.take(second, "k1")).toMatchObject({ gone: true, why: expect.stringContaining("another key") });
+  await scripts.forget("k1");
+  expect(await scripts.take(second, "k1")).toEqual({ gone: true });
+});
+
+it("a list is told what is known of a script without its image, also of one that an earlier Postern put away", async () => {
+  const store = aLogStore(new FakeClock());
+  const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+  const reference = await scripts.put(halted("one"), about, event);
+  const read: string[] = [];
+  const documents = {
+    ...store.documents,
+    get: (kind: string, id: string) => {
+      read.push(kind);
+      return store.documents.get(kind, id);
+    },
+  };
+  const listed = new FrozenScripts({ ...store, documents } as typeof store, { bytes: randomBytes(32), id: "key 1" }); // no more of it is asked
+  const header = { key: "k1", engine: "fake 1", imageBytes: 3, waiting: [{ tool: "mail", approvalId: "apr_1" }] };
+  expect(await listed.header("k1")).toMatchObject(header);
+  expect(read).toEqual(["frozen-header"]);
+  const alone = await store.documents.get("frozen-header", "k1");
+  const gone = { write: "document", kind: "frozen-header", id: "k1", body: null } as const;
+  await store.commit({ ...gone, expectedVersion: alone?.version ?? 0 }, "synced"); // as it was before there were two
+  expect(await listed.header("k1")).toMatchObject(header);
+  expect(await scripts.take(reference, "k1")).toMatchObject({ script: { session: { usedMs: 5 } } });
+  await scripts.forget("k1");
+  expect(await listed.header("k1")).toBeUndefined();
+});
+
+it.each([1_000, 4_000])(
+  "what knows %i tools by name takes no room for all of what is the same of them",
+  async (tools) => {
+    const store = aLogStore(new FakeClock());
+    const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
+    const image = JSON.stringify(
+      Array.from({ length: tools }, (_, n) => ({
+        name: `server_${n % 20}__tool_${n}`,
+        description: "Does something with the things of that server, and says what came of it.",
+        inputSchema: { properties: { field_0: {}, field_1: {}, field_2: {}, field_3: {}, field_4: {} } },
+      })),
+    );
+    const reference = await scripts.put(halted(image), about, event);
+    const kept = await store.documents.get("frozen-script", "k1");
+    expect(image.length).toBeGreaterThan(190 * tools);
+    expect(JSON.stringify(kept?.body).length).toBeLessThan(30 * tools);
+    expect(await scripts.header("k1")).toMatchObject({ imageBytes: image.length });
+    const taken = await scripts.take(reference, "k1");
+    expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe(image);
+  },
+);
+
+it("what an earlier Postern put away as it was is opened still", async () => {
+  const store = aLogStore(new FakeClock());
+  const key = { bytes: randomBytes(32), id: "key 1" };
+  const header = { ...about, format: 1, keyId: key.id, expiresAt: 9, waiting: [], imageBytes: 3 };
+  const { image = "", ...kept } = halted("one");
+  const text = Buffer.from(JSON.stringify(kept));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(text.byteLength);
+  const sealed = seal(Buffer.concat([length, text, Buffer.from(image)]), canonical(header), key);
+  const body: JsonObject = { header, sealed: Buffer.from(sealed).toString("base64") };
+  await store.commit({ write: "document", kind: "frozen-script", id: "k1", body, expectedVersion: 0 }, "synced");
+  const taken = await new FrozenScripts(store, key).take(`frozen-script:${sha256(sealed)}`, "k1");
+  expect("script" in taken && Buffer.from(taken.script.image ?? []).toString()).toBe("one");
+});

@@ -1,0 +1,67 @@
+import { afterAll, expect, it } from "vitest";
+import { CpythonDriver } from "../engines/cpython/cpython.ts";
+import { onceFor } from "../engines/once-for.ts";
+import { createRuntime, defineTool } from "../index.ts";
+
+const free = { risk: "safe", effects: "read", idempotent: true, input: { type: "object" } } as const;
+const orders = defineTool({
+  ...{ name: "orders", description: "Orders." },
+  actions: {
+    default: { ...free, execute: () => "listed" },
+    count: { ...free, execute: () => "counted" },
+    delete: { ...free, risk: "critical", effects: "write", idempotent: false, execute: () => "deleted" },
+  },
+});
+
+it("an action that a script asks for beside a tool's name is the one that runs, or is refused", async () => {
+  await using runtime = await createRuntime({ tools: [orders], chains: { engines: ["quickjs"] } });
+  const code = `const said = [];
+    for (const options of [undefined, { action: "default" }, { action: "count" }, { action: "delete" }, { action: "none" }])
+      try { said.push((await tools.orders({}, options)).text) } catch (error) { said.push(error.code) }
+    return said`;
+  const { structured } = await runtime.runChain({ code });
+  const { output_text: said } = structured as { readonly output_text: string }; // a ChainRunResult
+  expect(JSON.parse(said)).toEqual(["listed", "listed", "counted", "approval_unavailable", "tool_unknown"]);
+});
+
+const called = (name: string) =>
+  defineTool({ ...free, name, description: `It is ${name}.`, execute: () => `from ${name}` });
+
+const cpython = new CpythonDriver({ warm: 0 });
+const missing = await cpython.unavailable();
+afterAll(() => cpython[Symbol.asyncDispose]());
+
+const javascript = {
+  engine: "quickjs",
+  language: "javascript",
+  call: (name: string) => `return (await tools.${name}({})).text`,
+} as const;
+const python = { engine: "cpython", language: "python", call: (name: string) => `tools.${name}().text` } as const;
+
+/** Without bubblewrap there is no CPython: the run says so at its end. */
+it.each(missing === undefined ? [javascript, python] : [javascript])(
+  "a script in $engine finds what is there when it begins: not what was, nor less",
+  async (each) => {
+    await using runtime = await createRuntime({ tools: [called("first"), orders], chains: { engines: [each.engine] } });
+    const run = async (name: string): Promise<string> => {
+      const { status, text, structured } = await runtime.runChain({ code: each.call(name), language: each.language });
+      return status === "ok" ? (structured as { readonly output_text: string }).output_text : text; // a ChainRunResult
+    };
+    expect(await run("second")).toContain("second"); // as what there is not
+    expect(await run("first")).toBe("from first");
+    runtime.tools.unregister("first");
+    runtime.tools.register(called("second")); // as many as before
+    expect(await run("second")).toBe("from second"); // in the process of the script before, where its engine keeps one
+    runtime.tools.unregister("second");
+    runtime.tools.register(called("first"));
+    expect(await run("first")).toBe("from first");
+    expect(await run("second")).not.toBe("from second");
+  },
+);
+
+it("what is made of a list is made once for it, and anew for another that is like it", () => {
+  let made = 0;
+  const count = onceFor((list: readonly string[]) => `${list.length} ${made++}`);
+  const list = ["a"];
+  expect([count(list), count(list), count(["a"]), count(list)]).toEqual(["1 0", "1 0", "1 1", "1 0"]);
+});

@@ -1,0 +1,106 @@
+/** A sandbox on another machine, over a vsock or a pod's WebSocket. It exchanges the same frames as a child process. */
+import { SystemClock } from "../../core/clock.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
+import type { FrameLimits } from "./frames.ts";
+import type { FrameBounds } from "./large-frame.ts";
+
+/** The connection to a remote sandbox. */
+export interface Carrier {
+  write(bytes: Buffer): void;
+  /** Closes the connection and starts to remove the sandbox. */
+  close(): void;
+  /** Whether the connection keeps this process alive. */
+  hold(isHeld: boolean): void;
+}
+
+/** Receives what a connection reports. */
+export interface RemoteListener {
+  read(chunk: Buffer): void;
+  ended(message: string): void;
+}
+
+export interface RemoteTerms {
+  readonly frames: FrameLimits;
+  /** Milliseconds from the connection until it must be ready. */
+  readonly startMs: number;
+  /** The longest idle time: the cluster ends a pod at a fixed age, which must not come during a script. */
+  readonly restMs?: number;
+}
+
+const clock = new SystemClock(); // starting takes real time
+
+export class RemoteEnd implements SandboxEnd {
+  readonly gone: Promise<void>;
+  readonly #line: FrameLine;
+  readonly #terms: RemoteTerms;
+  readonly #leave: () => void;
+  #carrier: Carrier | undefined;
+  #isOver = false;
+  #rested: (() => void) | undefined;
+
+  private constructor(terms: RemoteTerms) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.gone = promise;
+    this.#leave = resolve;
+    this.#terms = terms;
+    const write = (bytes: Buffer): void => this.#carrier?.write(bytes);
+    this.#line = new FrameLine(terms.frames, { write, kill: () => this.kill() });
+  }
+
+  /** @param connect removes what it created before it throws */
+  static async open(terms: RemoteTerms, connect: (listener: RemoteListener) => Promise<Carrier>): Promise<RemoteEnd> {
+    const end = new RemoteEnd(terms);
+    const carrier = await connect({
+      read: (chunk) => end.#line.read(chunk),
+      ended: (message) => end.#end(message),
+    });
+    end.#carrier = carrier;
+    if (end.#isOver) carrier.close(); // it ended during the start
+    const inTime = clock.in(terms.startMs, () => end.#end(`It was not ready within ${terms.startMs} ms.`));
+    end.send({ do: "ready" });
+    const heard = await end.receive();
+    inTime();
+    if (heard.heard === "frame" && heard.frame["ready"] === true) return end;
+    end.kill();
+    throw new Error(`A sandbox did not start. ${heard.heard === "frame" ? "It said something else." : heard.message}`);
+  }
+
+  get hasMore(): boolean {
+    return this.#line.hasMore;
+  }
+
+  boundFrames(bounds: FrameBounds): void {
+    this.#line.bound(bounds);
+  }
+
+  send(message: JsonObject): void {
+    this.#line.send(message);
+  }
+
+  receive(): Promise<ReceivedFrame> {
+    return this.#line.receive();
+  }
+
+  kill(): void {
+    this.#end("The sandbox was stopped.");
+  }
+
+  idle(isIdle: boolean): void {
+    this.#rested?.();
+    this.#rested = undefined;
+    const { restMs } = this.#terms;
+    if (isIdle && restMs !== undefined) this.#rested = clock.in(restMs, () => this.kill(), false);
+    this.#carrier?.hold(!isIdle);
+  }
+
+  /** Does not wait for the other side: a dead connection would never answer. */
+  #end(message: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#rested?.();
+    this.#line.end({ heard: "ended", message });
+    this.#carrier?.close();
+    this.#leave();
+  }
+}

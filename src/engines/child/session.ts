@@ -1,0 +1,240 @@
+/**
+ * The host's side of a running script: it keeps the budgets and checks every frame.
+ *
+ * Invariant: after a `done` or `failed` step the sandbox is killed or returned, and `next` returns the same step again.
+ */
+import type { Clock } from "../../core/clock.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { moreThan, usualArgumentValues } from "../large-arguments.ts";
+import type { Printed, SandboxLimits, SandboxSession, ScriptStep, SettledCall } from "../sandbox.ts";
+import type { ReceivedFrame, SandboxEnd } from "./frame-line.ts";
+import { frameBounds } from "./large-frame.ts";
+import { ProtocolBroken } from "./protocol-broken.ts";
+import { readStep } from "./step-frames.ts";
+import { CpuMeter, type Overrun, watchTurn } from "./watch.ts";
+
+/** The terms of one script in a sandbox. */
+export interface SessionTerms {
+  readonly limits: SandboxLimits;
+  readonly overheadBytes: number;
+  readonly clock: Clock;
+  /** Of a restored script: the number of places it has used. */
+  readonly places?: number;
+  /** Of a restored script: the calls it waits for. */
+  readonly asked?: readonly number[];
+  /** Returns the process after the script ended by itself or was frozen. */
+  readonly release?: () => void;
+}
+
+type Failed = Extract<ScriptStep, { step: "failed" }>;
+
+export class ChildSession implements SandboxSession {
+  readonly #child: SandboxEnd;
+  readonly #terms: SessionTerms;
+  readonly #begun: number;
+  readonly #meter: CpuMeter;
+  readonly #open: Set<number>;
+  #places: number;
+  #results: SettledCall[] = [];
+  #printedBytes = 0;
+  #overrun: Overrun | undefined;
+  #state: "new" | "running" | "waiting" | "ended" = "new";
+  #isFrozen = false;
+  #isReleased = false;
+  #last: ScriptStep | undefined;
+
+  constructor(child: SandboxEnd, terms: SessionTerms) {
+    this.#child = child;
+    this.#terms = terms;
+    this.#begun = terms.clock.monotonic();
+    this.#meter = new CpuMeter(child.pid, terms.clock);
+    this.#places = terms.places ?? 0;
+    this.#open = new Set(terms.asked);
+    if (terms.asked !== undefined) this.#state = "waiting";
+    child.bound?.(terms.limits.memoryBytes + terms.overheadBytes);
+    child.boundFrames?.(frameBounds(terms.limits));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get usedCpuMs(): number {
+    return this.#meter.usedMs;
+  }
+
+  async next(): Promise<ScriptStep> {
+    if (this.#last !== undefined) return this.#last;
+    if (this.#state === "running")
+      throw new RuntimeFault("sandbox_busy", "`next` was called while a step is under way.");
+    this.#state = "running";
+    this.#isFrozen = false;
+    const results = this.#results.splice(0);
+    const left = this.#left();
+    const step = this.#checked(await this.#ask({ do: "next", results: JSON.stringify(results.map(plainOf)), ...left }));
+    if (step.step === "calls") {
+      this.#state = "waiting";
+      return step;
+    }
+    this.#finish(step);
+    return step;
+  }
+
+  settle(results: readonly SettledCall[]): void {
+    for (const result of results) {
+      if (!this.#open.delete(result.place)) {
+        throw new RuntimeFault(
+          "place_unknown",
+          `Place \`${result.place}\` is not waited for; settle each asked call once.`,
+        );
+      }
+      this.#results.push(result);
+    }
+  }
+
+  async freeze(): Promise<Uint8Array> {
+    if (this.#state !== "waiting" || this.#results.length > 0) {
+      throw new RuntimeFault(
+        "sandbox_busy",
+        "Only a script that waits for its calls can be frozen, before any of them is settled.",
+      );
+    }
+    const heard = await this.#ask({ do: "freeze" });
+    const image = heard.heard === "frame" ? heard.frame["image"] : undefined;
+    if (typeof image !== "string") {
+      this.kill();
+      throw new RuntimeFault("freeze_failed", "The sandbox gave no image; the script cannot be frozen.");
+    }
+    this.#isFrozen = true;
+    return Buffer.from(image, "base64");
+  }
+
+  kill(): void {
+    this.#state = "ended";
+    if (!this.#isReleased) this.#child.kill(); // else another script may use it by now
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isFrozen && this.#state === "waiting") this.#leave();
+    else this.kill();
+    // Does not wait for a process whose script ended normally.
+    if (!this.#isReleased && this.#last?.step !== "done") await this.#child.gone;
+  }
+
+  /** Asks once, and watches time and memory until the answer. */
+  async #ask(question: JsonObject): Promise<ReceivedFrame> {
+    if (this.#child.hasMore) return { heard: "broken", message: "The sandbox sent a frame without being asked." };
+    const { wallMs } = this.#left();
+    const { limits, overheadBytes, clock } = this.#terms;
+    const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
+    const unwatch = watchTurn({ meter: this.#meter, clock }, bounds, (why) => {
+      this.#overrun = why;
+      this.#child.kill();
+    });
+    this.#child.send(question);
+    const heard = await this.#child.receive();
+    unwatch();
+    return heard;
+  }
+
+  #left(): { readonly cpuMs: number; readonly wallMs: number } {
+    const { limits, clock } = this.#terms;
+    return {
+      cpuMs: Math.max(0, limits.cpuMs - this.#meter.usedMs),
+      wallMs: Math.max(0, limits.wallMs - (clock.monotonic() - this.#begun)),
+    };
+  }
+
+  #checked(heard: ReceivedFrame): ScriptStep {
+    if (heard.heard === "broken") return failed("protocol", heard.message);
+    if (heard.heard === "ended") {
+      if (heard.isShort === true) this.#overrun ??= "memory";
+      return this.#overrun === undefined ? failed("crash", heard.message) : this.#overran();
+    }
+    try {
+      const step = this.#bounded(readStep(heard.frame));
+      if (this.#child.hasMore) throw new ProtocolBroken("The sandbox sent a frame without being asked.");
+      if (step.step === "calls") this.#count(step.calls);
+      return step.step === "done" && step.cutBytes !== undefined ? this.#tooMuch(step.cutBytes) : step;
+    } catch (error) {
+      if (!(error instanceof ProtocolBroken)) throw error;
+      return failed("protocol", error.message);
+    }
+  }
+
+  /** Idempotency keys are made of places, so none may be left out or used twice. */
+  #count(calls: readonly { readonly place: number }[]): void {
+    for (const { place } of calls) {
+      if (place !== this.#places) throw new ProtocolBroken(`A call has place ${place} where ${this.#places} is due.`);
+      this.#places++;
+      this.#open.add(place);
+    }
+    if (this.#open.size === 0) throw new ProtocolBroken("The script waits for nothing.");
+  }
+
+  /** Cuts printed text that an engine did not cut itself. */
+  #bounded(step: ScriptStep): ScriptStep {
+    if (step.printed === undefined) return step;
+    const { outputBytes } = this.#terms.limits;
+    const kept: Printed[] = [];
+    for (const { stream, text } of step.printed) {
+      const room = outputBytes + slackBytes - this.#printedBytes;
+      this.#printedBytes += Buffer.byteLength(text);
+      if (room <= 0) break;
+      kept.push({ stream, text: Buffer.byteLength(text) <= room ? text : text.slice(0, room) });
+    }
+    return { ...step, printed: kept };
+  }
+
+  #overran(): Failed {
+    const { cpuMs, wallMs, memoryBytes } = this.#terms.limits;
+    switch (this.#overrun) {
+      case "memory":
+        return failed("memory", `The script needed more than its ${memoryBytes} bytes of memory and was stopped.`);
+      case "wall":
+        return failed("wall", `The script's time of ${wallMs} ms is over; it was stopped.`);
+      default:
+        return failed("cpu", `The script used more than its ${cpuMs} ms of processor time and was stopped.`);
+    }
+  }
+
+  #tooMuch(bytes: number): Failed {
+    const { outputBytes, argumentValues = usualArgumentValues } = this.#terms.limits;
+    const much =
+      bytes > outputBytes ? `${bytes} bytes and ${outputBytes} may be (\`output_bytes\`)` : moreThan(argumentValues);
+    return failed("output", `The script returned ${much}; return less, or keep it with artifacts.put.`);
+  }
+
+  #finish(step: ScriptStep): void {
+    this.#last = step;
+    if (step.step === "done") this.#leave();
+    else this.kill();
+  }
+
+  /** Returns the process after a normal end; otherwise kills it. */
+  #leave(): void {
+    const { release } = this.#terms;
+    this.#isReleased ||= release !== undefined && this.#state !== "ended";
+    if (this.#isReleased && this.#state !== "ended") release?.();
+    this.kill();
+  }
+}
+
+/** Room for the notice that text was cut. */
+const slackBytes = 1_024;
+
+function failed(why: Failed["why"], message: string): Failed {
+  return { step: "failed", why, message };
+}
+
+function plainOf({ place, status, code, message, advice, value }: SettledCall): Json {
+  return {
+    place,
+    status,
+    value,
+    ...(code !== undefined && { code }),
+    ...(message !== undefined && { message }),
+    ...(advice !== undefined && { advice }),
+  };
+}

@@ -1,0 +1,160 @@
+/** The program of the child process: QuickJS, driven by the host's frames. driver.ts starts it. */
+import { readFileSync } from "node:fs";
+import type { Snapshot } from "quickjs-wasi";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { becomeNobody, type InsideEngine, JsonText, serveHost } from "../child/inside.ts";
+import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
+import { QuickJsMachine } from "./machine.ts";
+import { listIn } from "./mail.ts";
+import { QuickJsScript } from "./quickjs-script.ts";
+import { type Blank, baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
+
+/** Memory of ended scripts is collected above this size. */
+const mostLitterBytes = 4 * 1024 * 1024;
+
+class QuickJsEngine implements InsideEngine {
+  readonly #name: string;
+  readonly #blank: Blank;
+  #base: Snapshot | undefined;
+  #script: QuickJsScript | undefined;
+  /** The template of the last script: the next one of the same owner usually has the same. */
+  #known: { readonly offer: string; readonly template: Template } | undefined;
+  /** An unused machine of the known template. */
+  #spare: QuickJsMachine | undefined;
+  #litterBytes = 0;
+
+  private constructor(name: string, empty: Blank) {
+    this.#name = name;
+    this.#blank = empty;
+  }
+
+  /** @param hello written by driver.ts, as all messages of the host */
+  static async open(hello: JsonObject): Promise<QuickJsEngine> {
+    const extensions = listIn(hello, "extensions")
+      .filter(isJsonObject)
+      .map(({ name, path }) => ({ name: String(name), wasm: moduleAt(String(path)) }));
+    const modules: EngineModules = { wasm: moduleAt(String(hello["wasm"])), extensions };
+    becomeNobody();
+    return new QuickJsEngine(String(hello["engine"]), await blank(modules, String(hello["prelude"])));
+  }
+
+  async start(order: JsonObject): Promise<JsonObject> {
+    const { source, language, offer, setting } = order;
+    if (this.#known === undefined || this.#known.offer !== offer) await this.#furnish(String(offer), setting);
+    const machine = this.#spare ?? (await this.#fresh());
+    this.#spare = undefined;
+    machine.limit(Number(order["memoryBytes"]));
+    machine.clock.set(Number(order["startedAt"]) * 1_000);
+    machine.seed(listIn(order, "seed"));
+    const outputBytes = Number(order["outputBytes"]);
+    this.#script = new QuickJsScript(
+      { machine, outputBytes },
+      { text: String(source), typed: language === "typescript" },
+    );
+    return { started: true };
+  }
+
+  async restore(order: JsonObject): Promise<JsonObject> {
+    const image = readHead(Buffer.from(String(order["image"]), "base64"));
+    if (image === undefined) return { foreign: "It is damaged, or no image of this engine." };
+    const { slots, lines, printedBytes, engine: maker } = image.head;
+    if (maker !== this.#name) return { foreign: `It was made by \`${maker}\`; this is \`${this.#name}\`.` };
+    const base = await this.#baseMemory();
+    this.#litterBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
+    const machine = await QuickJsMachine.restore(this.#blank.engine, snapshotOf(image, base), slots);
+    machine.clock.set(image.head.microseconds);
+    machine.limit(Number(order["memoryBytes"]));
+    this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines, printedBytes });
+    return { restored: true, ...this.#script.standing() };
+  }
+
+  next(order: JsonObject): JsonObject | JsonText {
+    return this.#started().next(order);
+  }
+
+  async freeze(): Promise<JsonObject> {
+    const { machine, lines, printedBytes } = this.#started();
+    const { snapshot, slots } = machine.freeze();
+    const { memory, stackPointer, runtimePtr: runtimePointer, contextPtr: contextPointer } = snapshot;
+    const own = {
+      engine: this.#name,
+      slots,
+      stackPointer,
+      runtimePointer,
+      contextPointer,
+      memoryBytes: memory.length,
+      microseconds: machine.clock.microseconds,
+      printedBytes,
+    };
+    const base = await this.#baseMemory();
+    this.#litterBytes += 2 * memory.length;
+    const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base.memory);
+    return { image: image.toString("base64") };
+  }
+
+  /** Frees the script's memory and prepares the next script's. */
+  async rest(): Promise<JsonObject> {
+    this.#litterBytes += this.#script?.machine.bytes ?? 0;
+    this.#script = undefined;
+    if (this.#litterBytes > mostLitterBytes) {
+      globalThis.gc?.();
+      this.#litterBytes = 0;
+    }
+    if (this.#known !== undefined) this.#spare ??= await this.#fresh();
+    return { rested: true };
+  }
+
+  async rehearse(): Promise<JsonObject> {
+    makeReady();
+    const own = {
+      offer: "rehearsal",
+      setting: JSON.stringify({ names: '\n[["echo"],"echo"]\n', aliases: "", outputBytes: 1000, argumentBytes: 1000 }),
+    };
+    await this.start({
+      ...own,
+      source: rehearsal,
+      language: "javascript",
+      seed: [0, 0, 0, 0],
+      startedAt: 0,
+      ...rehearsalBounds,
+    });
+    let step = this.next(rehearsalBounds);
+    for (let place = 0; step instanceof JsonText || step["step"] === "calls"; place++)
+      step = this.next({ ...rehearsalBounds, results: `[{"place":${place},"status":"ok","value":{"text":"ok"}}]` });
+    const rested = await this.rest();
+    globalThis.gc?.(); // keeps the compiled code and no memory
+    return rested;
+  }
+
+  async #furnish(offer: string, setting: JsonObject[string] | undefined): Promise<void> {
+    if (typeof setting !== "string") throw new TypeError("The host does not say what the script finds.");
+    this.#known = { offer, template: await furnished(this.#blank, setting) };
+    this.#spare = undefined;
+  }
+
+  #fresh(): Promise<QuickJsMachine> {
+    if (this.#known === undefined) throw new TypeError("There is no template.");
+    const { snapshot, slots } = this.#known.template;
+    return QuickJsMachine.restore(this.#blank.engine, snapshot, slots);
+  }
+
+  async #baseMemory(): Promise<Snapshot> {
+    this.#base ??= await baseOf(this.#blank);
+    return this.#base;
+  }
+
+  #started(): QuickJsScript {
+    if (this.#script === undefined) throw new TypeError("No script was started.");
+    return this.#script;
+  }
+}
+
+function moduleAt(path: string): WebAssembly.Module {
+  return new WebAssembly.Module(readFileSync(path));
+}
+
+const rehearsalBounds = { cpuMs: 1_000, wallMs: 1_000, memoryBytes: 16 << 20, outputBytes: 1_000 };
+const rehearsal =
+  "for (let n = 0; n < 300; n++) { const { text } = await tools.echo({ n }); if (n === 0) console.log(text, { n }) }";
+
+await serveHost((hello) => QuickJsEngine.open(hello));

@@ -1,0 +1,274 @@
+/** Runs one script in its machine from call to call, from the start or from an image. */
+import { JSException } from "quickjs-wasi";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { JsonText } from "../child/inside.ts";
+import { EngineStopped, type Overtime } from "./deadlines.ts";
+import type { QuickJsMachine } from "./machine.ts";
+import { checkDepth, listIn, parsed, TooDeep } from "./mail.ts";
+import { asFunction, fromModule, type ScriptSource, syntaxProblem, withoutTypes } from "./source.ts";
+
+export interface ScriptTerms {
+  readonly machine: QuickJsMachine;
+  readonly outputBytes: number;
+  /** Of a restored script. */
+  readonly lines?: readonly number[] | undefined;
+  readonly printedBytes?: number;
+}
+
+interface ScriptText {
+  readonly text: string;
+  readonly typed: boolean;
+}
+
+export class QuickJsScript {
+  readonly #machine: QuickJsMachine;
+  readonly #outputBytes: number;
+  #begin: (() => void) | undefined;
+  #lines: readonly number[] | undefined;
+  /** In this turn. */
+  #printed: { readonly stream: Json; text: string }[] = [];
+  /** In all its turns. */
+  #printedBytes: number;
+  /** How far its clock has moved since it returned. */
+  #afterMs = 0;
+
+  constructor({ machine, outputBytes, lines, printedBytes = 0 }: ScriptTerms, source?: ScriptText) {
+    this.#machine = machine;
+    this.#outputBytes = outputBytes;
+    this.#printedBytes = printedBytes;
+    this.#lines = lines;
+    if (source !== undefined) this.#begin = () => this.#run(source);
+  }
+
+  get machine(): QuickJsMachine {
+    return this.#machine;
+  }
+
+  /** Maps lines to the source's lines, when removing types changed them. */
+  get lines(): readonly number[] | undefined {
+    return this.#lines;
+  }
+
+  get printedBytes(): number {
+    return this.#printedBytes;
+  }
+
+  /** The number of used places and the open calls. */
+  standing(): { readonly places: Json; readonly open: Json } {
+    const { places, open } = parsed(this.#machine.drain());
+    return { places: places ?? 0, open: open ?? [] };
+  }
+
+  /** @param order with the results of calls as JSON */
+  next(order: JsonObject): JsonObject | JsonText {
+    this.#printed = [];
+    this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
+    try {
+      const { results } = order;
+      if (typeof results === "string" && results !== nothing) this.#machine.settle(results);
+      this.#begin?.();
+      this.#begin = undefined;
+      const step = this.#turn();
+      return step instanceof JsonText ? step : { ...step, printed: this.#printed };
+    } catch (error) {
+      return { ...this.#failure(error), printed: this.#printed };
+    } finally {
+      this.#machine.pause();
+    }
+  }
+
+  /** Runs until the script calls the host, ends, or waits for nothing. */
+  #turn(): JsonObject | JsonText {
+    let calls: readonly Json[] = [];
+    let isTicked = false;
+    for (;;) {
+      this.#machine.runJobs();
+      const text = this.#machine.drain();
+      checkDepth(text);
+      // Untrusted text; the host checks each field.
+      if (text.startsWith(asks) && calls.length === 0 && this.#printed.length === 0 && this.#lines === undefined)
+        return new JsonText(text);
+      const mail = parsed(text);
+      if (this.#keepPrinted(mail)) return this.#spent();
+      calls = calls.concat(listIn(mail, "calls"));
+      const timerMs = Number(mail["timer"]);
+      if (timerMs >= 0 && !isTicked) {
+        this.#machine.tick(); // due timers may make calls, which go out together
+        isTicked = true;
+        continue;
+      }
+      if (calls.length > 0) return { step: "calls", calls: calls.map((call) => this.#placed(call)) };
+      if (mail["state"] === "failed") return this.#scriptFailure(mail);
+      if (listIn(mail, "open").length > 0) return { step: "calls", calls };
+      const isDone = mail["state"] === "done";
+      if (isDone && !this.#mayTick(timerMs)) return this.#done(mail);
+      if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock };
+      const sleepMs = Math.min(timerMs, this.#machine.leftMs + 1);
+      if (!isDone) sleep(sleepMs); // the answer does not wait for a timeout
+      this.#machine.clock.slept(sleepMs);
+      isTicked = false;
+    }
+  }
+
+  /**
+   * Joins text of the same stream and counts its bytes; the prelude counts only characters.
+   * @returns whether the script printed too much
+   */
+  #keepPrinted(mail: JsonObject): boolean {
+    for (const { stream = "out", text } of listIn(mail, "printed").filter(isJsonObject)) {
+      const fits = beginning(String(text), this.#outputBytes - this.#printedBytes);
+      this.#printedBytes += Buffer.byteLength(String(text));
+      const last = this.#printed.at(-1);
+      if (last?.stream === stream) last.text += fits;
+      else this.#printed.push({ stream, text: fits });
+    }
+    return mail["state"] === "spent" || this.#printedBytes > this.#outputBytes;
+  }
+
+  /** After the script returned, its timers still run while its time lasts. */
+  #mayTick(timerMs: number): boolean {
+    if (timerMs < 0) return false;
+    this.#afterMs += timerMs;
+    return this.#afterMs < this.#machine.leftMs;
+  }
+
+  #done(mail: JsonObject): JsonObject {
+    if (mail["unwritable"] !== undefined) {
+      return {
+        step: "failed",
+        why: "script",
+        message: `What the script returned is not JSON. ${String(mail["unwritable"])}`,
+      };
+    }
+    const { value } = mail;
+    if (value === undefined) return { step: "done" };
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    if (bytes <= this.#outputBytes) return { step: "done", value };
+    const message = `The script returned ${bytes} bytes and ${this.#outputBytes} may be; return less, or keep it with artifacts.put.`;
+    return { step: "failed", why: "output", message };
+  }
+
+  #scriptFailure(mail: JsonObject): JsonObject {
+    const { overtime } = this.#machine;
+    if (overtime !== undefined) return this.#stopped(overtime);
+    const reason = isJsonObject(mail["reason"]) ? mail["reason"] : {};
+    const message = String(reason["message"] ?? "The script failed.").slice(0, this.#outputBytes);
+    const why = /\bout of memory\b/.test(message) ? "memory" : "script";
+    return { step: "failed", why, message, ...this.#lineIn(reason) };
+  }
+
+  /** The engine failed: stopped, out of stack, or broken. */
+  #failure(error: unknown): JsonObject {
+    const overtime = error instanceof EngineStopped ? error.why : this.#machine.overtime;
+    if (this.#keepPrinted(lastMail(this.#machine))) return this.#spent();
+    return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
+  }
+
+  /** The failure when no limit was passed. */
+  #broken(error: unknown): JsonObject {
+    if (error instanceof Unparsable) {
+      const { message, line } = error;
+      return { step: "failed", why: "script", message, ...(line !== undefined && { line }) };
+    }
+    if (error instanceof TooDeep) return { step: "failed", why: "script", message: error.message };
+    if (error instanceof JSException) {
+      const line = /\bscript:(\d+)/.exec(error.stack ?? "")?.[1];
+      const why = /\bout of memory\b/.test(error.message) ? "memory" : "script";
+      const at = this.#lineIn(line === undefined ? {} : { line: Number(line) });
+      return { step: "failed", why, message: `${error.name}: ${error.message}`, ...at };
+    }
+    if (error instanceof RangeError) return { step: "failed", why: "script", message: tooDeeply };
+    if (error instanceof WebAssembly.RuntimeError) return { step: "failed", why: "crash", message: brokeDown };
+    if (error instanceof Error)
+      return { step: "failed", why: "script", message: `${error.name}: ${error.message}`.slice(0, 2_000) };
+    throw error;
+  }
+
+  #stopped(why: Overtime): JsonObject {
+    if (why === "output") return this.#spent();
+    const message =
+      why === "cpu"
+        ? "The script used more processor time than it may and was stopped."
+        : "The script's time is over; it was stopped.";
+    return { step: "failed", why, message };
+  }
+
+  #spent(): JsonObject {
+    return { step: "failed", why: "output", message: `The script printed more than ${this.#outputBytes} bytes.` };
+  }
+
+  #placed(call: Json): Json {
+    return isJsonObject(call) ? { ...call, ...this.#lineIn(call) } : call;
+  }
+
+  #lineIn({ line }: JsonObject): { readonly line?: number } {
+    if (typeof line !== "number") return {};
+    return { line: this.#lines?.[line - 1] ?? line };
+  }
+
+  /** Tries to compile it as a script, as a function body (for `return`), without types, and as a module (for `export`). */
+  #run({ text: source, typed }: ScriptText): void {
+    const module = fromModule(source);
+    const attempts: readonly (() => ScriptSource)[] = [
+      ...(typed ? [] : [() => ({ code: source }), () => ({ code: asFunction(source) })]),
+      () => withoutTypes(source),
+      () => withoutTypes(asFunction(source)),
+      ...(module === undefined ? [] : [() => withoutTypes(module)]),
+    ];
+    let last: unknown;
+    for (const attempt of attempts) {
+      try {
+        const { code, lines } = attempt();
+        this.#lines = lines;
+        this.#machine.run(code, "script");
+        return;
+      } catch (error) {
+        if (error instanceof EngineStopped || !isSyntax(error)) throw error;
+        last = error;
+      }
+    }
+    this.#lines = undefined;
+    throw last instanceof Error ? new Unparsable(last, source) : last;
+  }
+}
+
+/** The text of a script that only made calls. */
+const asks = '{"step":"calls",';
+const nothing = "[]";
+const tooDeeply = "RangeError: nested or called too deeply.";
+const brokeDown = "The engine broke down.";
+const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
+
+/** The first bytes of a text, without half a character. */
+function beginning(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, Math.max(0, bytes)), { stream: true });
+}
+
+class Unparsable extends Error {
+  readonly line: number | undefined;
+
+  constructor(error: Error, written: string) {
+    const { message, line } = syntaxProblem(error, written);
+    super(message);
+    this.line = line;
+  }
+}
+
+function isSyntax(error: unknown): boolean {
+  return (error instanceof JSException && error.name === "SyntaxError") || (error instanceof Error && "code" in error);
+}
+
+function lastMail(machine: QuickJsMachine): JsonObject {
+  try {
+    return parsed(machine.drain());
+  } catch {
+    return {}; // the engine was stopped in the prelude's own code
+  }
+}
+
+const never = new Int32Array(new SharedArrayBuffer(4));
+
+function sleep(ms: number): void {
+  Atomics.wait(never, 0, 0, ms);
+}

@@ -1,0 +1,91 @@
+import { type Actor, checkWho } from "../core/actor.ts";
+import type { Clock } from "../core/clock.ts";
+import type { NotedEvent } from "../core/event.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { newTraceId } from "../core/ids.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { type Changed, Collection } from "../store/collection.ts";
+import type { Store } from "../store/store.ts";
+import type { accountProblems } from "./accounts.ts";
+
+export interface AccountNotesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Told in the event of each change (D25). */
+  readonly policyVersion: string;
+}
+
+/** What happened, before it is dated: `operator.action.<act>` in the log. */
+export interface AccountNote extends Actor {
+  readonly act: string;
+  readonly summary: string;
+  readonly tenant: string;
+  readonly outcome?: NotedEvent["outcome"];
+  readonly data?: JsonObject;
+}
+
+export interface NotedChange<Item> {
+  readonly item: Item;
+  readonly note?: AccountNote;
+}
+
+/** The documents of people, each change written with its event. */
+export class AccountNotes {
+  readonly #house: AccountNotesOptions;
+
+  constructor(house: AccountNotesOptions) {
+    this.#house = house;
+  }
+
+  get now(): number {
+    return this.#house.clock.now();
+  }
+
+  /** @param read by default the body is taken as it is, because only Postern writes these kinds */
+  collection<Item>(kind: string, read = (body: Json): Item => body as unknown as Item): Collection<Item> {
+    return new Collection({ store: this.#house.store, kind, read });
+  }
+
+  /** A change of one document, with what is noted of it. */
+  change<Item>(
+    collection: Collection<Item>,
+    id: string,
+    next: (item: Item | undefined) => NotedChange<Item> | undefined | Promise<NotedChange<Item> | undefined>,
+  ): Promise<Changed<Item>> {
+    return collection.change(id, async (before) => {
+      const change = await next(before);
+      return change && { item: change.item, event: change.note && this.#event(change.note) };
+    });
+  }
+
+  /** Only that it happened. */
+  async note(note: AccountNote): Promise<void> {
+    await this.#house.store.commit({ write: "note", event: this.#event(note) }, "committed");
+  }
+
+  #event({ act, summary, by, via, tenant, outcome = "success", data = {} }: AccountNote): NotedEvent {
+    return {
+      moment: "noted",
+      at: this.now,
+      type: `operator.action.${act}`,
+      summary,
+      traceId: newTraceId(),
+      tenant,
+      by,
+      policyVersion: this.#house.policyVersion,
+      outcome,
+      via,
+      data,
+    };
+  }
+}
+
+export function accountFault(code: keyof typeof accountProblems, message: string): RuntimeFault {
+  return new RuntimeFault(code, message);
+}
+
+/** @throws RuntimeFault `account_invalid` for an actor that cannot be named: what is confined by nobody is everything */
+export function mayTouch(actor: Actor, tenant: string): boolean {
+  checkWho(actor, "account_invalid");
+  return actor.tenant === undefined || actor.tenant === tenant;
+}

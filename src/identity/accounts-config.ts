@@ -1,0 +1,92 @@
+/** The `accounts` section of a configuration file (snake_case) and what it becomes. Only src/config imports this. */
+import { z } from "zod";
+import type { SnakeCased } from "../core/case.ts";
+import { isLoopback, type OpenIdSettings } from "./openid.ts";
+import type { roles } from "./roles.ts";
+import type { SessionLimits } from "./session-repository.ts";
+
+export interface AccountsSection {
+  readonly session?: { readonly idleMinutes?: number; readonly absoluteHours?: number };
+  readonly openid?: Pick<OpenIdSettings, "issuer" | "clientId"> & Partial<OpenIdSettings>;
+}
+
+const text = z.string().min(1);
+const role = z.enum(["viewer", "approver", "operator", "auditor", "admin"] satisfies typeof roles);
+
+const openId: z.ZodType<SnakeCased<NonNullable<AccountsSection["openid"]>>> = z.strictObject({
+  issuer: z
+    .url()
+    .refine((url) => url.startsWith("https://") || isLoopback(url), "Write `https://…`; without TLS only on loopback.")
+    .describe("The provider; its `/.well-known/openid-configuration` says the rest."),
+  client_id: text,
+  client_secret: z
+    .string()
+    .regex(
+      /^secret:\/\/[\w.-]+\/[\w.-]+$/,
+      "Write `secret://connector/key`, and keep the value with `postern secrets set`.",
+    )
+    .exactOptional()
+    .describe("`secret://connector/key`; none for a public client. PKCE is always used."),
+  label: text
+    .max(60)
+    .exactOptional()
+    .describe("What the console's button says; the issuer's host when nothing is said."),
+  scopes: z.array(text).exactOptional().describe("[openid, profile, email] when nothing is said."),
+  name_claim: text
+    .exactOptional()
+    .describe(
+      "The claim that is the login name; the verified e-mail address, else preferred_username, when nothing is said.",
+    ),
+  roles_claim: text
+    .exactOptional()
+    .describe("The claim whose values `roles` maps. Roles then follow it at every sign-in."),
+  roles: z.record(text, z.array(role)).exactOptional().describe("Which roles a value of `roles_claim` gives."),
+  default_roles: z
+    .array(role)
+    .exactOptional()
+    .describe("Of everybody who signs in here; [viewer] when nothing is said."),
+  groups_claim: text.exactOptional().describe("The claim whose values are the groups of a person."),
+  allowed_domains: z.array(text).min(1).exactOptional().describe("Of verified e-mail addresses; nobody else gets in."),
+  unknown: z
+    .enum(["refuse", "create"])
+    .exactOptional()
+    .describe("Somebody without an account: `refuse` (when nothing is said), or `create` one."),
+  tenant: text.exactOptional().describe("Of accounts that are created; `default` when nothing is said."),
+});
+
+export const accountsSchema: z.ZodType<SnakeCased<AccountsSection>> = z.strictObject({
+  session: z
+    .strictObject({
+      idle_minutes: z
+        .int()
+        .min(1)
+        .max(43_200)
+        .exactOptional()
+        .describe("Unused for so long, it ends; 720 when nothing is said."),
+      absolute_hours: z
+        .int()
+        .min(1)
+        .max(2_160)
+        .exactOptional()
+        .describe("However much it is used; 168 when nothing is said."),
+    })
+    .exactOptional(),
+  openid: openId.exactOptional().describe("Signing in at an OpenID provider; needs the package openid-client."),
+});
+
+export interface AccountSettings {
+  readonly sessions: SessionLimits;
+  readonly openId: OpenIdSettings | undefined;
+}
+
+export function accountSettingsFrom({ session = {}, openid }: AccountsSection): AccountSettings {
+  const { idleMinutes = 720, absoluteHours = 168 } = session;
+  return {
+    sessions: { idleMs: idleMinutes * 60_000, absoluteMs: absoluteHours * 3_600_000 },
+    openId: openid && {
+      ...{ label: new URL(openid.issuer).host, scopes: ["openid", "profile", "email"], roles: {} },
+      ...{ defaultRoles: ["viewer"], unknown: "refuse", tenant: "default" },
+      ...openid,
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** What the verbs of accounts are given, looked at before anything is done: nonsense is told to whoever said it, and no one's act. */
+import { type Actor, checkWho } from "../core/actor.ts";
+import { checkMember, checkMembers } from "../core/checked-members.ts";
+import type { Account, AccountChange, Attempt, NewAccount, NewToken, OpenIdPerson } from "./accounts.ts";
+
+const code = "account_invalid";
+const person = { displayName: "a text", roles: "a list of texts", groups: "a list of texts" } as const;
+const account = { ...person, name: "a text", tenant: "a text" } as const;
+const standing = { name: "a text", tenant: "a text", roles: "a list of texts" } as const;
+const subject = { issuer: "a text", subject: "a text", firstRoles: "a list of texts" } as const;
+const token = {
+  name: "a text",
+  kind: ["agent", "person"],
+  scopes: "a list of texts",
+  permissions: "a list of texts",
+  agent: "a text",
+  user: "a text",
+  ttlMs: "a number",
+} as const;
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkTexts(texts: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(texts)) checkMember(name, value, "a text", code);
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkActor(actor: Actor): void {
+  checkWho(actor, code);
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkNew(given: NewAccount): void {
+  checkMembers(given, {
+    code,
+    what: "The account",
+    members: { ...account, password: "a text" },
+    needed: ["name", "roles"],
+  });
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkChange(given: AccountChange): void {
+  checkMembers(given, { code, what: "The change", members: { ...person, disabled: "true or false" } });
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkAccount(given: Account): void {
+  checkMembers(given, { code, what: "The account", members: standing, needed: Object.keys(standing) });
+}
+
+/** @throws RuntimeFault `token_refused` */
+export function checkToken(given: NewToken): void {
+  checkMembers(given, { code: "token_refused", what: "The token", members: token, needed: ["name", "kind"] });
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkAttempt(from: Attempt): void {
+  checkMembers(from, { code, what: "From where it is tried", members: { address: "a text" }, needed: ["address"] });
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkPasswords(given: { readonly current: string; readonly next: string }): void {
+  const members = { current: "a text", next: "a text" } as const;
+  checkMembers(given, { code, what: "The password", members, needed: Object.keys(members) });
+}
+
+/** @throws RuntimeFault `account_invalid` */
+export function checkSaid(said: OpenIdPerson | { readonly refused: string }): void {
+  checkMembers(said, { code, what: "What the provider said", members: { refused: "a text" } });
+  if ("refused" in said) return;
+  const needed = ["name", "tenant", "unknown", ...Object.keys(subject)];
+  const members = { ...account, ...subject, unknown: ["refuse", "create"] };
+  checkMembers(said, { code, what: "What the provider said", members, needed });
+}

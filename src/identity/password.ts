@@ -1,0 +1,110 @@
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { RuntimeFault } from "../core/fault.ts";
+
+/** A password as it is kept. The parameters stand beside it, so that they can grow. */
+export interface PasswordHash {
+  readonly scheme: "scrypt";
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallel: number;
+  readonly salt: string;
+  readonly hash: string;
+}
+
+/**
+ * Parameters of scrypt.
+ *
+ * @public
+ */
+export interface PasswordCost {
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallel: number;
+}
+
+/** 32 MiB and about 0.2 s: one of the equivalents that OWASP names. */
+export const defaultCost: PasswordCost = { cost: 2 ** 15, blockSize: 8, parallel: 3 };
+
+const keyBytes = 32;
+const shortest = 12;
+/** Characters, each of two UTF-16 units at most. */
+const longest = 256;
+/** Each takes a thread and its memory: who tries many at once waits in line. */
+const atOnce = 2;
+const mostWaiting = 64;
+
+export class Passwords {
+  readonly #cost: PasswordCost;
+  /** Verified against when there is nothing to verify: an unknown name takes as long as a wrong password. */
+  readonly #nobody: PasswordHash;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(cost: PasswordCost = defaultCost) {
+    this.#cost = cost;
+    this.#nobody = { scheme: "scrypt", ...cost, salt: fresh(16), hash: fresh(keyBytes) };
+  }
+
+  /** Whether one more would only make the line longer than anybody waits. */
+  get isBusy(): boolean {
+    return this.#waiting.length >= mostWaiting;
+  }
+
+  async make(password: string): Promise<PasswordHash> {
+    const salt = fresh(16);
+    const key = await this.#derive(password, salt, this.#cost);
+    return { scheme: "scrypt", ...this.#cost, salt, hash: key.toString("base64url") };
+  }
+
+  /** Takes the same time whether there is a password or not, and compares in constant time. */
+  async verify(password: string, kept: PasswordHash | undefined): Promise<boolean> {
+    const against = kept ?? this.#nobody;
+    const key = await this.#derive(password.slice(0, 2 * longest + 1), against.salt, against);
+    const isRight = timingSafeEqual(key, Buffer.from(against.hash, "base64url"));
+    return isRight && kept !== undefined;
+  }
+
+  /** Made with less than is asked for today: to be made again when the password is next seen. */
+  isWeak({ cost, blockSize, parallel }: PasswordHash): boolean {
+    return cost * blockSize * parallel < this.#cost.cost * this.#cost.blockSize * this.#cost.parallel;
+  }
+
+  async #derive(password: string, salt: string, { cost, blockSize, parallel }: PasswordCost): Promise<Buffer> {
+    await this.#turn();
+    try {
+      const options = { N: cost, r: blockSize, p: parallel, maxmem: 256 * (cost + parallel) * blockSize + 65_536 };
+      return await new Promise<Buffer>((resolve, reject) => {
+        scrypt(password.normalize("NFC"), Buffer.from(salt, "base64url"), keyBytes, options, (error, key) =>
+          error === null ? resolve(key) : reject(error),
+        );
+      });
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #turn(): Promise<void> {
+    while (this.#running >= atOnce) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    this.#running += 1;
+  }
+}
+
+/** @throws RuntimeFault `password_refused`; the sentence never holds the password */
+export function checkPassword(password: string, name: string): void {
+  const length = [...password].length;
+  if (length < shortest || length > longest)
+    throw refused(`A password has ${shortest} to ${longest} characters; this one has ${length}.`);
+  if (new Set(password).size < 5)
+    throw refused("This password repeats fewer than 5 different characters; take another.");
+  if (password.toLowerCase().includes(name.toLowerCase()))
+    throw refused("This password holds the login name; take another.");
+}
+
+function refused(message: string): RuntimeFault {
+  return new RuntimeFault("password_refused", message);
+}
+
+function fresh(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
+}

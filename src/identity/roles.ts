@@ -1,0 +1,150 @@
+/**
+ * Who may do what: people with roles, tokens that speak for them, sessions of the console.
+ *
+ * Invariant: the table below is the only place where a role becomes permissions, and a credential never has more than
+ * its owner has at that moment. What is kept of a password, a token, a link or a session is a hash.
+ * Next: accounts.ts (the verbs), account-repository.ts (people), token-repository.ts, session-repository.ts, link-repository.ts, openid.ts
+ * (signing in elsewhere), password.ts (scrypt).
+ */
+
+/**
+ * What a person is here for. One may have several.
+ *
+ * @public
+ */
+export type Role = "viewer" | "approver" | "operator" | "auditor" | "admin";
+
+/** Whoever holds the data folder. No account has this name. */
+export const builtInName = "operator";
+
+export const roles: readonly Role[] = ["viewer", "approver", "operator", "auditor", "admin"];
+
+/**
+ * Every permission there is.
+ *
+ * @public
+ */
+export const permissions = [
+  "approvals:read",
+  "approvals:decide",
+  "grants:write",
+  "delegations:end",
+  "calls:read",
+  "calls:make",
+  "calls:settle",
+  "runs:read",
+  "runs:write",
+  "runs:export",
+  "artifacts:read",
+  "events:read",
+  "tools:read",
+  "tools:approve",
+  "tools:switch",
+  "skills:read",
+  "skills:write",
+  "memory:decide",
+  "policy:read",
+  "policy:write",
+  "controls:read",
+  "controls:write",
+  "alarms:read",
+  "alarms:write",
+  "channels:read",
+  "channels:write",
+  "audit:read",
+  "audit:sign",
+  "audit:export",
+  "accounts:admin",
+  "tokens:own",
+  "session:own",
+] as const;
+
+/**
+ * What a route asks for. Each route names exactly one.
+ *
+ * @public
+ */
+export type Permission = (typeof permissions)[number];
+
+const everyone: readonly Permission[] = [
+  "approvals:read",
+  "calls:read",
+  "runs:read",
+  "artifacts:read",
+  "events:read",
+  "tools:read",
+  "skills:read",
+  "policy:read",
+  "controls:read",
+  "alarms:read",
+  "tokens:own",
+  "session:own",
+];
+
+/** The table. A role that decides does not administer, and a role that administers does not decide; one person may have both. */
+const table: Readonly<Record<Role, readonly Permission[]>> = {
+  viewer: everyone,
+  approver: [...everyone, "approvals:decide", "grants:write", "delegations:end", "memory:decide"],
+  operator: [
+    ...everyone,
+    "calls:make",
+    "calls:settle",
+    "runs:write",
+    "tools:approve",
+    "tools:switch",
+    "skills:write",
+    "memory:decide",
+    "policy:write",
+    "controls:write",
+    "alarms:write",
+    "channels:read",
+    "channels:write",
+    "runs:export",
+  ],
+  auditor: [...everyone, "audit:read", "audit:sign", "audit:export", "runs:export", "channels:read"],
+  admin: [...everyone, "accounts:admin", "delegations:end", "channels:read"],
+};
+
+/** An agent may call, wait, and see what is its own; never decide or administer, whatever token it has. */
+export const agentPermissions: ReadonlySet<Permission> = new Set([
+  "calls:make",
+  "calls:read",
+  "approvals:read",
+  "runs:read",
+  "runs:write",
+  "artifacts:read",
+  "tools:read",
+]);
+
+export const allPermissions: ReadonlySet<Permission> = new Set(permissions);
+
+/** What concerns everybody here: only people of the installation's own tenant have it. */
+const installationWide: ReadonlySet<Permission> = new Set([
+  "tools:approve",
+  "tools:switch",
+  "policy:write",
+  "controls:write",
+  "channels:write",
+  "audit:sign",
+  "audit:export",
+]);
+export const ownTenant = "default";
+
+/** Who has no role yet is told so, and may leave: the session is theirs whatever they may do. */
+export function permissionsOf(held: readonly Role[], tenant: string): ReadonlySet<Permission> {
+  const all = ["session:own" as const, ...held.flatMap((role) => table[role])];
+  return new Set(tenant === ownTenant ? all : all.filter((permission) => !installationWide.has(permission)));
+}
+
+/** The roles that have it: for telling somebody whom to ask. */
+export function rolesWith(permission: Permission): readonly Role[] {
+  return roles.filter((role) => table[role].includes(permission));
+}
+
+export function isRole(text: string): text is Role {
+  return roles.some((role) => role === text);
+}
+
+export function isPermission(text: string): text is Permission {
+  return permissions.some((permission) => permission === text);
+}

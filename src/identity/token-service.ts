@@ -1,0 +1,80 @@
+import type { Actor } from "../core/actor.ts";
+import type { AccountNotes } from "./account-notes.ts";
+import type { Account, ApiToken, ListedToken } from "./accounts.ts";
+import type { Permission } from "./roles.ts";
+import { type MakerState, standingOf } from "./token-maker.ts";
+import type { TokenRepository } from "./token-repository.ts";
+
+export interface TokenServiceOptions {
+  readonly notes: AccountNotes;
+  readonly book: TokenRepository;
+  /** Who made it, as they are now. Undefined: they were here only until there were accounts. */
+  readonly maker: (token: ApiToken) => Promise<Account | undefined>;
+}
+
+const saidEveryMs = 60_000;
+
+/** Tokens, held against who made them: at each use, and where they are listed. */
+export class TokenService {
+  readonly #house: TokenServiceOptions;
+  /** When the log was last told of a dead one that is still used. */
+  readonly #said = new Map<string, number>();
+
+  constructor(house: TokenServiceOptions) {
+    this.#house = house;
+  }
+
+  async find(
+    text: string,
+  ): Promise<
+    { readonly token: ApiToken; readonly maker: Account; readonly permissions: ReadonlySet<Permission> } | undefined
+  > {
+    const token = await this.#house.book.find(text);
+    if (token === undefined) return undefined;
+    const maker = await this.#house.maker(token);
+    const standing = standingOf(token, maker);
+    if (maker === undefined || "dead" in standing) {
+      await this.#tell(token, standing);
+      return undefined;
+    }
+    await this.#house.book.used(token);
+    return { token, maker, permissions: standing.permissions };
+  }
+
+  async list(actor: Actor, owner: string | undefined): Promise<readonly ListedToken[]> {
+    const tokens = await this.#house.book.list(actor, owner);
+    return Promise.all(tokens.map((token) => this.#listed(token)));
+  }
+
+  /** What ends with its owner. */
+  async endingWith({ name, tenant }: Account, actor: Actor): Promise<readonly string[]> {
+    const tokens = await this.list({ ...actor, tenant }, name);
+    return tokens.flatMap(({ id, state }) => (state === "live" ? [id] : []));
+  }
+
+  async #listed(token: ApiToken): Promise<ListedToken> {
+    const standing = standingOf(token, await this.#house.maker(token));
+    const isRevoked = token.revokedAt !== undefined;
+    const isOver = isRevoked || this.#house.book.isOver(token);
+    if (!isOver && "dead" in standing) return { ...token, state: "dead", why: standing.dead, lost: token.permissions };
+    const lost = "dead" in standing ? [] : token.permissions.filter((one) => !standing.permissions.has(one));
+    return { ...token, state: isRevoked ? "revoked" : isOver ? "over" : "live", lost };
+  }
+
+  /** Whoever goes on using one is in the log, once a minute. */
+  async #tell({ id, owner, tenant }: ApiToken, standing: MakerState): Promise<void> {
+    if (!("dead" in standing)) return;
+    const { notes } = this.#house;
+    if (notes.now - (this.#said.get(id) ?? Number.NEGATIVE_INFINITY) < saidEveryMs) return;
+    this.#said.set(id, notes.now);
+    await notes.note({
+      act: "token_refused",
+      summary: `token ${id} refused`,
+      by: owner,
+      via: `token:${id}`,
+      tenant,
+      outcome: "failure",
+      data: { token: id, why: standing.dead },
+    });
+  }
+}

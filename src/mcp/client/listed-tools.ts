@@ -1,0 +1,52 @@
+import { canonical, type Json } from "../../core/json.ts";
+import { publicName } from "../../tools/upstream-names.ts";
+import type { ServerConfig } from "./server-config.ts";
+import type { UpstreamList, UpstreamTool } from "./upstream.ts";
+
+export interface ListedTools {
+  /** By public name. */
+  readonly wanted: ReadonlyMap<string, UpstreamTool>;
+  /** Why tools of a list cannot be offered, by public name. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Switched off by the operator. */
+  readonly off: readonly UpstreamTool[];
+}
+
+/** What a server calls this tool here: its own name, or the one the operator gave it. */
+export function nameHere(tool: string, { tools }: ServerConfig): string {
+  return (tools !== undefined && Object.hasOwn(tools, tool) ? tools[tool]?.as : undefined) ?? tool;
+}
+
+/** A list by public names. Of several tools with one name none is offered: a call could mean any of them. */
+export function listedTools(server: string, config: ServerConfig, { tools, malformed }: UpstreamList): ListedTools {
+  const isOn = ({ name }: UpstreamTool): boolean =>
+    config.tools === undefined || !Object.hasOwn(config.tools, name) || config.tools[name]?.enabled !== false;
+  const named = Map.groupBy(tools.filter(isOn), ({ name }) => publicName(server, nameHere(name, config)));
+  const wanted = new Map<string, UpstreamTool>();
+  const refused = new Map<string, string>();
+  for (const { tool, why } of malformed) refused.set(publicName(server, nameHere(tool, config)), why);
+  for (const [name, alike] of named) {
+    const [first, ...others] = alike;
+    if (first === undefined) continue;
+    if (others.every((other) => isSame(first, other))) wanted.set(name, first);
+    else refused.set(name, whyNone(server, alike));
+  }
+  return { wanted, refused, off: tools.filter((tool) => !isOn(tool)) };
+}
+
+/** The same entry twice is one tool. */
+function isSame(one: UpstreamTool, other: UpstreamTool): boolean {
+  try {
+    return canonical(one as unknown as Json) === canonical(other as unknown as Json); // both were read from JSON
+  } catch {
+    return false; // too deep to be a definition: each is refused for that
+  }
+}
+
+function whyNone(server: string, alike: readonly UpstreamTool[]): string {
+  const names = [...new Set(alike.map(({ name }) => name))];
+  if (names.length === 1)
+    return `Its server lists ${alike.length} different tools of this name, so none of them is offered.`;
+  const keys = names.map((name) => `\`servers.${server}.tools.${name}.as\``).join(" and ");
+  return `${names.length} tools of its server have this name here, so none of them is offered. Change ${keys}.`;
+}

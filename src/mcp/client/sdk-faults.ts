@@ -1,0 +1,186 @@
+import { messageOf } from "../../core/fault.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
+import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
+import type { Exchange } from "./exchange.ts";
+import { lost, notSent, refusedCall, sessionGone, takesNoCalls } from "./upstream.ts";
+
+/** No connection was made, so nothing was said on it. */
+const neverConnected: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** A server, or what stands before it, says with these that it did not look at the request. */
+const turnedAway: ReadonlySet<number> = new Set([
+  401, 402, 403, 405, 406, 407, 411, 413, 414, 415, 417, 421, 426, 428, 431,
+]);
+/** What servers write of a session they do not know (any more); also the SDK's own, of Python and of TypeScript. */
+const ofSession =
+  /\b(?:session|mcp-session-id)\b.{0,60}\b(?:not found|unknown|invalid|expired|terminated|required|missing|closed|does not exist)\b|\b(?:no|invalid|unknown|missing|expired)\b.{0,20}\b(?:session|mcp-session-id)\b|\bserver not initialized\b/i;
+const sessionCodes: ReadonlySet<number> = new Set([-32_000, -32_001, -32_002, -32_600]);
+
+/** How a call went, as far as the wire knows. */
+type Wire = Pick<Exchange, "refused" | "unreadable" | "resetsAt" | "asText"> & {
+  readonly sent: boolean;
+  /** The connection has a session, which the server may forget. */
+  readonly hasSession: boolean;
+};
+
+/**
+ * What a failed call throws to the executor: it was not run (and can be sent again), the server refused it, or it may have
+ * happened. Only an error that came over the wire is the server's refusal.
+ */
+export function callFault(tool: string, error: unknown, wire: Wire): Error {
+  const said = reasonOf(error);
+  const code = fieldOf(error, "code");
+  const { refused, unreadable, sent } = wire;
+  if (unreadable !== undefined)
+    return lost(`Tool \`${tool}\`: its server answered, but the answer ${unreadable}`, error);
+  if (refused !== undefined) return refusal(refused, wire, error);
+  if (!sent || said === "Not connected" || code === "NOT_CONNECTED" || neverConnected.has(causeCode(error)))
+    return notSent(`Tool \`${tool}\`: its server could not be reached: ${said}.`, error);
+  if (code === "UNSUPPORTED_RESULT_TYPE")
+    return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${said}`, { cause: error });
+  if (code === "INVALID_RESULT")
+    return lost(
+      `Tool \`${tool}\`: its server answered with what the protocol does not have: ${firstIssue(said)}`,
+      error,
+    );
+  const contentType = fieldOf(fieldOf(error, "data"), "contentType");
+  if (code === "CLIENT_HTTP_UNEXPECTED_CONTENT")
+    return lost(
+      `Tool \`${tool}\`: its server answered with ${String(contentType ?? "no content type")}, not with JSON`,
+      error,
+    );
+  const status = statusOf(error);
+  return (
+    (status === undefined ? undefined : httpFault({ tool, status, resetsAt: wire.resetsAt }, error)) ??
+    lost(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${said}`, error)
+  );
+}
+
+function refusal(refused: UpstreamRpcError, { hasSession, asText }: Wire, cause: unknown): Error {
+  const { code } = refused;
+  const places = asText.map((place) => `\`${place}\``).join(", ");
+  const message = places === "" ? refused.message : `${refused.message} (numbers given as text: ${places})`;
+  if (hasSession && isOfSession(refused)) return sessionGone(`its server does not know the session: ${message}`, cause);
+  return refusedCall(`Tool execution failed: ${message}`, refused, code === -32_601, cause);
+}
+
+function isOfSession({ code, message }: UpstreamRpcError): boolean {
+  return sessionCodes.has(code) && ofSession.test(message);
+}
+
+/** Undefined: it may have happened. */
+function httpFault(
+  { tool, status, resetsAt }: { readonly tool: string; readonly status: number; readonly resetsAt: number | undefined },
+  error: unknown,
+): Error | undefined {
+  const body = fieldOf(fieldOf(error, "data"), "text");
+  const text = typeof body === "string" ? body : "";
+  if (status === 429 || (status === 503 && resetsAt !== undefined)) {
+    const until = resetsAt === undefined ? "" : ` before ${new Date(resetsAt).toISOString()}`;
+    return takesNoCalls(`Tool \`${tool}\`: its server takes no calls${until} (HTTP ${status}).`, resetsAt, error);
+  }
+  if (isSessionStatus(status, text))
+    return sessionGone(`Tool \`${tool}\`: its server did not take the call (HTTP ${status}).`, error);
+  if (status < 300 || status >= 500) return undefined;
+  const message = `Tool \`${tool}\`: its server refused the call (HTTP ${status})`;
+  const read = errorIn(text);
+  return refusedCall(
+    read === undefined ? `${message}.` : `${message}: ${read.message}`,
+    read,
+    turnedAway.has(status),
+    error,
+  );
+}
+
+function isSessionStatus(status: number, text: string): boolean {
+  return status === 404 || status === 410 || (status === 400 && ofSession.test(text));
+}
+
+/** Servers of 2025 put a JSON-RPC error into the body of a status. */
+function errorIn(text: string): UpstreamRpcError | undefined {
+  try {
+    const parsed = JSON.parse(text) as Json; // it makes nothing but JSON
+    const error = isJsonObject(parsed) ? parsed["error"] : undefined;
+    if (!isJsonObject(error) || typeof error["code"] !== "number" || typeof error["message"] !== "string")
+      return undefined;
+    return error as unknown as UpstreamRpcError; // checked
+  } catch {
+    return undefined; // a page for people
+  }
+}
+
+/** The SDK lists all that its schema found; the first says enough. */
+function firstIssue(said: string): string {
+  const [, message] = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(said) ?? [];
+  const [, path = ""] = /"path":\s*\[([^\]]*)\]/.exec(said) ?? [];
+  if (message === undefined) return said.slice(0, 300);
+  const place = path.replaceAll(/[\s"]/g, "").replaceAll(",", ".");
+  return place === "" ? message : `\`${place}\`: ${message}`;
+}
+
+/** Whether this error means that the server, or the session with it, is gone: the connection is made again. */
+export function isGone(error: unknown): boolean {
+  const status = statusOf(error);
+  const body = fieldOf(fieldOf(error, "data"), "text");
+  return (
+    neverConnected.has(causeCode(error)) ||
+    (status !== undefined && isSessionStatus(status, typeof body === "string" ? body : "")) ||
+    (error instanceof TypeError && fieldOf(error, "cause") !== undefined)
+  );
+}
+
+/** Whether a server could be reached at all. */
+export function wasReached(error: unknown): boolean {
+  return !neverConnected.has(causeCode(error));
+}
+
+/** The message, and what lies beneath it: `fetch failed` alone tells nobody anything. */
+export function reasonOf(error: unknown): string {
+  let root = error;
+  for (let depth = 0; depth < 5 && fieldOf(root, "cause") !== undefined; depth += 1) root = fieldOf(root, "cause");
+  const said = withStatus(messageOf(error), statusOf(error));
+  const beneath = root === error ? "" : messageOf(root);
+  return beneath === "" || said.includes(beneath) ? said : `${said} (${beneath})`;
+}
+
+/** The SDK's message has the server's words, which may be none, and not always the status. */
+function withStatus(said: string, status: number | undefined): string {
+  if (status === undefined || said.includes(String(status))) return said;
+  return `${said.replace(/:\s*$/, "")} (HTTP ${status})`;
+}
+
+export function statusOf(error: unknown): number | undefined {
+  const status = fieldOf(fieldOf(error, "data"), "status");
+  return typeof status === "number" ? status : undefined;
+}
+
+/** `fetch` hides what happened in `cause`, the SDK hides that in another one. */
+function causeCode(error: unknown): unknown {
+  for (
+    let cause = fieldOf(error, "cause"), depth = 0;
+    cause !== undefined && depth < 5;
+    cause = fieldOf(cause, "cause"), depth += 1
+  ) {
+    const code = fieldOf(cause, "code");
+    if (typeof code === "string") return code;
+  }
+  return undefined;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && name in value
+    ? (value as Record<string, unknown>)[name]
+    : undefined; // an object with that field
+}

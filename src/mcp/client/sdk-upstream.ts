@@ -1,0 +1,207 @@
+import type { CallToolResult, Client, Progress } from "@modelcontextprotocol/client";
+import type { Clock } from "../../core/clock.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
+import { ClientLink, type ServerFacts } from "./client-link.ts";
+import { Exchange, within } from "./exchange.ts";
+import type { Revision } from "./negotiation.ts";
+import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
+import type { ServerAddress } from "./server-config.ts";
+import { ToolList } from "./tool-list.ts";
+import {
+  notSent,
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamEvents,
+  type UpstreamList,
+  type UpstreamTool,
+} from "./upstream.ts";
+import type { SpokenProtocol } from "./verdict.ts";
+
+/** The longest wait a timer can keep: the caller's signal is the only end of a call, the SDK's own 60 s are not. */
+const neverMs = 2 ** 31 - 1;
+const defaultStartTimeoutMs = 60_000;
+const pingTimeoutMs = 8_000;
+const resourceTimeoutMs = 20_000;
+const endSessionMs = 2_000;
+/** Calls under way at the end of an HTTP connection fail by themselves, and know better than we whether they were sent. */
+const graceMs = 250;
+/** An answer travels in a message. */
+const envelopeBytes = 64 * 1024;
+const methodNotFound = -32_601;
+
+export interface SdkUpstreamParts {
+  readonly events: UpstreamEvents;
+  readonly verdict: SpokenProtocol;
+  readonly clock: Clock;
+  /** The server's name in the configuration. */
+  readonly name?: string;
+  readonly revision?: Revision | undefined;
+  readonly startTimeoutMs?: number | undefined;
+  /** What one answer may have. */
+  readonly answerBytes?: number | undefined;
+}
+
+/** The port through the official SDK, which is loaded when the first server is connected. */
+export class SdkUpstream implements Upstream {
+  readonly #address: ServerAddress;
+  readonly #events: UpstreamEvents;
+  readonly #clock: Clock;
+  readonly #startTimeoutMs: number;
+  /** Calls under way: how to break each off, and when it has ended by itself. */
+  readonly #underWay = new Map<(why: string) => void, Promise<void>>();
+  readonly #link: ClientLink;
+  readonly #listed = new ToolList(() => this.#link.client?.getProtocolEra() === "legacy");
+  readonly #answerBytes: number;
+  #over = false;
+
+  constructor(address: ServerAddress, parts: SdkUpstreamParts) {
+    const { events, clock, name = "", answerBytes = mostAnswerBytes, startTimeoutMs = defaultStartTimeoutMs } = parts;
+    this.#address = address;
+    this.#answerBytes = answerBytes;
+    this.#events = events;
+    this.#clock = clock;
+    this.#startTimeoutMs = startTimeoutMs;
+    this.#link = new ClientLink(address, {
+      ...{ clock, name, startTimeoutMs, verdict: parts.verdict, revision: parts.revision },
+      limitBytes: answerBytes + envelopeBytes,
+      watch: (transport) => this.#listed.watch(transport),
+      onClose: (why) => this.#gone(why),
+      onToolsChanged: () => events.onToolsChanged(),
+    });
+  }
+
+  get processId(): number | undefined {
+    return this.#link.processId;
+  }
+
+  get waitUntil(): number | undefined {
+    return this.#link.waitUntil;
+  }
+
+  connect(): Promise<ServerFacts> {
+    return this.#link.connect();
+  }
+
+  async listTools(): Promise<UpstreamList> {
+    this.#listed.begin();
+    const timeout = this.#startTimeoutMs;
+    try {
+      const { tools } = await this.#connected("tools/list").listTools(undefined, { cacheMode: "refresh", timeout });
+      return { tools: tools as readonly UpstreamTool[], malformed: this.#listed.malformed }; // the SDK checked each against the protocol's schema
+    } catch (error) {
+      if (!this.#link.declaresTools && codeOf(error) === methodNotFound) return { tools: [], malformed: [] };
+      this.#link.forgetVerdict(); // a server taken for a new one is first heard here
+      throw error;
+    }
+  }
+
+  async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
+    const client = this.#connected(name);
+    if (call.signal.aborted)
+      throw notSent(`Tool \`${name}\`: the call was over before anything was sent.`, call.signal.reason);
+    const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
+    const exchange = new Exchange(
+      this.#clock,
+      () => void this.ping().catch(ignored),
+      () => breakOff(new Error("the answer's stream broke off")),
+    );
+    const onGone = (why: string): void => breakOff(new Error(why));
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#underWay.set(onGone, ended);
+    const params = { name, arguments: given, _meta: { "postern/idempotency-key": call.idempotencyKey } };
+    const onprogress = (at: Progress): void => tell(at, call);
+    const options = { signal: call.signal, timeout: neverMs, onprogress };
+    try {
+      const answer = within(exchange, () => client.callTool(params, options));
+      return answerOf(await Promise.race([answer, broken]), exchange);
+    } catch (error) {
+      if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
+      throw this.#fault(name, error, exchange);
+    } finally {
+      this.#underWay.delete(onGone);
+      exchange.end();
+      end();
+    }
+  }
+
+  async readResource(uri: string): Promise<readonly JsonObject[]> {
+    const { contents } = await this.#connected(uri).readResource({ uri }, { timeout: resourceTimeoutMs });
+    return contents as readonly JsonObject[]; // it was read from JSON
+  }
+
+  async ping(): Promise<void> {
+    const client = this.#connected("ping");
+    try {
+      await (client.getProtocolEra() === "modern"
+        ? client.discover({ timeout: pingTimeoutMs })
+        : client.ping({ timeout: pingTimeoutMs }));
+    } catch (error) {
+      if (codeOf(error) !== undefined) return; // it answers: not every server knows the question
+      this.#gone(reasonOf(error));
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#over = true;
+    this.#link.abort();
+    if (this.#underWay.size > 0) await this.#atMost(graceMs, Promise.all([...this.#underWay.values()]));
+    for (const breakOff of this.#underWay.keys()) breakOff("the connection was closed");
+    await this.#atMost(endSessionMs, this.#link.endSession());
+    await this.#link.close();
+  }
+
+  #fault(name: string, error: unknown, exchange: Exchange): Error {
+    const isStdio = this.#address.kind === "stdio";
+    const { refused, unreadable, resetsAt, asText, sent } = exchange;
+    const wire = { refused, unreadable, resetsAt, asText, hasSession: this.#link.hasSession, sent: isStdio || sent };
+    const fault = callFault(name, error, wire);
+    if ("sessionGone" in fault || (refused === undefined && unreadable === undefined && isGone(error)))
+      this.#gone(reasonOf(error));
+    return fault;
+  }
+
+  #connected(what: string): Client {
+    const { client } = this.#link;
+    if (client === undefined || this.#over) throw notSent(`Tool \`${what}\`: its server is not connected.`);
+    return client;
+  }
+
+  async #atMost(ms: number, what: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancelWait = this.#clock.in(ms, resolve);
+    await Promise.race([what, promise]);
+    cancelWait();
+  }
+
+  #gone(why: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#address.kind === "stdio") for (const breakOff of this.#underWay.keys()) breakOff(why);
+    this.#events.onClose(why);
+  }
+}
+
+function answerOf(result: CallToolResult, { large, asText }: Exchange): UpstreamAnswer {
+  const { content = [], structuredContent, isError = false } = result;
+  const structured = large ?? (structuredContent as Json | undefined); // it was read from JSON
+  return { content, isError, ...(structured !== undefined && { structured }), asText };
+}
+
+/** The code of a JSON-RPC error; undefined where nothing was answered. */
+function codeOf(error: unknown): number | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "number" && !(error instanceof DOMException)
+    ? error.code
+    : undefined;
+}
+
+/** How far it is, in words and as a part of the whole where that is known. */
+function tell({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
+  const words = message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`;
+  onProgress(words, total === undefined || total === 0 ? undefined : progress / total);
+}
+
+/** Closing what is broken fails; there is nobody left to tell. */
+function ignored(): void {}

@@ -1,0 +1,143 @@
+import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprotocol/server";
+import { readArtifactName } from "../../builtin/read-artifact.ts";
+import { chainToolName } from "../../code-mode/names.ts";
+import { shortTrace } from "../../code-mode/trace.ts";
+import type { Json } from "../../core/json.ts";
+import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../core/outcome.ts";
+import { isStandIn } from "../../results/cut-note.ts";
+import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
+
+/** What an answer says about other places. */
+export interface Places {
+  /** Where people reach the console, once it listens. */
+  readonly console?: (() => string | undefined) | undefined;
+  /** Whether this caller is offered a tool that reads artifacts. */
+  readonly readsArtifacts?: boolean | undefined;
+}
+
+/** The URI of an artifact, for `resources/read`. */
+export function artifactUri(digest: string): string {
+  return `artifact:${digest}`;
+}
+
+/** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
+export function answerOf(given: ToolOutcome, tool: string, places: Places = {}): CallToolResult {
+  const asked = openRequestOf(given);
+  const { content, structured, isError } = renderOutcome(given, {
+    tool,
+    page: asked && pageOf(asked, places),
+    readOn: (digest, fromByte) => readOn(given, { digest, fromByte }, places),
+    structuredOf: tool === chainToolName ? shortTrace : ownStructured,
+  });
+  const { callId, replayed, artifact } = given;
+  return {
+    content: [...content.map(blockOf), ...(asked === undefined ? wholeOf(given) : [])],
+    ...(structured !== undefined && { structuredContent: structured }),
+    isError,
+    _meta: {
+      "postern/call-id": callId,
+      "postern/status": asked === undefined ? given.status : "pending",
+      ...(replayed === true && { "postern/replayed": true }),
+      ...(artifact !== undefined && { "postern/artifact": artifact }),
+    },
+  };
+}
+
+function readOn(
+  outcome: ToolOutcome,
+  { digest, fromByte }: { readonly digest: string; readonly fromByte: number },
+  { readsArtifacts }: Places,
+): string {
+  const read = `read the resource ${artifactUri(digest)}`;
+  const call = `call \`${readArtifactName}\` with {"artifact": "${digest}", "offset": ${fromByte}}`;
+  const left = isStandIn(outcome) ? "; the structured content is there, too" : "";
+  return `${readsArtifacts === true ? `${call}, or ${read}` : read}${left}`;
+}
+
+/** The whole of a cut result is linked. */
+function wholeOf({ artifact, cut }: ToolOutcome): McpBlock[] {
+  if (artifact === undefined || cut === undefined) return [];
+  const { totalBytes: size } = cut;
+  return [{ type: "resource_link", uri: artifactUri(artifact), name: "The whole result", size }];
+}
+
+function pageOf({ id }: OpenRequest, { console }: Places): string | undefined {
+  const base = console?.();
+  return base === undefined ? undefined : `${base}/approvals/${encodeURIComponent(id)}`;
+}
+
+/** A reference in the place of structured content would not fit the tool's output schema; a cut text in its member does. */
+function ownStructured(outcome: ToolOutcome): Json | undefined {
+  const { cut, structured, text } = outcome;
+  if (cut?.member !== undefined) return { [cut.member]: text };
+  return isStandIn(outcome) ? undefined : structured;
+}
+
+function blockOf(block: ContentBlock): McpBlock {
+  const { annotations, meta } = block;
+  const notes = { ...(annotations !== undefined && { annotations }), ...(meta !== undefined && { _meta: meta }) };
+  return { ...bareBlockOf(block), ...notes } as McpBlock; // its notes are MCP's own, passed on as they came
+}
+
+function bareBlockOf(block: ContentBlock): McpBlock {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "image":
+    case "audio":
+    case "file":
+      return mediaOf(block);
+    case "resource": {
+      const { uri, mediaType, text, data, artifact, resourceMeta } = block;
+      const described = {
+        uri,
+        ...(mediaType !== undefined && { mimeType: mediaType }),
+        ...(resourceMeta !== undefined && { _meta: resourceMeta }),
+      };
+      if (text !== undefined) return { type: "resource", resource: { ...described, text } };
+      return data === undefined
+        ? {
+            type: "resource_link",
+            name: uri,
+            ...described,
+            ...(artifact !== undefined && { uri: artifactUri(artifact) }),
+          }
+        : { type: "resource", resource: { ...described, blob: data } };
+    }
+    case "link": {
+      const { uri, name, title, mediaType, type: _, annotations: _a, meta: _m, ...rest } = block;
+      return {
+        type: "resource_link",
+        uri,
+        name: name ?? title ?? uri,
+        ...(title !== undefined && { title }),
+        ...(mediaType !== undefined && { mimeType: mediaType }),
+        ...(rest as { readonly description?: string; readonly size?: number }), // and icons, which are MCP's own
+      };
+    }
+  }
+}
+
+/** Bytes that were kept instead of sent are linked: a later call names them as `{"$artifact": digest}`. */
+function mediaOf({ type, mediaType, data, artifact, url, fileId, name }: MediaBlock): McpBlock {
+  if (data === undefined && fileId !== undefined && (artifact ?? url) === undefined)
+    return { type: "text", text: textOf([{ type, mediaType, fileId, ...(name !== undefined && { name }) }]) };
+  if (data === undefined) {
+    const uri = artifact === undefined ? (url ?? "") : artifactUri(artifact);
+    return {
+      type: "resource_link",
+      uri,
+      name: name ?? (artifact === undefined ? type : "artifact"),
+      mimeType: mediaType,
+    };
+  }
+  if (type !== "file") return { type, mimeType: mediaType, data };
+  return {
+    type: "resource",
+    resource: {
+      uri: `file:${encodeURIComponent(name ?? "file")}`,
+      mimeType: mediaType,
+      blob: data,
+    },
+  };
+}

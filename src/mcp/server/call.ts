@@ -1,0 +1,149 @@
+import type { CallToolRequest, CallToolResult, ProgressToken, ServerContext } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { readArtifactName } from "../../builtin/read-artifact.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { AgentProgress } from "../../core/event.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import { faultStatus } from "../../core/fault-codes.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { line } from "../../results/describe.ts";
+import { readable } from "../../results/readable.ts";
+import type { CallContext, Runtime } from "../../runtime/api.ts";
+import type { Windows } from "../../runtime/windows.ts";
+import { answerOf, type Places } from "./answer.ts";
+import { withBytes } from "./media.ts";
+import { promisesStructure, targetOf } from "./offer.ts";
+import { relayedError } from "./relayed-error.ts";
+import { callerKey, isOld, type McpCaller, type Visit } from "./visit.ts";
+
+/** A client that listens to progress waits longer than one that does not; most give up after 60 s all the same. */
+const listenerWaitMs = 45_000;
+const heartbeatMs = 10_000;
+
+export interface CallParts {
+  readonly runtime: Runtime;
+  readonly windows: Windows;
+  readonly clock: Clock;
+  readonly approvalWaitMs: number;
+  /** Where people reach the console, once it listens. */
+  readonly console: Places["console"];
+}
+
+export interface McpRequest {
+  readonly request: CallToolRequest;
+  readonly context: ServerContext;
+  readonly visit: Visit;
+}
+
+/** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
+export async function callTool({ request, context, visit }: McpRequest, parts: CallParts): Promise<CallToolResult> {
+  const { name, arguments: given = {} } = request.params;
+  const { runtime, windows, clock, approvalWaitMs, console } = parts;
+  const { _meta: meta, signal } = context.mcpReq;
+  const idempotencyKey = said(meta, "postern/idempotency-key", 256);
+  const reason = said(meta, "postern/reason", 2_000);
+  const listener = meta?.progressToken === undefined ? undefined : new Heartbeat(context, meta.progressToken, clock);
+  const target = targetOf(runtime, visit, name);
+  const how = {
+    // A tool that can put its work away (a script) does that when the line was held long enough.
+    patience: runtime.tools.offer(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
+    signal,
+    approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(reason !== undefined && { reason }),
+    ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.tell(wordsOf(step)) }),
+  } as const;
+  try {
+    const whose = `${callerKey(visit.caller)}\n${windows.today}`; // a client that opens another session opens no other budget
+    return await windows.use(whose, contextOf(visit.caller), async (session) => {
+      const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
+      const relayed = relayedError(outcome);
+      if (relayed !== undefined) throw relayed;
+      const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
+      const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
+      const readsArtifacts = runtime.tools.has(readArtifactName);
+      const answer = answerOf({ ...outcome, content }, name, { console, readsArtifacts });
+      return fitted(answer, context, promises ? textOf(answer) : undefined);
+    });
+  } catch (error) {
+    throw error instanceof RuntimeFault && faultStatus(error.code) < 500 ? invalidParams(error) : error;
+  } finally {
+    listener?.end();
+  }
+}
+
+function invalidParams({ code, message }: RuntimeFault): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { code });
+}
+
+/** A caller whose rights have changed gets a new session at once. */
+function contextOf({ principal, scopes, autonomy }: McpCaller): CallContext {
+  return { principal, scopes, ...(autonomy !== undefined && { autonomy }) };
+}
+
+/** What the caller says of this call beside its arguments: a key of its own (SPEC 9.2), why it calls (SPEC 8.5). */
+function said(meta: Readonly<Record<string, unknown>> | undefined, name: string, most: number): string | undefined {
+  const given = meta?.[name];
+  if (given === undefined || (typeof given === "string" && given !== "" && given.length <= most)) return given;
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `\`_meta["${name}"]\` must be a text of 1 to ${most} characters.`,
+  );
+}
+
+/**
+ * Before 2026-07-28 structured content is an object; anything else is in the text already.
+ *
+ * @param text the result's, when the tool is listed with an output schema: clients then refuse an answer without
+ * structured content
+ */
+function fitted(answer: CallToolResult, context: ServerContext, text: string | undefined): CallToolResult {
+  const { structuredContent, ...plain } = answer;
+  const isMissing = structuredContent === undefined || (isOld(context) && !isJsonObject(structuredContent));
+  if (!isMissing) return answer;
+  return text !== undefined && answer.isError !== true ? { ...plain, structuredContent: { text } } : plain;
+}
+
+function textOf({ content }: CallToolResult): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+/** A line for people: the answer itself says what came out. */
+function wordsOf({ step, content }: AgentProgress): string {
+  if (step === "TOOL_CALL") return `${content} runs`;
+  return readable(line(content));
+}
+
+/** Progress as it comes, and a sign of life where none comes: clients count the time since the last one. */
+class Heartbeat {
+  readonly #context: ServerContext;
+  readonly #progressToken: ProgressToken;
+  readonly #clock: Clock;
+  #count = 0;
+  #cancelWait: () => void;
+
+  constructor(context: ServerContext, progressToken: ProgressToken, clock: Clock) {
+    this.#context = context;
+    this.#progressToken = progressToken;
+    this.#clock = clock;
+    this.#cancelWait = this.#later();
+  }
+
+  tell(message: string): void {
+    this.#count += 1;
+    const params = { progressToken: this.#progressToken, progress: this.#count, message };
+    this.#context.mcpReq.notify({ method: "notifications/progress", params }).catch(ignored); // the client has gone; its call goes its own way
+    this.#cancelWait();
+    this.#cancelWait = this.#later();
+  }
+
+  end(): void {
+    this.#cancelWait();
+  }
+
+  #later(): () => void {
+    return this.#clock.in(heartbeatMs, () => this.tell("still waiting"));
+  }
+}
+
+function ignored(): void {}

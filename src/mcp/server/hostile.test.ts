@@ -1,0 +1,238 @@
+import { afterEach, expect, it } from "vitest";
+import type { Runtime } from "../../runtime/api.ts";
+import { createRuntime } from "../../runtime/create.ts";
+import { createMcpDoor, type McpGateway } from "./mcp-server.ts";
+import type { McpCaller } from "./visit.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const ada: McpCaller = { principal: { tenant: "t", agent: "ada", via: "token:ada" }, scopes: [] };
+const bob: McpCaller = { principal: { tenant: "t", agent: "bob", via: "token:bob" }, scopes: [] };
+const hello = {
+  name: "hello",
+  description: "",
+  risk: "safe",
+  idempotent: true,
+  input: { type: "object" },
+  execute: () => "hello",
+} as const;
+
+async function open(): Promise<{ readonly runtime: Runtime; readonly door: McpGateway }> {
+  const runtime = await createRuntime({ tools: [hello], store: "memory" });
+  const door = createMcpDoor({ runtime });
+  cleanups.push(
+    () => runtime.close(),
+    () => door.close(),
+  );
+  return { runtime, door };
+}
+
+function post(body: string, headers: Readonly<Record<string, string>> = {}): Request {
+  const usual = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  return new Request("http://127.0.0.1/mcp", {
+    method: "POST",
+    headers: { ...usual, ...headers },
+    body,
+  });
+}
+
+const call = (more: object = {}): object => ({
+  jsonrpc: "2.0",
+  id: 2,
+  method: "tools/call",
+  params: { name: "hello", arguments: {}, ...more },
+});
+const meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+};
+const modernHeaders = {
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": "tools/call",
+  "mcp-name": "hello",
+};
+
+/** A 2025 session of this caller, by hand. */
+async function session(door: McpGateway, caller: McpCaller, server?: string): Promise<string> {
+  const params = {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "raw", version: "1" },
+  };
+  const opened = await door.handle(
+    post(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })),
+    caller,
+    server === undefined ? {} : { server },
+  );
+  const id = opened.headers.get("mcp-session-id") ?? "";
+  await opened.text();
+  await door.handle(
+    post('{"jsonrpc":"2.0","method":"notifications/initialized"}', { "mcp-session-id": id }),
+    caller,
+    server === undefined ? {} : { server },
+  );
+  return id;
+}
+
+it("a session answers only who opened it, at the address it was opened at", async () => {
+  const { door } = await open();
+  const id = await session(door, ada);
+  const again = (): Request => post(JSON.stringify(call()), { "mcp-session-id": id });
+  expect((await door.handle(again(), bob)).status).toBe(404);
+  expect((await door.handle(again(), ada, { server: "files" })).status).toBe(404);
+  expect(
+    (
+      await door.handle(
+        new Request("http://127.0.0.1/mcp", {
+          method: "DELETE",
+          headers: { "mcp-session-id": id },
+        }),
+        bob,
+      )
+    ).status,
+  ).toBe(404);
+  const answered = await door.handle(again(), ada);
+  expect(await answered.text()).toContain('"text":"hello"');
+});
+
+it("no header, session or message makes a call somebody else's", async () => {
+  const { runtime, door } = await open();
+  const body = JSON.stringify(call({ _meta: { ...meta, principal: ada.principal } }));
+  const answered = await door.handle(
+    post(body, { ...modernHeaders, "x-user": "ada", authorization: "Bearer ada" }),
+    bob,
+  );
+  expect(await answered.json()).toMatchObject({ result: { isError: false } });
+  expect(await runtime.calls.list()).toMatchObject([{ call: { authority: { principal: bob.principal, scopes: [] } } }]);
+});
+
+it("a header that says another tool than the body is refused, and nothing runs", async () => {
+  const { runtime, door } = await open();
+  const answered = await door.handle(
+    post(JSON.stringify(call({ _meta: meta })), { ...modernHeaders, "mcp-name": "other" }),
+    ada,
+  );
+  expect(answered.status).toBe(400);
+  expect(await answered.json()).toMatchObject({ error: { code: -32_020 } });
+  expect(await runtime.calls.list()).toEqual([]);
+});
+
+it.each([
+  ["{", -32_700],
+  ["", -32_700],
+  ["[]", -32_600],
+  ['[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]', -32_600],
+  ["7", -32_600],
+  ["null", -32_600],
+  ['{"jsonrpc":"2.0","id":1,"method":"tools/list"}', -32_000],
+  ['{"jsonrpc":"1.0","id":{},"method":7}', -32_600],
+  ['{"jsonrpc":"2.0","id":1,"method":"initialize","params":7}', -32_600],
+  [
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}',
+    -32_602,
+  ],
+  [
+    '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}',
+    -32_602,
+  ],
+])("a body that is no request is answered with an error: %s", async (body, code) => {
+  const { door } = await open();
+  const answered = await door.handle(post(body), ada);
+  expect(answered.status).toBe(400);
+  const { error } = (await answered.json()) as { error: { code: number; message: string } }; // a JSON-RPC error
+  expect(error.code).toBe(code);
+  expect(error.message).not.toMatch(/node_modules|\/src\//);
+});
+
+it.each([{ name: 7 }, { name: "hello", arguments: [] }, { name: "hello", arguments: "text" }, {}])(
+  "a call of wrong types is an error, in a session as without: %j",
+  async (params) => {
+    const { door } = await open();
+    const id = await session(door, ada);
+    const legacy = await door.handle(
+      post(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params }), {
+        "mcp-session-id": id,
+      }),
+      ada,
+    );
+    expect(await legacy.text()).toContain('"code":-32602');
+    const modern = await door.handle(
+      post(
+        JSON.stringify({
+          jsonrpc: "2.0",
+          id: 2,
+          method: "tools/call",
+          params: { ...params, _meta: meta },
+        }),
+        modernHeaders,
+      ),
+      ada,
+    );
+    expect(await modern.text()).toMatch(/"code":-320(20|602)|"code":-32602/);
+  },
+);
+
+it("arguments nested without end are refused, and the door goes on", async () => {
+  const { door } = await open();
+  const deep = `${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`;
+  const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', `"arguments":${deep}`);
+  const answered = await door.handle(post(body, modernHeaders), ada);
+  expect(answered.status).toBe(400);
+  expect(await answered.json()).toMatchObject({
+    id: 2,
+    error: { code: -32_700, message: expect.stringContaining("100 levels") },
+  });
+  expect(
+    await (await door.handle(post(JSON.stringify(call({ _meta: meta })), modernHeaders), ada)).json(),
+  ).toMatchObject({ result: { isError: false } });
+});
+
+it.each([
+  ["a name given twice", '"arguments":{"a":1,"a":2}', 2],
+  ["a number that would be rounded", '"arguments":{"a":9007199254740993}', 2],
+  ["`__proto__`", '"arguments":{"__proto__":{"a":1}}', 2],
+  ["a number that would be infinite", '"arguments":{"a":1e400}', 2],
+])("what could be read in two ways is refused, to the request itself: %s", async (_, hostile, id) => {
+  const { runtime, door } = await open();
+  const body = JSON.stringify(call({ _meta: meta })).replace('"arguments":{}', hostile);
+  for (const type of ["application/json", "application/json; charset=utf-8; a=b", "text/plain"]) {
+    const answered = await door.handle(post(body, { ...modernHeaders, "content-type": type }), ada);
+    expect(answered.status).toBe(400);
+    expect(await answered.json()).toMatchObject({ id, error: { code: -32_700 } });
+  }
+  expect(await runtime.calls.list()).toEqual([]);
+});
+
+it("an address of a server that is none is 404 in a sentence, with every method, and opens no session", async () => {
+  const { door } = await open();
+  const hi = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+  const initialize = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: hi });
+  for (const server of ["nowhere", "hello", "constructor", ""]) {
+    const answered = await door.handle(post(initialize), ada, { server });
+    expect([answered.status, answered.headers.get("mcp-session-id")]).toEqual([404, null]);
+    expect(await answered.json()).toMatchObject({
+      error: { message: expect.stringContaining(`No server is named \`${server}\``) },
+    });
+    const listening = new Request("http://127.0.0.1/mcp/nowhere", { headers: { accept: "text/event-stream" } });
+    expect((await door.handle(listening, ada, { server })).status).toBe(404);
+  }
+});
+
+it("other methods than POST need a session", async () => {
+  const { door } = await open();
+  const request = (method: string, id?: string): Request =>
+    new Request("http://127.0.0.1/mcp", {
+      method,
+      ...(id !== undefined && { headers: { "mcp-session-id": id } }),
+    });
+  expect((await door.handle(request("GET"), ada)).status).toBe(405);
+  expect((await door.handle(request("GET", "made-up"), ada)).status).toBe(404);
+  expect((await door.handle(request("DELETE", "made-up"), ada)).status).toBe(404);
+});

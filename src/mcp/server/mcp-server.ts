@@ -1,0 +1,197 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpHttpHandler,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { type Clock, SystemClock } from "../../core/clock.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { Windows } from "../../runtime/windows.ts";
+import { acceptedBy, inForm, naming } from "./accepted.ts";
+import { type CallParts, callTool } from "./call.ts";
+import { LineTransport, type Pipes } from "./line-transport.ts";
+import { readMessage } from "./message.ts";
+import { isServer, listed } from "./offer.ts";
+import { serveResources } from "./resources.ts";
+import { McpSessions, rpcProblem } from "./sessions.ts";
+import { isOld, type McpCaller, type Visit } from "./visit.ts";
+
+export interface McpGatewayOptions {
+  readonly runtime: Runtime;
+  readonly name?: string;
+  readonly version?: string;
+  /** How long a call that needs a person is held before its client is told to come back. Default 20 s: clients give up after 60. */
+  readonly approvalWaitMs?: number;
+  readonly clock?: Clock;
+  /** Where people reach the console, once it listens: agents pass that on, too. */
+  readonly console?: () => string | undefined;
+}
+
+export interface McpGateway extends AsyncDisposable {
+  /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. Limits on size, host and origin are the HTTP door's. */
+  handle(request: Request, caller: McpCaller, path?: { readonly server?: string }): Promise<Response>;
+  /** Serves one client over pipes (default: this process's own) until it closes them. */
+  serveStdio(caller: McpCaller, pipes?: Pipes): Promise<void>;
+  close(): Promise<void>;
+}
+
+const instructions =
+  "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
+
+/** Tools over MCP, revisions 2025-11-25 and 2026-07-28, for any number of clients. */
+export function createMcpDoor(options: McpGatewayOptions): McpGateway {
+  return new GatewayEndpoint(options);
+}
+
+class GatewayEndpoint implements McpGateway {
+  readonly #identity: { readonly name: string; readonly version: string };
+  readonly #parts: CallParts;
+  readonly #visits = new WeakMap<Request, Visit>();
+  readonly #modern: McpHttpHandler;
+  readonly #sessions: McpSessions;
+  readonly #piped = new Set<Server>();
+  readonly #closing: (() => void | Promise<void>)[] = [];
+
+  constructor({
+    runtime,
+    name = "postern",
+    version = "0",
+    approvalWaitMs = 20_000,
+    clock = new SystemClock(),
+    console,
+  }: McpGatewayOptions) {
+    this.#identity = { name, version };
+    this.#parts = {
+      runtime,
+      windows: new Windows(runtime, clock),
+      clock,
+      approvalWaitMs,
+      console,
+    };
+    const visitOf = ({ http }: ServerContext): Visit | undefined =>
+      http?.req === undefined ? undefined : this.#visits.get(http.req);
+    const serverAt = (request: Request | undefined): string | undefined => request && this.#visits.get(request)?.server;
+    this.#modern = createMcpHandler(({ requestInfo }) => this.#makeServer(visitOf, serverAt(requestInfo)), {
+      legacy: "reject",
+    });
+    this.#sessions = new McpSessions(clock, ({ server }) => this.#makeServer(visitOf, server));
+    const changed = soon(() => this.#toolsChanged());
+    const watching = runtime.watch((event) => {
+      if (event.moment === "noted" && changesTools.test(event.type)) changed();
+    });
+    this.#closing.push(runtime.tools.follow(changed), () => watching[Symbol.dispose]());
+  }
+
+  async handle(request: Request, caller: McpCaller, path: { readonly server?: string } = {}): Promise<Response> {
+    const { server } = path;
+    if (server !== undefined && !isServer(this.#parts.runtime, server))
+      return rpcProblem(404, -32_001, noServer(server));
+    const visit: Visit = { caller, server };
+    this.#visits.set(request, visit);
+    const accepted = acceptedBy(request);
+    if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) naming(request);
+    if (request.method !== "POST") return this.#sessions.handle(request, undefined, visit);
+    const read = readMessage(await request.text());
+    if ("refused" in read) return Response.json(read.refused, { status: 400 });
+    const { message } = read;
+    const answered = await this.#answered(request, message, visit);
+    const staysOpen = isJsonObject(message) && message["method"] === "subscriptions/listen";
+    return accepted === undefined ? answered : inForm(answered, accepted, staysOpen);
+  }
+
+  async #answered(request: Request, message: Json, visit: Visit): Promise<Response> {
+    if (await isLegacyRequest(request, message)) return this.#sessions.handle(request, message, visit);
+    return this.#modern.fetch(request, { parsedBody: message });
+  }
+
+  async serveStdio(caller: McpCaller, pipes: Pipes = { input: process.stdin, output: process.stdout }): Promise<void> {
+    const visit: Visit = { caller, server: undefined };
+    const transport = new LineTransport(pipes, { clock: this.#parts.clock });
+    const serving = serveStdio(() => this.#pipedServer(visit), { transport });
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+    this.#closing.push(() => serving.close());
+    await ended;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#modern.close(), this.#sessions.close(), ...this.#closing.splice(0).map((end) => end())]);
+    await this.#parts.windows.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /**
+   * @param visitOf who sends this request, and where
+   * @param at the upstream server whose tools are served alone; none: those of all
+   */
+  #makeServer(visitOf: (context: ServerContext) => Visit | undefined, at?: string): Server {
+    const { name, version } = this.#identity;
+    const identity = at === undefined ? this.#identity : { name: at, title: `${at} (${name})`, version };
+    const server = new Server(identity, {
+      capabilities: { tools: { listChanged: true }, resources: {} },
+      instructions,
+      // Nothing is ever elicited; the default would build a code generator for every request.
+      jsonSchemaValidator: {
+        getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not used" }),
+      },
+    });
+    server.setRequestHandler("tools/list", (_request, context) => ({
+      tools: listed(this.#parts.runtime, known(visitOf(context)), isOld(context)),
+    }));
+    server.setRequestHandler("tools/call", (request, context) =>
+      callTool({ request, context, visit: known(visitOf(context)) }, this.#parts),
+    );
+    serveResources(server, this.#parts.runtime, (context: ServerContext) => known(visitOf(context)));
+    return server;
+  }
+
+  #pipedServer(visit: Visit): Server {
+    const server = this.#makeServer(() => visit);
+    this.#piped.add(server);
+    server.onclose = () => void this.#piped.delete(server);
+    return server;
+  }
+
+  #toolsChanged(): void {
+    this.#modern.notify.toolsChanged();
+    this.#sessions.toolsChanged();
+    for (const server of this.#piped) server.sendToolListChanged().catch(ignored);
+  }
+}
+
+/** Switches, and skills that hold a run to their tools. */
+const changesTools = /^(operator\.action\.|skill\.(de)?activated$)/;
+
+/** Many changes of one moment are told as one. */
+function soon(then: () => void): () => void {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    setImmediate(() => {
+      waits = false;
+      then();
+    });
+  };
+}
+
+function noServer(name: string): string {
+  return `No server is named \`${name.slice(0, 100).toWellFormed()}\`: \`/mcp/<server>\` takes a name of the configuration, and \`/mcp\` offers the tools of all.`;
+}
+
+function known(visit: Visit | undefined): Visit {
+  if (visit === undefined) throw new Error("A request without a caller."); // a bug: the client reads an internal error
+  return visit;
+}
+
+function ignored(): void {}

@@ -1,0 +1,92 @@
+import { ProtocolError, ProtocolErrorCode, type ReadResourceResult, type Server } from "@modelcontextprotocol/server";
+import { readArtifactName } from "../../builtin/read-artifact.ts";
+import type { Principal } from "../../core/call.ts";
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import type { ArtifactStore } from "../../results/artifact-store.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { insideOf } from "../../tools/registry.ts";
+import { uiReaderOf } from "../../tools/ui.ts";
+import { artifactUri } from "./answer.ts";
+import { shownOffers } from "./offer.ts";
+import { uriHere } from "./ui-address.ts";
+import type { Visit } from "./visit.ts";
+
+/** One message holds no more of an artifact. */
+const mostBytes = 8 * 2 ** 20;
+
+/**
+ * `resources/read`: for artifacts, what was too large for an answer, whole, for those it was released to; and the pages of
+ * tools. Nothing is listed: an answer or a tool names what its caller may read.
+ */
+export function serveResources<Context>(server: Server, runtime: Runtime, visitOf: (context: Context) => Visit): void {
+  server.setRequestHandler("resources/list", () => ({ resources: [] }));
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: [
+      {
+        uriTemplate: artifactUri("{digest}"),
+        name: "artifact",
+        description: "A tool result that was too large to be given back whole, by its digest.",
+      },
+    ],
+  }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }, context) => {
+    const visit = visitOf(context as Context); // the SDK's context of this server
+    return uri.startsWith("ui://")
+      ? readUi(uri, runtime, visit)
+      : readArtifact(uri, runtime.artifacts, visit.caller.principal);
+  });
+}
+
+async function readArtifact(uri: string, artifacts: ArtifactStore, caller: Principal): Promise<ReadResourceResult> {
+  const [, digest] = /^artifact:([0-9a-f]{64})$/.exec(uri) ?? [];
+  if (digest === undefined)
+    throw invalid(
+      `There is no resource \`${uri.slice(0, 200)}\`; only artifacts and the pages of tools (ui://…) can be read here.`,
+    );
+  try {
+    const { bytes: size, mediaType } = await artifacts.meta(digest, caller);
+    if (size > mostBytes)
+      throw invalid(
+        `The artifact has ${size} bytes and a resource is read up to ${mostBytes}; read it by parts with the tool \`${readArtifactName}\`.`,
+      );
+    const { bytes } = await artifacts.open(digest, caller);
+    return { contents: [{ uri, mimeType: mediaType, ...bodyOf(bytes) }] };
+  } catch (error) {
+    if (error instanceof RuntimeFault && error.code === "artifact_unavailable") throw invalid(error.message);
+    throw error;
+  }
+}
+
+/**
+ * `resources/read` of a tool's page. A page belongs to the definition of its tool: whoever is offered the tool may read it,
+ * and nothing else of its server.
+ */
+async function readUi(uri: string, runtime: Runtime, visit: Visit): Promise<ReadResourceResult> {
+  const offer = shownOffers(runtime, visit).find((one) => uriHere(runtime, one, visit.server) === uri);
+  const read = offer && uiReaderOf(insideOf(runtime.tools).toolNamed(offer.tool));
+  if (read === undefined)
+    throw invalid(
+      `No tool here has a page \`${uri.slice(0, 200)}\`; \`tools/list\` names each in \`_meta.ui.resourceUri\`.`,
+    );
+  const problem = offer && runtime.tools.unavailable(offer);
+  if (problem !== undefined) throw invalid(problem);
+  try {
+    const { mimeType, text, blob, meta } = await read();
+    const body = text === undefined ? { blob: blob ?? "" } : { text };
+    return { contents: [{ uri, mimeType, ...body, ...(meta !== undefined && { _meta: meta }) }] };
+  } catch (error) {
+    throw new ProtocolError(ProtocolErrorCode.InternalError, messageOf(error));
+  }
+}
+
+function bodyOf(bytes: Uint8Array): { readonly text: string } | { readonly blob: string } {
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    return { blob: Buffer.from(bytes).toString("base64") }; // it is no UTF-8
+  }
+}
+
+function invalid(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+}

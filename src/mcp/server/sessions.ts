@@ -1,0 +1,165 @@
+import { randomUUID } from "node:crypto";
+import {
+  isInitializeRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import type { Clock } from "../../core/clock.ts";
+import { canonical, isJsonObject } from "../../core/json.ts";
+import { idUnderWay, rpcError } from "./message.ts";
+import { callerKey, type Visit } from "./visit.ts";
+
+const idleMs = 3_600_000;
+const atMost = 1_000;
+/** Of one agent; beyond it its own oldest goes. */
+const atMostOfOne = 100;
+
+interface McpSession {
+  readonly id: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: Server;
+  readonly visitKey: string;
+  readonly owner: string;
+  /** Ids of requests that are not answered yet. */
+  readonly underWay: Set<unknown>;
+  /** Monotonic milliseconds. */
+  lastSeen: number;
+}
+
+/**
+ * 2025-11-25 over HTTP: one protocol session a client. A session is a convenience and no authority: it answers only
+ * the caller who opened it, at the address it was opened at. Nobody's sessions or calls end for those of somebody else.
+ */
+export class McpSessions {
+  readonly #clock: Clock;
+  readonly #makeServer: (visit: Visit) => Server;
+  readonly #sessions = new Map<string, McpSession>();
+
+  constructor(clock: Clock, makeServer: (visit: Visit) => Server) {
+    this.#clock = clock;
+    this.#makeServer = makeServer;
+  }
+
+  async handle(request: Request, body: unknown, visit: Visit): Promise<Response> {
+    const id = request.headers.get("mcp-session-id");
+    if (id !== null) {
+      const session = this.#sessions.get(id);
+      if (session === undefined || session.visitKey !== keyOf(visit))
+        return rpcProblem(404, -32_001, "There is no such session; send `initialize` again.");
+      session.lastSeen = this.#clock.monotonic();
+      return request.method === "POST" ? heard(session, request, body) : session.transport.handleRequest(request);
+    }
+    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+    if (!isInitializeRequest(body))
+      return rpcProblem(
+        400,
+        -32_000,
+        "Without a session only `initialize` is answered; send its answer's `Mcp-Session-Id` with every request.",
+      );
+    return this.#open(request, body, visit);
+  }
+
+  toolsChanged(): void {
+    for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(ignored);
+  }
+
+  async close(): Promise<void> {
+    const open = [...this.#sessions.values()];
+    this.#sessions.clear();
+    await Promise.all(open.map(({ server }) => server.close().catch(ignored)));
+  }
+
+  async #open(request: Request, body: unknown, visit: Visit): Promise<Response> {
+    const owner = ownerOf(visit);
+    if (!(await this.#makeRoom(owner)))
+      return rpcProblem(503, -32_000, `${atMost} sessions are open, each with a call under way; try again later.`);
+    const server = this.#makeServer(visit);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        const underWay = new Set<unknown>();
+        noteAnswers(transport, underWay);
+        const lastSeen = this.#clock.monotonic();
+        this.#sessions.set(id, { id, transport, server, visitKey: keyOf(visit), owner, underWay, lastSeen });
+      },
+      onsessionclosed: (id) => {
+        this.#sessions.delete(id);
+      },
+    });
+    await server.connect(transport);
+    const response = await transport.handleRequest(request, { parsedBody: body });
+    if (transport.sessionId === undefined) await server.close(); // it was no `initialize` this server can answer
+    return response;
+  }
+
+  /**
+   * The idle go first; then, of an agent with too many, its own oldest; then the oldest of whoever has most of them. A
+   * client whose session is gone is told so, and opens another. False: in every one of them a call is under way.
+   */
+  async #makeRoom(owner: string): Promise<boolean> {
+    const since = this.#clock.monotonic() - idleMs;
+    for (const session of this.#sessions.values()) if (session.lastSeen <= since) await this.#end(session); // no call takes so long
+    const own = byAge([...this.#sessions.values()].filter((session) => session.owner === owner));
+    if (own.length >= atMostOfOne) await this.#end(own.find(isQuiet) ?? own[0]);
+    if (this.#sessions.size < atMost) return true;
+    const last = ofWhomeverHasMost([...this.#sessions.values()].filter(isQuiet));
+    await this.#end(last);
+    return last !== undefined;
+  }
+
+  async #end(session: McpSession | undefined): Promise<void> {
+    if (session === undefined || !this.#sessions.delete(session.id)) return;
+    await session.server.close().catch(ignored);
+  }
+}
+
+async function heard({ transport, underWay }: McpSession, request: Request, body: unknown): Promise<Response> {
+  const { id, method, params } = isJsonObject(body) ? body : {};
+  if (method === "notifications/cancelled" && isJsonObject(params)) underWay.delete(params["requestId"]); // it gets no answer
+  const isRequest = method !== undefined && (typeof id === "string" || typeof id === "number");
+  if (!isRequest) return transport.handleRequest(request, { parsedBody: body });
+  if (underWay.has(id)) return Response.json(idUnderWay(id), { status: 400 });
+  underWay.add(id);
+  const response = await transport.handleRequest(request, { parsedBody: body });
+  if (!response.ok) underWay.delete(id);
+  return response;
+}
+
+function noteAnswers(transport: WebStandardStreamableHTTPServerTransport, underWay: Set<unknown>): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    if (!("method" in message)) underWay.delete(message.id);
+    return send(message, options);
+  };
+}
+
+function isQuiet({ underWay }: McpSession): boolean {
+  return underWay.size === 0;
+}
+
+function byAge(sessions: readonly McpSession[]): readonly McpSession[] {
+  return sessions.toSorted((one, other) => one.lastSeen - other.lastSeen);
+}
+
+function ofWhomeverHasMost(sessions: readonly McpSession[]): McpSession | undefined {
+  const owners = [...Map.groupBy(sessions, ({ owner }) => owner).values()];
+  const [most = []] = owners.toSorted((one, other) => other.length - one.length);
+  return byAge(most)[0];
+}
+
+/** The rights may change while a session lasts; who it is and where may not. */
+function keyOf({ caller: { principal }, server }: Visit): string {
+  return `${server ?? ""}\n${callerKey({ principal, scopes: [] })}`;
+}
+
+/** Whoever it is, whichever of their credentials they send. */
+function ownerOf({ caller: { principal } }: Visit): string {
+  const { tenant, agent, user } = principal;
+  return canonical([tenant, agent, user ?? null]);
+}
+
+export function rpcProblem(http: number, code: number, message: string): Response {
+  return Response.json(rpcError(code, message), { status: http });
+}
+
+function ignored(): void {}

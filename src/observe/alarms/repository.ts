@@ -1,0 +1,299 @@
+import { type Actor, checkWho } from "../../core/actor.ts";
+import { checkId } from "../../core/checked-id.ts";
+import { checkMember } from "../../core/checked-members.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { NotedEvent } from "../../core/event.ts";
+import { messageOf } from "../../core/fault.ts";
+import { newTraceId } from "../../core/ids.ts";
+import { isJsonObject, type Json, sha256 } from "../../core/json.ts";
+import { type CollectionChange, plainJson } from "../../store/collection.ts";
+import { LiveCollection } from "../../store/live-collection.ts";
+import type { Store } from "../../store/store.ts";
+import type { Alarm, AlarmChange, AlarmFilter, AlarmPage, AlarmRaiser, Alarms, AlarmWord, Cause } from "./alarms.ts";
+import { pageOf } from "./page.ts";
+import { StoreAlarm, type StoreAlarmOptions, storeAlarmId } from "./store-alarm.ts";
+
+export interface AlarmRepositoryOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly policyVersion: string;
+  readonly redact: (text: string) => string;
+  readonly log: (problem: string) => void;
+  /** Reaches people without the store, when it is the store that is broken. */
+  readonly urgent?: StoreAlarmOptions["urgent"];
+}
+
+/** What an alarm becomes, and the event that says so. A change of the count alone has no event. */
+interface AlarmStep {
+  readonly alarm: Alarm;
+  readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
+}
+
+/** Counts are written so often at most; the alarm itself is written at once. */
+const countEveryMs = 10_000;
+/** Keys hold names of tools and servers, so a faulty server could make any number of them. */
+const mostAlarms = 5_000;
+/** Of each text in the data. */
+const mostCharacters = 500;
+const mostListed = 100;
+
+export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
+  readonly #options: AlarmRepositoryOptions;
+  readonly #alarms: LiveCollection<Alarm | undefined>;
+  /** Causes that came again since the last write: how often, and when last. */
+  readonly #again = new Map<string, { times: number; at: number }>();
+  /** Ids of those that are open or acked. */
+  readonly #raised = new Set<string>();
+  /** Ids of those whose opening is being written. */
+  readonly #raising = new Set<string>();
+  #turn: Promise<unknown> = Promise.resolve();
+  #cancelCount: (() => void) | undefined;
+
+  readonly storeAlarm: StoreAlarm;
+
+  private constructor(options: AlarmRepositoryOptions) {
+    const { store, log } = options;
+    this.#options = options;
+    this.#alarms = new LiveCollection<Alarm | undefined>({
+      ...{
+        store,
+        kind: "alarm",
+        write: (alarm) => (alarm === undefined ? null : plainJson({ ...alarm, id: undefined })),
+      },
+      read: (body, id) => {
+        const alarm = alarmIn(id, body);
+        if (alarm === undefined) log(`The alarm \`${id}\` in the store is not what Postern writes.`);
+        return alarm;
+      },
+      updated: (alarm) => {
+        if (alarm?.state === "resolved") this.#raised.delete(alarm.id);
+        else if (alarm !== undefined) this.#raised.add(alarm.id);
+      },
+    });
+    this.storeAlarm = new StoreAlarm({ urgent: () => undefined, ...options });
+  }
+
+  static async open(options: AlarmRepositoryOptions): Promise<AlarmRepository> {
+    const alarms = new AlarmRepository(options);
+    await alarms.#alarms.readAll();
+    return alarms;
+  }
+
+  list(where?: AlarmFilter): readonly Alarm[] {
+    return this.page(where).alarms;
+  }
+
+  page(where: AlarmFilter = {}): AlarmPage {
+    const stored = this.#alarms.items.flatMap((alarm) => (alarm === undefined ? [] : [this.#counted(alarm)]));
+    return pageOf([...stored, this.storeAlarm.alarm ?? []].flat(), where);
+  }
+
+  get(id: string): Alarm | undefined {
+    checkId(id, "alarm");
+    if (id === storeAlarmId) return this.storeAlarm.alarm;
+    const alarm = this.#alarms.at(id);
+    return alarm && this.#counted(alarm);
+  }
+
+  isRaised(tenant: string, key: string): boolean {
+    return this.#raised.size > 0 && this.#raised.has(alarmId(tenant, key));
+  }
+
+  get isQuiet(): boolean {
+    return this.#raised.size === 0;
+  }
+
+  raise(cause: Cause): void {
+    const id = alarmId(cause.tenant, cause.key);
+    const at = this.#options.clock.now();
+    if (this.#raising.has(id) || this.isRaised(cause.tenant, cause.key)) {
+      this.#again.set(id, { times: (this.#again.get(id)?.times ?? 0) + 1, at });
+      this.#cancelCount ??= this.#options.clock.in(countEveryMs, () => this.#writeCounts(), false);
+      return;
+    }
+    if (this.#alarms.size >= mostAlarms && !this.#alarms.has(id)) {
+      this.#options.log(`There are ${mostAlarms} alarms; this one was not stored: ${cause.summary}`);
+      return;
+    }
+    this.#raising.add(id);
+    this.#later(id, cause.summary, (before) => {
+      this.#raising.delete(id);
+      if (before !== undefined && before.state !== "resolved")
+        return { alarm: { ...before, count: before.count + 1, lastSeen: at } }; // another process was faster
+      return {
+        alarm: this.#opened(id, cause, at),
+        event: { type: `alarm.${cause.kind}`, summary: cause.summary, outcome: "failure" },
+      };
+    });
+  }
+
+  settle(tenant: string, key: string, reason: string): void {
+    const id = alarmId(tenant, key);
+    this.#later(id, key, (before) =>
+      before === undefined || before.state === "resolved" ? undefined : this.#resolvedStep(before, { reason }),
+    );
+  }
+
+  acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
+    if (id === storeAlarmId) return this.#changeStoreAlarm("acknowledge", by, reason);
+    return this.#byPerson(id, by, (before) => {
+      if (before.state === "acked") return { alarm: before };
+      const acked: AlarmWord = { ...whoOf(by), at: this.#options.clock.now(), ...this.#reasonOf(reason) };
+      const event = {
+        type: "alarm.acknowledged",
+        summary: `Acknowledged: ${before.summary}`,
+        outcome: "info",
+        ...whoOf(by),
+      } as const;
+      return { alarm: { ...before, state: "acked", acked }, event };
+    });
+  }
+
+  resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
+    if (id === storeAlarmId) return this.#changeStoreAlarm("resolve", by, reason);
+    return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { ...whoOf(by), ...this.#reasonOf(reason) }));
+  }
+
+  /** What was raised is written before the store closes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancelCount?.();
+    if (this.#options.store.broken === undefined) this.#writeCounts();
+    await this.#turn;
+  }
+
+  #resolvedStep(before: Alarm, word: Omit<AlarmWord, "at">): AlarmStep {
+    const { reason: _reason, ...by } = word;
+    return {
+      alarm: { ...before, state: "resolved", resolved: { ...word, at: this.#options.clock.now() } },
+      event: { type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success", ...by },
+    };
+  }
+
+  #opened(id: string, { kind, key, tenant, severity, summary, data = {} }: Cause, at: number): Alarm {
+    const { redact } = this.#options;
+    const clean = cleaned(data, redact);
+    return {
+      ...{ id, kind, key: redact(key), tenant, severity, summary: redact(summary), state: "open", count: 1 },
+      ...{ firstSeen: at, lastSeen: at, data: isJsonObject(clean) ? clean : {} },
+    };
+  }
+
+  #reasonOf(reason: string | undefined): Pick<AlarmWord, "reason"> {
+    if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
+    return reason === undefined ? {} : { reason: this.#options.redact(reason) };
+  }
+
+  async #changeStoreAlarm(
+    verb: "acknowledge" | "resolve",
+    by: Actor,
+    reason: string | undefined,
+  ): Promise<AlarmChange> {
+    checkWho(by, "alarm_invalid");
+    const { alarm } = this.storeAlarm;
+    if (alarm === undefined || alarm.state === "resolved") return refusalOf(storeAlarmId, alarm);
+    this.storeAlarm[verb]({ ...whoOf(by), ...this.#reasonOf(reason) });
+    return { changed: true, alarm: this.storeAlarm.alarm ?? alarm };
+  }
+
+  async #byPerson(id: string, by: Actor, next: (before: Alarm) => AlarmStep): Promise<AlarmChange> {
+    checkWho(by, "alarm_invalid");
+    let refused: AlarmChange | undefined;
+    const made = this.#turn.then(() =>
+      this.#change(id, (before) => {
+        refused = before === undefined || before.state === "resolved" ? refusalOf(id, before) : undefined;
+        return refused === undefined && before !== undefined ? next(before) : undefined;
+      }),
+    );
+    this.#turn = made.catch(() => undefined); // its caller has the rejection
+    await made;
+    const alarm = this.get(id);
+    return refused ?? (alarm === undefined ? refusalOf(id, undefined) : { changed: true, alarm });
+  }
+
+  /** Changes run one after the other, and the caller does not wait. */
+  #later(id: string, what: string, next: (before: Alarm | undefined) => AlarmStep | undefined): void {
+    this.#turn = this.#turn
+      .then(() => this.#change(id, next))
+      .catch((error: unknown) => this.#options.log(`The alarm could not be written: ${what} (${messageOf(error)})`));
+  }
+
+  async #change(id: string, next: (before: Alarm | undefined) => AlarmStep | undefined): Promise<void> {
+    await this.#alarms.change(id, (before): CollectionChange<Alarm> | undefined => {
+      const counted = this.#again.get(id)?.times ?? 0;
+      const step = next(before && this.#counted(before));
+      if (step === undefined || step.alarm === before) return undefined;
+      const taken = (): void => {
+        if (before !== undefined) this.#uncount(id, counted);
+      };
+      return {
+        item: step.alarm,
+        event: step.event && this.#eventOf(step.alarm, step.event),
+        durability: "committed",
+        taken,
+      };
+    });
+  }
+
+  #eventOf(alarm: Alarm, event: NonNullable<AlarmStep["event"]>): NotedEvent {
+    const { clock, policyVersion } = this.#options;
+    const { id, kind, key, severity, count, data, resolved } = alarm;
+    const reason = event.type === "alarm.resolved" ? resolved?.reason : undefined;
+    return {
+      ...{ moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, tenant: alarm.tenant, ...event },
+      data: { ...data, alarm_id: id, kind, severity, dedupe_key: key, count, ...(reason !== undefined && { reason }) },
+    };
+  }
+
+  #counted(alarm: Alarm): Alarm {
+    const again = this.#again.get(alarm.id);
+    return again === undefined || alarm.state === "resolved"
+      ? alarm
+      : { ...alarm, count: alarm.count + again.times, lastSeen: again.at };
+  }
+
+  /** A cause that came during the write is counted with the next one. */
+  #uncount(id: string, written: number): void {
+    const again = this.#again.get(id);
+    if (again === undefined || again.times <= written) this.#again.delete(id);
+    else this.#again.set(id, { ...again, times: again.times - written });
+  }
+
+  #writeCounts(): void {
+    this.#cancelCount = undefined;
+    for (const id of this.#again.keys()) this.#later(id, "its count", (before) => before && { alarm: before });
+  }
+}
+
+function whoOf({ by, via }: Actor): Pick<Actor, "by" | "via"> {
+  return { by, via };
+}
+
+function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {
+  if (alarm === undefined)
+    return { changed: false, why: "alarm_unknown", message: `There is no alarm \`${id.slice(0, 64)}\`.` };
+  return { changed: false, why: "alarm_resolved", message: `The alarm \`${id}\` is over already.` };
+}
+
+function alarmId(tenant: string, key: string): string {
+  return `alm_${sha256(`${tenant}\0${key}`).slice(0, 24)}`;
+}
+
+/** Returns undefined if Postern did not write it. */
+function alarmIn(id: string, body: Json): Alarm | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const { kind, key, tenant, summary, count, firstSeen, lastSeen, severity, state, data } = body;
+  const isOurs =
+    [kind, key, tenant, summary].every((field) => typeof field === "string") &&
+    [count, firstSeen, lastSeen].every((field) => typeof field === "number") &&
+    (severity === "warning" || severity === "critical") &&
+    (state === "open" || state === "acked" || state === "resolved") &&
+    isJsonObject(data);
+  return isOurs ? ({ ...body, id } as unknown as Alarm) : undefined; // every required field was checked
+}
+
+function cleaned(value: Json, redact: (text: string) => string): Json {
+  if (typeof value === "string") return redact(value).slice(0, mostCharacters);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, mostListed).map((inner: Json) => cleaned(inner, redact));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cleaned(inner, redact)]));
+}

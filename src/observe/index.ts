@@ -1,0 +1,58 @@
+/**
+ * `postern/observe`: hooks, progress, the event feed, run folders, alarms and notification channels.
+ *
+ * @packageDocumentation
+ */
+
+export type {
+  AgentProgress,
+  ApprovalWord,
+  DurableEvent,
+  EndName,
+  NotedEvent,
+  Reason,
+  Weighing,
+} from "../core/event.ts";
+export type { RunFolders } from "../core/run-folders.ts";
+export type { Watcher } from "../core/watcher.ts";
+export type {
+  Alarm,
+  AlarmChange,
+  AlarmFilter,
+  AlarmPage,
+  AlarmSeverity,
+  AlarmState,
+  Alarms,
+  AlarmWord,
+} from "./alarms/alarms.ts";
+export type { Feed, FeedReader, FeedSubscription, ResetReason } from "./feed.ts";
+export type { FeedEvent, FeedFilter } from "./feed-event.ts";
+export type { Hooks } from "./hooks.ts";
+export type {
+  Channel,
+  ChannelState,
+  Channels,
+  DeadLetter,
+  Delivered,
+  Notice,
+  NoticeType,
+} from "./notify/channel.ts";
+export type { ChannelsOptions, OpenChannels, WebhookSettings } from "./notify/open-channels.ts";
+export { progressWatcher } from "./progress.ts";
+export { openRunFolders } from "./runs/folders.ts";
+export type {
+  Governance,
+  GovernanceReason,
+  RunAbout,
+  RunCounts,
+  RunEvent,
+  RunFilter,
+  RunName,
+  RunPage,
+  RunProblem,
+  RunState,
+  RunSummary,
+  Runs,
+  RunVerification,
+  ToolRecord,
+} from "./runs/runs.ts";

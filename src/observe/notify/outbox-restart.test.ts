@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import { mail } from "../../../test/fakes/deciders.ts";
+import { asker, house } from "../../../test/fakes/house.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
+import { houseWith, notTaken, type Told, told } from "../../../test/fakes/told.ts";
+import { spellWith } from "../../audit/entry.ts";
+import { MapStore } from "../../store/map-store.ts";
+import { Outbox } from "./outbox.ts";
+
+const files = sqliteFiles();
+
+/** One store, and processes on it that die without a word: their clocks stand still. */
+function room() {
+  const spell = spellWith((text) => text);
+  const store = new MapStore({ clock: new FakeClock(), spell });
+  let size = 0;
+  const note = async (type: string): Promise<void> => {
+    const words = {
+      type,
+      summary: "it happened",
+      traceId: "0".repeat(32),
+      policyVersion: "p1",
+      outcome: "info",
+    } as const;
+    await store.commit({ write: "note", event: { moment: "noted", at: 0, ...words } }, "committed");
+    size += 1;
+  };
+  return {
+    alarm: () => note("alarm.tool_errors"),
+    open: async (channel: Told) => {
+      const clock = new FakeClock();
+      const parts = { approval: async () => undefined, console: () => undefined, note: async () => {}, log: () => {} };
+      const outbox = new Outbox({ ...parts, store, clock, channel, size: () => size, random: () => 0.5 });
+      return { outbox, clock, channel };
+    },
+  };
+}
+
+describe("a channel", () => {
+  it("loses nothing when the process dies, and tells under the same id again", async () => {
+    const channel = told();
+    channel.answers.push(notTaken);
+    const store = `sqlite:${files.at("outbox.db")}`;
+    const first = await houseWith(channel, { store });
+    await first.runtime.invoke(mail("x"), asker);
+    await settled(20);
+    await first.runtime.close();
+    const second = await houseWith(channel, { store });
+    await settled(20);
+    await second.clock.advance(60_000);
+    expect(channel.told).toHaveLength(2);
+    expect(channel.told[0]?.id).toBe(channel.told[1]?.id);
+    await second.runtime.close();
+    const third = await houseWith(channel, { store });
+    await settled(20);
+    await third.clock.advance(60_000);
+    expect(channel.told).toHaveLength(2);
+    await third.runtime.close();
+  });
+
+  it("that was only opened when its process died is told of what came before the next", async () => {
+    const r = room();
+    await (await r.open(told())).outbox.start();
+    await r.alarm();
+    const channel = told();
+    await (await r.open(channel)).outbox.start();
+    await settled(20);
+    expect(channel.told.map(({ type }) => type)).toEqual(["alarm.opened"]);
+  });
+
+  it("is not told again of what was taken 200 ms before its process died", async () => {
+    const r = room();
+    const first = await r.open(told());
+    await first.outbox.start();
+    await r.alarm();
+    await settled(20);
+    expect(first.channel.told).toHaveLength(1);
+    await first.clock.advance(200);
+    const channel = told();
+    await (await r.open(channel)).outbox.start();
+    await settled(20);
+    expect(channel.told).toEqual([]);
+  });
+
+  it("that is new is not told of the past", async () => {
+    const store = `sqlite:${files.at("new.db")}`;
+    const first = await house({ store });
+    await first.runtime.invoke(mail("x"), asker);
+    await first.runtime.close();
+    const channel = told();
+    await using second = await houseWith(channel, { store });
+    await settled(20);
+    expect(channel.told).toEqual([]);
+    await second.runtime.invoke(mail("y"), asker);
+    await settled(20);
+    expect(channel.told).toHaveLength(1);
+  });
+
+  it("is told of what is committed at any moment of a reading, the last one too", async () => {
+    for (let moments = 0; moments < 16; moments += 1) {
+      const r = room();
+      let asked = 0;
+      const channel = told({
+        wants: () => {
+          asked += 1;
+          return asked > 1;
+        },
+      }); // the first one begins a reading, and is not wanted
+      await (await r.open(channel)).outbox.start();
+      void r.alarm();
+      for (let i = 0; i < moments; i += 1) await Promise.resolve();
+      void r.alarm();
+      await settled(20);
+      expect([moments, channel.told.length]).toEqual([moments, 1]);
+    }
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import { actor } from "../../../test/fakes/actors.ts";
+import { FakeClock, settled } from "../../../test/fakes/clock.ts";
+import { ann, bob, mail } from "../../../test/fakes/deciders.ts";
+import { FaultyStore } from "../../../test/fakes/faulty-store.ts";
+import { asker, boss, house } from "../../../test/fakes/house.ts";
+import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
+import { channelOf, houseWith, notTaken, told } from "../../../test/fakes/told.ts";
+
+const _files = sqliteFiles();
+
+class BreakingStore extends FaultyStore {
+  why: Error | undefined;
+
+  override get broken(): Error | undefined {
+    return this.why;
+  }
+
+  override commit(...write: Parameters<FaultyStore["commit"]>): ReturnType<FaultyStore["commit"]> {
+    return this.why === undefined ? super.commit(...write) : Promise.reject(this.why);
+  }
+}
+
+describe("a channel", () => {
+  it("is told of what is asked and decided, once, with the card's address", async () => {
+    const channel = told();
+    await using h = await houseWith(channel);
+    const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
+    await settled(20);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await settled(20);
+    await h.clock.advance(1_000);
+    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.decided"]);
+    expect(channel.told[0]).toMatchObject({
+      tenant: "default",
+      link: `https://postern.example/approvals/${approvalId}`,
+      approval: { id: approvalId, tool: "mail" },
+      data: { approval_id: approvalId },
+    });
+    expect(channelOf(h)).toMatchObject({ delivered: 2, waiting: 0, dead: [] });
+  });
+
+  it("is told that a request was edited, with what it asks now, and not of each vote", async () => {
+    const channel = told();
+    const routes = [{ match: { tools: ["mail"] }, quorum: 2 }];
+    await using h = await houseWith(channel, { approvals: { patience: "suspend", routes } });
+    const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: ann });
+    await h.runtime.approvals.decide(approvalId, { decision: "modified", arguments: { to: "y" }, by: bob });
+    await settled(20);
+    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.edited"]);
+    expect(channel.told[1]?.approval).toMatchObject({ state: "pending", arguments: { to: "y" } });
+  });
+
+  it("is told only what it wants", async () => {
+    const channel = told({ wants: ({ type, tenant }) => type === "approval.decided" && tenant === "default" });
+    await using h = await houseWith(channel);
+    const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
+    await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
+    await settled(20);
+    expect(channel.told.map(({ type }) => type)).toEqual(["approval.decided"]);
+  });
+
+  it("is told of alarms that open and end, not of those somebody knows of", async () => {
+    const channel = told();
+    await using h = await houseWith(channel);
+    await h.runtime.note("mcp.tool_changed", "`fs_read` changed", { data: { tool: "fs_read" } });
+    await settled(20);
+    const id = h.runtime.alarms.list()[0]?.id ?? "";
+    await h.runtime.alarms.acknowledge(id, actor("ann"));
+    await h.runtime.alarms.resolve(id, actor("ann"));
+    await settled(20);
+    expect(channel.told.map(({ type }) => type)).toEqual(["alarm.opened", "alarm.resolved"]);
+    expect(channel.told[0]).toMatchObject({
+      data: { alarm_id: id, severity: "warning" },
+      summary: "`fs_read` changed",
+    });
+  });
+
+  it("is told that a request is about to expire, and of whom else is asked", async () => {
+    const channel = told();
+    const route = {
+      match: {},
+      to: {},
+      remindBeforeMs: 600_000,
+      escalateAfterMs: 1_800_000,
+      escalateTo: { users: ["eve"] },
+    };
+    await using h = await houseWith(channel, { approvals: { patience: "suspend", routes: [route] } });
+    const { approvalId } = await h.runtime.invoke(mail("x"), asker);
+    for (let minute = 0; minute < 55; minute += 1) await h.clock.advance(60_000);
+    await settled(20);
+    expect(channel.told.map(({ type }) => type)).toEqual([
+      ...["approval.requested", "approval.escalated", "approval.expiring"],
+    ]);
+    expect(channel.told.map(({ approval }) => approval?.id)).toEqual([approvalId, approvalId, approvalId]);
+  });
+
+  it("is not told any more of a request that is over when its turn comes", async () => {
+    const channel = told();
+    channel.answers.push(notTaken);
+    await using h = await houseWith(channel);
+    const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
+    await settled(20);
+    await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
+    await settled(20);
+    await h.clock.advance(60_000);
+    expect(channel.told.map(({ type }) => type)).toEqual(["approval.requested", "approval.decided"]);
+    expect(channelOf(h)).toMatchObject({ waiting: 0 });
+  });
+
+  it("that takes nothing holds a hundred; the others wait in the log, and all are told in the end", async () => {
+    let up = false;
+    const seen = new Set<string>();
+    const channel = told({
+      wants: ({ type }) => type === "approval.requested",
+      deliver: async ({ id }) => {
+        if (!up) return notTaken;
+        seen.add(id);
+        return { delivered: true };
+      },
+    });
+    await using h = await houseWith(channel);
+    for (let call = 0; call < 150; call += 1) await h.runtime.invoke(mail(`${call}`), asker);
+    await settled(200);
+    expect(channelOf(h)?.waiting).toBe(100);
+    up = true;
+    for (let minute = 0; minute < 10; minute += 1) await h.clock.advance(60_000);
+    await settled(200);
+    expect(seen.size).toBe(150);
+  });
+
+  it("is tested on demand, and no other is known", async () => {
+    const channel = told();
+    await using h = await houseWith(channel);
+    expect(await h.runtime.channels?.test("mine")).toEqual({ delivered: true });
+    expect(channel.told[0]).toMatchObject({ type: "channel.test" });
+    channel.answers.push(new Error("no"));
+    expect(await h.runtime.channels?.test("mine")).toEqual({ delivered: false, problem: "no" });
+    expect(await h.runtime.channels?.test("other")).toBeUndefined();
+  });
+
+  it("is told at once when the store breaks, which no alarm can be kept of", async () => {
+    const channel = told();
+    const clock = new FakeClock();
+    const store = new BreakingStore(clock, new Map());
+    await using h = await houseWith(channel, { store, clock });
+    store.why = new Error("the disk is full");
+    for (const to of ["x", "y"])
+      expect((await h.runtime.invoke({ tool: "echo", arguments: { to } }, asker)).refusal?.code).toBe(
+        "audit_unavailable",
+      );
+    await settled(20);
+    expect(channel.told).toEqual([
+      expect.objectContaining({ type: "alarm.opened", summary: expect.stringContaining("the disk is full") }),
+    ]);
+    expect(h.runtime.alarms.list()).toEqual([
+      expect.objectContaining({ kind: "store_broken", severity: "critical", state: "open" }),
+    ]);
+    store.why = undefined;
+  });
+
+  it("of the same name as another is refused at start", async () => {
+    await expect(house({ channels: { also: [told(), told()] } })).rejects.toMatchObject({ code: "channels_invalid" });
+  });
+});

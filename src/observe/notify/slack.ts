@@ -1,0 +1,139 @@
+import { shownArguments } from "../../approvals/binding.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { ApprovalRecord } from "../../core/records.ts";
+import { codeOf, spelledOut } from "../../core/system/card-text.ts";
+import type { Notice } from "./channel.ts";
+import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
+
+/** Limits of Slack's blocks. */
+const mostHeaderCharacters = 150;
+const mostTextCharacters = 2_800;
+const mostReasons = 5;
+
+/**
+ * A message for an incoming webhook of Slack, or of what speaks like it. What tools and agents say stands in plain text
+ * only, so that nothing of it is markup, a mention or a link; a critical call has no button.
+ */
+export function slackFormat(
+  { clock, redact }: WebhookDependencies,
+  { arguments: withArguments }: WebhookOptions,
+): NoticeFormat {
+  return (notice) => {
+    const { approval } = notice;
+    const blocks =
+      approval === undefined
+        ? alarmBlocks(notice)
+        : approvalBlocks({ ...notice, approval }, clock.now(), withArguments === true);
+    const message = redact({ text: escaped(titleOf(notice)), mrkdwn: false, unfurl_links: false, blocks });
+    return { body: JSON.stringify(message), headers: {} };
+  };
+}
+
+/** For the places where Slack reads markup: `&`, `<` and `>` are all of it that can call, link or mention. */
+export function escaped(text: string): string {
+  return shown(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** A person decides by it: nothing in it hides, reorders or passes for something else. */
+function shown(text: string): string {
+  return spelledOut(text, (part) => (part.text === "\n" ? "\n" : codeOf(part)));
+}
+
+function titleOf({ type, approval, summary }: Notice): string {
+  const tool = approval === undefined ? "" : nameOf(approval);
+  switch (type) {
+    case "approval.requested":
+      return `Approval needed: ${tool}`;
+    case "approval.edited":
+      return `Edited, and still waiting: ${tool}`;
+    case "approval.expiring":
+      return `Still waiting: ${tool}`;
+    case "approval.escalated":
+      return `Escalated to you: ${tool}`;
+    case "approval.decided":
+      return `${tool}: ${approval?.decision?.as ?? "decided"}`;
+    case "alarm.opened":
+      return `Alarm: ${summary}`;
+    case "alarm.resolved":
+    case "channel.test":
+      return summary;
+  }
+}
+
+function nameOf({ tool, action }: ApprovalRecord): string {
+  return action === "default" ? tool : `${tool}.${action}`;
+}
+
+type ApprovalNotice = Notice & { readonly approval: ApprovalRecord };
+
+function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: boolean): JsonObject[] {
+  const { approval } = notice;
+  const { risk, principal, runId, why, summary, reason, state } = approval;
+  const who = `${principal.agent}${principal.user === undefined ? "" : ` for ${principal.user}`}`;
+  const lines = [
+    `Risk: ${risk}`,
+    `Asked by: ${who}, run ${runId}`,
+    ...why.slice(0, mostReasons).map(({ rule, says }) => `Because: ${rule} → ${says}`),
+    ...(summary === undefined ? [] : [`The tool says: ${summary}`]),
+    ...(reason === undefined ? [] : [`The agent says (not verified): ${reason}`]),
+    standing(approval, now),
+  ];
+  return [
+    header(titleOf(notice)),
+    plain(lines.join("\n")),
+    ...(withArguments ? [plain(JSON.stringify(shownArguments(approval), undefined, 2))] : []),
+    ...linkBlocks(
+      notice.link,
+      risk === "critical" && state === "pending",
+      state === "pending" ? "Decide in Postern" : "Open in Postern",
+    ),
+  ];
+}
+
+/** How long it waits still, or what became of it. */
+function standing({ state, expiresAt, decision }: ApprovalRecord, now: number): string {
+  if (state === "pending") {
+    const leftMinutes = Math.max(0, Math.round((expiresAt - now) / 60_000));
+    const until = new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ");
+    return `${leftMinutes} min left, until ${until} UTC; then it is denied`;
+  }
+  if (decision === undefined) return state;
+  const { as, by, reason } = decision;
+  return `${as} by ${by}${reason === undefined ? "" : `: ${reason}`}`;
+}
+
+function alarmBlocks(notice: Notice): JsonObject[] {
+  const { severity, count } = notice.data;
+  const lines = [
+    notice.summary,
+    ...(typeof severity === "string" ? [`Severity: ${severity}`] : []),
+    ...(typeof count === "number" && count > 1 ? [`${count} times`] : []),
+  ];
+  return [header(titleOf(notice)), plain(lines.join("\n")), ...linkBlocks(notice.link, false, "Open in Postern")];
+}
+
+function linkBlocks(link: string | undefined, isCritical: boolean, label: string): JsonObject[] {
+  if (isCritical) {
+    const where = link === undefined ? "in the console" : `<${escaped(link)}|in the console>`;
+    return [{ type: "section", text: { type: "mrkdwn", text: `This call is critical: decide it ${where}.` } }];
+  }
+  if (link === undefined) return [];
+  return [{ type: "actions", elements: [{ type: "button", text: { type: "plain_text", text: label }, url: link }] }];
+}
+
+function header(text: string): JsonObject {
+  return {
+    type: "header",
+    text: { type: "plain_text", emoji: false, text: shownStart(text.replaceAll("\n", " "), mostHeaderCharacters) },
+  };
+}
+
+function plain(text: string): JsonObject {
+  return { type: "section", text: { type: "plain_text", emoji: false, text: shownStart(text, mostTextCharacters) } };
+}
+
+/** Only as much is looked at as there is room for: a character is never shown as fewer. */
+function shownStart(text: string, most: number): string {
+  const start = shown(text.slice(0, most + 1));
+  return start.length <= most ? start : `${start.slice(0, most - 1).toWellFormed()}…`;
+}

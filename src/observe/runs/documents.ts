@@ -1,0 +1,131 @@
+/** The files of a run that are no lines: task, prompts, manifests. */
+
+import { constants, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Json } from "../../core/json.ts";
+import { sha256 } from "../../core/json.ts";
+import { counted } from "../../core/shown.ts";
+import { noLink } from "../../core/system/plain-file.ts";
+import type { ArtifactStore } from "../../results/artifact-store.ts";
+import type { Redact } from "./bounded.ts";
+import type { Extent } from "./line-file.ts";
+import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
+import { pretty } from "./parse.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunAbout } from "./runs.ts";
+import { readWholeFile } from "./whole-file.ts";
+
+/** Sealed as a whole, when they are there. */
+export const sealedDocuments = [
+  "artifact-manifest.json",
+  "config.yaml",
+  "effective-system-prompt.md",
+  "prompt.md",
+  "sandbox-manifest.json",
+  "task.yaml",
+  "transcript.md",
+] as const;
+
+/** Of a run that is new. `config`: the effective configuration as YAML. */
+export async function writeFirstDocuments(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
+  const sandbox = {
+    run_id: run.runId,
+    roots: [
+      { name: "workspace", writable: true },
+      { name: "deliverables", writable: true },
+      { name: "archive", writable: false },
+      { name: "logs", writable: false },
+    ],
+    process: { node: process.version, platform: process.platform, arch: process.arch },
+  };
+  await run.write("sandbox-manifest.json", pretty(sandbox));
+  if (config === undefined) return;
+  const text = redact(config);
+  await run.write("config.yaml", text);
+  run.say("config.loaded", "The effective configuration is in `config.yaml`", {
+    data: { file: "config.yaml", ...extentOf(text) },
+  });
+}
+
+/** @param about checked already, so that all of it can be written */
+export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): Promise<void> {
+  const { task, taskId, prompt, systemPrompt, transcript, deliverables } = about;
+  if (taskId !== undefined) run.nameTask(taskId);
+  if (deliverables !== undefined) run.expect(deliverables);
+  if (task !== undefined) {
+    // JSON is YAML too.
+    await run.write(
+      "task.yaml",
+      withNewline(redact(typeof task === "string" ? task : JSON.stringify(task, undefined, 2))),
+    );
+  }
+  if (systemPrompt !== undefined) await writePrompt(run, "effective-system-prompt.md", redact(systemPrompt));
+  if (prompt !== undefined) await writePrompt(run, "prompt.md", redact(prompt));
+  if (transcript !== undefined) await append(join(run.folder, "transcript.md"), withNewline(redact(transcript)));
+  run.isUnsealed = true;
+}
+
+async function writePrompt(run: RunLog, file: string, text: string): Promise<void> {
+  await run.write(file, text);
+  run.say("prompt.rendered", `\`${file}\` was written`, { data: { file, ...extentOf(text) } });
+}
+
+async function append(path: string, text: string): Promise<void> {
+  await using file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | noLink, 0o600);
+  await file.writeFile(text);
+}
+
+/** `deliverable.check.*` (SPEC 14.3): which of the expected ones are not there. */
+export async function checkDeliverables(run: RunLog): Promise<readonly string[]> {
+  const { expected } = run;
+  run.say("deliverable.check.started", `Expected: ${counted(expected.length, "deliverable")}`, {
+    data: { expected: expected.length },
+  });
+  const { deliverables } = await deliverablesIn(run.folder);
+  const there = new Set(deliverables.map(({ path }) => path));
+  const missing = expected.filter((path) =>
+    path.endsWith("/") ? !deliverables.some((file) => file.path.startsWith(path)) : !there.has(path),
+  );
+  for (const path of missing)
+    run.say("deliverable.missing", `\`deliverables/${path}\` is missing`, { severity: "warning", data: { path } });
+  run.miss(missing);
+  run.say("deliverable.check.completed", `Missing: ${missing.length} of ${counted(expected.length, "deliverable")}`, {
+    severity: missing.length === 0 ? "info" : "warning",
+    data: { expected: expected.length, missing: missing.length, found: deliverables.length },
+  });
+  return missing;
+}
+
+/** `artifact-manifest.json`, and the digests a seal vouches for. */
+export async function writeManifest(
+  run: RunLog,
+  artifacts: Pick<ArtifactStore, "openStream"> | undefined,
+  madeAt: number,
+): Promise<void> {
+  const manifest: ArtifactManifest = {
+    run_id: run.runId,
+    made_at: new Date(madeAt).toISOString(),
+    ...(await deliverablesIn(run.folder)),
+    artifacts: await artifactEntries(run.tenant, run.tally.artifacts, artifacts),
+  };
+  await run.write("artifact-manifest.json", pretty(manifest));
+}
+
+/** Of everything in the folder that a seal vouches for; the lines must be written out. */
+export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Json }> {
+  const files: Record<string, Json> = {};
+  for (const [name, { bytes, sha256 }] of Object.entries(run.extents())) files[name] = { bytes, sha256 };
+  for (const name of sealedDocuments) {
+    const text = await readWholeFile(join(run.folder, name));
+    if (text !== undefined) files[name] = { ...extentOf(text) };
+  }
+  return files;
+}
+
+export function extentOf(text: string): Extent {
+  return { bytes: Buffer.byteLength(text), sha256: sha256(text) };
+}
+
+function withNewline(text: string): string {
+  return text.endsWith("\n") ? text : `${text}\n`;
+}

@@ -1,0 +1,20 @@
+/** The `runs` section of a configuration file. Only src/config imports this: the archive itself knows no zod. */
+import { z } from "zod";
+import type { SnakeCased } from "../../core/case.ts";
+
+export interface RunsSection {
+  readonly enabled?: boolean;
+  readonly folder?: string;
+}
+
+export const runsSchema: z.ZodType<SnakeCased<RunsSection>> = z.strictObject({
+  enabled: z
+    .boolean()
+    .exactOptional()
+    .describe("Keep a folder a run: what its agent did, for people to read. True when nothing is said."),
+  folder: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe("Where, relative to this file; `runs` in the data folder when nothing is said."),
+});

@@ -1,0 +1,223 @@
+/**
+ * Run folders: what an agent did, as files that a person can read (SPEC 14.6).
+ *
+ * Invariant: the folders are a projection of the audit log. No call waits for them; lines are only added, and each entry
+ * of the log has its lines once, so projecting again from any position is safe. Projecting again is the recovery.
+ * Next: projection.ts (from an entry to its lines), archive.ts (the subscriber and its position), run-log.ts (one run),
+ * verify.ts (projects again and compares), folders.ts (where folders lie).
+ */
+import type { Actor } from "../../core/actor.ts";
+import type { Principal } from "../../core/call.ts";
+import type { JsonObject } from "../../core/json.ts";
+
+/** One line of `events.jsonl` (SPEC 14.4), as written and as sent. */
+export interface RunEvent {
+  readonly event_id: string;
+  /** From 1, without gaps: the order's truth. */
+  readonly sequence: number;
+  readonly run_id: string;
+  /** The session's trace: a session has one, and so has a call made alone. */
+  readonly session_id: string | null;
+  readonly task_id: string | null;
+  readonly type: string;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly actor: string;
+  readonly severity: "debug" | "info" | "warning" | "error";
+  readonly summary: string;
+  readonly data: JsonObject;
+  /** The call. */
+  readonly correlation_id?: string;
+  readonly parent_event_id?: string;
+}
+
+/** One line of `logs/tools.jsonl` (SPEC 14.5): how one arrival ended. Summaries and artifact ids, never content. */
+export interface ToolRecord {
+  readonly call_id: string;
+  readonly tool_name: string;
+  readonly action: string;
+  /** Only of what was started. */
+  readonly started_at?: string;
+  readonly completed_at: string;
+  readonly duration_ms: number;
+  readonly status: "started" | "completed" | "failed" | "blocked";
+  readonly args_summary: string;
+  /** First 16 hex digits of SHA-256 over the canonical arguments (SPEC 3.7). */
+  readonly args_digest: string;
+  readonly result_summary?: string;
+  readonly artifacts: readonly string[];
+  readonly error?: { readonly code: string; readonly message: string };
+  /** The same call's outcome from before. */
+  readonly replayed?: true;
+  /** The line comes from the audit log alone, because the process died before it was written. */
+  readonly recovered?: true;
+  /** The entry of the audit log that the line comes from. */
+  readonly audit_seq: number;
+}
+
+/** One line of `logs/errors.jsonl`: ErrorInfo (SPEC 3.12), with the rules that refused (case 153). */
+export interface ErrorRecord {
+  readonly timestamp: string;
+  readonly call_id: string;
+  readonly tool_name: string;
+  readonly action: string;
+  readonly status: "failed" | "blocked";
+  readonly code: string;
+  readonly message: string;
+  readonly category: "config" | "sandbox" | "skill" | "tool" | "memory" | "engine" | "governance" | "unknown";
+  readonly retryable: boolean;
+  readonly rules?: readonly string[];
+  readonly recovered?: true;
+  readonly audit_seq: number;
+}
+
+export type RunState = "started" | "running" | "completed" | "failed" | "stopped";
+
+/** What the run may be called after its end (SPEC 15.5), worst reason first. */
+export interface Governance {
+  readonly result: "passed" | "failed" | "incomplete" | "blocked";
+  readonly reasons: readonly GovernanceReason[];
+}
+
+export interface GovernanceReason {
+  readonly result: "failed" | "incomplete" | "blocked";
+  readonly code: string;
+  readonly message: string;
+}
+
+/** `run.json`, as written and as sent. */
+export interface RunSummary {
+  readonly run_id: string;
+  readonly tenant: string;
+  /** Who began it, by name or by its first call. */
+  readonly principal?: { readonly agent: string; readonly user?: string };
+  /** `stopped`: closed without an end. */
+  readonly state: RunState;
+  readonly task_id?: string;
+  readonly reason?: string;
+  readonly created_at: string;
+  readonly last_event_at: string;
+  readonly finished_at?: string;
+  readonly counts: RunCounts;
+  readonly deliverables: { readonly expected: readonly string[]; readonly missing?: readonly string[] };
+  readonly governance: Governance;
+}
+
+export interface RunCounts {
+  readonly events: number;
+  /** Calls that ran, each once however often it was sent: those that have not ended are neither completed nor failed. */
+  readonly started: number;
+  readonly completed: number;
+  /** What may have happened too, until it is settled. */
+  readonly failed: number;
+  /** Arrivals that were refused; a call that is sent again is refused again. Not those whose request is open still. */
+  readonly blocked: number;
+  /** Arrivals that were shown what they would do: nothing ran. */
+  readonly previewed: number;
+  /** Arrivals that were answered with what the same call had ended with: nothing ran. */
+  readonly replayed: number;
+  /** Undecided approvals. */
+  readonly waiting: number;
+  readonly errors: number;
+  readonly artifacts: number;
+}
+
+/** Which run. The tenant is `default` unless it is named. */
+export interface RunName {
+  readonly runId: string;
+  readonly tenant?: string;
+}
+
+/** What an embedder knows of a run and Postern does not. Texts are redacted and become files of the run. */
+export interface RunAbout {
+  /** `task.yaml`. */
+  readonly task?: string | JsonObject;
+  readonly taskId?: string;
+  /** `prompt.md`. */
+  readonly prompt?: string;
+  /** `effective-system-prompt.md`. */
+  readonly systemPrompt?: string;
+  /** Added to `transcript.md`. */
+  readonly transcript?: string;
+  /** Files that must lie in `deliverables/` when the run is finished; with a `/` at the end: a folder with something in it. */
+  readonly deliverables?: readonly string[];
+}
+
+export interface RunVerification {
+  readonly intact: boolean;
+  readonly run_id: string;
+  readonly events: number;
+  readonly calls: number;
+  /** Lines that the last seal in the audit log vouches for, of `events.jsonl`; 0: it was never sealed. */
+  readonly sealed: number;
+  readonly problems: readonly RunProblem[];
+  /** What could not be compared, and why. */
+  readonly notes: readonly string[];
+}
+
+export interface RunProblem {
+  readonly file: string;
+  readonly line?: number;
+  readonly why: string;
+}
+
+/** @public */
+export interface RunFilter {
+  readonly tenant?: string;
+  readonly agent?: string;
+  /** Only this one's own. */
+  readonly principal?: Principal;
+  readonly limit?: number;
+  /** A page's `nextAfter`: only those that come after it. */
+  readonly after?: string;
+}
+
+/** @public */
+export interface RunPage {
+  readonly runs: readonly RunSummary[];
+  /** Where the next page begins; none: there is no more. */
+  readonly nextAfter?: string;
+}
+
+/** @public */
+export interface Runs {
+  /**
+   * Says what a run is for, before its first call or later. Begins it when nothing has: for an agent (`principal`), or
+   * by hand (`by`).
+   *
+   * @throws RuntimeFault `run_foreign` when `principal` is given and the run is another one's, `run_invalid` for a deliverable outside it
+   */
+  begin(
+    run: RunName,
+    about?: RunAbout & { readonly principal?: Principal; readonly by?: Actor | undefined },
+  ): Promise<RunSummary>;
+  /** Adds to what is known of it; the transcript grows, the rest is replaced. `by`: who does so by hand. */
+  describe(run: RunName, about: RunAbout & { readonly by?: Actor | undefined }): Promise<RunSummary>;
+  /** Looks for the deliverables, seals the folder in the audit log, and says what the run may be called. */
+  finish(
+    run: RunName,
+    ended?: {
+      readonly state?: "completed" | "failed";
+      readonly reason?: string;
+      readonly by?: Actor | undefined;
+    },
+  ): Promise<RunSummary>;
+  /** The latest first, 200 at most unless `limit` says otherwise. */
+  list(where?: RunFilter): Promise<readonly RunSummary[]>;
+  /** The same, with where the next page begins. */
+  page(where?: RunFilter): Promise<RunPage>;
+  get(run: RunName): Promise<RunSummary | undefined>;
+  /** Events with a sequence above `after`, in order, 200 at most unless `limit` says otherwise. */
+  events(
+    run: RunName,
+    where?: { readonly after?: number; readonly limit?: number; readonly type?: string },
+  ): Promise<readonly RunEvent[] | undefined>;
+  /** Lines of `logs/tools.jsonl`, the latest last, 200 at most unless `limit` says otherwise. */
+  calls(run: RunName, limit?: number): Promise<readonly ToolRecord[] | undefined>;
+  /** Holds the folder against the audit log. */
+  verify(run: RunName): Promise<RunVerification | undefined>;
+  /** The folder as a tar archive. Links and special files are left out. */
+  export(run: RunName): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Everything announced so far is in the files when this resolves, as far as they can be written. */
+  flush(): Promise<void>;
+}

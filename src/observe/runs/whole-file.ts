@@ -1,0 +1,31 @@
+import { constants, open, readFile, rename, rm } from "node:fs/promises";
+import { codeOf } from "../../core/system/error-code.ts";
+import { noLink } from "../../core/system/plain-file.ts";
+
+/** The file with these bytes or as it was, also when the process dies in between. Not synced: a run's papers are no ledger. */
+export async function writeWholeFile(path: string, content: string): Promise<void> {
+  const draft = `${path}.new`;
+  try {
+    await rm(draft, { force: true });
+    const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noLink, 0o600);
+    try {
+      await file.writeFile(content);
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => {}); // the first error says more
+    throw error;
+  }
+}
+
+/** Undefined: there is no such file. */
+export async function readWholeFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, { encoding: "utf8", flag: constants.O_RDONLY | noLink });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+import type { Autonomy, Principal, ToolCall } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Announce } from "../core/event.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { copyOf, type JsonObject } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import type { Caller } from "../core/session.ts";
+import { type ArtifactStore, referenceKey } from "../results/artifact-store.ts";
+import { lend } from "../secrets/lend.ts";
+import { redactJson } from "../secrets/redact-json.ts";
+import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import type { LazySignal } from "../tools/run-foreign.ts";
+import type { ToolArtifacts, ToolContext } from "../tools/tool.ts";
+import type { ClaimedCall } from "./gates/stages.ts";
+
+/** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
+export type CallChild = (
+  parent: ClaimedCall,
+  number: number,
+  request: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject },
+  caller: Caller,
+) => Promise<ToolOutcome>;
+
+export interface ContextParts {
+  readonly artifacts: ArtifactStore;
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+  readonly announce: Announce;
+  readonly child: CallChild;
+}
+
+/** What a tool sees of its call; its members also work taken out of it (`async ({ to }, { progress }) => …`). Signal and secrets are made when they are asked for; the run's end takes back what was lent. */
+export class ToolCallContext implements ToolContext {
+  readonly #call: ClaimedCall;
+  readonly #caller: Caller;
+  readonly #run: Pick<LazySignal, "signal" | "over" | "afterwards">;
+  readonly #parts: ContextParts;
+  #secrets: SecretStore | undefined;
+  #children = 0;
+
+  /** For what is of this house and makes calls of its own (code-mode/): a tool's body is given no way to this. */
+  static inside(context: ToolContext): { readonly call: ClaimedCall; readonly caller: Caller } | undefined {
+    if (!(context instanceof ToolCallContext)) return undefined;
+    return { call: context.#call, caller: context.#caller };
+  }
+
+  constructor(
+    call: ClaimedCall,
+    caller: Caller,
+    run: Pick<LazySignal, "signal" | "over" | "afterwards">,
+    parts: ContextParts,
+  ) {
+    this.#call = call;
+    this.#caller = caller;
+    this.#run = run;
+    this.#parts = parts;
+  }
+
+  get callId(): string {
+    return this.#call.id;
+  }
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+  get idempotencyKey(): string {
+    return this.#call.key;
+  }
+  get runId(): string {
+    return this.#call.authority.runId;
+  }
+  get traceId(): string {
+    return this.#call.authority.traceId;
+  }
+  get taskId(): string | undefined {
+    return this.#call.authority.taskId;
+  }
+  get stepId(): string | undefined {
+    return this.#call.authority.stepId;
+  }
+  get principal(): Principal {
+    return { ...this.#call.authority.principal }; // a copy: the session's later calls have the same one
+  }
+  get autonomy(): Autonomy | undefined {
+    return this.#call.authority.autonomy;
+  }
+  get grantedScopes(): readonly string[] {
+    return [...this.#call.authority.scopes];
+  }
+  get frozen(): string | undefined {
+    return this.#call.record?.image;
+  }
+
+  get approvalId(): string | undefined {
+    return this.#call.approvalId;
+  }
+
+  get secrets(): SecretStore {
+    if (this.#secrets === undefined) {
+      const loan = lend(this.#parts.secrets, this.#parts.redactor);
+      this.#secrets = loan;
+      this.#run.afterwards(() => loan.end());
+    }
+    return this.#secrets;
+  }
+
+  get artifacts(): ToolArtifacts {
+    const { session } = this.#caller;
+    return artifactsFor(this.#call, session.limits.maxInlineResultBytes, this.#parts);
+  }
+
+  get progress(): ToolContext["progress"] {
+    return (content, fraction) => this.#progress(content, fraction);
+  }
+  get emit(): ToolContext["emit"] {
+    return (type, summary, data) => this.#emit(type, summary, data);
+  }
+  get afterSession(): ToolContext["afterSession"] {
+    return (then) => this.#caller.session.afterwards(then);
+  }
+  get check(): ToolContext["check"] {
+    return () => this.#check();
+  }
+  get call(): ToolContext["call"] {
+    return (request) => this.#child(request);
+  }
+
+  #progress(content: string, fraction?: number): void {
+    if (this.#run.over) return;
+    const clean = this.#parts.redactor.redact(String(content));
+    // A tool's own arithmetic: what is no number says nothing, what is beyond the end is the end.
+    const done = Number.isFinite(fraction) ? { fraction: Math.min(1, Math.max(0, Number(fraction))) } : {};
+    const kept = this.#call.record?.call.id;
+    const as = kept === undefined || kept === this.#call.id ? {} : { recordedAs: kept };
+    this.#parts.announce({ moment: "progressed", call: this.#call, content: clean, ...done, ...as });
+  }
+
+  #emit(type: string, summary: string, data?: JsonObject): void {
+    if (this.#run.over) return;
+    const { redactor, announce } = this.#parts;
+    const said = { type: redactor.redact(type), summary: redactor.redact(summary) };
+    const clean = data === undefined ? undefined : redactJson(copyOf(data), redactor);
+    announce({ moment: "emitted", call: this.#call, ...said, ...(clean !== undefined && { data: clean }) });
+  }
+
+  #check(): void {
+    if (this.#caller.signal?.aborted === true) throw this.#caller.signal.reason;
+    const { deadline } = this.#caller;
+    if (this.#run.over || (deadline !== undefined && deadline <= this.#parts.clock.monotonic()))
+      throw new RuntimeFault("deadline_passed", "The call is over.");
+  }
+
+  async #child(request: Parameters<ToolContext["call"]>[0]): Promise<ToolOutcome> {
+    this.#check();
+    this.#children += 1;
+    return this.#parts.child(this.#call, this.#children, request, this.#caller);
+  }
+}
+
+/** What a tool may read: what its caller may. */
+export function artifactsFor(
+  { authority }: Pick<ToolCall, "authority">,
+  inlineBytes: number,
+  { artifacts }: Pick<ContextParts, "artifacts">,
+): ToolArtifacts {
+  return {
+    inlineBytes,
+    open: (artifact, range) =>
+      artifacts.openStream(
+        typeof artifact === "string" ? artifact : artifact[referenceKey],
+        authority.principal,
+        range,
+      ),
+  };
+}

@@ -1,0 +1,30 @@
+import type { ToolCall } from "../core/call.ts";
+import type { Announce, ProgressSink } from "../core/event.ts";
+import type { ExecuteParts } from "./execute.ts";
+import type { Executor } from "./executor.ts";
+import type { ApprovalParts } from "./gates/approval.ts";
+import type { ArgumentParts } from "./gates/arguments.ts";
+import type { ClaimParts } from "./gates/claim.ts";
+import type { LookupParts } from "./gates/lookup.ts";
+import type { OnceParts } from "./gates/once.ts";
+import type { RunParts } from "./gates/run.ts";
+import type { VerdictParts } from "./gates/verdict.ts";
+import type { SettleParts } from "./settle.ts";
+
+/** All that the path needs; each step asks for its own few in its signature. */
+export interface Parts
+  extends RunParts,
+    LookupParts,
+    ArgumentParts,
+    VerdictParts,
+    OnceParts,
+    ApprovalParts,
+    ClaimParts,
+    ExecuteParts,
+    SettleParts {
+  readonly executor: Executor;
+  readonly announce: Announce;
+  /** Until the call has left. */
+  readonly listen: (call: ToolCall, sink: ProgressSink) => void;
+  readonly log: (problem: string, call?: ToolCall) => void;
+}

@@ -1,0 +1,68 @@
+import type { ToolCall } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Announce } from "../core/event.ts";
+import type { Caller } from "../core/session.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import { mostAnswerBytes } from "../results/raw-result.ts";
+import { holdsStream, mostArtifactBytes, withStoredStreams } from "../results/stored-streams.ts";
+import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import { failureOf } from "../tools/failure.ts";
+import { type LazySignal, type Ran, runForeign } from "../tools/run-foreign.ts";
+import { type CallChild, ToolCallContext } from "./context.ts";
+import type { ClaimedCall } from "./gates/stages.ts";
+import { inputOf } from "./input.ts";
+
+export interface ExecuteParts {
+  readonly secrets: SecretStore;
+  readonly redactor: Redactor;
+  readonly artifacts: ArtifactStore;
+  /** What one artifact may have that a stream gives; left out: `mostArtifactBytes`. */
+  readonly artifactBytes?: number | undefined;
+  readonly answerBytes?: number | undefined;
+  readonly clock: Clock;
+  readonly announce: Announce;
+  readonly child: CallChild;
+  readonly log: (problem: string, call?: ToolCall) => void;
+}
+
+/**
+ * Runs the tool, bounded by its own timeout or the session's, by what is left of the session and by the caller's
+ * deadline (D16). Never throws. Nothing that was lent works after it; an answer after it changes nothing, and is logged.
+ */
+export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Promise<Ran<unknown>> {
+  const { found } = call;
+  const { session, signal, deadline } = caller;
+  const remainingMs = session.remainingMs(call.claimedAt);
+  const limitMs = found.suspends ? remainingMs : Math.min(found.timeoutMs ?? session.limits.callTimeoutMs, remainingMs);
+  const body = async (run: LazySignal): Promise<unknown> => {
+    const context = new ToolCallContext(call, caller, run, parts);
+    const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
+    return keptStreams(await found.execute(input, context), { call, caller, run }, parts);
+  };
+  const onLate = (late: Ran<unknown>): void => tellLate(call, late, parts);
+  return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
+}
+
+/** Within the call: its timeout and its end hold for the streams of its answer. */
+function keptStreams(
+  answer: unknown,
+  { call, caller, run }: { readonly call: ClaimedCall; readonly caller: Caller; readonly run: LazySignal },
+  { artifacts, redactor, artifactBytes = mostArtifactBytes, answerBytes = mostAnswerBytes }: ExecuteParts,
+): unknown {
+  if (!holdsStream(answer)) return answer;
+  const owner = call.authority.principal;
+  const { session } = caller;
+  const signal = (): AbortSignal => run.signal;
+  return withStoredStreams(answer, { owner, session, redactor, artifacts, artifactBytes, answerBytes, signal });
+}
+
+/** Whoever settles an `unknown` call wants to know that it came to an end. That a tool stopped when it was told to is no news. */
+function tellLate(call: ClaimedCall, late: Ran<unknown>, { log }: ExecuteParts): void {
+  const failure = late.ran === "threw" ? failureOf(late.error) : undefined;
+  if (failure !== undefined && (failure.unknown || /^(?:Abort|Timeout)Error\b/.test(failure.message))) return;
+  const how = failure === undefined ? "returned" : `threw: ${failure.message}`;
+  log(
+    `\`${call.tool}\` answered after its call \`${call.id}\` was over: it ${how}. What was told of the call stands; settle it where it is \`unknown\`.`,
+    call,
+  );
+}

@@ -1,0 +1,135 @@
+/** Why: what would be decided about a call, and what was about one that is on record. Counts, writes and runs nothing. */
+import { grantReason, silentReason } from "../approvals/grants.ts";
+import type { AuditLog } from "../audit/log.ts";
+import { arrivalOf, read } from "../core/arrival.ts";
+import type { ToolCall } from "../core/call.ts";
+import { isEnding } from "../core/ending.ts";
+import { type Reason, words } from "../core/event.ts";
+import { digestOf, type JsonObject } from "../core/json.ts";
+import { approvedFor } from "../core/ran-with.ts";
+import type { ApprovalRecord, CallRecord } from "../core/records.ts";
+import { type Refusal, refusal } from "../core/refusals.ts";
+import type { Decision, ToolFacts } from "../policy/policy.ts";
+import type { Parts } from "./dependencies.ts";
+import { grantFor } from "./gates/approval.ts";
+import { ask } from "./gates/budget.ts";
+import { mayAsk } from "./gates/run.ts";
+import { assess } from "./invoke.ts";
+
+/** What would be decided, and every rule that shaped it; or why it does not get that far. */
+export type Explanation = (
+  | {
+      readonly reached: "verdict";
+      readonly decision: Decision;
+      /** Of its reasons those that count: the policy's, and the grant that answers. The others tell what became of people. */
+      readonly counting: readonly Reason[];
+      readonly facts: ToolFacts;
+      readonly summary?: string;
+    }
+  | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
+) & {
+  /** Of a recorded call alone. */
+  readonly recorded?: RecordedVerdict;
+};
+
+/**
+ * What is kept of a call that was explained by its id.
+ *
+ * @public
+ */
+export interface RecordedVerdict {
+  /** A person changed its arguments: what runs is explained. SHA-256 over the canonical arguments, as they were sent and as they run. */
+  readonly edited?: { readonly asked: string; readonly runs: string };
+  /** How it was weighed when it began, or when a person was asked for it if it never did. */
+  readonly weighed?: {
+    /** Wall clock, milliseconds. */
+    readonly at: number;
+    readonly verdict: string;
+    readonly risk: string;
+    readonly reasons: readonly { readonly rule: string; readonly says: string; readonly where?: string }[];
+    readonly policyVersion: string;
+    /** The grant that answered for a person. */
+    readonly grant?: string;
+  };
+}
+
+/**
+ * What would be decided, and every rule that shaped it. Counts nothing, writes nothing, runs nothing.
+ *
+ * @param sessionId whose grants count; none: those for a session are only named
+ */
+export async function explain(call: ToolCall, parts: Parts, sessionId?: string): Promise<Explanation> {
+  const asked = ask(call);
+  const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
+  if (!isEnding(weighed)) {
+    const { weighing, found, suggestion, verdict } = weighed;
+    const { grant, silent } =
+      verdict === "CONFIRM"
+        ? await grantFor(weighed, sessionId === undefined ? undefined : { id: sessionId }, parts)
+        : { silent: [] };
+    const counting = grant === undefined ? weighing.reasons : [...weighing.reasons, grantReason(grant)];
+    return {
+      reached: "verdict",
+      decision: {
+        ...weighing,
+        reasons: [...counting, ...silent.map(silentReason)],
+        ...(grant !== undefined && { grant: grant.id }),
+      },
+      counting,
+      facts: found.facts,
+      ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
+    };
+  }
+  const decision = weighed.weighing as Decision | undefined; // only the verdict gate refuses with one
+  const refused = weighed.ending === "refused" ? weighed.refusal : refusal("internal");
+  return { reached: "refused", refusal: refused, ...(decision !== undefined && { decision }) };
+}
+
+/** What would be decided today about a recorded call, as it runs: after an edit, with what the person wrote. */
+export async function explainRecorded(
+  record: CallRecord,
+  parts: Parts,
+  audit: Pick<AuditLog, "query">,
+): Promise<Explanation> {
+  const { key, call, approvalId } = record;
+  const approval = approvalId === undefined ? undefined : await parts.approvals.get(approvalId);
+  // As itself: a call is not its own past.
+  const given = approval && approvedFor(record, approval);
+  const itself = arrivalOf({ ...call, ...(given !== undefined && read(given)), resumes: key });
+  const { startedAt } = record;
+  const weighed = startedAt === undefined ? approval && weighedFor(approval) : await begun(record, startedAt, audit);
+  const grant = weighed?.grant === undefined ? undefined : parts.grants.get(weighed.grant);
+  const explained = await explain(itself, parts, grant?.sessionId ?? approval?.sessionId);
+  const edited = given && editIn(call, given);
+  return {
+    ...explained,
+    recorded: {
+      ...(edited !== undefined && { edited }),
+      ...(weighed !== undefined && { weighed }),
+    },
+  };
+}
+
+type Weighed = NonNullable<RecordedVerdict["weighed"]>;
+
+function weighedFor({ requestedAt: at, risk, why: reasons, policyVersion }: ApprovalRecord): Weighed {
+  return { at, verdict: "CONFIRM", risk, reasons, policyVersion };
+}
+
+/** As the log has it. Nothing: it keeps none, or cannot be read; what would be decided is told all the same. */
+async function begun(
+  { key, call }: CallRecord,
+  at: number,
+  audit: Pick<AuditLog, "query">,
+): Promise<Weighed | undefined> {
+  const where = { since: at, until: at, callId: [key, call.id], tenant: call.authority.principal.tenant };
+  const [event] = await audit.query({ ...where, type: words.attempted.audit }).catch(() => []);
+  if (event === undefined) return undefined;
+  const { verdict = "", risk_level: risk = "", reasons = [], policy_version: policyVersion = "", refs } = event;
+  return { at, verdict, risk, reasons, policyVersion, ...(refs.grant !== undefined && { grant: refs.grant }) };
+}
+
+function editIn({ digest: asked }: ToolCall, given: JsonObject): RecordedVerdict["edited"] {
+  const runs = digestOf(given);
+  return asked === runs ? undefined : { asked, runs };
+}

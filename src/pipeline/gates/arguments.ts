@@ -1,0 +1,129 @@
+import type { Clock } from "../../core/clock.ts";
+import { type Ending, isEnding, refuse } from "../../core/ending.ts";
+import { messageOf } from "../../core/fault.ts";
+import { copyOf, type Json, type JsonObject } from "../../core/json.ts";
+import { type ArtifactStore, referenceKey } from "../../results/artifact-store.ts";
+import type { Redactor } from "../../secrets/secret-store.ts";
+import { runForeign } from "../../tools/run-foreign.ts";
+import { issueText } from "../../tools/schema/issues.ts";
+import type { Issue, Parsed } from "../../tools/tool.ts";
+import { filledInput, sureBytes, wantedIn } from "./filled-input.ts";
+import { pathText, type Reference, referencesIn, resolvedArguments } from "./references.ts";
+import type { FoundCall, ValidCall } from "./stages.ts";
+
+export interface ArgumentParts {
+  readonly artifacts: ArtifactStore;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+}
+
+/**
+ * Readable, free of secrets, references that are there and the caller's own, and fit for the schema (D13, D18).
+ * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where
+ * the tool runs. Who judges arguments is shown them before.
+ */
+export async function checkArguments(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
+  if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
+  if (parts.redactor.finds(call.text)) return refuse("secret_in_arguments", secretText(call.arguments, parts.redactor));
+  if (call.text.includes(`"${referenceKey}":`)) return checkReferences(call, parts);
+  return judge(call, await parsed(call, parts.clock), []);
+}
+
+async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
+  const references = referencesIn(call.arguments);
+  for (const { digest, path } of references) {
+    if (!(await parts.artifacts.mayUse(digest, call.authority.principal))) {
+      return refuse(
+        "artifact_unavailable",
+        `${path.length === 0 ? "`$artifact`" : `\`${path.join(".")}\``} names the artifact \`${digest.slice(0, 64)}\`, which is missing or not yours; the tool was not run.`,
+      );
+    }
+  }
+  const valid = judge(call, await parsed(call, parts.clock), references);
+  if (isEnding(valid) || references.length === 0) return valid;
+  const misfit = await bytesFault(valid, parts);
+  if (misfit !== undefined) return misfit;
+  try {
+    const { arguments: given, artifacts } = await resolvedArguments(valid, parts.artifacts, references);
+    const masked = artifacts.map((one) =>
+      one.text === undefined ? one : { ...one, text: parts.redactor.redact(one.text) },
+    );
+    return { ...valid, resolved: { arguments: given, artifacts: masked } }; // what people see is masked
+  } catch (error) {
+    return refuse("artifact_unavailable", `${parts.redactor.redact(messageOf(error))} The tool was not run.`);
+  }
+}
+
+/** Which argument holds the secret. */
+function secretText(given: Json, redactor: Redactor): string {
+  const path = secretPath(given, redactor, []);
+  const where = path === undefined ? "Several arguments together hold" : `\`${redactor.redact(pathText(path))}\` holds`;
+  return `${where} a secret, so the tool was not run; name it by reference instead.`;
+}
+
+function secretPath(given: Json, redactor: Redactor, path: Reference["path"]): Reference["path"] | undefined {
+  if (typeof given !== "object" || given === null) return redactor.finds(JSON.stringify(given)) ? path : undefined;
+  const inner: readonly (readonly [string | number, Json])[] = Array.isArray(given)
+    ? (given as readonly Json[]).map((one, i) => [i, one] as const)
+    : Object.entries(given as JsonObject);
+  for (const [step, value] of inner) {
+    const found = secretPath(value, redactor, [...path, step]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The bytes of larger artifacts are checked only where the tool runs: a call that waits is checked each time it goes on. */
+const checkedBytes = 16 * 2 ** 20;
+
+/** What the bytes behind the references are is part of the arguments: what does not fit is refused before the claim. */
+async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentParts): Promise<Ending | undefined> {
+  try {
+    let bytes = 0;
+    for (const { digest, wants } of wantedIn(call))
+      if (wants !== "reference") bytes += (await artifacts.meta(digest, call.authority.principal)).bytes;
+    if (bytes > checkedBytes && bytes <= sureBytes) return undefined;
+    const parsed = await filledInput(call, artifacts);
+    if ("input" in parsed) return undefined;
+    if ("unusable" in parsed) return refuse("tool_unavailable", `${parsed.unusable} The tool was not run.`);
+    return refuse("arguments_invalid", sentence(call.tool, parsed.issues));
+  } catch (error) {
+    return refuse("artifact_unavailable", `${redactor.redact(messageOf(error))} The tool was not run.`);
+  }
+}
+
+/** A schema that looks for ever must not hold a call for ever (G9). */
+const checkingTimeoutMs = 10_000;
+
+async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
+  const ran = await runForeign(() => found.parse(copyOf(given)), { clock, limitMs: checkingTimeoutMs });
+  if (ran.ran === "returned") return ran.value;
+  if (ran.ran === "threw") throw ran.error;
+  return { issues: [{ path: [], message: `could not be checked within ${checkingTimeoutMs} ms` }] };
+}
+
+function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]): ValidCall | Ending {
+  if ("unusable" in parsed) return refuse("tool_unavailable", `${parsed.unusable} The tool was not run.`);
+  const issues =
+    "issues" in parsed
+      ? parsed.issues.filter((issue) => !references.some((reference) => isWithin(issue, reference)))
+      : [];
+  if (issues.length > 0)
+    return refuse(
+      "arguments_invalid",
+      sentence(call.tool, issues),
+      issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })),
+    );
+  const input = "input" in parsed ? parsed.input : undefined;
+  return { ...call, input, references: references.map(({ digest }) => digest) } as unknown as ValidCall; // of this gate's own brand
+}
+
+function isWithin(issue: Issue, reference: Reference): boolean {
+  return reference.path.every((step, i) => String(issue.path[i]) === String(step));
+}
+
+function sentence(tool: string, issues: readonly Issue[]): string {
+  const more = issues.length > 5 ? ` and ${issues.length - 5} more` : "";
+  const told = issues.slice(0, 5).map((issue) => issueText(issue).replace(/\.$/, ""));
+  return `The arguments do not fit \`${tool}\`; it was not run: ${told.join("; ")}${more}.`;
+}

@@ -1,0 +1,33 @@
+import type { ToolCall } from "../../core/call.ts";
+import { type Ending, refuse } from "../../core/ending.ts";
+import type { Caller } from "../../core/session.ts";
+import { counted } from "../../core/shown.ts";
+import type { CountedCall } from "./stages.ts";
+
+/**
+ * Counts every arrival, also of unknown tools. Synchronous, so that parallel calls cannot both take the last one.
+ * A recorded call that enters again was counted when it first came.
+ */
+export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
+  const { session } = caller;
+  if (session.closed)
+    return refuse("session_closed", `Its session is closed, so \`${call.tool}\` was not run; open another one.`);
+  if (session.remainingMs() <= 0) {
+    return refuse(
+      "budget_exhausted",
+      `The session's total time of ${session.limits.totalTimeoutMs} ms is used up; finish with what you have.`,
+    );
+  }
+  if (call.resumes === undefined && !session.spend()) {
+    return refuse(
+      "budget_exhausted",
+      `The budget of ${counted(session.limits.maxToolCalls, "call")} is used up; finish with what you have.`,
+    );
+  }
+  return call as CountedCall;
+}
+
+/** A question (`explain`, `simulate`, an edit) costs nothing, and nothing can run from it: it never meets `once`. */
+export function ask(call: ToolCall): CountedCall {
+  return call as CountedCall;
+}

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { aCall } from "../../../test/fakes/call.ts";
+import { FakeClock } from "../../../test/fakes/clock.ts";
+import { arrivalOf } from "../../core/arrival.ts";
+import type { ToolCall } from "../../core/call.ts";
+import { directLimits, Session } from "../../core/session.ts";
+import { MemoryArtifacts } from "../../results/memory-artifacts.ts";
+import { invoke } from "../invoke.ts";
+import { claim } from "./claim.ts";
+
+it("lets a call enter again as the same call if its past has moved, without what the gates added", async () => {
+  const clock = new FakeClock();
+  const parts = {
+    clock,
+    ledger: { claim: async () => ({ claimed: undefined, moved: true }) } as never,
+    artifacts: new MemoryArtifacts({ clock, retentionMs: 0 }),
+  };
+  const caller = { session: new Session(directLimits, clock), patience: "deny" } as const;
+  const call = aCall();
+  const approved = { ...call, key: "key_1", found: "a tool" } as never; // only an approved call gets here
+  const moved = await claim(approved, caller, parts);
+  expect(moved).toEqual({ again: { ...call, resumes: "key_1" } });
+  expect(moved).toSatisfy(({ again }) => Object.isFrozen(again));
+});
+
+it("ends a call as overloaded if its past has moved at each of a thousand tries", async () => {
+  const clock = new FakeClock();
+  let tries = 0;
+  const carryOut = async (call: ToolCall) => {
+    tries += 1;
+    return { again: arrivalOf({ ...call, resumes: call.id }) };
+  };
+  const parts = {
+    ...{ clock, announce: () => {}, executor: { carryOut } },
+    runs: { claims: async () => true },
+    controls: { state: {} },
+    tools: { find: () => ({ facts: { effects: "read" }, parse: () => ({ input: {} }) }), unavailable: () => undefined },
+    redactor: { finds: () => false },
+    policy: { decide: () => ({ verdict: "ALLOW", risk: "safe", reasons: [] }) },
+    ledger: { find: async () => undefined, note: async () => true },
+  } as never;
+  const session = new Session(directLimits, clock);
+  const outcome = await invoke(aCall(), { session, patience: "deny" }, parts);
+  expect(outcome.refusal?.code).toBe("overloaded");
+  expect(tries).toBe(1001);
+});

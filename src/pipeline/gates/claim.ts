@@ -1,0 +1,72 @@
+import { arrivalOf } from "../../core/arrival.ts";
+import type { ToolCall } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import { type Ending, refuse } from "../../core/ending.ts";
+import { RuntimeFault } from "../../core/fault.ts";
+import type { Caller } from "../../core/session.ts";
+import type { ArtifactStore } from "../../results/artifact-store.ts";
+import type { Claim, Ledger } from "../ledger.ts";
+import { replay, underWay } from "./once.ts";
+import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
+
+export interface ClaimParts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly artifacts: ArtifactStore;
+}
+
+/**
+ * The last look at the signal, then ONE conditional write: attempted, approval used, event. No claim, no effect. A call
+ * that was weighed over a past that is not the past any more enters again.
+ */
+export async function claim(
+  call: ApprovedCall,
+  caller: Caller,
+  parts: ClaimParts,
+): Promise<ClaimedCall | Again | Ending> {
+  const left = hasLeft(call, caller, parts.clock);
+  if (left !== undefined) return left;
+  try {
+    return await judge(call, await parts.ledger.claim(call), parts);
+  } catch (error) {
+    return unwritten(error);
+  }
+}
+
+/** Nobody waits for the call any more. */
+export function hasLeft(
+  { tool }: Pick<ToolCall, "tool">,
+  { signal, deadline }: Pick<Caller, "signal" | "deadline">,
+  clock: Clock,
+): Ending | undefined {
+  if (signal?.aborted === true) return refuse("cancelled", `The caller cancelled the call before \`${tool}\` was run.`);
+  const lateMs = deadline === undefined ? -1 : clock.monotonic() - deadline;
+  if (lateMs < 0) return undefined;
+  const message = `The caller's deadline is over since ${Math.round(lateMs)} ms; \`${tool}\` was not run.`;
+  return refuse("cancelled", message);
+}
+
+async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promise<ClaimedCall | Again | Ending> {
+  const { claimed } = made;
+  if (claimed !== undefined)
+    // What was read of artifacts may be large, and the tool reads them itself.
+    return { ...call, resolved: undefined, claimed, claimedAt: parts.clock.monotonic() } as unknown as ClaimedCall;
+  if (made.moved === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
+  const { call: prior, approval } = made;
+  const answer = await replay(prior, parts);
+  if (answer !== undefined) return answer;
+  if (approval !== undefined && approval.state !== "used")
+    return refuse(
+      "approval_expired",
+      `The approval \`${approval.id}\` is ${approval.state}, and held until ${new Date(approval.expiresAt).toISOString()}; \`${call.tool}\` was not run. Send the call again to ask again.`,
+      { approval_id: approval.id },
+    );
+  return underWay(prior);
+}
+
+/** Nothing was written, so nobody is asked and nothing may run (D21). */
+export function unwritten(error: unknown): Ending {
+  if (!(error instanceof RuntimeFault)) return refuse("audit_unavailable");
+  if (error.code === "overloaded") return refuse("overloaded", `${error.message} The tool was not run.`);
+  return refuse("audit_unavailable", `Nothing can be recorded now (\`${error.code}\`), so the tool was not run.`);
+}

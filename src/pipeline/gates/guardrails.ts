@@ -1,0 +1,126 @@
+import type { ToolCall } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../core/fault.ts";
+import { copyOf } from "../../core/json.ts";
+import {
+  type ArgumentGuardrail,
+  type GuardedCall,
+  type Guardrail,
+  type GuardrailFinding,
+  type Guardrails,
+  textIn,
+} from "../../policy/guardrails/guardrails.ts";
+import type { Finding, OpenFailure } from "../../policy/policy.ts";
+import type { Redactor } from "../../secrets/secret-store.ts";
+import { type LazySignal, type Ran, runForeign } from "../../tools/run-foreign.ts";
+import type { FoundCall, ValidCall } from "./stages.ts";
+
+export interface GuardrailParts {
+  /** None: the path is as if there were no such thing. */
+  readonly guardrails?: Guardrails | undefined;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+  readonly log: (problem: string, call?: ToolCall) => void;
+}
+
+/** The call with what the guardrails found in its arguments: the policy is told (D30). */
+export async function guarded(
+  call: ValidCall,
+  guards: readonly ArgumentGuardrail[],
+  parts: GuardrailParts,
+): Promise<ValidCall> {
+  const given = call.resolved?.arguments ?? call.arguments;
+  const text = textIn(given);
+  const asked = guards.map((guard) => {
+    const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each has its own: it may change it
+    return ask(guard, (lazy) => guard.check(subject, lazy), parts);
+  });
+  const findings = (await Promise.all(asked)).flatMap((look) => findingsOf(look, call, parts));
+  return { ...call, findings };
+}
+
+function findingsOf(look: Look, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
+  const { guardrail, found, failure, open } = look;
+  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has looked
+  tellFailure(look, call, parts);
+  return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
+}
+
+export function tellFailure({ guardrail, failure }: Look, call: ToolCall, { log }: GuardrailParts): void {
+  log(`The guardrail \`${guardrail}\` ${failure}, for the call \`${call.id}\` of \`${call.tool}\`.`, call);
+}
+
+/** What one guardrail said, or why it said nothing. */
+export interface Look {
+  readonly guardrail: string;
+  readonly open: boolean;
+  readonly found: readonly GuardrailFinding<string>[];
+  /** `failed: …, and is open`. */
+  readonly failure: string | undefined;
+}
+
+const timeoutMs = 1_000;
+const longestWhy = 300;
+const words: Readonly<Record<Guardrail["on"], readonly unknown[]>> = {
+  arguments: ["DENY", "CONFIRM", "RAISE"],
+  result: ["WITHHOLD", "MARK"],
+};
+
+/** Never throws: a guardrail that does is one that failed. */
+export async function ask(
+  guard: Guardrail,
+  check: (lazy: LazySignal) => unknown,
+  parts: GuardrailParts,
+): Promise<Look> {
+  const { clock } = parts;
+  const limitMs = guard.timeoutMs ?? timeoutMs;
+  return read(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
+}
+
+function read(
+  { name: guardrail, on, onFailure, timeoutMs: own }: Guardrail,
+  ran: Ran<unknown>,
+  parts: GuardrailParts,
+): Look {
+  const open = onFailure === "open";
+  const told = (why: string): string => shortened(parts.redactor.redact(why));
+  const failed = (why: string): Look => {
+    const failure = `${why}, and is ${open ? "open" : "closed"}`;
+    return { guardrail, open, found: [], failure };
+  };
+  if (ran.ran === "threw") return failed(`failed: ${told(messageOf(ran.error))}`);
+  if (ran.ran !== "returned") return failed(`failed: no answer within ${own ?? timeoutMs} ms`);
+  const found = readFindings(ran.value, words[on]);
+  if (found === undefined) return failed("failed: its answer is no list of findings");
+  return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: told(why) })), failure: undefined };
+}
+
+/** Undefined: it is none. A getter of its that throws makes it none as well. */
+function readFindings(value: unknown, allowed: readonly unknown[]): readonly GuardrailFinding<string>[] | undefined {
+  try {
+    if (!Array.isArray(value)) return undefined;
+    const found: GuardrailFinding<string>[] = [];
+    for (const one of value as readonly unknown[]) {
+      const { says, why } = Object(one) as { readonly says: unknown; readonly why: unknown }; // whatever it is, they are looked at
+      if (!allowed.includes(says) || typeof says !== "string" || typeof why !== "string") return undefined;
+      found.push({ says, why });
+    }
+    return found;
+  } catch {
+    return undefined; // then it failed, which is told
+  }
+}
+
+function shortened(why: string): string {
+  return why.length > longestWhy ? `${why.slice(0, longestWhy - 1).toWellFormed()}…` : why;
+}
+
+export function guardedCall({ authority, found }: FoundCall): GuardedCall {
+  const { tool, action, server, effects, openWorld = false } = found.facts;
+  return {
+    ...{ tool, action, effects, openWorld },
+    ...(server !== undefined && { server }),
+    principal: { ...authority.principal }, // a copy: what a guardrail does to it stays with it
+    runId: authority.runId,
+  };
+}

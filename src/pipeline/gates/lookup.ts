@@ -1,0 +1,47 @@
+import type { ToolCall } from "../../core/call.ts";
+import { type Ending, refuse } from "../../core/ending.ts";
+import { nearest } from "../../core/nearest.ts";
+import type { Controls } from "../../policy/controls.ts";
+import type { Offer, Tools } from "../../tools/tool.ts";
+import type { CountedCall, FoundCall } from "./stages.ts";
+
+export interface LookupParts {
+  readonly tools: Tools;
+  readonly controls: Pick<Controls, "state">;
+  /** What the caller may see, asked only where a name is nobody's: nothing else is ever suggested. */
+  readonly visible?: (call: ToolCall) => readonly Offer[];
+}
+
+/** Which tool is meant, and may it be called now. What is paused, switched off or broken fails fast. */
+export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
+  if (parts.controls.state.paused) return paused(parts.controls.state);
+  const found = parts.tools.find(call.tool, call.action);
+  if (found === undefined) {
+    const away = parts.tools.serverAway?.(call.tool);
+    return away === undefined ? refuse("tool_unknown", unknown(call, parts)) : refuse("tool_unavailable", away);
+  }
+  if (call.authority.fromChain === true && found.notFromChain !== undefined)
+    return refuse("tool_not_callable", found.notFromChain);
+  const problem = parts.tools.unavailable(found);
+  if (problem !== undefined) return refuse("tool_unavailable", problem);
+  return { ...call, found } as FoundCall;
+}
+
+/** In the operator's own words, where there are any; who it was is nothing for an agent. */
+function paused({ pausedBy }: Controls["state"]): Ending {
+  return pausedBy?.reason === undefined || pausedBy.reason.trim() === ""
+    ? refuse("paused")
+    : refuse("paused", `An operator has paused all tool calls (${pausedBy.reason}); try again later.`);
+}
+
+function unknown(call: CountedCall, { tools, visible }: LookupParts): string {
+  if (tools.has(call.tool))
+    return `Tool \`${call.tool}\` has no action \`${call.action}\`; list the tools to see what it offers.`;
+  const meant = visible && nearest(call.tool, visible(call).map(nameOf));
+  const perhaps = meant === undefined ? "" : `did you mean \`${meant}\`? Else `;
+  return `No tool is named \`${call.tool}\`; ${perhaps}list the tools to see what there is.`;
+}
+
+function nameOf({ tool }: Offer): string {
+  return tool;
+}

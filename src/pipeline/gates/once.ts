@@ -1,0 +1,205 @@
+import type { Principal, ToolCall } from "../../core/call.ts";
+import { parentKeyOf } from "../../core/child-key.ts";
+import type { Clock } from "../../core/clock.ts";
+import { type Ending, refuse } from "../../core/ending.ts";
+import { sha256 } from "../../core/json.ts";
+import type { ToolOutcome } from "../../core/outcome.ts";
+import type { CallRecord } from "../../core/records.ts";
+import { shown } from "../../core/shown.ts";
+import type { ArtifactStore } from "../../results/artifact-store.ts";
+import type { Ledger } from "../ledger.ts";
+import type { FreshCall, WeighedCall } from "./stages.ts";
+
+export interface OnceParts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly artifacts: ArtifactStore;
+}
+
+/**
+ * Which call is this, and has it ended? The key is the caller's; without one it is that of a live call with the same
+ * principal, tool and arguments; else it is the call's own id (D23). Finished work never asks a person again (D2).
+ * A call with a key is never found by its arguments, except that one which has begun and may have had its effect
+ * refuses the same call without a key (`liveUntil` of store/rules.ts).
+ */
+export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCall | Ending> {
+  const { idempotencyKey, resumes, found } = call;
+  if (
+    found.requireIdempotencyKey &&
+    idempotencyKey === undefined &&
+    resumes === undefined &&
+    found.facts.effects !== "read"
+  ) {
+    return refuse(
+      "key_required",
+      `\`${call.tool}\` needs an idempotency key; send one that is the same for every attempt of this call.`,
+    );
+  }
+  const key = keyOf(call) ?? toolCallKey(call) ?? call.id;
+  const match = matchOf(call);
+  return judge(call, await find(call, { key, match }, parts.ledger), { key, match }, parts);
+}
+
+/** By what names the call: its key, or, as an arrival that enters again, its own id; else by its arguments. */
+function find(
+  { resumes, idempotencyKey, toolCallId, batch }: WeighedCall,
+  { key, match }: { readonly key: string; readonly match: string | undefined },
+  ledger: Ledger,
+): ReturnType<Ledger["find"]> {
+  if (resumes !== undefined || idempotencyKey !== undefined || match === undefined) return ledger.find({ key });
+  if (toolCallId === undefined) return ledger.find({ match, except: batch });
+  return findOfModel({ key, match, batch }, ledger);
+}
+
+/** By the provider's id; else a call with the same arguments that a person was asked about, or that may have had its effect. */
+async function findOfModel(
+  { key, match, batch }: { readonly key: string; readonly match: string; readonly batch: WeighedCall["batch"] },
+  ledger: Ledger,
+): Promise<CallRecord | undefined> {
+  const named = await ledger.find({ key });
+  if (named !== undefined) return named;
+  const alike = await ledger.find({ match, except: batch });
+  // Two calls of one model that run at once have ids of their own, and are meant as two.
+  const isOther = alike?.state === "attempted" && alike.approvalId === undefined && alike.call.toolCallId !== undefined;
+  return isOther ? undefined : alike;
+}
+
+async function judge(
+  call: WeighedCall,
+  prior: CallRecord | undefined,
+  own: { readonly key: string; readonly match: string | undefined },
+  parts: OnceParts,
+): Promise<FreshCall | Ending> {
+  call.batch?.add(prior?.key ?? own.key);
+  if (prior === undefined) return fresh(call, own.key, own.match, undefined);
+  if (call.resumes === undefined && !isSame(prior.call, call)) return conflict(call, prior.call);
+  if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId) return over(call.resumesBy, prior);
+  const { key, match = own.match } = prior;
+  return (await replay(prior, parts)) ?? fresh(call, key, match, prior);
+}
+
+function conflict({ idempotencyKey, tool }: ToolCall, prior: ToolCall): Ending {
+  if (idempotencyKey === undefined) return refuse("idempotency_conflict");
+  const other = prior.tool === tool ? "with other arguments" : `for \`${prior.tool}\``;
+  return refuse(
+    "idempotency_conflict",
+    `The idempotency key ${shown(idempotencyKey)} was used ${other} by the call \`${prior.id}\`; send another call with a key of its own.`,
+    { call_id: prior.id },
+  );
+}
+
+function fresh(call: WeighedCall, key: string, match: string | undefined, record: CallRecord | undefined): FreshCall {
+  return { ...call, key, match, record } as FreshCall;
+}
+
+/** A script's call is found by its number alone, so that another tool under that number is a conflict and not a new call. */
+function isSame(prior: ToolCall, { digest, tool, action }: ToolCall): boolean {
+  return prior.digest === digest && prior.tool === tool && prior.action === action;
+}
+
+/** Which call it is, as far as its arrival tells: none, when it has no key of its own and goes on with nothing. */
+export function keyOf({ authority, tool, action, idempotencyKey, resumes }: ToolCall): string | undefined {
+  if (resumes !== undefined || idempotencyKey === undefined) return resumes;
+  if (authority.fromChain === true) return chainKey(idempotencyKey);
+  return `key_${sha256(`${whoAndWhat(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
+}
+
+/** The same id of a provider, in the same run and with the same arguments, is the same call. */
+function toolCallKey({ toolCallId, authority, tool, action, digest }: ToolCall): string | undefined {
+  if (toolCallId === undefined || authority.fromChain === true) return undefined;
+  const who = whoAndWhat(authority.principal, tool, action);
+  return `key_${sha256(`${who}\0${authority.runId}\0${digest}\0tool call\0${toolCallId}`).slice(0, 40)}`;
+}
+
+/**
+ * D23: H(parent key, number of the call), of the text that core/child-key.ts makes. Nobody else's begins so: a caller's has
+ * four names before its key. A script's keys begin alike, and so stand on one page of a file's index.
+ */
+function chainKey(ownKey: string): string {
+  const ofScript = sha256(`script\0${parentKeyOf(ownKey)}`).slice(0, 12);
+  return `key_${ofScript}${sha256(`script\0${ownKey}`).slice(0, 28)}`;
+}
+
+/** A script means each of its calls, also two alike: only the script finds them again, by their place. */
+function matchOf({ authority, tool, action, digest }: ToolCall): string | undefined {
+  return authority.fromChain === true ? undefined : `${whoAndWhat(authority.principal, tool, action)}\0${digest}`;
+}
+
+/** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */
+function whoAndWhat({ tenant, agent, user = "" }: Principal, tool: string, action: string): string {
+  return `${tenant}\0${agent}\0${user}\0${tool}\0${action}`;
+}
+
+type ReplayParts = Pick<OnceParts, "clock" | "artifacts">;
+
+/** What a record answers to whoever comes later; undefined: the call may go on. The claim asks the same, for racers. */
+export async function replay(record: CallRecord | undefined, parts: ReplayParts): Promise<Ending | undefined> {
+  switch (record?.state) {
+    case "ok":
+      return replayed(record, parts);
+    case "denied":
+      return isOver(record, parts.clock.now()) ? undefined : replayed(record, parts);
+    case "failed":
+      return record.retryable ? undefined : replayed(record, parts);
+    case "attempted":
+    case "queued":
+      return underWay(record);
+    case "unknown":
+      return record.idempotent || record.retryable ? undefined : unsettled(record);
+    case "held":
+    case "suspended":
+    case undefined:
+      return undefined;
+  }
+}
+
+/** Whoever was asked anew was shown something else: nothing goes on with the old request, and nothing happens to the new one. */
+function over(approvalId: string, { approvalId: newer }: CallRecord): Ending {
+  const now = newer === undefined ? "" : ` Its call was asked about anew as \`${newer}\`; go on with that one.`;
+  return refuse("approval_expired", `The approval \`${approvalId}\` is over.${now}`);
+}
+
+function isOver({ aliveUntil }: CallRecord, now: number): boolean {
+  return aliveUntil !== undefined && aliveUntil <= now;
+}
+
+/** Without a key its outcome is told to nobody else: sent after the first has ended, the call would run again. */
+export function underWay(record: CallRecord | undefined): Ending {
+  if (record === undefined) return refuse("in_progress");
+  const { call, aliveUntil } = record;
+  const isFoundLater = call.idempotencyKey !== undefined || aliveUntil !== undefined;
+  const message = isFoundLater
+    ? `The same call, \`${call.id}\`, is running now; send it again later for its outcome.`
+    : `The same call, \`${call.id}\`, is running now, so it was not run again. Look at how that one ended before you send it once more: without an idempotency key it would run a second time.`;
+  return refuse("in_progress", message, { call_id: call.id });
+}
+
+function unsettled({ call }: CallRecord): Ending {
+  const said = `The same call, \`${call.id}\`, may have happened; nobody knows yet. Check before you repeat it: an operator can settle it.`;
+  return refuse("outcome_unknown", said, { call_id: call.id });
+}
+
+async function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
+  const gone = refuse(
+    "result_unavailable",
+    `The call \`${call.id}\` has ended before and is not run again; its result is not kept any more.`,
+    { call_id: call.id },
+  );
+  if (outcome === undefined) return gone;
+  const end: Ending = { ending: "replayed", outcome, key };
+  if (outcome.artifact === undefined && outcome.files === undefined) return end;
+  const { principal } = call.authority;
+  return (await isWhole(outcome, principal, parts.artifacts)) ? end : gone;
+}
+
+/** An answer that names what is gone would look like a result. */
+async function isWhole(
+  { artifact, files = [] }: ToolOutcome,
+  principal: Principal,
+  artifacts: ArtifactStore,
+): Promise<boolean> {
+  const kept = files.map((file) => file.artifact);
+  for (const digest of artifact === undefined ? kept : [artifact, ...kept])
+    if (!(await artifacts.mayUse(digest, principal))) return false;
+  return true;
+}

@@ -1,0 +1,109 @@
+import type { ToolCall } from "../../core/call.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { ReferencedArtifact } from "../../core/records.ts";
+import { type ArtifactMeta, type ArtifactStore, referenceKey } from "../../results/artifact-store.ts";
+
+/** Where the arguments name an artifact, and which. */
+export interface Reference {
+  readonly path: readonly (string | number)[];
+  readonly digest: string;
+}
+
+/** Depth is bounded where the text was made (`maxDepth`). */
+export function referencesIn(value: Json, path: readonly (string | number)[] = []): readonly Reference[] {
+  if (Array.isArray(value)) return value.flatMap((inner: Json, i) => referencesIn(inner, [...path, i]));
+  if (!isJsonObject(value)) return [];
+  const digest = value[referenceKey];
+  if (typeof digest === "string") return [{ path, digest }];
+  return Object.entries(value).flatMap(([name, inner]) => referencesIn(inner, [...path, name]));
+}
+
+/** The arguments with something in the place of each reference. */
+export function filled(given: JsonObject, fill: (reference: Reference) => unknown): JsonObject {
+  return filledValue(given, [], fill) as JsonObject; // an object stays one; what is put in is the asker's affair
+}
+
+function filledValue(value: Json, path: Reference["path"], fill: (reference: Reference) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((inner: Json, i) => filledValue(inner, [...path, i], fill));
+  if (!isJsonObject(value)) return value;
+  const digest = value[referenceKey];
+  if (typeof digest === "string") return fill({ path, digest });
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, filledValue(inner, [...path, name], fill)]),
+  );
+}
+
+/** Undefined: they are no UTF-8. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bytes of artifacts that are read to judge one call. What does not fit is not looked at, and a person is asked. */
+export const mostReadBytes = 1_048_576;
+
+/** What judges a call: its arguments with the content of the artifacts they name. */
+export interface ResolvedArguments {
+  /** An artifact that is too large to look at stays the reference it is. */
+  readonly arguments: JsonObject;
+  readonly artifacts: readonly ReferencedArtifact[];
+}
+
+/**
+ * The arguments as rules, guardrails and people must see them: the tool will get the content. Smaller artifacts are read
+ * first, up to `mostReadBytes`; one that is named several times counts as often.
+ *
+ * @throws RuntimeFault `artifact_unavailable`
+ */
+export async function resolvedArguments(
+  { arguments: given, authority: { principal } }: Pick<ToolCall, "arguments" | "authority">,
+  artifacts: ArtifactStore,
+  references: readonly Reference[] = referencesIn(given),
+): Promise<ResolvedArguments> {
+  const metas = new Map<string, ArtifactMeta>();
+  for (const { digest } of references)
+    if (!metas.has(digest)) metas.set(digest, await artifacts.meta(digest, principal));
+  const texts = new Map<string, string>();
+  let leftBytes = mostReadBytes;
+  for (const { digest, bytes } of [...metas.values()].sort((one, other) => one.bytes - other.bytes)) {
+    const needed = bytes * references.filter((reference) => reference.digest === digest).length;
+    if (needed > leftBytes) continue;
+    leftBytes -= needed;
+    const { bytes: own } = await artifacts.open(digest, principal);
+    texts.set(digest, textOf(own) ?? Buffer.from(own).toString("latin1"));
+  }
+  return {
+    arguments: filled(given, ({ digest }) => texts.get(digest) ?? { [referenceKey]: digest }),
+    artifacts: references.map(({ digest, path }) => {
+      const { mediaType = "", bytes = 0 } = metas.get(digest) ?? {};
+      const text = texts.get(digest);
+      return { path: pathText(path), digest, mediaType, bytes, ...(text !== undefined && { text }) };
+    }),
+  };
+}
+
+/** Arguments on record, read the same way; a reference stays one when its artifact is gone. */
+export async function resolvedRecord(
+  call: Pick<ToolCall, "arguments" | "authority">,
+  artifacts: ArtifactStore,
+): Promise<JsonObject> {
+  const references = referencesIn(call.arguments);
+  if (references.length === 0) return call.arguments;
+  try {
+    return (await resolvedArguments(call, artifacts, references)).arguments;
+  } catch {
+    return call.arguments; // rules take a reference for a value that cannot be judged
+  }
+}
+
+/** As rules write it: `$.files[0].name`. */
+export function pathText(path: Reference["path"]): string {
+  const steps = path.map((step) => {
+    if (typeof step === "number") return `[${step}]`;
+    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
+  });
+  return `$${steps.join("")}`;
+}

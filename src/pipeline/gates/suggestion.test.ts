@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { createRedactor } from "../../secrets/redactor.ts";
+import type { Action } from "../../tools/tool.ts";
+import { suggestionOf } from "./verdict.ts";
+
+const redactor = createRedactor();
+const asked = (said: ReturnType<NonNullable<Action["classifyRisk"]>>) =>
+  suggestionOf({ classifyRisk: () => said }, {}, redactor);
+
+it("a risk check's summary is cut, and no half of a character of its words is kept", () => {
+  const said = asked({
+    risk: "high",
+    summary: `${"x".repeat(1_998)}💥${"y".repeat(5_000)}`,
+    target: "a\ud800",
+    recipients: ["b\udc00", 7 as never],
+  });
+  expect(said?.summary).toBe(`${"x".repeat(1_998)}…`);
+  expect(said).toMatchObject({ risk: "high", target: "a\ufffd", recipients: ["b\ufffd", 7] });
+});
+
+it("a risk check that says more than can be kept makes the call no safer", () => {
+  const tooMuch = { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
+  expect(asked({ risk: "safe", summary: "x".repeat(3_000_000) })).toEqual(tooMuch);
+  expect(asked({ risk: "safe", recipients: Array.from({ length: 100_000 }, (_, at) => `${at}@example.com`) })).toEqual(
+    tooMuch,
+  );
+});

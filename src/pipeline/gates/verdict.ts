@@ -1,0 +1,160 @@
+import type { ToolCall } from "../../core/call.ts";
+import type { Clock } from "../../core/clock.ts";
+import { type Ending, refuse } from "../../core/ending.ts";
+import type { Reason } from "../../core/event.ts";
+import { copyOf, type JsonObject } from "../../core/json.ts";
+import { lowerAutonomy, verdicts } from "../../core/risk.ts";
+import type { Controls } from "../../policy/controls.ts";
+import type { ActiveSkills, Decision, Facts, Histories, Policy, Suggestion } from "../../policy/policy.ts";
+import { reasonsText } from "../../policy/rules/why.ts";
+import { redactJson } from "../../secrets/redact-json.ts";
+import type { Redactor } from "../../secrets/secret-store.ts";
+import { isSmall, shortened } from "../../tools/schema/plain.ts";
+import type { Action, JudgedCall } from "../../tools/tool.ts";
+import type { Ledger, Past } from "../ledger.ts";
+import { keyOf } from "./once.ts";
+import type { ResolvedArguments } from "./references.ts";
+import type { ValidCall, WeighedCall } from "./stages.ts";
+
+export interface VerdictParts {
+  readonly policy: Policy;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly controls: Pick<Controls, "state">;
+  /** What is active in a run. Left out: there are no skills. */
+  readonly skills?: { activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined } | undefined;
+}
+
+/** As much as of any failure's words. */
+const mostSummaryLength = 2_000;
+
+const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
+
+/** Of a call no rule looks back for. */
+const noHistory: Histories = {};
+
+/**
+ * Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. After the
+ * past was read, nothing waits: what was weighed is what was seen.
+ */
+export async function weigh(call: ValidCall, parts: VerdictParts): Promise<WeighedCall | Ending> {
+  const { policy, ledger } = parts;
+  const reads = policy.readsFor === undefined ? policy.reads : policy.readsFor(call.found.facts);
+  const { history } = ledger;
+  return judge(call, reads === undefined ? undefined : await history?.of(call.authority, reads), parts);
+}
+
+function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
+  const { authority, found } = call;
+  const given = call.resolved?.arguments ?? call.arguments; // what the tool will get
+  const suggestion = suggestionOf(found, given, parts.redactor, call);
+  const level = parts.controls.state.autonomy;
+  const facts: Facts = {
+    tool: found.facts,
+    principal: authority.principal,
+    scopes: authority.scopes,
+    autonomy: lowerAutonomy(authority.autonomy, level),
+    maxRiskUnapproved: authority.maxRiskUnapproved,
+    suggestion,
+    arguments: given,
+    unread: call.resolved && unreadOf(call, call.resolved),
+    history: past?.histories ?? noHistory,
+    key: past === undefined ? undefined : keyOf(call),
+    skills: parts.skills?.activeFor(authority.principal.tenant, authority.runId, authority.principal.agent),
+    now: parts.clock.now(),
+    findings: call.findings,
+  };
+  let weighing = parts.policy.decide(facts);
+  // D24: a level that was set later lifts nothing that was held while there was none.
+  if (call.resumes !== undefined && authority.autonomy === undefined && level !== undefined)
+    weighing = stricterOf(weighing, parts.policy.decide({ ...facts, autonomy: undefined }));
+  const refused = refusalOf(call, weighing, facts, parts);
+  if (refused !== undefined) return { ...refused, weighing };
+  const { verdict, risk } = weighing;
+  return { ...call, verdict, risk, weighing, suggestion, past } as WeighedCall;
+}
+
+/** The artifacts that were too large to look at, and whether a guardrail or the tool itself would have looked. */
+function unreadOf({ found, findings }: ValidCall, { artifacts }: ResolvedArguments): Facts["unread"] {
+  const unread = artifacts.filter(({ text }) => text === undefined);
+  if (unread.length === 0) return undefined;
+  const what = unread.map(({ path, bytes }) => `\`${path}\` (${bytes} bytes)`);
+  return { what, wouldBeRead: found.classifyRisk !== undefined || findings !== undefined };
+}
+
+function stricterOf(one: Decision, other: Decision): Decision {
+  return strictness.indexOf(one.verdict) >= strictness.indexOf(other.verdict) ? one : other;
+}
+
+function refusalOf(call: ValidCall, decision: Decision, facts: Facts, { redactor }: VerdictParts): Ending | undefined {
+  const { tool } = call;
+  const because = (reasons: readonly Reason[]): string => redactor.redact(reasonsText(reasons, facts));
+  if (decision.missingScope !== undefined) {
+    const granted = call.authority.scopes.map((scope) => `\`${scope}\``).join(", ") || "none";
+    return refuse(
+      "scope_missing",
+      `Tool \`${tool}\` needs scope \`${decision.missingScope}\`; this agent has ${granted}.`,
+      rulesOf(decision),
+    );
+  }
+  if (decision.verdict === "DENY")
+    return refuse(
+      "permission_denied",
+      `The policy does not allow \`${tool}\`: ${because(decision.reasons)}.`,
+      rulesOf(decision),
+    );
+  if (decision.verdict === "BLOCK") {
+    if (decision.blockedBy !== undefined)
+      return refuse(
+        `${decision.blockedBy}_blocked`,
+        `\`${tool}\` is not run now: ${because(decision.reasons.filter(({ says }) => says === "BLOCK"))}. Try again later; no approval lifts that.`,
+        rulesOf(decision),
+      );
+    return refuse(
+      "blocked",
+      `\`${tool}\` is blocked at risk ${decision.risk}: ${because(decision.reasons)}. No approval can lift that.`,
+      rulesOf(decision),
+    );
+  }
+  return undefined;
+}
+
+function rulesOf(decision: Decision): { readonly risk: string; readonly rules: readonly string[] } {
+  return { risk: decision.risk, rules: decision.reasons.map(({ rule }) => rule) };
+}
+
+/** The tool's own look at these arguments. One that throws has not made the call any safer. */
+export function suggestionOf(
+  found: Pick<Action, "classifyRisk">,
+  given: JsonObject,
+  redactor: Redactor,
+  call?: Pick<ToolCall, "id" | "authority">,
+): Suggestion | undefined {
+  if (found.classifyRisk === undefined) return undefined;
+  try {
+    const said = found.classifyRisk(copyOf(given), call && judgedCall(call));
+    if (typeof said === "string") return { risk: said };
+    if (!isSmall(said)) return { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
+    return sound(redactJson(said, redactor)); // it is shown, and kept
+  } catch {
+    return { risk: "critical", summary: "The tool's own risk check failed." };
+  }
+}
+
+function judgedCall({ id: callId, authority }: Pick<ToolCall, "id" | "authority">): JudgedCall {
+  return { callId, runId: authority.runId, principal: { ...authority.principal } };
+}
+
+/** A summary is read beside the call, so it is cut; the rest is judged by, so it is not. No half characters in either. */
+function sound(said: Suggestion): Suggestion {
+  const { summary, target, recipients } = said;
+  return {
+    ...said,
+    ...(typeof summary === "string" && { summary: shortened(summary, mostSummaryLength) }),
+    ...(typeof target === "string" && { target: target.toWellFormed() }),
+    ...(Array.isArray(recipients) && {
+      recipients: recipients.map((one) => (typeof one === "string" ? one.toWellFormed() : one)),
+    }),
+  };
+}

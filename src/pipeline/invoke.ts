@@ -1,0 +1,114 @@
+/**
+ * START HERE. The one path of every call: direct, agent loop, MCP, HTTP, script, sub-agent, or a held call that goes on.
+ *
+ *   arrives ─ budget ─ lookup ─ arguments ─ verdict ─ once ─ approval ─ claim ─ execute ─ settle ─ leaves
+ *                        ▲                                      │         └─ here, or on a worker ─┘
+ *                        └────── a person was waited for ───────┘
+ *
+ * A gate returns an Ending, or the call moved on one stage. It never receives `next`, and only `claim` makes what
+ * `execute` takes. Everything that must be true is written, in a transaction, by the step that makes it true;
+ * everything that is merely interesting is announced.
+ */
+import type { ToolCall } from "../core/call.ts";
+import { type Ending, isEnding, outcomeOf, refuse } from "../core/ending.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import type { Caller } from "../core/session.ts";
+import type { Parts } from "./dependencies.ts";
+import { execute } from "./execute.ts";
+import { approve } from "./gates/approval.ts";
+import { checkArguments } from "./gates/arguments.ts";
+import { spend } from "./gates/budget.ts";
+import { claim } from "./gates/claim.ts";
+import { guarded } from "./gates/guardrails.ts";
+import { lookup } from "./gates/lookup.ts";
+import { once } from "./gates/once.ts";
+import { ownRun } from "./gates/run.ts";
+import { type Again, type ApprovedCall, type CountedCall, isAgain, type WeighedCall } from "./gates/stages.ts";
+import { weigh } from "./gates/verdict.ts";
+import { settle } from "./settle.ts";
+
+/**
+ * Whatever happens inside, a call leaves once: one terminal event, one trace line, one outcome (SPEC 7 step 16).
+ * Throws only what the caller's own signal says, and that only after it was recorded (D15).
+ */
+export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
+  const arrivedAt = parts.clock.monotonic();
+  if (caller.progress !== undefined) parts.listen(call, caller.progress);
+  parts.announce({ moment: "arrived", call });
+  let end: ToolOutcome | Ending;
+  try {
+    end = await pass(call, caller, parts);
+  } catch (fault) {
+    end = broken(call, fault, parts);
+  }
+  const outcome = isEnding(end) ? await leave(call, end, parts.clock.monotonic() - arrivedAt, parts) : end;
+  const durationMs = parts.clock.monotonic() - arrivedAt;
+  caller.session.note(call, outcome, durationMs);
+  parts.announce({ moment: "left", call, outcome, durationMs });
+  if (outcome.refusal?.code === "cancelled")
+    throw caller.signal?.reason ?? new RuntimeFault("deadline_passed", outcome.text);
+  return outcome;
+}
+
+/** A call enters again when a person was waited for, or when another call was claimed meanwhile: so often at most. */
+const mostTries = 1000;
+
+/** The gates, in their order. After a wait the call enters again, because the policy may have changed. */
+async function pass(call: ToolCall, caller: Caller, parts: Parts, tries = 0): Promise<ToolOutcome | Ending> {
+  const counted = spend(call, caller);
+  if (isEnding(counted)) return counted;
+  const foreign = await ownRun(counted, parts);
+  if (foreign !== undefined) return foreign;
+  const weighed = await assess(counted, parts);
+  if (isEnding(weighed)) return weighed;
+  const end = await goOn(weighed, caller, parts);
+  if (isEnding(end)) return { weighing: weighed.weighing, ...end };
+  if (!isAgain(end)) return end;
+  return tries < mostTries ? pass(end.again, caller, parts, tries + 1) : refuse("overloaded");
+}
+
+async function goOn(weighed: WeighedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Again | Ending> {
+  const fresh = await once(weighed, parts);
+  if (isEnding(fresh)) return fresh;
+  const approved = await approve(fresh, caller, parts);
+  if (isEnding(approved) || isAgain(approved)) return approved;
+  return parts.executor.carryOut(approved, caller);
+}
+
+/** May it run, and must somebody be asked? Writes nothing: `explain`, `simulate` and edits ask it too. */
+export async function assess(call: CountedCall, parts: Parts): Promise<WeighedCall | Ending> {
+  const found = lookup(call, parts);
+  if (isEnding(found)) return found;
+  const valid = await checkArguments(found, parts);
+  if (isEnding(valid)) return valid;
+  const guards = parts.guardrails?.onArguments ?? [];
+  return weigh(guards.length === 0 ? valid : await guarded(valid, guards, parts), parts);
+}
+
+/** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
+export async function carryOut(
+  call: ApprovedCall,
+  caller: Caller,
+  parts: Parts,
+): Promise<ToolOutcome | Again | Ending> {
+  const claimed = await claim(call, caller, parts);
+  if (isAgain(claimed)) return claimed;
+  if (isEnding(claimed)) return { ...claimed, weighing: call.weighing };
+  return settle(claimed, await execute(claimed, caller, parts), caller, parts);
+}
+
+/** The terminal event of a call whose tool did not run; the others have theirs from `settle`, or from the request that asked. */
+async function leave(call: ToolCall, end: Ending, latencyMs: number, parts: Parts): Promise<ToolOutcome> {
+  const outcome = outcomeOf(call.id, end);
+  if (end.ending === "pending" && end.asked) return outcome;
+  const noted = await parts.ledger.note(call, end, outcome, latencyMs);
+  return noted ? outcome : outcomeOf(call.id, refuse("audit_unavailable"));
+}
+
+/** A bug, or a store that failed before the claim: a typed refusal, never a rejection, a stack or a secret (SPEC 7.1). */
+function broken(call: ToolCall, fault: unknown, parts: Parts): Ending {
+  const said = parts.redactor.redact(messageOf(fault));
+  parts.log(`The call \`${call.id}\` of \`${call.tool}\` failed inside: ${said}`, call);
+  return refuse("internal", `Invoker error: ${said}`);
+}

@@ -1,0 +1,27 @@
+import type { ToolCall } from "../core/call.ts";
+import type { PreviewContext } from "../tools/tool.ts";
+
+/** What a hook sees of its call that only looks, a preview or a reconcile: it says nothing of itself. */
+export function looking(
+  { id, authority }: Pick<ToolCall, "id" | "authority">,
+  key: string,
+  lazy: { readonly signal: AbortSignal },
+): Omit<PreviewContext, "check"> {
+  const { principal, scopes, autonomy, runId, traceId, taskId, stepId } = authority;
+  return {
+    callId: id,
+    get signal(): AbortSignal {
+      return lazy.signal; // made when it is asked for
+    },
+    idempotencyKey: key,
+    runId,
+    traceId,
+    taskId,
+    stepId,
+    autonomy,
+    principal: { ...principal }, // copies: what a tool does to them stays with it
+    grantedScopes: [...scopes],
+    progress() {},
+    emit() {},
+  };
+}

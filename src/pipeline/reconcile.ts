@@ -1,0 +1,120 @@
+import type { Clock } from "../core/clock.ts";
+import { isEnding } from "../core/ending.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import type { CallRecord } from "../core/records.ts";
+import { refusal } from "../core/refusals.ts";
+import type { Session } from "../core/session.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import { shape } from "../results/shape.ts";
+import { lend } from "../secrets/lend.ts";
+import type { Redactor, SecretStore } from "../secrets/secret-store.ts";
+import { toRawResult } from "../tools/answer.ts";
+import { failureOf } from "../tools/failure.ts";
+import { isRecord } from "../tools/kinds.ts";
+import { runForeign } from "../tools/run-foreign.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import { artifactsFor } from "./context.ts";
+import { checkArguments } from "./gates/arguments.ts";
+import { ask } from "./gates/budget.ts";
+import type { GuardrailParts } from "./gates/guardrails.ts";
+import { type LookupParts, lookup } from "./gates/lookup.ts";
+import type { ValidCall } from "./gates/stages.ts";
+import { guardResult, withheldText, withMarks } from "./guarded.ts";
+import { inputOf } from "./input.ts";
+import { looking } from "./looking.ts";
+
+export interface ReconcileParts extends LookupParts, GuardrailParts {
+  readonly artifacts: ArtifactStore;
+  readonly redactor: Redactor;
+  readonly secrets: SecretStore;
+  readonly clock: Clock;
+  /** What one answer may have; none: `mostAnswerBytes`. */
+  readonly answerBytes?: number | undefined;
+}
+
+/** What the tool found. `outcome`: the answer it found, as later senders of the same call get it. */
+export type FoundOutcome =
+  | { readonly found: "succeeded"; readonly outcome: ToolOutcome | undefined }
+  | { readonly found: "failed"; readonly reason: string | undefined }
+  | { readonly found: "unknown"; readonly problem: string | undefined };
+
+const reconcileTimeoutMs = 60_000;
+
+/**
+ * The tool's own look at what became of an `unknown` call (SPEC 9.6). It may read with the call's key and the tool's
+ * secrets; it makes no calls. Never throws: whatever keeps it from answering leaves the call unknown, with the reason.
+ *
+ * @param session learns what of the answer is kept as an artifact, and how much may stand inline
+ */
+export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<FoundOutcome> {
+  const found = lookup(ask(record.call), parts);
+  if (isEnding(found)) return unknown(`\`${record.call.tool}\` cannot be asked now`);
+  const hook = found.found.reconcile;
+  if (hook === undefined) return unknown(`\`${record.call.tool}\` has no reconcile hook; settle the call by hand`);
+  const valid = await checkArguments(found, parts);
+  if (isEnding(valid)) return unknown("its arguments do not fit the tool's schema any more");
+  const loan = lend(parts.secrets, parts.redactor);
+  const body = async (lazy: { readonly signal: AbortSignal }): Promise<unknown> =>
+    hook(
+      await inputOf(valid, parts.artifacts),
+      Object.assign(contextOf(record, lazy, loan), {
+        artifacts: artifactsFor(record.call, session.limits.maxInlineResultBytes, parts),
+      }),
+    );
+  const ran = await runForeign<unknown>(body, { limitMs: reconcileTimeoutMs, clock: parts.clock });
+  loan.end();
+  if (ran.ran === "threw") return unknown(parts.redactor.redact(failureOf(ran.error).message));
+  if (ran.ran !== "returned") return unknown("its reconcile hook timed out");
+  const { value } = ran;
+  if (!isRecord(value)) return unknown("its reconcile hook answered nothing that can be read");
+  const { found: what, reason, answer } = value;
+  if (what === "failed") return { found: what, reason: typeof reason === "string" ? reason : undefined };
+  if (what !== "succeeded")
+    return unknown(what === "unknown" ? undefined : "its reconcile hook said nothing that is known");
+  return { found: what, outcome: answer === undefined ? undefined : await answered(valid, answer, session, parts) };
+}
+
+function unknown(problem: string | undefined): FoundOutcome {
+  return { found: "unknown", problem };
+}
+
+/** Guarded, redacted and shaped as if the call had returned it. */
+async function answered(
+  call: ValidCall,
+  answer: unknown,
+  session: Session,
+  parts: ReconcileParts,
+): Promise<ToolOutcome> {
+  const { id: callId, tool, authority } = call;
+  const raw = toRawResult(answer, parts.answerBytes);
+  const guards = raw.unusable === true ? [] : (parts.guardrails?.onResults ?? []);
+  const { withheld, marks } = await guardResult(call, raw, guards, parts);
+  if (withheld !== undefined) {
+    const said = `\`${tool}\` ran, but ${withheldText(withheld)}`;
+    return refusedOutcome(callId, "error", refusal("result_withheld", said));
+  }
+  const limitBytes = session.limits.maxInlineResultBytes;
+  const shaped = await shape(raw, { callId, limitBytes, owner: authority.principal, session, tool }, parts);
+  if (raw.unusable === true) return refusedOutcome(callId, "error", refusal("result_unavailable", shaped.text));
+  return withMarks(shaped, marks);
+}
+
+function contextOf(
+  { call, key }: CallRecord,
+  lazy: { readonly signal: AbortSignal },
+  secrets: SecretStore,
+): Omit<ToolContext, "artifacts"> {
+  return Object.assign(looking(call, key, lazy), {
+    secrets,
+    frozen: undefined,
+    approvalId: undefined,
+    afterSession() {},
+    check(): void {
+      lazy.signal.throwIfAborted();
+    },
+    async call(): Promise<never> {
+      throw new RuntimeFault("not_while_reconciling", "A reconcile hook looks; it makes no calls.");
+    },
+  });
+}

@@ -1,0 +1,38 @@
+import type { Clock } from "../core/clock.ts";
+import { outcomeOf, refuse } from "../core/ending.ts";
+import type { CallRecord, RowEnd } from "../core/records.ts";
+import { isOnRecord } from "../core/repeatable.ts";
+import type { Store } from "../store/store.ts";
+
+/**
+ * Before any door opens: what a dead incarnation attempted and never ended becomes `unknown`, each with its event.
+ * A missing failure is no proof of success (SPEC 9.4). Held and suspended calls wait on as they are.
+ *
+ * @returns what became unknown
+ */
+export async function recover(store: Store, clock: Clock): Promise<readonly CallRecord[]> {
+  const recovered: CallRecord[] = [];
+  for (const record of await store.stranded()) {
+    const { call, startedAt } = record;
+    const at = clock.now();
+    const outcome = outcomeOf(
+      call.id,
+      refuse("outcome_unknown", "The process that ran it died; it may have happened. Check before you repeat it."),
+    );
+    const { key, fence, image } = record;
+    const end: RowEnd = { state: "unknown", outcome, retryable: isOnRecord(call), endedAt: at, image };
+    const event = {
+      moment: "ended",
+      at,
+      call,
+      as: "unknown",
+      outcome,
+      latencyMs: Math.max(0, at - (startedAt ?? at)),
+      code: "outcome_unknown",
+      by: "recovery",
+    } as const;
+    const { won } = await store.commit({ write: "settle", key, fence, end, event }, "synced");
+    if (won) recovered.push({ ...record, ...end });
+  }
+  return recovered;
+}

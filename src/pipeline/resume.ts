@@ -1,0 +1,182 @@
+/** The other verbs, by way of the same gates: resume, and decide (an edit is gated). explain.ts has the third. */
+import { bind, shownDigest } from "../approvals/binding.ts";
+import { actorOf, type Decided, type DecisionRequest, noApproval } from "../approvals/decision.ts";
+import { type Admitted, admit, isApproving, overProblem } from "../approvals/eligibility.ts";
+import { rememberProblem } from "../approvals/grant.ts";
+import { alreadyVoted, type EditedArguments, type WrittenDecision } from "../approvals/quorum.ts";
+import type { DecisionResult } from "../approvals/repository.ts";
+import { arrivalOf, read } from "../core/arrival.ts";
+import { isForeign } from "../core/authority.ts";
+import type { ToolCall } from "../core/call.ts";
+import { type Ending, isEnding } from "../core/ending.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import { refusal } from "../core/refusals.ts";
+import type { Caller } from "../core/session.ts";
+import type { Parts } from "./dependencies.ts";
+import type { Previewed } from "./gates/approval.ts";
+import { ask } from "./gates/budget.ts";
+import type { WeighedCall } from "./gates/stages.ts";
+import { assess, invoke } from "./invoke.ts";
+
+export type Arrive = () => Pick<ToolCall, "id" | "arrivedAt">;
+
+/** Runs the approved call once; every further resume replays its outcome. Undefined: there is none, or it is not the asker's. */
+export async function resume(
+  approvalId: string,
+  arrival: ReturnType<Arrive>,
+  caller: Caller,
+  parts: Parts,
+): Promise<ToolOutcome | undefined> {
+  const approval = await parts.approvals.get(approvalId);
+  if (approval === undefined || isForeign(approval.principal, caller.asker)) return undefined;
+  return invoke(await goesOn(approval, arrival, parts), caller, parts);
+}
+
+/**
+ * A script that waits for the approved call goes on, and makes it in its place; it is the script that answers. What a tool
+ * asked for, that a script had called, waits for nobody: the tool has answered, and the call is run by itself.
+ */
+async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, parts: Parts): Promise<ToolCall> {
+  const call = await parts.approvals.recorded(approval, arrival);
+  if (call.parentId === undefined || call.authority.fromChain !== true) return call;
+  const parent = await parts.ledger.find({ key: call.parentId });
+  const goesOnItself = parent !== undefined && parts.tools.find(parent.call.tool, parent.call.action)?.suspends;
+  return goesOnItself === true ? arrivalOf({ ...parent.call, ...arrival, resumes: parent.key }) : call;
+}
+
+/** One decision of one person on one request. */
+export interface OneDecision {
+  readonly id: string;
+  readonly request: DecisionRequest;
+  /** By the approver of this process, which was configured in code. */
+  readonly inProcess: boolean;
+}
+
+/** Who may decide what, and an edit through the gates before it is kept (D18, D19). Runs nothing. */
+export async function decide(
+  { id, request, inProcess }: OneDecision,
+  arrival: ReturnType<Arrive>,
+  parts: Parts,
+): Promise<Decided> {
+  const approval = await parts.approvals.get(id);
+  if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
+  const contextOf = await parts.eligibility.of(request.by, inProcess);
+  const first = admit(approval, request, contextOf(approval));
+  if ("code" in first) return refused(first, approval);
+  const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
+  if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
+  if (edited !== undefined && edited.found.definition !== approval.definition) return toolChanged(approval);
+  // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
+  const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
+  const meant = { ...request, expectedDigest: shownDigest(asked) }; // what they saw was held against the record above
+  const admitted = edited === undefined ? first : admit(asked, meant, contextOf(asked));
+  if ("code" in admitted) return refused(admitted, approval);
+  const remember = rememberRefusal(asked, request, admitted, parts);
+  if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
+  const edit = edited && (await editOf(edited, approval, admitted, parts));
+  const result = await parts.approvals.decide(approval, decisionOf(request, admitted, edit, parts));
+  if (!result.won) return lost(result, request);
+  const { grant } = result;
+  return { decided: true, approval: result.approval, ...(grant !== undefined && { grant }) };
+}
+
+function decisionOf(
+  request: DecisionRequest,
+  admitted: Admitted,
+  edited: EditedArguments | undefined,
+  { grants, redactor }: Parts,
+): WrittenDecision {
+  const { decision, reason, remember } = request;
+  const { demand, giver: then, onBehalfOf, delegation } = admitted;
+  const { by, via } = actorOf(request.by);
+  const words = remember && { ...remember, reason: redactor.redact(remember.reason) };
+  const giver = {
+    ...{ by, via, giver: then },
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(delegation !== undefined && { delegation }),
+  };
+  return {
+    as: decision,
+    ...{ by, via, onBehalfOf },
+    reason: reason === undefined ? undefined : redactor.redact(reason),
+    quorum: demand.quorum,
+    edited,
+    remember: words && ((approved) => grants.remembered(words, approved, giver)),
+  };
+}
+
+/** Why this yes is not to be remembered; undefined when it is, or nobody asked for that. */
+function rememberRefusal(
+  asked: ApprovalRecord,
+  { decision, remember }: DecisionRequest,
+  { demand }: Admitted,
+  parts: Parts,
+): string | undefined {
+  if (remember === undefined) return undefined;
+  if (!isApproving(decision)) return "Only a yes is remembered.";
+  if (!demand.remembers)
+    return `The route \`${demand.rule}\` lets no yes be remembered for \`${asked.tool}\` at risk ${asked.risk}.`;
+  return rememberProblem(remember, asked, parts.clock.now());
+}
+
+type ResumeProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
+
+function refused(problem: ResumeProblem, approval: ApprovalRecord): Decided {
+  return problem.code === "approval_unknown" // to another tenant it is not there
+    ? { decided: false, ...problem }
+    : { decided: false, ...problem, approval };
+}
+
+function lost({ approval, because }: Extract<DecisionResult, { won: false }>, { by }: DecisionRequest): Decided {
+  if (because === "voted")
+    return { decided: false, code: "approval_voted", message: alreadyVoted(approval, actorOf(by)), approval };
+  if (because === "changed") {
+    const message = `\`${approval.id}\` was edited meanwhile; look at it again.`;
+    return { decided: false, code: "approval_changed", message, approval };
+  }
+  return { decided: false, ...overProblem(approval), approval };
+}
+
+/** What the approver wrote instead, weighed as the recorded call would be. */
+async function weighEdit(
+  approval: ApprovalRecord,
+  request: DecisionRequest,
+  arrival: ReturnType<Arrive>,
+  parts: Parts,
+): Promise<WeighedCall | Ending> {
+  const recorded = await parts.approvals.recorded(approval, arrival);
+  return assess(ask(arrivalOf({ ...recorded, ...read(request.arguments) })), parts);
+}
+
+function editRefused(end: Ending, approval: ApprovalRecord): Decided {
+  const why = end.ending === "refused" ? end.refusal : refusal("internal");
+  return { decided: false, code: "edit_refused", message: why.message, refusal: why, approval };
+}
+
+/** What was shown is not what would run, and an edit of it would be an edit of something nobody has seen. */
+function toolChanged(approval: ApprovalRecord): Decided {
+  const message = `\`${approval.tool}\` is not what it was when \`${approval.id}\` was asked: its definition has changed, and no yes to this request would run it. Once it is withdrawn or over, the call asks anew.`;
+  return { decided: false, code: "tool_changed", message, approval };
+}
+
+/** Its risk, reasons and words replace the asked ones. Whoever must still agree is shown what would run now. */
+async function editOf(
+  weighed: WeighedCall,
+  { key, expiresAt }: ApprovalRecord,
+  { demand }: Admitted,
+  parts: Parts,
+): Promise<EditedArguments> {
+  const call: Previewed = { ...weighed, key };
+  const { suggestion, risk, weighing, resolved } = call;
+  const preview = demand.quorum > 1 ? await parts.preview(call, {}) : undefined;
+  return {
+    arguments: call.arguments,
+    ...(resolved !== undefined && { artifacts: resolved.artifacts }),
+    binding: bind(call, expiresAt),
+    risk,
+    why: weighing.reasons,
+    ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
+    ...(preview !== undefined && { preview }),
+  };
+}

@@ -1,0 +1,246 @@
+import type { Clock } from "../core/clock.ts";
+import { type Ending, outcomeOf, refuse } from "../core/ending.ts";
+import type { EndName } from "../core/event.ts";
+import type { Json } from "../core/json.ts";
+import { type Mark, refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import { type RefusalCode, refusal } from "../core/refusals.ts";
+import { isOnRecord, isRepeatable } from "../core/repeatable.ts";
+import type { Caller } from "../core/session.ts";
+import type { ArtifactStore } from "../results/artifact-store.ts";
+import { noArtifacts } from "../results/own-artifacts.ts";
+import type { RawResult } from "../results/raw-result.ts";
+import { releasePins } from "../results/release-pins.ts";
+import { shape } from "../results/shape.ts";
+import { mostArtifactBytes } from "../results/stored-streams.ts";
+import { redactJson } from "../secrets/redact-json.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import { toRawResult } from "../tools/answer.ts";
+import { isCutShort, isSuspended } from "../tools/define.ts";
+import { failureOf } from "../tools/failure.ts";
+import type { Ran } from "../tools/run-foreign.ts";
+import type { Tools } from "../tools/tool.ts";
+import type { GuardrailParts } from "./gates/guardrails.ts";
+import type { ClaimedCall } from "./gates/stages.ts";
+import { guardResult, withheldText, withMarks } from "./guarded.ts";
+import type { Ledger, Settlement } from "./ledger.ts";
+
+export interface SettleParts extends GuardrailParts {
+  readonly ledger: Ledger;
+  readonly tools: Tools;
+  readonly artifacts: ArtifactStore;
+  /** What one answer may have; none: `mostAnswerBytes`. */
+  readonly answerBytes?: number | undefined;
+  /** What a text may have that is kept as an artifact; left out: `mostArtifactBytes`. */
+  readonly artifactBytes?: number | undefined;
+  readonly redactor: Redactor;
+  readonly clock: Clock;
+}
+
+/**
+ * Outcome and terminal event in one write, by the fence that claimed. Never throws: after the claim there are outcomes only.
+ * What cannot be written is not told as done: the row stays attempted, and recovery will call it unknown.
+ */
+export async function settle(
+  call: ClaimedCall,
+  ran: Ran<unknown>,
+  caller: Caller,
+  parts: SettleParts,
+): Promise<ToolOutcome | Ending> {
+  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => unclear(call, fault, parts));
+  const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
+  const { session } = caller;
+  if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // it ended while the tool ran
+  if (kept === "kept") return end.outcome;
+  if (kept === "unclaimed")
+    return refuse(
+      "audit_unavailable",
+      "Nothing can be recorded now. The tool ran, without any effect; its answer is withheld.",
+    );
+  return outcomeOf(
+    call.id,
+    refuse(
+      "outcome_unknown",
+      "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it.",
+    ),
+  );
+}
+
+async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<Settlement> {
+  switch (ran.ran) {
+    case "returned":
+      return returned(call, ran.value, caller, parts);
+    case "threw":
+      return thrown(call, ran.error, parts);
+    case "timed_out": {
+      parts.tools.report(call.found, { well: false, error: "timed out" });
+      const end = interrupted(call, "timed_out", `\`${call.tool}\` timed out.`);
+      return { ...end, outcome: { ...end.outcome, timedOut: true } };
+    }
+    case "cancelled":
+      return interrupted(call, "cancelled", `The caller cancelled \`${call.tool}\` while it ran.`);
+  }
+}
+
+async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Promise<Settlement> {
+  if (isSuspended(value)) {
+    const { suspended: image, approvalId, waitsFor, files = [] } = value;
+    const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
+    const tell = `\`${call.tool}\` waits for a person's approval${what} (${approvalId}). Send the same call again later.`;
+    const expiresAt = value.expiresAt ?? call.claimed.aliveUntil ?? call.arrivedAt;
+    const pending = outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell });
+    return {
+      state: "suspended",
+      as: "suspended",
+      image,
+      aliveUntil: value.expiresAt,
+      retryable: false,
+      outcome: { ...pending, ...(files.length > 0 && { files }) },
+    };
+  }
+  const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
+  const end = await guarded(call, raw, caller, parts);
+  return isOnRecord(call) && isCutShort(value) ? goesOn(call, end) : end;
+}
+
+/** Text goes into the store as it is; without one it stays in the outcome. */
+function textBytesOf({ artifacts, answerBytes, artifactBytes = mostArtifactBytes }: SettleParts): number | undefined {
+  return artifacts === noArtifacts ? answerBytes : artifactBytes;
+}
+
+/** Where it has put itself away it waits there still; else it is as one whose process has died (recovery.ts). */
+function goesOn(call: ClaimedCall, end: Settlement): Settlement {
+  const { image } = call.claimed;
+  if (image !== undefined) return { ...end, state: "suspended", as: "suspended", image };
+  return { ...end, state: "unknown", as: "unknown", retryable: true };
+}
+
+/** A result that is withheld is not kept either. A failure stays a failure, without its words. */
+async function guarded(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
+  const guards = parts.guardrails?.onResults ?? [];
+  if (guards.length === 0 || raw.unusable === true) return shaped(call, raw, caller, parts);
+  const { withheld, marks } = await guardResult(call, raw, guards, parts);
+  if (withheld === undefined) return marked(await shaped(call, raw, caller, parts), marks);
+  if (raw.isError) return threw(call, { message: withheldText(withheld), retryable: raw.retryable === true }, parts);
+  parts.tools.report(call.found, wentWell);
+  const outcome = refused(call, "result_withheld", `\`${call.tool}\` ran, but ${withheldText(withheld)}`);
+  return { state: "ok", as: "succeeded", retryable: false, outcome };
+}
+
+function marked(end: Settlement, marks: readonly Mark[]): Settlement {
+  return marks.length === 0 ? end : { ...end, outcome: withMarks(end.outcome, marks) };
+}
+
+async function shaped(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
+  const { session } = caller;
+  const order = {
+    callId: call.id,
+    limitBytes: session.limits.maxInlineResultBytes,
+    owner: call.authority.principal,
+    session,
+    tool: call.tool,
+  };
+  return answered(call, raw, await shape(raw, order, parts), parts);
+}
+
+function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
+  if (raw.unusable === true) {
+    // The effect did happen; only its answer is lost (DESIGN 5).
+    parts.tools.report(call.found, { well: false, error: outcome.text });
+    return {
+      state: "ok",
+      as: "succeeded",
+      retryable: false,
+      outcome: refused(call, "result_unavailable", outcome.text),
+    };
+  }
+  if (raw.isError) {
+    parts.tools.report(call.found, { well: false, error: outcome.text });
+    return { state: "failed", as: "failed", outcome, retryable: raw.retryable === true };
+  }
+  parts.tools.report(call.found, wentWell);
+  return { state: "ok", as: "succeeded", outcome, retryable: false }; // also when the result could not be kept: the effect did happen
+}
+
+const wentWell = { well: true } as const;
+
+/** What a tool says when it fails is a stranger's word too. */
+async function thrown(call: ClaimedCall, error: unknown, parts: SettleParts): Promise<Settlement> {
+  const guards = parts.guardrails?.onResults ?? [];
+  if (guards.length === 0) return threw(call, error, parts);
+  const failure = failureOf(error);
+  const raw: RawResult = { content: [{ type: "text", text: failure.message }], isError: true };
+  const { withheld, marks } = await guardResult(call, raw, guards, parts);
+  if (withheld !== undefined) return threw(call, { ...failure, message: withheldText(withheld) }, parts);
+  return marked(threw(call, error, parts), marks);
+}
+
+function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
+  const failure = failureOf(error);
+  const message = parts.redactor.redact(failure.message);
+  parts.tools.report(call.found, {
+    well: false,
+    error: message,
+    ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
+  });
+  const details = failure.details && redactJson(failure.details, parts.redactor);
+  if (failure.notExecuted) return notExecuted(call, message, details);
+  if (failure.unknown && !isHarmless(call)) {
+    const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
+    return unknown(call, refused(call, "outcome_unknown", said));
+  }
+  const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
+  const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : said.retry;
+  return {
+    state: "failed",
+    as: "failed",
+    retryable: failure.retryable || failure.unknown,
+    outcome: refusedOutcome(call.id, "error", { ...said, retry }),
+  };
+}
+
+/** The tool provably did not run: the same call may be sent again, with the approval it had. */
+function notExecuted(call: ClaimedCall, message: string, details: Json | undefined): Settlement {
+  const { approvalId, tool } = call;
+  const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
+  const said = refusal(
+    "tool_failed",
+    `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Try again later.`,
+    details,
+  );
+  const outcome = refusedOutcome(call.id, "error", { ...said, retry: "later" });
+  return { state: "failed", as: "failed", retryable: true, notExecuted: true, outcome };
+}
+
+/** A bug of ours after the tool has run: what was effectful may have happened. */
+function unclear(call: ClaimedCall, fault: unknown, parts: SettleParts): Settlement {
+  return threw(call, isHarmless(call) ? fault : { message: failureOf(fault).message, unknown: true }, parts);
+}
+
+/** D6, D15: a call that only reads, or is idempotent, and was cut short is a plain error; any other may have happened. */
+function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message: string): Settlement {
+  if (isHarmless(call)) {
+    const as: EndName = code === "cancelled" ? "cancelled" : "failed";
+    return { state: "failed", as, retryable: true, outcome: refused(call, code, message) };
+  }
+  const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller's own cancellation is rethrown to it
+  return unknown(call, refused(call, told, `${message} ${adviceFor(call)}`));
+}
+
+function unknown(call: ClaimedCall, outcome: ToolOutcome): Settlement {
+  const retryable = isOnRecord(call);
+  return { state: "unknown", as: "unknown", retryable, image: retryable ? call.claimed.image : undefined, outcome };
+}
+
+function adviceFor(call: ClaimedCall): string {
+  return isOnRecord(call)
+    ? "What it did is on record: send the same call again, it goes on from there and repeats nothing."
+    : "It may have happened; check before you repeat it.";
+}
+
+function isHarmless(call: ClaimedCall): boolean {
+  return isRepeatable(call, call.found);
+}
+
+function refused(call: ClaimedCall, code: RefusalCode, message: string): ToolOutcome {
+  return outcomeOf(call.id, refuse(code, message));
+}

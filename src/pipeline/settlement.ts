@@ -1,0 +1,58 @@
+import type { Actor } from "../core/actor.ts";
+import type { Clock } from "../core/clock.ts";
+import { outcomeOf, refuse } from "../core/ending.ts";
+import type { EndName } from "../core/event.ts";
+import { deepFrozen } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
+import type { CallRecord, RowEnd } from "../core/records.ts";
+import type { Store } from "../store/store.ts";
+
+/** What somebody found out about an `unknown` call: it happened, it did not, or it may be run again when asked. */
+export type SettlementOutcome = "succeeded" | "failed" | "retry";
+
+/** What somebody says became of it, and how they know. */
+export interface Testimony {
+  readonly word: SettlementOutcome;
+  readonly by: Actor;
+  readonly reason: string;
+  /** What the call answered, where the tool has found that; none: no result was ever seen, and the outcome says so. */
+  readonly outcome?: ToolOutcome | undefined;
+}
+
+/**
+ * Settles an `unknown` row by a word from outside: an operator's, or the tool's own reconcile hook (D20).
+ * Without an answer that the hook has found, the outcome that is kept says that the call was settled and by whom.
+ *
+ * @returns the row as it is now, and whether this word settled it
+ */
+export async function settleUnknown(
+  record: CallRecord,
+  said: Testimony,
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
+  const { word, reason } = said;
+  const { by, via } = said.by;
+  const at = clock.now();
+  const outcome = deepFrozen(said.outcome ?? outcomeFor(record, said));
+  const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
+  const { key, fence, image } = record;
+  const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };
+  const as: EndName = "settled";
+  const event = {
+    moment: "ended",
+    at,
+    call: record.call,
+    as,
+    outcome,
+    latencyMs: 0,
+    ...{ by, via, reason: `${word}: ${reason}` },
+  } as const;
+  const committed = await store.commit({ write: "settle", key, fence, end, by, event }, "synced");
+  return committed.won ? { won: true, call: { ...record, ...end } } : { won: false, call: committed.call ?? record };
+}
+
+function outcomeFor({ call }: CallRecord, { word, by: { by }, reason }: Testimony): ToolOutcome {
+  const text = `Settled by ${by} as ${word}: ${reason}`;
+  if (word === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text }], text };
+  return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", text));
+}

@@ -1,0 +1,112 @@
+/** What everything stands on: the store as its last process left it, the log that follows it, and the stream of what happens. */
+import { join } from "node:path";
+import { openAuditLog } from "../audit/audit-log.ts";
+import { spellWith } from "../audit/entry.ts";
+import type { AuditLog } from "../audit/log.ts";
+import { paceOf } from "../audit/recheck.ts";
+import { createSigner, loadSigner } from "../audit/signer.ts";
+import { type Witness, witnessFrom } from "../audit/witness.ts";
+import { type Clock, SystemClock } from "../core/clock.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { harmless } from "../core/harmless-log.ts";
+import type { AlarmRaiser } from "../observe/alarms/alarms.ts";
+import { onAltered, onVerified } from "../observe/alarms/open-alarms.ts";
+import { hooksWatcher } from "../observe/hooks.ts";
+import { createStream, type Stream } from "../observe/stream.ts";
+import { recover } from "../pipeline/recovery.ts";
+import { credentialsIn } from "../secrets/configured-values.ts";
+import { learnAhead } from "../secrets/lend.ts";
+import { createRedactor } from "../secrets/redactor.ts";
+import { openSecondLayer, type SecondLayer } from "../secrets/second-layer.ts";
+import { referencesIn, withSecrets } from "../secrets/secret-reference.ts";
+import { folderBeside, openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import type { RuntimeOptions } from "./options.ts";
+
+export interface RuntimeBase {
+  readonly clock: Clock;
+  /** Where files lie beside the store; none: everything ends with the process. */
+  readonly folder: string | undefined;
+  readonly log: (problem: string) => void;
+  readonly secondLayer: SecondLayer;
+  readonly store: Store;
+  readonly audit: AuditLog;
+  /** What the log had to complain of, also before there were alarms. */
+  readonly auditProblems: readonly string[];
+  readonly stream: Stream;
+  /** Told once, when there are alarms: what the log's own checks find is heard there. */
+  readonly heardBy: (alarms: AlarmRaiser) => void;
+}
+
+/** Recovery is over when it is there: nothing is left attempted. */
+export async function openGround(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
+  const { clock = new SystemClock(), folder = folderBeside(options.store), log: tell = logNothing } = options;
+  const log = harmless((problem) => tell(secondLayer.written.redact(problem)));
+  const redactor = options.redactor ?? createRedactor();
+  const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
+  const spell = secondLayer.watched(spellWith);
+  const store = closing.use(await openStore(options.store ?? "sqlite::memory:", { clock, spell, log }));
+  await recover(store, clock);
+  const followed = await openAudit({ ...options, redactor }, { clock, folder, log, store }, closing);
+  const stream = createStream(log);
+  if (options.hooks !== undefined) stream.watch(hooksWatcher(options.hooks));
+  stream.watch(secondLayer.watcher);
+  closing.use(secondLayer);
+  closing.use(
+    store.follow((entries) => {
+      for (const { event } of entries) if (event !== undefined) stream.announce(event);
+    }),
+  );
+  return { clock, folder, log, secondLayer, store, stream, ...followed };
+}
+
+async function openAudit(
+  options: RuntimeOptions,
+  { clock, folder, log, store }: Pick<RuntimeBase, "clock" | "folder" | "log" | "store">,
+  closing: AsyncDisposableStack,
+): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "heardBy">> {
+  const signer = folder === undefined ? createSigner() : await loadSigner(folder);
+  const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
+  const auditProblems: string[] = [];
+  let alarms: AlarmRaiser | undefined;
+  const audit = closing.use(
+    await openAuditLog({
+      ...{ store, clock, signer },
+      log: (problem) => {
+        auditProblems.push(problem);
+        log(problem);
+      },
+      verified: (found) => alarms && onVerified(alarms, found),
+      recheck: pace && { ...pace, altered: (found) => alarms && onAltered(alarms, found, log) },
+      ...(folder !== undefined && { anchorFile: join(folder, "audit.anchors") }),
+      witness: witnessOf(options),
+    }),
+  );
+  const heardBy = (own: AlarmRaiser): void => {
+    alarms = own;
+  };
+  return { audit, auditProblems, heardBy };
+}
+
+function witnessOf({ audit, secrets, redactor }: RuntimeOptions): Witness | undefined {
+  const { witness } = audit ?? {};
+  if (witness === undefined || "put" in witness) return witness;
+  if ("url" in witness) {
+    const { url, token = "" } = witness;
+    learnAhead(redactor, [...credentialsIn(url), ...(referencesIn(token).length === 0 ? [token] : [])]);
+  }
+  return witnessFrom(witness, (text) =>
+    withSecrets(text, async (connector, key) => {
+      const value = (await secrets?.get(connector, key))?.reveal();
+      if (value === undefined)
+        throw new RuntimeFault(
+          "secret_missing",
+          `\`audit.witness\` names the secret \`${connector}/${key}\`; give the runtime \`secrets\`.`,
+        );
+      redactor?.learn(value);
+      return value;
+    }),
+  );
+}
+
+function logNothing(): void {}

@@ -1,0 +1,134 @@
+/** What the gates ask: what is registered, what the policy says, what is kept, who people are and what they said. */
+
+import { openApprovals } from "../approvals/open-approvals.ts";
+import type { SkillsContext } from "../builtin/skills/library.ts";
+import { openSkills } from "../builtin/skills/open-skills.ts";
+import type { Skills } from "../builtin/skills/skills.ts";
+import type { JsonObject } from "../core/json.ts";
+import { countingArguments } from "../core/ran-with.ts";
+import type { CallRecord } from "../core/records.ts";
+import type { Accounts } from "../identity/accounts.ts";
+import { openAccounts } from "../identity/open-accounts.ts";
+import { openPins, type Pins } from "../mcp/client/pins.ts";
+import type { Parts } from "../pipeline/dependencies.ts";
+import { resolvedRecord } from "../pipeline/gates/references.ts";
+import { CallHistory, type KnownTool } from "../pipeline/history.ts";
+import { Ledger } from "../pipeline/ledger.ts";
+import { RunOwners } from "../pipeline/run-owners.ts";
+import type { Controls } from "../policy/controls.ts";
+import { createPolicy } from "../policy/decide.ts";
+import { openControls } from "../policy/durable-controls.ts";
+import { openGuardrails } from "../policy/guardrails/guardrails.ts";
+import { ownPolicy } from "../policy/own-policy.ts";
+import type { Policy } from "../policy/policy.ts";
+import { openArtifacts } from "../results/open-artifacts.ts";
+import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
+import { environmentSecrets } from "../secrets/env-secrets.ts";
+import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
+import type { RuntimeBase } from "./base-dependencies.ts";
+import type { RuntimeOptions } from "./options.ts";
+
+/** The parts that stand by themselves. The others lead back to the running runtime. */
+type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
+
+export interface RuntimeDependencies {
+  readonly parts: FixedParts;
+  readonly registry: Registry;
+  readonly controls: Controls;
+  readonly accounts: Accounts;
+  readonly skills: Skills | undefined;
+  readonly pins: Pins;
+}
+
+export async function openHouse(
+  options: RuntimeOptions,
+  ground: RuntimeBase,
+  closing: AsyncDisposableStack,
+): Promise<RuntimeDependencies> {
+  const { store, clock, log } = ground;
+  const policy = policyOf(options);
+  const keep = { store, clock, policyVersion: policy.version };
+  const guardrails = await openGuardrails(options.guardrails ?? []);
+  const { autonomy } = options;
+  const controls = await openControls({ ...keep, ...(autonomy !== undefined && { autonomy }), log });
+  const registry = closing.use(new Registry({ clock, switches: () => controls.state }));
+  const tools = insideOf(registry);
+  ground.stream.watch(registry.statistics.see);
+  const accounts = await openAccounts({ ...keep, ...options.accounts });
+  const skills = await skillsOf(options.skills, { keep, tools: () => registry.names(), log });
+  const redactor = ground.secondLayer.answers;
+  const pins = await openPins({ ...keep, redactor, log });
+  const artifacts = await artifactsOf(options, ground, closing);
+  const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
+  const runs = new RunOwners(keep);
+  const asked = { ...options.approvals, ...keep, people: accounts, definitionOf, log, closing };
+  const parts: FixedParts = {
+    ...{ tools, controls, artifacts, redactor, clock, log, policy, guardrails, skills },
+    ...(await openApprovals(asked)),
+    answerBytes: options.results?.maxBytes,
+    artifactBytes: options.results?.maxArtifactBytes,
+    runs,
+    ledger: ledgerOf(options, { policy, tools, artifacts, runs }, ground),
+    secrets: options.secrets ?? environmentSecrets({ redactor }),
+  };
+  return { parts, registry, controls, accounts, skills, pins };
+}
+
+function policyOf({ policy, limits }: RuntimeOptions): Policy {
+  if (policy !== undefined && "decide" in policy) return ownPolicy(policy);
+  const { maxRiskUnapproved } = limits ?? {};
+  return createPolicy({ ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }), ...policy });
+}
+
+async function artifactsOf(
+  { results, artifacts }: RuntimeOptions,
+  { folder, store, clock, log }: RuntimeBase,
+  closing: AsyncDisposableStack,
+): Promise<Parts["artifacts"]> {
+  if (artifacts === false) return noArtifacts;
+  if (artifacts !== undefined) return completeStore(artifacts);
+  const needed: typeof store.needed = (digests) => store.needed(digests);
+  const { shelf, sweeper } = await openArtifacts({ folder, retentionDays: results?.retentionDays, needed, clock, log });
+  closing.use(sweeper);
+  return shelf;
+}
+
+function ledgerOf(
+  { durability }: RuntimeOptions,
+  {
+    policy,
+    tools,
+    artifacts,
+    runs,
+  }: Pick<Parts, "policy" | "artifacts" | "runs"> & { readonly tools: RegisteredTools },
+  { store, clock }: RuntimeBase,
+): Ledger {
+  const argumentsOf = async (record: CallRecord): Promise<JsonObject> =>
+    resolvedRecord({ ...record.call, arguments: await countingArguments(record, store) }, artifacts);
+  const { reads } = policy;
+  const known = knownIn(tools);
+  return new Ledger(store, clock, policy.version, {
+    durability: durability === "strict" ? "synced" : "committed",
+    history: reads && new CallHistory({ runs, reads, store, clock, known, argumentsOf }),
+  });
+}
+
+function knownIn(tools: RegisteredTools): KnownTool {
+  return (tool, action) => {
+    const found = tools.find(tool, action);
+    if (found === undefined) return undefined;
+    const targetOf = (given: JsonObject): string | undefined => {
+      try {
+        const said = found.classifyRisk?.(given);
+        return typeof said === "object" ? said.target : undefined;
+      } catch {
+        return undefined; // a tool's own look at an old call decides nothing
+      }
+    };
+    return { facts: found.facts, targetOf };
+  };
+}
+
+async function skillsOf(given: RuntimeOptions["skills"], house: SkillsContext): Promise<Skills | undefined> {
+  return given === undefined || "activeFor" in given ? given : openSkills(given, house);
+}

@@ -1,0 +1,167 @@
+import { nameOf, read } from "../core/arrival.ts";
+import {
+  authorityOf,
+  type CallClaims,
+  checkPrincipal,
+  type PerCall,
+  patienceRanks,
+  perCallFault,
+  withinSession,
+} from "../core/authority.ts";
+import type { Authority, Principal, ToolCall } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { newCallId } from "../core/ids.ts";
+import { keptItem } from "../core/provider-item.ts";
+import type { Caller, Limits, Patience, Session } from "../core/session.ts";
+import { shown } from "../core/shown.ts";
+import type { Controls } from "../policy/controls.ts";
+import type { Redactor } from "../secrets/secret-store.ts";
+import type { CallContext, CallRequest } from "./api.ts";
+
+/** What names a call beside its own id, the call that makes it, and the batch it is in. */
+export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "providerItem" | "parentId" | "batch">;
+type RequestedClaims = Pick<CallContext, "principal" | "runId"> &
+  CallClaims &
+  Pick<PerCall, "idempotencyKey" | "toolCallId">;
+
+export interface CallFactoryOptions {
+  readonly clock: Clock;
+  readonly controls: Pick<Controls, "state">;
+  /** What every caller is granted at most. */
+  readonly patience: Patience;
+  readonly redactor: Redactor;
+  readonly knows: (tool: string, action: string) => boolean;
+  /** The tool whose calls arrive under a type of its provider. */
+  readonly toolOfCallType: (type: string) => string | undefined;
+}
+
+/** Much more than is kept of a name, so that no secret in what is kept reaches over it. */
+const longestName = 100_000;
+const longestReason = 2000;
+
+/** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
+export class CallFactory {
+  readonly #options: CallFactoryOptions;
+
+  constructor(options: CallFactoryOptions) {
+    this.#options = options;
+  }
+
+  arrive(): Pick<ToolCall, "id" | "arrivedAt"> {
+    const arrivedAt = this.#options.clock.now();
+    return { id: newCallId(arrivedAt), arrivedAt };
+  }
+
+  /** Who asks that a recorded call goes on. @throws RuntimeFault `context_invalid` */
+  asker(context: CallContext): Principal | undefined {
+    checkContext(context);
+    const fault = perCallFault(context);
+    if (fault !== undefined) throw fault;
+    if (context.principal !== undefined) checkPrincipal(context.principal);
+    return context.principal;
+  }
+
+  /** @throws RuntimeFault `context_invalid` */
+  authority(context: CallContext, limits: Limits): Authority {
+    const { controls, clock } = this.#options;
+    checkContext(context);
+    this.#refuseSecrets(context);
+    return authorityOf(context, controls.state.autonomy, limits, clock.now());
+  }
+
+  /** @throws RuntimeFault `context_invalid` */
+  within(session: Authority, claims: CallClaims & PerCall): Authority {
+    checkContext(claims);
+    this.#refuseSecrets(claims);
+    return withinSession(session, claims);
+  }
+
+  /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
+  #refuseSecrets({
+    principal,
+    runId,
+    traceId,
+    taskId,
+    stepId,
+    scopes,
+    idempotencyKey,
+    toolCallId,
+  }: RequestedClaims): void {
+    if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey ?? toolCallId) === undefined)
+      return;
+    const said = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId];
+    if (typeof principal === "object" && principal !== null)
+      said.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
+    if (Array.isArray(scopes)) said.push(...scopes);
+    const text = said.filter((one) => typeof one === "string").join("\n");
+    if (text === "" || !this.#options.redactor.finds(text)) return;
+    throw new RuntimeFault(
+      "context_invalid",
+      "The call's context holds a secret (its principal, run, trace, task, step, scopes or key); name things without it.",
+    );
+  }
+
+  /** Of a tool that is there as it is; what else is asked for may be anything. */
+  #named(tool: unknown, action: unknown): { readonly tool: string; readonly action: string } {
+    const { redactor, knows, toolOfCallType } = this.#options;
+    if (typeof tool === "string" && typeof action === "string") {
+      if (knows(tool, action)) return { tool, action };
+      const meant = toolOfCallType(tool);
+      if (meant !== undefined) return { tool: meant, action };
+    }
+    // Before it is cut: half a secret is known to nobody.
+    const masked = (name: unknown): string =>
+      nameOf(typeof name === "string" ? redactor.redact(name.slice(0, longestName)) : name);
+    return { tool: masked(tool), action: masked(action) };
+  }
+
+  call(request: CallRequest, authority: Authority, more: CallPlace = {}): ToolCall {
+    const { idempotencyKey, toolCallId, providerItem: item, parentId, batch } = more;
+    if (typeof request !== "object" || request === null) {
+      throw new RuntimeFault(
+        "request_invalid",
+        `The request is ${shown(request)}; it must be { tool, action?, arguments? }.`,
+      );
+    }
+    const { tool, action = "default", arguments: given } = request;
+    const { id, arrivedAt } = this.arrive();
+    const { arguments: own, text, digest, problem } = read(given);
+    const known = this.#named(tool, action);
+    return Object.freeze({
+      id,
+      ...known,
+      arguments: own,
+      text,
+      digest,
+      authority,
+      arrivedAt,
+      problem,
+      parentId,
+      idempotencyKey,
+      toolCallId,
+      providerItem: item && keptItem(item, (text) => this.#options.redactor.redact(text)),
+      batch,
+    });
+  }
+
+  caller(session: Session, { patience, signal, deadline, approvalWaitMs, onProgress, reason }: PerCall): Caller {
+    const { clock, patience: granted } = this.#options;
+    return {
+      session,
+      patience: patience === undefined || patienceRanks[patience] > patienceRanks[granted] ? granted : patience,
+      asksNobody: patience === "deny" && granted !== "deny",
+      signal,
+      deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
+      approvalWaitMs,
+      progress: onProgress,
+      reason: reason === undefined ? undefined : this.#options.redactor.redact(reason).slice(0, longestReason),
+    };
+  }
+}
+
+/** @throws RuntimeFault `context_invalid` */
+export function checkContext(context: unknown): void {
+  if (typeof context === "object" && context !== null) return;
+  throw new RuntimeFault("context_invalid", `The call's context is ${shown(context)}; it must be an object.`);
+}

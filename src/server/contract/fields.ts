@@ -1,0 +1,75 @@
+/** Fields that many routes share. Requests are strict objects: an unknown field is refused by its name. */
+import { z } from "@hono/zod-openapi";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { autonomies, risks, verdicts } from "../../core/risk.ts";
+
+const controlCharacter = /\p{Cc}/u;
+
+/** A name as people and programs give it: not empty, bounded, and nothing in it that a terminal or a log would obey. */
+export const name = z
+  .string()
+  .min(1, "must not be empty")
+  .max(256, "is longer than 256 characters")
+  .refine((text) => !controlCharacter.test(text), "holds a control character");
+
+/** What a person writes, kept as it is. */
+export const reason = z.string().max(2000, "is longer than 2000 characters");
+export const reasonFields = z.strictObject({ reason: reason.optional().describe("Recorded with it.") });
+
+/** Any JSON object, untouched: it was read strictly, and the tool's own schema judges it. `.describe` would take its OpenAPI type. */
+export const jsonObject = z
+  .custom<JsonObject>(isJsonObject, "must be a JSON object")
+  .openapi({ type: "object", additionalProperties: true });
+/** Any JSON value. */
+export const json = z
+  .custom<Json>((value) => value !== undefined, "is missing")
+  .openapi({ type: ["object", "array", "string", "number", "boolean", "null"], description: "Any JSON." });
+
+export const risk = z.enum(risks).openapi("Risk");
+export const autonomy = z.enum(autonomies, "must be A0, A1, A2, A3 or A4").openapi("Autonomy");
+export const runId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
+export const traceId = z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits");
+export const callId = z.string().regex(/^call_[0-9a-f-]{36}$/, "must be the id of a call (call_…)");
+export const digest = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits");
+
+/** How many rows a page has at most. */
+export const limit = z.int("must be a whole number").min(1).max(1000);
+/** A position in a list or a log. */
+export const position = z.int("must be a whole number").min(0);
+/** The `next_after` of a list that changes while it is read: state, time and id of the last row. */
+export function cursor(...states: readonly string[]): z.ZodString {
+  const pattern = `^(?:${states.join("|")})@\\d{1,16}(?:\\.\\d{1,16})?@[\\w~.-]{1,256}$`;
+  return z.string().regex(new RegExp(pattern), "is no `next_after` of a page of this list");
+}
+
+/** In a request: ISO 8601 with its offset, or milliseconds since 1970. Read as milliseconds. */
+export const time = z
+  .union([
+    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+    z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number),
+  ])
+  .openapi({ type: "string", format: "date-time" });
+
+export const text = z.string();
+export const whole = z.int();
+/** In an answer: given as milliseconds of the wall clock or as text, sent as ISO 8601 in UTC. */
+export const when = z
+  .union([z.number(), z.string()])
+  .transform((at) => (typeof at === "number" ? iso(at) : at))
+  .openapi({ type: "string", format: "date-time" });
+
+/** Wall clock milliseconds as ISO 8601, UTC. A time beyond what a Date can say becomes the last one it can. */
+export function iso(ms: number): string {
+  return new Date(Math.min(Math.max(ms, -8.64e15), 8.64e15)).toISOString();
+}
+
+export const principal = z
+  .object({ tenant: text, agent: text, user: text.optional(), via: text.optional() })
+  .openapi("Principal");
+/** A rule that shaped a decision, and what it says. */
+export const decisionReason = z
+  .object({ rule: text, says: z.enum([...verdicts, "DENY", "RAISE"]), where: text.optional() })
+  .openapi("Reason");

@@ -1,0 +1,250 @@
+import { z } from "@hono/zod-openapi";
+import { verdicts } from "../../core/risk.ts";
+import {
+  autonomy,
+  decisionReason,
+  digest,
+  jsonObject,
+  name,
+  principal,
+  reason,
+  risk,
+  runId,
+  text,
+  when,
+  whole,
+} from "./fields.ts";
+import { refusal } from "./outcome.ts";
+import { route, type View } from "./route.ts";
+
+const verdict = z.enum([...verdicts, "DENY"]).openapi("Verdict");
+export type VerdictView = View<typeof verdict>;
+
+export const decision = z
+  .object({
+    verdict,
+    risk,
+    reasons: z.array(decisionReason),
+    policy_version: text,
+    missing_scope: text.optional(),
+    observed: verdict.optional().openapi({ description: "In mode `observe`: the verdict that would be enforced." }),
+    grant_id: text.optional().openapi({ description: "The grant that answers for a person." }),
+  })
+  .openapi("Decision");
+export type DecisionView = View<typeof decision>;
+export type ReasonView = DecisionView["reasons"][number];
+
+const recorded = z.object({
+  edited: z.object({ asked_digest: text, digest: text }).optional(),
+  weighed: z
+    .object({
+      at: when,
+      verdict: text,
+      risk: text,
+      reasons: z.array(z.object({ rule: text, says: text, where: text.optional() })),
+      policy_version: text,
+      grant_id: text.optional(),
+    })
+    .optional()
+    .openapi({ description: "The decision when the call began or was asked about." }),
+});
+
+/** What would be decided about a call; or why it does not get that far, with the decision if there was one. */
+export const explanation = z
+  .discriminatedUnion("reached", [
+    z.object({
+      reached: z.literal("verdict"),
+      decision,
+      facts: z.object({
+        tool: text,
+        action: text,
+        server: text.optional(),
+        risk,
+        risk_source: z.enum(["declared", "operator", "default", "guess"]),
+        effects: z.enum(["read", "write", "destructive"]),
+        scopes: z.array(text),
+        permissions: z.array(text),
+      }),
+      summary: text.optional(),
+      recorded: recorded.optional(),
+    }),
+    z.object({
+      reached: z.literal("refused"),
+      refusal,
+      decision: decision.optional(),
+      recorded: recorded.optional(),
+    }),
+  ])
+  .openapi("Explanation");
+export type ExplanationView = View<typeof explanation>;
+
+const warning = z
+  .object({
+    code: z.enum(["matches_no_tool", "never_holds", "contradiction", "duplicate", "no_effect", "observing"]),
+    rule: text.optional(),
+    message: text,
+    where: text.optional(),
+  })
+  .openapi("PolicyWarning");
+export type PolicyWarningView = View<typeof warning>;
+const warnings = z.array(warning);
+
+const effectiveLine = z.object({
+  tool: text,
+  action: text,
+  server: text.optional(),
+  risk,
+  verdict,
+  by: decisionReason.openapi({ description: "The rule that decides." }),
+  depends: z.array(decisionReason).openapi({ description: "Rules that may change the verdict of one call." }),
+  requested_by: z.array(text).openapi({ description: "The skills that ask for it." }),
+});
+export type EffectiveLineView = View<typeof effectiveLine>;
+
+const effectivePolicy = z
+  .object({
+    policy_version: text,
+    lines: z.array(effectiveLine).nullable().openapi({ description: "Null: this policy cannot list them." }),
+    unknown_requests: z.array(z.object({ skill: text, tool: text })),
+    warnings,
+  })
+  .openapi("EffectivePolicy");
+export type EffectivePolicyView = View<typeof effectivePolicy>;
+
+const verdictChange = z.object({
+  call_id: text,
+  tool: text,
+  action: text,
+  requested_by: principal,
+  run_id: text,
+  at: when,
+  arguments: jsonObject,
+  edited: z.literal(true).optional().openapi({ description: "A person had changed the arguments: these ran." }),
+  before: decision,
+  after: decision,
+});
+export type VerdictChangeView = View<typeof verdictChange>;
+
+const simulation = z
+  .object({
+    before_version: text,
+    after_version: text,
+    replayed: whole,
+    unknown_tools: z.record(text, whole),
+    past_is_cut: z.boolean(),
+    changes: z.array(verdictChange),
+    warnings,
+  })
+  .openapi("Simulation");
+export type SimulationView = View<typeof simulation>;
+
+const testResult = z.object({
+  name: text,
+  where: text.optional(),
+  passed: z.boolean(),
+  expected: verdict,
+  decision: decision.optional(),
+  problem: text.optional(),
+});
+export type TestResult = View<typeof testResult>;
+const test = z.object({ passed: z.boolean(), results: z.array(testResult), warnings }).openapi("PolicyTest");
+export type PolicyTest = View<typeof test>;
+
+const policyText = z
+  .object({
+    name: text,
+    text,
+    line: whole.openapi({ description: "Of the file, where the text begins." }),
+    digest,
+    editable: z.boolean(),
+    why_not: text.optional(),
+  })
+  .openapi("PolicyDocument");
+export type PolicyTextView = View<typeof policyText>;
+
+const saved = z.object({ name: text, digest, kept: text }).openapi("PolicySaved");
+export type PolicySavedView = View<typeof saved>;
+
+const caller = {
+  agent: name.optional(),
+  user: name.optional(),
+  run_id: runId.optional(),
+  autonomy: autonomy.optional(),
+};
+const namedText = z.strictObject({ name, text: z.string().max(1024 * 1024) });
+
+/** The policy in force, and others compared with it. No route here runs a tool. */
+export const policy = {
+  show: route({
+    method: "get",
+    path: "/v1/policy",
+    needs: "policy:read",
+    summary: "The verdict for each tool and the rule that decides, for one principal; and warnings about the policy.",
+    query: z.strictObject(caller),
+    answer: effectivePolicy,
+  }),
+  explain: route({
+    method: "post",
+    path: "/v1/policy/explain",
+    needs: "policy:read",
+    summary: "What would be decided about a call of anybody, and every rule that shaped it. Nothing is run.",
+    body: z.strictObject({
+      ...caller,
+      tool: name,
+      action: name.optional(),
+      arguments: jsonObject.optional(),
+      scopes: z.array(name).max(256).optional(),
+    }),
+    answer: explanation,
+  }),
+  explainCall: route({
+    method: "get",
+    path: "/v1/calls/{id}/explanation",
+    needs: "policy:read",
+    summary: "What would be decided today about a recorded call, with the authority it had. Nothing is run.",
+    answer: explanation,
+  }),
+  simulate: route({
+    method: "post",
+    path: "/v1/policy/simulate",
+    needs: "policy:read",
+    summary: "Decide the last recorded calls by another policy; tells which verdicts change, and why.",
+    body: z.strictObject({
+      configuration: namedText,
+      tool: name.optional(),
+      run_id: runId.optional(),
+      limit: z.int().min(1).max(10_000).optional(),
+    }),
+    answer: simulation,
+  }),
+  test: route({
+    method: "post",
+    path: "/v1/policy/test",
+    needs: "policy:read",
+    summary: "Check a policy against its expectations: those beside it, and those of other tables.",
+    body: z.strictObject({ configuration: namedText, tables: z.array(namedText).max(100).optional() }),
+    answer: test,
+  }),
+  text: route({
+    method: "get",
+    path: "/v1/policy/text",
+    needs: "policy:read",
+    summary:
+      "The policy's text in the configuration's file, and whether it may be saved from here. For the installation's own people.",
+    answer: policyText,
+  }),
+  save: route({
+    method: "post",
+    path: "/v1/policy/save",
+    needs: "policy:write",
+    summary: "Write the policy into the configuration's file; the old file is kept. In force from the next start on.",
+    body: z.strictObject({
+      text: z.string().max(1024 * 1024),
+      expected_digest: digest.openapi({
+        description: "`digest` of the text that was read: another person's change is not overwritten.",
+      }),
+      reason: reason.optional(),
+    }),
+    answer: saved,
+  }),
+};

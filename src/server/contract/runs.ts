@@ -1,0 +1,221 @@
+import { z } from "@hono/zod-openapi";
+import { approvalStates, callStates } from "../../core/states.ts";
+import {
+  callId,
+  cursor,
+  digest,
+  jsonObject,
+  limit,
+  name,
+  position,
+  reason,
+  risk,
+  text,
+  when,
+  whole,
+} from "./fields.ts";
+import { route, type View } from "./route.ts";
+
+export const run = z
+  .object({
+    run_id: text,
+    tenant: text,
+    principal: z.object({ agent: text, user: text.optional() }).optional(),
+    state: z.enum(["started", "running", "completed", "failed", "stopped"]),
+    task_id: text.optional(),
+    reason: text.optional(),
+    created_at: when,
+    last_event_at: when,
+    finished_at: when.optional(),
+    counts: z.object({
+      events: whole,
+      started: whole,
+      completed: whole,
+      failed: whole,
+      blocked: whole,
+      previewed: whole,
+      replayed: whole,
+      waiting: whole,
+      errors: whole,
+      artifacts: whole,
+    }),
+    deliverables: z.object({ expected: z.array(text), missing: z.array(text).optional() }),
+    governance: z.object({
+      result: z.enum(["passed", "failed", "incomplete", "blocked"]),
+      reasons: z.array(z.object({ result: z.enum(["failed", "incomplete", "blocked"]), code: text, message: text })),
+    }),
+  })
+  .openapi("Run");
+export type RunView = View<typeof run>;
+
+const page = z.object({ runs: z.array(run), next_after: text.optional() });
+export type RunPageView = View<typeof page>;
+
+export const runEvent = z
+  .object({
+    event_id: text,
+    sequence: whole,
+    run_id: text,
+    session_id: text.nullable(),
+    task_id: text.nullable(),
+    type: text,
+    timestamp: when,
+    actor: text,
+    severity: z.enum(["debug", "info", "warning", "error"]),
+    summary: text,
+    data: jsonObject,
+    correlation_id: text.optional().openapi({ description: "The call." }),
+    parent_event_id: text.optional(),
+  })
+  .openapi("RunEvent");
+export type RunEventView = View<typeof runEvent>;
+
+const verification = z
+  .object({
+    intact: z.boolean(),
+    run_id: text,
+    events: whole,
+    calls: whole,
+    sealed: whole,
+    problems: z.array(z.object({ file: text, line: whole.optional(), why: text })),
+    notes: z.array(text),
+  })
+  .openapi("RunVerification");
+export type RunVerificationView = View<typeof verification>;
+
+/** A call on the timeline of its run: no arguments and no results. */
+export const timelineCall = z
+  .object({
+    call_id: text,
+    key: text.optional().openapi({ description: "`parent_id` of the calls that this script made." }),
+    state: z.enum([...callStates, "refused"]).openapi({ description: "`refused`: it was not recorded as a call." }),
+    tool: text,
+    action: text,
+    agent: text.optional(),
+    user: text.optional(),
+    parent_id: text.optional(),
+    line: whole.optional().openapi({ description: "Of the script that made it, from 1, if its engine knows it." }),
+    risk_level: risk.optional(),
+    idempotent: z.boolean().optional(),
+    retryable: z.boolean().optional(),
+    code: text.optional().openapi({ description: "Of the refusal." }),
+    message: text.optional(),
+    arrived_at: when,
+    started_at: when.optional(),
+    ended_at: when.optional(),
+    approval: z
+      .object({
+        approval_id: text,
+        status: z.enum(approvalStates),
+        asked_at: when,
+        expires_at: when,
+        decided_at: when.optional(),
+        decided_as: text.optional(),
+        decided_by: text.optional(),
+      })
+      .optional(),
+    artifacts: z.array(z.object({ digest, media_type: text.optional(), name: text.optional() })),
+  })
+  .openapi("TimelineCall");
+export type TimelineCall = View<typeof timelineCall>;
+export type TimelineApproval = NonNullable<TimelineCall["approval"]>;
+
+const timeline = z
+  .object({
+    run_id: text,
+    calls: z.array(timelineCall),
+    scripts: z
+      .array(timelineCall)
+      .optional()
+      .openapi({ description: "Scripts that made calls of this page and are on another page." }),
+    next_before: text.optional(),
+  })
+  .openapi("Timeline");
+export type TimelinePage = View<typeof timeline>;
+
+const longText = z.string().max(1_000_000, "is longer than a million characters");
+const about = z.strictObject({
+  task: z.union([longText, jsonObject]).optional(),
+  task_id: name.optional(),
+  prompt: longText.optional(),
+  system_prompt: longText.optional(),
+  transcript: longText.optional().openapi({ description: "Added to what is there; the other fields replace." }),
+  deliverables: z.array(name).max(1_000).optional(),
+});
+
+export const runs = {
+  list: route({
+    method: "get",
+    path: "/v1/runs",
+    needs: "runs:read",
+    summary: "Runs, the latest first. An agent sees its own.",
+    query: z.strictObject({
+      agent: name.optional(),
+      limit: limit.optional(),
+      after: cursor("live", "kept").optional(),
+    }),
+    answer: page,
+  }),
+  show: route({
+    method: "get",
+    path: "/v1/runs/{id}",
+    needs: "runs:read",
+    summary: "One run: its state, counts, deliverables and result.",
+    answer: run,
+  }),
+  events: route({
+    method: "get",
+    path: "/v1/runs/{id}/events",
+    needs: "runs:read",
+    summary: "Events of a run after a sequence number, in order. A `type` that ends in `.` is a prefix.",
+    query: z.strictObject({ after: position.optional(), type: name.optional(), limit: limit.optional() }),
+    answer: z.object({ events: z.array(runEvent), next_after: whole.optional() }),
+  }),
+  timeline: route({
+    method: "get",
+    path: "/v1/runs/{id}/timeline",
+    needs: "runs:read",
+    summary:
+      "Calls of a run, new to old: when each arrived, was asked about, decided, started and ended. An agent sees its own.",
+    query: z.strictObject({ before: callId.optional(), limit: limit.optional() }),
+    answer: timeline,
+  }),
+  verify: route({
+    method: "get",
+    path: "/v1/runs/{id}/verify",
+    needs: "runs:export",
+    summary: "Compare the run's folder with the audit log: edits, cuts, changes of order and missing lines are named.",
+    answer: verification,
+  }),
+  export: route({
+    method: "get",
+    path: "/v1/runs/{id}/export",
+    needs: "runs:export",
+    summary: "The run's folder as a tar archive.",
+    answer: "application/x-tar",
+  }),
+  begin: route({
+    method: "post",
+    path: "/v1/runs/{id}/begin",
+    needs: "runs:write",
+    summary: "Begin a run and say what it is for. The run belongs to the agent that begins it or calls in it first.",
+    body: about,
+    answer: run,
+  }),
+  describe: route({
+    method: "post",
+    path: "/v1/runs/{id}/describe",
+    needs: "runs:write",
+    summary: "Add to what is known of a run: its task, prompts, transcript and expected deliverables.",
+    body: about,
+    answer: run,
+  }),
+  finish: route({
+    method: "post",
+    path: "/v1/runs/{id}/finish",
+    needs: "runs:write",
+    summary: "End a run: its deliverables are looked for, its folder is sealed in the audit log, its result is stated.",
+    body: z.strictObject({ state: z.enum(["completed", "failed"]).optional(), reason: reason.optional() }),
+    answer: run,
+  }),
+};

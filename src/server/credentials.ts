@@ -1,0 +1,207 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Principal } from "../core/call.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import { ownAgents } from "../core/own-agents.ts";
+import { codeOf } from "../core/system/error-code.ts";
+import { makeOwnFolder } from "../core/system/own-folder.ts";
+import { openIfThere } from "../core/system/plain-file.ts";
+import { createWhole } from "../core/system/whole-file.ts";
+import type { Account, LiveSession } from "../identity/accounts.ts";
+import { agentPermissions, allPermissions, type Permission } from "../identity/roles.ts";
+import type { Decider } from "../runtime/api.ts";
+
+/** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
+export interface Who {
+  /** An agent sees its own; a person sees its tenant. */
+  readonly kind: "agent" | "person";
+  readonly credential: "agent-token" | "operator-token" | "api-token" | "session";
+  readonly principal: Principal;
+  readonly scopes: readonly string[];
+  readonly permissions: ReadonlySet<Permission>;
+  /** The name under which it acts. It never decides what it asked for itself (D18). */
+  readonly decider: Decider;
+  /** Behind a session or an API token. */
+  readonly account?: Account;
+  /** Of a session in a browser, whose requests need its CSRF token. */
+  readonly session?: LiveSession;
+  /** Calls `then` once, when the credential ends: streams that go on end with it. What it returns takes that back. */
+  readonly whenEnded?: (then: () => void) => () => void;
+}
+
+/** The tokens of the data folder, each in its file. */
+export type TokenRole = "agent" | "operator";
+
+export interface Credentials {
+  /** What was not as it should be in the folder and was put right: a sentence each. */
+  readonly notices: readonly string[];
+  /** Whom an `Authorization` header speaks for. Undefined: nobody, whatever the reason. Takes the same time for every wrong token. */
+  authenticate(header: string | null | undefined): Who | undefined;
+}
+
+export interface CredentialOptions {
+  /** Scopes the agent's token grants; a request may name some of them. `"*"`: any. */
+  readonly agentScopes?: readonly string[];
+}
+
+const tokenBytes = 32;
+const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The two tokens of a data folder: made on first start, files of mode 0600 in a folder of mode 0700, tightened when wider.
+ *
+ * @throws RuntimeFault `token_unreadable` when a token file is not one, `data_folder_unusable`: each names the path and what to do.
+ */
+export async function openCredentials(folder: string, options: CredentialOptions = {}): Promise<Credentials> {
+  const notices: string[] = [];
+  await ownFolder(folder, notices);
+  const agent = await openToken(join(folder, "agent.token"), notices);
+  const operator = await openToken(join(folder, "operator.token"), notices);
+  return new TokenCredentials({ agent, operator }, options.agentScopes ?? [], notices);
+}
+
+/**
+ * A token as a client on the same machine reads it; undefined when there is none yet.
+ *
+ * @throws RuntimeFault `token_unreadable`
+ */
+export async function readToken(folder: string, role: TokenRole): Promise<string | undefined> {
+  const path = join(folder, `${role}.token`);
+  const file = await openExisting(path);
+  if (file === undefined) return undefined;
+  try {
+    return checkedToken(path, await file.readFile("utf8"));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Of the data folder. */
+interface OwnTokens {
+  readonly agent: string;
+  readonly operator: string;
+}
+
+class TokenCredentials implements Credentials {
+  readonly notices: readonly string[];
+  readonly #agentDigest: Buffer;
+  readonly #operatorDigest: Buffer;
+  readonly #agent: Who;
+  readonly #operator: Who;
+
+  constructor(tokens: OwnTokens, agentScopes: readonly string[], notices: readonly string[]) {
+    this.#agentDigest = digest(tokens.agent);
+    this.#operatorDigest = digest(tokens.operator);
+    this.notices = notices;
+    this.#agent = {
+      kind: "agent",
+      credential: "agent-token",
+      principal: { tenant: "default", agent: ownAgents.folder, via: "token:agent" },
+      scopes: agentScopes,
+      permissions: agentPermissions,
+      decider: { user: ownAgents.folder, via: "token:agent", tenant: "default" },
+    };
+    this.#operator = {
+      kind: "person",
+      credential: "operator-token",
+      principal: {
+        tenant: "default",
+        agent: ownAgents.operator,
+        user: "operator",
+        via: "token:operator",
+      },
+      scopes: ["*"],
+      permissions: allPermissions,
+      decider: { user: "operator", via: "token:operator", tenant: "default" },
+    };
+  }
+
+  authenticate(header: string | null | undefined): Who | undefined {
+    const token = /^Bearer +([A-Za-z0-9_-]+)$/i.exec(header ?? "")?.[1] ?? "";
+    const given = digest(token);
+    // Both are compared, always: the time tells nothing about which one was near.
+    const isAgent = timingSafeEqual(given, this.#agentDigest);
+    const isOperator = timingSafeEqual(given, this.#operatorDigest);
+    if (isOperator) return this.#operator;
+    return isAgent ? this.#agent : undefined;
+  }
+}
+
+async function openToken(path: string, notices: string[]): Promise<string> {
+  const existing = await openExisting(path);
+  if (existing === undefined) return makeToken(path);
+  try {
+    const { mode } = await existing.stat();
+    if ((mode & 0o077) !== 0) {
+      await existing.chmod(0o600);
+      notices.push(
+        `\`${path}\` could be read by others (mode ${octal(mode)}) and is 0600 now; remove it and start again if it may have been read.`,
+      );
+    }
+    return checkedToken(path, await existing.readFile("utf8"));
+  } finally {
+    await existing.close();
+  }
+}
+
+async function openExisting(path: string): Promise<FileHandle | undefined> {
+  const file = await openIfThere(path).catch((error: unknown) => {
+    const code = codeOf(error);
+    throw unreadable(path, code === "ELOOP" ? "is a link" : `cannot be opened (${code})`, error);
+  });
+  if (file === undefined || (await file.stat()).isFile()) return file;
+  await file.close();
+  throw unreadable(path, "is not a file");
+}
+
+/** A second first start at the same moment finds the first one's token. */
+async function makeToken(path: string): Promise<string> {
+  const token = randomBytes(tokenBytes).toString("base64url");
+  const isMine = await createWhole(path, Buffer.from(`${token}\n`));
+  return isMine ? token : openToken(path, []);
+}
+
+async function ownFolder(folder: string, notices: string[]): Promise<void> {
+  try {
+    makeOwnFolder(folder);
+    const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      const { mode } = await handle.stat();
+      if ((mode & 0o077) === 0) return;
+      await handle.chmod(0o700);
+      notices.push(`\`${folder}\` could be opened by others (mode ${octal(mode)}) and is 0700 now.`);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw unusableFolder(folder, error);
+  }
+}
+
+export function unusableFolder(folder: string, cause: unknown): RuntimeFault {
+  const message = `\`${folder}\` cannot be used as data folder (${codeOf(cause)}); name another with \`--data\`.`;
+  return new RuntimeFault("data_folder_unusable", message, { cause });
+}
+
+function checkedToken(path: string, text: string): string {
+  const token = text.trim();
+  if (!tokenPattern.test(token)) throw unreadable(path, "does not hold a token of 43 characters");
+  return token;
+}
+
+function unreadable(path: string, why: string, cause?: unknown): RuntimeFault {
+  return new RuntimeFault(
+    "token_unreadable",
+    `\`${path}\` ${why}; remove it and a new token is made at the next start.`,
+    { cause },
+  );
+}
+
+function digest(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, "0");
+}

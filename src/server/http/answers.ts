@@ -1,0 +1,128 @@
+import { decisionProblems } from "../../approvals/decision.ts";
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import { type FaultCode, faultStatus } from "../../core/fault-codes.ts";
+import type { Json } from "../../core/json.ts";
+import type { ToolOutcome } from "../../core/outcome.ts";
+import { refusals } from "../../core/refusals.ts";
+import { accountProblems } from "../../identity/accounts.ts";
+import { channelProblems } from "../../observe/notify/decisions.ts";
+import { outcomeToWire } from "../contract/wire.ts";
+
+/** What this door itself may refuse, and by which HTTP number; a call's own refusals are in core/refusals.ts. */
+const doorProblems = {
+  json_invalid: 400,
+  token_missing: 401,
+  token_invalid: 401,
+  session_ended: 401,
+  csrf_refused: 401,
+  sign_in_refused: 401,
+  permission_missing: 403,
+  page_refused: 403,
+  route_unknown: 404,
+  tool_unknown: 404,
+  call_unknown: 404,
+  artifact_unavailable: 404,
+  run_unknown: 404,
+  event_unknown: 404,
+  head_unknown: 404,
+  head_behind: 409,
+  alarm_unknown: 404,
+  grant_unknown: 404,
+  delegation_unknown: 404,
+  delegation_invalid: 422,
+  alarm_resolved: 409,
+  run_foreign: 403,
+  run_invalid: 422,
+  runs_off: 501,
+  candidate_unknown: 404,
+  skill_unknown: 404,
+  skill_refused: 409,
+  method_not_allowed: 405,
+  definition_differs: 409,
+  not_unknown: 409,
+  candidate_decided: 409,
+  candidate_unclear: 409,
+  still_unknown: 409,
+  body_too_large: 413,
+  content_type_refused: 415,
+  host_refused: 421,
+  request_invalid: 422,
+  candidate_refused: 422,
+  too_many_attempts: 429,
+  too_many_readers: 503,
+  internal: 500,
+  accounts_off: 501,
+  openid_off: 501,
+  openid_failed: 502,
+  mcp_not_served: 501,
+  memory_off: 501,
+  policy_refused: 422,
+  policy_reading_off: 501,
+  policy_not_editable: 403,
+  policy_changed: 409,
+  policy_file_off: 501,
+  memory_failed: 502,
+} as const;
+
+export const problems: typeof doorProblems & typeof decisionProblems & typeof accountProblems & typeof channelProblems =
+  {
+    ...doorProblems,
+    ...decisionProblems,
+    ...accountProblems,
+    ...channelProblems,
+  };
+export type ProblemCode = keyof typeof problems;
+
+function statusFor(code: ProblemCode | FaultCode): number {
+  return code in problems ? problems[code as ProblemCode] : faultStatus(code);
+}
+
+interface More {
+  readonly details?: Json;
+  readonly traceId?: string;
+  /** Beside `error`: the record that was decided already, for example. */
+  readonly beside?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function answer(body: object, status = 200): Response {
+  return Response.json(body, { status });
+}
+
+/** @param message what was wrong, with the value, and what to do */
+export function problem(code: ProblemCode | FaultCode, message: string, more: More = {}): Response {
+  const error = { code, message, details: more.details, trace_id: more.traceId };
+  return Response.json({ error, ...more.beside }, { status: statusFor(code), headers: { ...more.headers } });
+}
+
+/** A fault that is of whoever asked is a problem of the request; any other is a bug. */
+export async function answered<Answer>(
+  then: () => Promise<Answer>,
+  problemOf: (code: string) => ProblemCode | undefined,
+): Promise<Answer | Response> {
+  try {
+    return await then();
+  } catch (error) {
+    const code = error instanceof RuntimeFault ? problemOf(error.code) : undefined;
+    if (code === undefined) throw error;
+    return problem(code, messageOf(error));
+  }
+}
+
+/** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */
+export function answerOutcome(outcome: ToolOutcome, tool: string): Response {
+  return answer(outcomeToWire(outcome, tool), statusOf(outcome));
+}
+
+function statusOf(outcome: ToolOutcome): number {
+  switch (outcome.status) {
+    case "ok":
+    case "preview":
+      return 200;
+    case "pending":
+      return 202;
+    case "error":
+    case "denied":
+      return refusals[outcome.refusal?.code ?? "tool_failed"].http;
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Cookies of this door: never readable by a script, sent back to this site only. Where there is TLS they go over TLS
+ * alone and carry `__Host-`, so that no other port or name of the host can set them; without, a browser knows no such
+ * thing, and what a cookie says needs its proof (identity/session-repository.ts).
+ */
+
+type CookieName = "postern_session" | "postern_openid";
+
+export const sessionCookie: CookieName = "postern_session";
+/** Binds a sign-in elsewhere to the browser that began it; it must survive the way back from another site. */
+export const openIdCookie: CookieName = "postern_openid";
+
+/** @param origin of this server, as the browser wrote it */
+export function readCookie(headers: Headers, name: CookieName, origin: string): string | undefined {
+  const wanted = `${spelled(name, origin)}=`;
+  const found = (headers.get("cookie") ?? "")
+    .split(/; */)
+    .filter((pair) => pair.startsWith(wanted))
+    .map((pair) => pair.slice(wanted.length));
+  return found.length === 1 ? found[0] : undefined; // two of one name: somebody planted one
+}
+
+export interface CookieOptions {
+  /** Of this server, as the browser wrote it. */
+  readonly origin: string;
+  readonly maxAgeSeconds: number;
+  readonly sameSite?: "Lax" | "Strict";
+}
+
+export function cookieHeader(
+  name: CookieName,
+  value: string,
+  { origin, maxAgeSeconds, sameSite = "Strict" }: CookieOptions,
+): string {
+  const parts = [
+    `${spelled(name, origin)}=${value}`,
+    "Path=/",
+    `Max-Age=${Math.max(0, Math.floor(maxAgeSeconds))}`,
+    "HttpOnly",
+    `SameSite=${sameSite}`,
+    ...(isSecure(origin) ? ["Secure"] : []),
+  ];
+  return parts.join("; ");
+}
+
+export function droppedCookie(name: CookieName, options: Pick<CookieOptions, "origin" | "sameSite">): string {
+  return cookieHeader(name, "", { ...options, maxAgeSeconds: 0 });
+}
+
+function spelled(name: CookieName, origin: string): string {
+  return isSecure(origin) ? `__Host-${name}` : name;
+}
+
+function isSecure(origin: string): boolean {
+  return origin.startsWith("https://");
+}

@@ -1,0 +1,176 @@
+import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../observe/feed.ts";
+import type { FeedEvent, FeedFilter } from "../../observe/feed-event.ts";
+import { events, type feedEvent } from "../contract/events.ts";
+import type { Input, QueryOf } from "../contract/route.ts";
+import type { Who } from "../credentials.ts";
+import { problem } from "./answers.ts";
+import { type Route, serve } from "./route.ts";
+import { askerOf } from "./visible.ts";
+
+/** Server-sent events (docs/reference/events.md). */
+export const eventRoutes: readonly Route[] = serve(events, {
+  follow: async ({ runtime, by, query, headers, signal }) => {
+    const after = headers.get("last-event-id") ?? query.after;
+    const leave = takePlace(runtime.feed, by.decider.via ?? by.decider.user);
+    if (leave === undefined)
+      return problem(
+        "too_many_readers",
+        `${mostOfOne} of these are yours already, and others want to look too; close one.`,
+      );
+    const stream = await eventStream(runtime.feed, { filter: filterOf(by, query), after }, { signal, leave });
+    if (stream === undefined)
+      return problem("too_many_readers", "256 readers follow the events already; close one, or read `/v1/audit`.");
+    return new Response(stream, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+  },
+});
+
+/** What operators and accounts do is in the audit log; who may not read that is told of calls and alarms alone. */
+function filterOf(by: Who, { type, run_id, trace_id }: QueryOf<typeof events.follow>): FeedFilter {
+  return {
+    tenant: by.principal.tenant,
+    ...askerOf(by),
+    also: by.permissions.has("audit:read") ? "everything" : by.kind === "agent" ? "nothing" : "alarms",
+    types: type?.split(",").filter((one) => one !== ""),
+    runId: run_id,
+    traceId: trace_id,
+  };
+}
+
+/** What waits for a reader at most: one that does not take it is told to begin anew, and let go. */
+const mostWaitingBytes = 512 * 1024;
+const encoder = new TextEncoder();
+/** The same list goes to every reader with the same filter: it is spelled once. */
+const spelled = new WeakMap<readonly FeedEvent[], Uint8Array>();
+
+/** Nobody takes all places: of a person with many tabs these are enough. */
+const mostOfOne = 32;
+const placesTaken = new WeakMap<Feed, Map<string, number>>();
+
+/** By credential. What it returns gives the place back, once; undefined: there is none for this one. */
+function takePlace(feed: Feed, via: string): (() => void) | undefined {
+  const taken = placesTaken.get(feed) ?? new Map<string, number>();
+  placesTaken.set(feed, taken);
+  const before = taken.get(via) ?? 0;
+  if (before >= mostOfOne) return undefined;
+  taken.set(via, before + 1);
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    const now = (taken.get(via) ?? 1) - 1;
+    if (now === 0) taken.delete(via);
+    else taken.set(via, now);
+  };
+}
+
+async function eventStream(
+  feed: Feed,
+  { filter, after }: { readonly filter: FeedFilter; readonly after: string | undefined },
+  { signal, leave }: { readonly signal: AbortSignal; readonly leave: () => void },
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const reader = new StreamReader(leave);
+  const seat = await feed.open(filter, after, reader).catch((error: unknown) => {
+    leave();
+    throw error;
+  });
+  if (seat === undefined) {
+    leave();
+    return undefined;
+  }
+  reader.begin(seat);
+  if (signal.aborted) reader.end();
+  else signal.addEventListener("abort", () => reader.end(), { once: true });
+  return reader.stream;
+}
+
+class StreamReader implements FeedReader {
+  readonly stream: ReadableStream<Uint8Array>;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #seat: FeedSubscription | undefined;
+  readonly #givePlaceBack: () => void;
+
+  constructor(givePlaceBack: () => void) {
+    this.#givePlaceBack = givePlaceBack;
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => this.#leave(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: mostWaitingBytes }),
+    );
+  }
+
+  /** Where it stands, so that a client that hears nothing before the line breaks still knows. */
+  begin(seat: FeedSubscription): void {
+    this.#seat = seat;
+    if (this.#controller === undefined) this.#leave();
+    else this.#send(encoder.encode(`id: ${seat.from}\nretry: 1000\n\n`));
+  }
+
+  take(events: readonly FeedEvent[]): boolean {
+    let bytes = spelled.get(events);
+    if (bytes === undefined) {
+      bytes = encoder.encode(events.map(frame).join(""));
+      spelled.set(events, bytes);
+    }
+    return this.#send(bytes);
+  }
+
+  reset(id: string, reason: ResetReason): void {
+    const data = JSON.stringify({ id, type: "reset", summary: resetWords[reason], data: { reason } });
+    this.#send(encoder.encode(`event: reset\nid: ${id}\ndata: ${data}\n\n`));
+    if (reason === "too_slow") this.end();
+  }
+
+  beat(): void {
+    this.#send(encoder.encode(":\n\n"));
+  }
+
+  end(): void {
+    this.#controller?.close();
+    this.#leave();
+  }
+
+  /** False: what waits is more than it may be, and this is the last of it. */
+  #send(bytes: Uint8Array): boolean {
+    if (this.#controller === undefined) return true; // it has gone; the seat is given back already
+    this.#controller.enqueue(bytes);
+    return (this.#controller.desiredSize ?? 0) > 0;
+  }
+
+  #leave(): void {
+    this.#controller = undefined;
+    this.#seat?.[Symbol.dispose]();
+    this.#givePlaceBack();
+  }
+}
+
+const resetWords: Readonly<Record<ResetReason, string>> = {
+  too_old: "What came after that event is not known here any more; read anew.",
+  too_slow: "You read too slowly; connect again.",
+  too_many: "More happened than is told; read anew.",
+};
+
+function frame(event: FeedEvent): string {
+  return `id: ${event.id}\ndata: ${JSON.stringify(shown(event))}\n\n`;
+}
+
+/** Not made by the schema: each field is text or plain JSON already. */
+function shown({
+  id,
+  type,
+  at,
+  runId,
+  callId,
+  approvalId,
+  traceId,
+  agent,
+  tool,
+  summary,
+  data,
+}: FeedEvent): Input<typeof feedEvent> {
+  const ids = { run_id: runId, call_id: callId, approval_id: approvalId, trace_id: traceId };
+  return { id, type, at, ...ids, agent, tool, summary, data };
+}

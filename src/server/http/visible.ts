@@ -1,0 +1,77 @@
+import { isElsewhere, isForeign } from "../../core/authority.ts";
+import type { Principal } from "../../core/call.ts";
+import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
+import { ownTenant } from "../../identity/roles.ts";
+import type { RunSummary } from "../../observe/runs/runs.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { filledPage } from "../../store/filled-page.ts";
+import type { CallFilter } from "../../store/store.ts";
+import type { Who } from "../credentials.ts";
+
+/**
+ * What a credential may know of: a person's of its tenant, an agent's of its own, for its own user. What it may not know of
+ * does not exist for it: every route answers the same 404 for both.
+ */
+export function sees({ kind, principal }: Pick<Who, "kind" | "principal">, owner: Principal): boolean {
+  return kind === "person" ? !isElsewhere(owner, principal.tenant) : !isForeign(owner, principal);
+}
+
+/** A person sees to what is others'; an agent goes on with its own alone. */
+export function askerOf({ kind, principal }: Who): { readonly principal?: Principal } {
+  return kind === "agent" ? { principal } : {};
+}
+
+export async function visibleCall(runtime: Runtime, by: Who, id: string): Promise<CallRecord | undefined> {
+  const record = await runtime.calls.get(id);
+  return record !== undefined && sees(by, record.call.authority.principal) ? record : undefined;
+}
+
+export async function visibleApproval(runtime: Runtime, by: Who, id: string): Promise<ApprovalRecord | undefined> {
+  const approval = await runtime.approvals.get(id);
+  return approval !== undefined && sees(by, approval.principal) ? approval : undefined;
+}
+
+/** Undefined where no folders of runs are kept, too. */
+export async function visibleRun(
+  { runs }: Pick<Runtime, "runs">,
+  by: Who,
+  id: string,
+): Promise<RunSummary | undefined> {
+  const summary = await runs?.get({ runId: id, tenant: by.principal.tenant });
+  // A run that nobody has called in yet is the operator's alone.
+  return summary !== undefined && sees(by, { tenant: summary.tenant, agent: "", ...summary.principal })
+    ? summary
+    : undefined;
+}
+
+/** The store knows tenants, but not whose token asks. */
+export async function visibleCalls(
+  runtime: Runtime,
+  by: Who,
+  where: CallFilter & { readonly limit: number },
+): Promise<readonly CallRecord[]> {
+  const { calls } = runtime;
+  const own = { ...where, tenant: by.principal.tenant };
+  return filledPage(
+    (page) => calls.list(page),
+    own,
+    ({ call }) => sees(by, call.authority.principal),
+  );
+}
+
+/** Switches and channels belong to no tenant: who turned or broke them is told in the installation's own alone. */
+export function isOfTheHouse({ principal }: Who): boolean {
+  return principal.tenant === ownTenant;
+}
+
+/** Whose events of the log: a person's tenant's. Who holds the data folder has the log itself. */
+export function tenantSeen({ credential, principal }: Who): { readonly tenant?: string } {
+  return credential === "operator-token" ? {} : { tenant: principal.tenant };
+}
+
+/** @param body an entry as it is kept */
+export function seesEntry(by: Who, body: string): boolean {
+  const { tenant } = tenantSeen(by);
+  const entry: { readonly tenant?: unknown } = JSON.parse(body);
+  return tenant === undefined || entry.tenant === tenant;
+}

@@ -1,0 +1,272 @@
+import { setImmediate } from "node:timers/promises";
+import { isForeign } from "../core/authority.ts";
+import type { Clock } from "../core/clock.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { harmless } from "../core/harmless-log.ts";
+import { newId } from "../core/ids.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../core/records.ts";
+import { audienceKey } from "./audience.ts";
+import { Followers, type Listener } from "./followers.ts";
+import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
+import { alsoTold, earliestLive, leftUnknownBy, type Rows, rule, type Won } from "./rules.ts";
+import type {
+  ApprovalFilter,
+  AudienceFilter,
+  CallFilter,
+  CallName,
+  Committed,
+  Documents,
+  Durability,
+  SerializeEvent,
+  Store,
+  StoreEntry,
+  WaitingAudience,
+  WaitingFilter,
+} from "./store.ts";
+import { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
+
+/** Other calls run after so many entries of a long log. */
+const entriesATurn = 256;
+
+export interface MapStoreOptions {
+  readonly clock: Clock;
+  readonly spell: SerializeEvent;
+  readonly log?: (problem: string) => void;
+}
+
+/** Everything in Maps, gone with the process: the reference of the contract, and what `store: "memory"` names. */
+export class MapStore implements Store {
+  readonly incarnation: string = newId("inc");
+  readonly #spell: SerializeEvent;
+  readonly #calls = new Map<string, CallRecord>();
+  /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
+  readonly #keys = new Map<string, string>();
+  readonly #approvals = new Map<string, ApprovalRecord>();
+  readonly #shelf = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
+  /** Keys of the rows with one `match`. */
+  readonly #matches = new Map<string, Set<string>>();
+  readonly #entries: StoreEntry[] = [];
+  readonly #followers: Followers;
+  readonly #rows: Rows;
+  #untold: StoreEntry[] = [];
+  #told: PromiseWithResolvers<Committed> | undefined;
+  #nextSeq = 0;
+  #broken: Error | undefined;
+
+  constructor({ clock, spell, log = () => {} }: MapStoreOptions) {
+    this.#spell = spell;
+    this.#followers = new Followers(harmless(log));
+    this.#rows = {
+      incarnation: this.incarnation,
+      now: () => clock.now(),
+      call: (key) => this.#calls.get(key),
+      live: (match, except) => {
+        const rows = [...(this.#matches.get(match) ?? [])].flatMap((key) => this.#calls.get(key) ?? []);
+        return earliestLive(rows, clock.now(), except);
+      },
+      approval: (id) => this.#approvals.get(id),
+      version: (kind, id) => this.#shelf.get(kind)?.get(id)?.version ?? 0,
+    };
+  }
+
+  get broken(): Error | undefined {
+    return this.#broken;
+  }
+
+  /** What is taken is kept as well as it ever is. */
+  readonly lost = 0;
+  async flush(): Promise<void> {}
+
+  async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
+    if (this.#broken !== undefined) throw this.#broken;
+    const ruling = rule(write, this.#rows);
+    if (!ruling.won) return ruling;
+    try {
+      const { event } = write;
+      const body = event && this.#spell(event);
+      const also = alsoTold(write);
+      const alsoBody = also && this.#spell(also);
+      this.#apply(ruling);
+      const named = write.writeId === undefined ? {} : { writeId: write.writeId };
+      if (body !== undefined && event !== undefined) this.#untold.push({ seq: this.#nextSeq++, body, event, ...named });
+      if (alsoBody !== undefined && also !== undefined)
+        this.#untold.push({ seq: this.#nextSeq++, body: alsoBody, event: also });
+    } catch (error) {
+      throw new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    this.#told ??= this.#tellSoon();
+    const isAwaited = durability === "committed" || durability === "synced";
+    return isAwaited ? this.#told.promise : { won: true };
+  }
+
+  async call(by: CallName): Promise<CallRecord | undefined> {
+    if ("match" in by) return this.#rows.live(by.match, by.except);
+    const { key } = by;
+    const other = this.#calls.get(this.#keys.get(key) ?? "");
+    const isNamed = other !== undefined && (other.call.id === key || leftUnknownBy(other) === key);
+    return this.#calls.get(key) ?? (isNamed ? other : undefined);
+  }
+
+  async approval(id: string): Promise<ApprovalRecord | undefined> {
+    return this.#approvals.get(id);
+  }
+
+  async calls({
+    state,
+    tool,
+    tenant,
+    runId,
+    parentId,
+    before,
+    limit = Infinity,
+  }: CallFilter): Promise<readonly CallRecord[]> {
+    const now = this.#rows.now();
+    return [...this.#calls.values()]
+      .filter((row) => state === undefined || callStateAt(row, now) === state)
+      .filter(({ call }) => (before === undefined || call.id < before) && (tool === undefined || call.tool === tool))
+      .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
+      .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
+      .filter(({ call }) => parentId === undefined || call.parentId === parentId)
+      .sort((a, b) => (a.call.id < b.call.id ? 1 : -1))
+      .slice(0, limit);
+  }
+
+  async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
+    const { state, risk, after, audiences, limit = Infinity } = where;
+    const isUrgent = state === "pending";
+    const now = this.#rows.now();
+    const all = [...this.#approvals.values()];
+    if (state === "decided") all.reverse(); // as they lie they are old to new
+    const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
+    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
+    return behind
+      .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
+      .filter((approval) => risk === undefined || approval.risk === risk)
+      .filter(fitting(where))
+      .filter((approval) => audiences === undefined || audiences.includes(audienceKey(approval)))
+      .slice(0, limit);
+  }
+
+  async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
+    const now = this.#rows.now();
+    const pending = [...this.#approvals.values()].filter(({ state }) => state === "pending").filter(fitting(where));
+    const found = new Map<string, WaitingAudience>();
+    for (const audience of pending) {
+      const key = audienceKey(audience);
+      const others = found.get(key)?.waiting ?? 0;
+      found.set(key, { key, audience, waiting: others + (audience.expiresAt > now ? 1 : 0) });
+    }
+    return [...found.values()];
+  }
+
+  async stranded(): Promise<readonly CallRecord[]> {
+    return []; // no other incarnation ever wrote here
+  }
+
+  async needed(): Promise<ReadonlySet<string>> {
+    const now = this.#rows.now();
+    const calls = [...this.#calls.values()].filter((record) => needsArtifacts(record, now));
+    const approvals = [...this.#approvals.values()].filter((approval) => mayRunWith(approval, now));
+    const texts = calls.flatMap(({ call, outcome = null }) => [call.text, JSON.stringify(outcome)]);
+    return new Set([...texts, ...approvals.map((approval) => JSON.stringify(approval))].flatMap(digestsIn));
+  }
+
+  async *events({
+    after,
+    limit = Infinity,
+  }: {
+    readonly after: number;
+    readonly limit?: number;
+  }): AsyncIterable<StoreEntry> {
+    let left = limit;
+    for (let seq = Math.max(0, after + 1); left > 0; seq += 1, left -= 1) {
+      const entry = this.#entries[seq];
+      if (entry === undefined) return;
+      yield entry;
+      if (seq % entriesATurn === entriesATurn - 1) await setImmediate();
+    }
+  }
+
+  follow(listener: Listener): Disposable {
+    return this.#followers.add(listener);
+  }
+
+  readonly documents: Documents = {
+    get: async (kind, id) => {
+      const found = this.#shelf.get(kind)?.get(id);
+      return found && { version: found.version, body: JSON.parse(found.text) };
+    },
+    list: async (kind, prefix) =>
+      [...(this.#shelf.get(kind) ?? [])]
+        .filter(([id, { text }]) => id.startsWith(prefix) && text !== "null")
+        .map(([id]) => id)
+        .sort(),
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#broken !== undefined) return;
+    this.#broken = new RuntimeFault("store_closed", "The store is closed.");
+    await this.#told?.promise;
+  }
+
+  #apply({ call, approval, document }: Won): void {
+    if (call !== undefined) {
+      this.#calls.set(call.key, call);
+      if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
+      const left = leftUnknownBy(call);
+      if (left !== undefined) this.#keys.set(left, call.key);
+      if (call.match !== undefined)
+        this.#matches.set(call.match, (this.#matches.get(call.match) ?? new Set()).add(call.key));
+    }
+    if (approval !== undefined) this.#approvals.set(approval.id, approval);
+    if (document !== undefined) {
+      const { kind, id, version, body } = document;
+      const shelf = this.#shelf.get(kind) ?? new Map();
+      this.#shelf.set(kind, shelf.set(id, { version, text: JSON.stringify(body) }));
+    }
+  }
+
+  #tellSoon(): PromiseWithResolvers<Committed> {
+    const told = Promise.withResolvers<Committed>();
+    queueMicrotask(() => {
+      const entries = this.#untold;
+      this.#untold = [];
+      this.#told = undefined;
+      for (const { seq, body } of entries) this.#entries.push({ seq, body });
+      this.#followers.tell(entries);
+      told.resolve({ won: true });
+    });
+    return told;
+  }
+}
+
+function fitting(where: WaitingFilter): (approval: ApprovalRecord) => boolean {
+  const { tenant, tool, runId, agent, principal } = where;
+  return (approval) =>
+    (tenant === undefined || approval.principal.tenant === tenant) &&
+    (agent === undefined || approval.principal.agent === agent) &&
+    (tool === undefined || approval.tool === tool) &&
+    (runId === undefined || approval.runId === runId) &&
+    !isForeign(approval.principal, principal);
+}
+
+function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {
+  return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
+}
+
+/** Whether a request comes after this place in the list, these being all of them in its order but for urgency. */
+function isBehind(
+  cursor: string,
+  all: readonly ApprovalRecord[],
+  isUrgent: boolean,
+): (approval: ApprovalRecord, i: number) => boolean {
+  const place = placeIn(cursor);
+  const at = all.findIndex(({ id }) => id === place?.id);
+  const here = all[at];
+  if (here === undefined) return () => false;
+  if (!isUrgent) return (_, i) => i > at;
+  const urgency = place?.urgency ?? urgencyOf(here);
+  return (approval, i) => urgencyOf(approval) > urgency || (urgencyOf(approval) === urgency && i > at);
+}

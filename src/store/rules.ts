@@ -1,0 +1,265 @@
+/**
+ * When a write wins, and what the rows are then: one semantics for every embedded store (SPEC 9, D18, D20).
+ *
+ * Pure but for the reads of `rows`, which must see everything decided before, queued or written. Invariant: for one key
+ * at most one execution starts, and an approval ends once. A row keeps its first `call` for ever: later arrivals of the
+ * same call are only told of in events.
+ */
+
+import { dataOf } from "../core/arrival.ts";
+import type { DurableEvent } from "../core/event.ts";
+import { deepFrozen, type Json } from "../core/json.ts";
+import type { ApprovalRecord, ApprovalState, CallRecord, RowEnd, StoreWrite } from "../core/records.ts";
+
+/** The rows as they are now. */
+export interface Rows {
+  readonly incarnation: string;
+  /** Wall clock, milliseconds. */
+  now(): number;
+  call(key: string): CallRecord | undefined;
+  /** The live row a keyless re-send would find, other than those of `except`. */
+  live(match: string, except?: ReadonlySet<string>): CallRecord | undefined;
+  approval(id: string): ApprovalRecord | undefined;
+  /** 0: there is no such document. */
+  version(kind: string, id: string): number;
+}
+
+export interface NewDocument {
+  readonly kind: string;
+  readonly id: string;
+  readonly version: number;
+  readonly body: Json;
+}
+
+/** `before` is the row that `call` replaces. */
+export interface Won {
+  readonly won: true;
+  readonly before?: CallRecord | undefined;
+  readonly call?: CallRecord;
+  readonly approval?: ApprovalRecord;
+  readonly document?: NewDocument;
+}
+
+export interface Lost {
+  readonly won: false;
+  readonly call?: CallRecord;
+  readonly approval?: ApprovalRecord;
+  readonly version?: number;
+}
+
+type WriteOf<Kind extends StoreWrite["write"]> = Extract<StoreWrite, { readonly write: Kind }>;
+
+/** An approval that is kept is the store's own and frozen: it is what a decision is read from. */
+export function rule(write: StoreWrite, rows: Rows): Won | Lost {
+  const ruling = ruled(write, rows);
+  if (!ruling.won || ruling.approval === undefined) return ruling;
+  return { ...ruling, approval: deepFrozen(structuredClone(ruling.approval)) };
+}
+
+function ruled(write: StoreWrite, rows: Rows): Won | Lost {
+  switch (write.write) {
+    case "hold":
+      return hold(write, rows);
+    case "decide":
+      return decide(write, rows);
+    case "claim":
+      return claim(write, rows);
+    case "settle":
+      return settle(write, rows);
+    case "document":
+      return putDocument(write, rows);
+    case "note":
+      return { won: true };
+    default:
+      return write satisfies never;
+  }
+}
+
+/**
+ * Until when (wall clock, exclusive) a re-send without a key finds the row. `-Infinity` if it does not. A row of a call
+ * with a key is found only while it has begun and its end is not known, because a second run could double its effect.
+ */
+export function liveUntil(record: CallRecord): number {
+  const { match, state, aliveUntil, call } = record;
+  if (match === undefined) return -Infinity;
+  if (mayHaveBegun(record)) return Infinity;
+  if (call.idempotencyKey !== undefined) return -Infinity;
+  // The model has read this result. With a new id it means a new call.
+  if (call.toolCallId !== undefined && (state === "ok" || state === "failed")) return -Infinity;
+  return aliveUntil ?? (state === "held" ? Infinity : -Infinity);
+}
+
+/** Of the rows with one `match`, the earliest that a re-send finds. */
+export function earliestLive(
+  rows: readonly CallRecord[],
+  now: number,
+  except?: ReadonlySet<string>,
+): CallRecord | undefined {
+  let earliest: CallRecord | undefined;
+  for (const row of rows) {
+    if (liveUntil(row) <= now || except?.has(row.key) === true) continue;
+    if (earliest === undefined || row.call.id < earliest.call.id) earliest = row;
+  }
+  return earliest;
+}
+
+/** It may have had an effect, and its end is not known. */
+function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
+  return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
+}
+
+/** The arrival that left it unknown, where that was not its first: the one its caller was told. */
+export function leftUnknownBy({ state, outcome, call }: CallRecord): string | undefined {
+  return state === "unknown" && outcome !== undefined && outcome.callId !== call.id ? outcome.callId : undefined;
+}
+
+/** What a write tells of behind its own event. */
+export function alsoTold(write: StoreWrite): DurableEvent | undefined {
+  return write.write === "decide" ? write.along?.event : undefined;
+}
+
+/** The other call that a caller without a key would join: it is looked for only where no key names the call. */
+function twinOf({ key, match, call }: CallRecord, rows: Rows): CallRecord | undefined {
+  if (match === undefined || call.idempotencyKey !== undefined) return undefined;
+  const live = rows.live(match, call.batch);
+  if (live?.key === key) return undefined;
+  // Two calls of one model have ids of their own: they may run at once.
+  const areTwo = call.toolCallId !== undefined && live?.call.toolCallId !== undefined;
+  return areTwo && live.state === "attempted" && live.approvalId === undefined ? undefined : live;
+}
+
+function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
+  const now = rows.now();
+  const before = rows.call(record.key);
+  if (before !== undefined && !mayBeHeld(before, now)) return { won: false, call: before };
+  const twin = twinOf(record, rows);
+  if (twin !== undefined) return { won: false, call: twin };
+  return {
+    won: true,
+    before,
+    call: { ...record, call: before?.call ?? dataOf(record.call) },
+    approval,
+  };
+}
+
+function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
+  const ruling = decided(write, rows);
+  const { along } = write;
+  if (!ruling.won || along === undefined) return ruling;
+  const made = putDocument({ write: "document", ...along, expectedVersion: 0 }, rows);
+  return made.won ? { ...ruling, ...made } : made;
+}
+
+function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows: Rows): Won | Lost {
+  const before = rows.approval(approval.id);
+  if (before === undefined) return { won: false };
+  const now = rows.now();
+  if (!mayBecome(before, approval.state, now)) return { won: false, approval: before };
+  const seen = expectedRevision === (before.revision ?? 0);
+  // Votes, edits and reminders are on the record: whoever has not seen them must not write over them.
+  if (!seen && (expectedRevision !== undefined || approval.state === "pending"))
+    return { won: false, approval: before };
+  const held = rows.call(before.key);
+  // A row that was held again belongs to a newer request; a late end of the old one must not touch it.
+  if (held?.state !== "held" || held.approvalId !== before.id) return { won: true, approval };
+  const released = approval.state === "expired" || approval.state === "withdrawn"; // a re-send asks anew
+  if (denied === undefined && !released) return { won: true, approval };
+  const aliveUntil = released ? Math.min(now, held.aliveUntil ?? now) : held.aliveUntil;
+  const end = denied === undefined ? {} : { state: "denied" as const, outcome: deepFrozen(denied), endedAt: now };
+  return { won: true, approval, before: held, call: { ...held, ...end, aliveUntil } };
+}
+
+function claim({ record, fresh, use }: WriteOf<"claim">, rows: Rows): Won | Lost {
+  const before = fresh ? undefined : rows.call(record.key);
+  if (before !== undefined && !mayStart(before, rows)) return { won: false, call: before };
+  const twin = record.idempotent ? undefined : twinOf(record, rows);
+  if (twin !== undefined && mayHaveBegun(twin)) return { won: false, call: twin };
+  if (use === undefined) return { won: true, before, call: started(record, before, rows.incarnation) };
+  const approval = rows.approval(use);
+  const usable = approval?.state === "approved" && approval.key === record.key && approval.expiresAt > rows.now();
+  if (!usable) return { won: false, ...(before && { call: before }), ...(approval && { approval }) };
+  const call = started(record, before, rows.incarnation);
+  return { won: true, before, call, approval: { ...approval, state: "used" } };
+}
+
+function settle({ key, fence, end, by, unspend }: WriteOf<"settle">, rows: Rows): Won | Lost {
+  const before = rows.call(key);
+  if (before === undefined) return { won: false };
+  const isOwn = by === undefined ? before.state === "attempted" && before.fence === fence : before.state === "unknown";
+  if (!isOwn) return { won: false, call: before };
+  const call = ended(before, by === undefined ? end : { ...end, image: before.image });
+  const spent = unspend === undefined ? undefined : rows.approval(unspend);
+  if (spent?.state !== "used" || spent.key !== key) return { won: true, before, call };
+  return { won: true, before, call, approval: { ...spent, state: "approved" } };
+}
+
+function putDocument({ kind, id, body, expectedVersion }: WriteOf<"document">, rows: Rows): Won | Lost {
+  const version = rows.version(kind, id);
+  if (version !== expectedVersion) return { won: false, version };
+  return { won: true, document: { kind, id, body, version: version + 1 } };
+}
+
+function mayBecome(approval: ApprovalRecord, state: ApprovalState, now: number): boolean {
+  switch (state) {
+    case "pending":
+    case "approved":
+    case "denied":
+    case "skipped":
+      return approval.state === "pending" && approval.expiresAt > now;
+    case "expired":
+      return approval.state === "pending" && approval.expiresAt <= now;
+    case "withdrawn":
+      return approval.state === "pending" || approval.state === "approved";
+    case "used": // only a claim uses one
+      return false;
+    default:
+      state satisfies never;
+      return false; // a word from outside is no state
+  }
+}
+
+/** Whether a new request may be made for a call that is there already: nothing of it is under way, done or still asked. */
+function mayBeHeld(record: CallRecord, now: number): boolean {
+  return (
+    mayRunAgain(record) ||
+    (record.state === "held" && isOver(record, now)) ||
+    (record.state === "denied" && isOver(record, now))
+  );
+}
+
+function mayStart(record: CallRecord, rows: Rows): boolean {
+  const { state } = record;
+  if (state === "held" || state === "suspended" || state === "queued") return true;
+  return mayRunAgain(record) || (state === "denied" && isOver(record, rows.now()));
+}
+
+/** D20, D26: a failure that says so, and an unknown end that cannot do harm or that an operator said to repeat. */
+function mayRunAgain({ state, retryable, idempotent }: CallRecord): boolean {
+  return state === "failed" ? retryable : state === "unknown" && (idempotent || retryable);
+}
+
+function isOver({ aliveUntil }: CallRecord, now: number): boolean {
+  return aliveUntil !== undefined && aliveUntil <= now;
+}
+
+function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
+  if (before !== undefined)
+    // The model's call that reads the result; none if `resume` runs it for somebody else.
+    return { ...kept(record, before), call: { ...before.call, toolCallId: record.call.toolCallId }, fence };
+  return { ...record, call: dataOf(record.call), fence };
+}
+
+function ended(before: CallRecord, end: RowEnd): CallRecord {
+  return { ...before, ...end, aliveUntil: end.aliveUntil ?? before.aliveUntil, fence: undefined };
+}
+
+/** What the first arrival said stays true of the call. */
+function kept(record: CallRecord, before: CallRecord): CallRecord {
+  return {
+    ...record,
+    call: before.call,
+    match: before.match ?? record.match,
+    approvalId: before.approvalId ?? record.approvalId,
+    aliveUntil: before.aliveUntil ?? record.aliveUntil,
+  };
+}

@@ -1,0 +1,95 @@
+import type { DurableEvent } from "../../core/event.ts";
+import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
+import type { NewDocument, Won } from "../rules.ts";
+import type { Committed, StoreEntry } from "../store.ts";
+
+export interface PendingCall {
+  readonly record: CallRecord;
+  /** There is no row yet. A call that is claimed and settled in one batch is inserted once, in its last state. */
+  readonly isNew: boolean;
+}
+
+/** An event, and the body that is kept of it. */
+export interface NewEntry extends Omit<StoreEntry, "seq"> {
+  readonly event: DurableEvent;
+}
+
+export const won: Committed = { won: true };
+
+/**
+ * What the next transaction writes: the last state of each row, and the events in order. It counts as true before it is
+ * written. A failed batch is dropped, and nothing of it became true.
+ */
+export class WriteBatch {
+  readonly calls: Map<string, PendingCall> = new Map();
+  readonly approvals: Map<string, ApprovalRecord> = new Map();
+  readonly documents: Map<string, NewDocument> = new Map();
+  readonly entries: NewEntry[] = [];
+  writes = 0;
+  /** So many of the writes were answered before they are written. */
+  answered = 0;
+  #told = 0;
+  #committed: PromiseWithResolvers<Committed> | undefined;
+  #synced: PromiseWithResolvers<Committed> | undefined;
+
+  get isDurable(): boolean {
+    return this.#synced !== undefined;
+  }
+
+  /** Whether a caller still waits for it. */
+  get isAwaited(): boolean {
+    return this.#committed !== undefined || this.isDurable;
+  }
+
+  add({ before, call, approval, document }: Won, entries: readonly NewEntry[]): void {
+    this.writes += 1;
+    this.entries.push(...entries);
+    if (call !== undefined) {
+      const isNew = this.calls.get(call.key)?.isNew ?? before === undefined;
+      this.calls.set(call.key, { record: call, isNew });
+    }
+    if (approval !== undefined) this.approvals.set(approval.id, approval);
+    if (document !== undefined) this.documents.set(documentName(document.kind, document.id), document);
+  }
+
+  /**
+   * The entries that the followers were not told of yet. From now on they count as told.
+   *
+   * @param seq the place of the batch's first entry
+   */
+  untold(seq: number): readonly StoreEntry[] {
+    const first = this.#told;
+    this.#told = this.entries.length;
+    return this.entries.slice(first).map((entry, i) => ({ ...entry, seq: seq + first + i }));
+  }
+
+  committed(): Promise<Committed> {
+    this.#committed ??= Promise.withResolvers();
+    return this.#committed.promise;
+  }
+
+  synced(): Promise<Committed> {
+    this.#synced ??= Promise.withResolvers();
+    return this.#synced.promise;
+  }
+
+  resolveCommitted(): void {
+    this.#committed?.resolve(won);
+  }
+
+  resolveSynced(): void {
+    this.#synced?.resolve(won);
+  }
+
+  reject(error: Error): void {
+    for (const waiting of [this.#committed, this.#synced]) {
+      waiting?.promise.catch(() => {}); // the callers hear of it; one that does not wait must not end the process
+      waiting?.reject(error);
+    }
+  }
+}
+
+/** Both parts are in it whole: a name cannot be read in two ways. */
+export function documentName(kind: string, id: string): string {
+  return `${kind.length}:${kind}${id}`;
+}

@@ -1,0 +1,83 @@
+import type { DatabaseSync } from "node:sqlite";
+import { RuntimeFault } from "../../core/fault.ts";
+
+/** Goes up with each change of the tables. */
+const schemaVersion = 7;
+
+/**
+ * `call.key` is null when the key is the id of the call. `live_until` is null when a re-send without a key does not find
+ * the row. `fence` is null unless the call is attempted. So a plain call that has ended stands in no index but those of
+ * its id and its run. `event.seq` counts from 0 without gaps.
+ */
+const tables = `
+create table meta (name text primary key, value not null) without rowid;
+create table call (
+  id text primary key, key text, left_by text, match text, live_until integer, fence text, state text not null,
+  tool text not null, tenant text not null, run text not null, parent text, alive_until, arguments text not null,
+  body text not null, outcome text
+);
+create unique index call_key on call (key) where key is not null;
+create index call_left_by on call (left_by) where left_by is not null;
+create index call_live on call (match) where live_until is not null;
+create index call_open on call (fence) where fence is not null;
+create index call_parent on call (parent, id) where parent is not null;
+create index call_run on call (run, id);
+create table call_artifact (digest text, id text, primary key (digest, id)) without rowid;
+create table approval (
+  number integer primary key, id text not null unique, state text not null, tenant text not null, tool text not null,
+  risk text not null, agent text not null, user text, run text not null, audience text not null, urgency integer not null,
+  body text not null
+);
+create index approval_pending on approval (urgency, number, audience) where state = 'pending';
+create index approval_state on approval (state, number);
+create table event (seq integer primary key, body text not null);
+create table document (
+  kind text, id text, version integer not null, body text not null, primary key (kind, id)
+) without rowid;
+`;
+
+/** "Post" in ASCII, in the header of the file: how `file(1)` and we know it. */
+const applicationId = 0x506f7374;
+
+/**
+ * Refuses a file that is not ours before anything in it is changed.
+ *
+ * @throws RuntimeFault `store_foreign`, `store_newer` or `store_older`
+ */
+export function checkOwner(database: DatabaseSync, location: string): void {
+  const id = numberIn(database, "pragma application_id");
+  const isEmpty = numberIn(database, "select count(*) from sqlite_schema") === 0;
+  if (id !== applicationId && (id !== 0 || !isEmpty)) {
+    throw new RuntimeFault("store_foreign", `\`${location}\` is a database of something else; name another file.`);
+  }
+  const version = isEmpty ? schemaVersion : numberIn(database, "select value from meta where name = 'schema'");
+  if (version === schemaVersion) return;
+  const known = `version ${version}; this Postern knows ${schemaVersion}`;
+  if (version > schemaVersion) {
+    throw new RuntimeFault(
+      "store_newer",
+      `\`${location}\` was written by a newer Postern (${known}). Install that one, or name another file.`,
+    );
+  }
+  throw new RuntimeFault(
+    "store_older",
+    `\`${location}\` was written by a Postern from before its first release (${known}). Name another file.`,
+  );
+}
+
+/** Makes the tables of a new file, in one transaction. */
+export function createTables(database: DatabaseSync): void {
+  if (numberIn(database, "select count(*) from sqlite_schema") > 0) return;
+  const stamp = `insert into meta values ('schema', ${schemaVersion})`;
+  try {
+    database.exec(`begin immediate; pragma application_id = ${applicationId}; ${tables} ${stamp}; commit`);
+  } catch (error) {
+    if (database.isTransaction) database.exec("rollback");
+    throw error;
+  }
+}
+
+function numberIn(database: DatabaseSync, sql: string): number {
+  const [value] = Object.values(database.prepare(sql).get() ?? {});
+  return typeof value === "number" ? value : 0;
+}

@@ -1,0 +1,191 @@
+import { closeSync } from "node:fs";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf, RuntimeFault } from "../../core/fault.ts";
+import type { FaultCode } from "../../core/fault-codes.ts";
+import { harmless } from "../../core/harmless-log.ts";
+import { newId } from "../../core/ids.ts";
+import type { ApprovalRecord, CallRecord, StoreWrite } from "../../core/records.ts";
+import { Followers, type Listener } from "../followers.ts";
+import { alsoTold, rule } from "../rules.ts";
+import type {
+  AudienceFilter,
+  CallFilter,
+  CallName,
+  Committed,
+  Documents,
+  Durability,
+  EntryFilter,
+  SerializeEvent,
+  Store,
+  StoreEntry,
+  WaitingAudience,
+  WaitingFilter,
+} from "../store.ts";
+import type { NewEntry, WriteBatch } from "./batch.ts";
+import { CurrentRows } from "./current-rows.ts";
+import { type OpenDatabase, openDatabase } from "./open.ts";
+import { Queries } from "./queries.ts";
+import { Tables } from "./tables.ts";
+import { Writer } from "./writer.ts";
+
+export interface SqliteStoreOptions {
+  readonly clock: Clock;
+  readonly spell: SerializeEvent;
+  readonly log?: (problem: string) => void;
+}
+
+/**
+ * @param options `location`: a file, or `:memory:` for one that ends with the store
+ * @throws RuntimeFault as `openDatabase`
+ */
+export function openSqliteStore(options: SqliteStoreOptions & { readonly location: string }): SqliteStore {
+  return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
+}
+
+/** One process, one file. A write's condition is decided at once; the writer then writes it with its neighbours. */
+export class SqliteStore implements Store {
+  readonly incarnation: string = newId("inc");
+  readonly #database: OpenDatabase;
+  readonly #spell: SerializeEvent;
+  readonly #tables: Tables;
+  readonly #clock: Clock;
+  readonly #queries: Queries;
+  readonly #rows: CurrentRows;
+  readonly #writer: Writer;
+  readonly #followers: Followers;
+  #nextSeq: number;
+  #isOpen = true;
+
+  /** @param database is closed with the store */
+  constructor(database: OpenDatabase, { clock, spell, log: tell = () => {} }: SqliteStoreOptions) {
+    const log = harmless(tell);
+    this.#database = database;
+    this.#spell = spell;
+    this.#clock = clock;
+    this.#queries = new Queries(database.database);
+    this.#nextSeq = this.#queries.lastSeq() + 1;
+    this.#tables = new Tables(database.database);
+    this.#followers = new Followers(log);
+    const { incarnation } = this;
+    this.#rows = new CurrentRows({ incarnation, clock, tables: this.#tables, pending: () => this.#writer.open });
+    this.#writer = new Writer({
+      clock,
+      log,
+      walFd: database.walFd,
+      write: (batch) => this.#tables.write(batch, this.#nextSeq),
+      taken: (batch) => this.#tell(batch),
+      written: (batch) => this.#written(batch),
+    });
+  }
+
+  get broken(): Error | undefined {
+    return this.#writer.broken;
+  }
+
+  get lost(): number {
+    return this.#writer.lost;
+  }
+
+  async flush(): Promise<void> {
+    if (this.#database.walFd !== undefined) this.#writer.drain(); // in memory it is as safe as it gets
+  }
+
+  async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
+    const writer = this.#writer;
+    if (writer.refusal !== undefined) throw writer.refusal;
+    const ruling = attempt("store_unreadable", "The store could not read", () => rule(write, this.#rows));
+    if (!ruling.won) return writer.after(durability, ruling);
+    const entries = attempt("store_unwritable", "An event could not be written", () => this.#entriesOf(write));
+    writer.open.add(ruling, entries);
+    return writer.join(durability);
+  }
+
+  async call(by: CallName): Promise<CallRecord | undefined> {
+    return "match" in by ? this.#rows.live(by.match, by.except) : this.#rows.callNamed(by.key);
+  }
+
+  async approval(id: string): Promise<ApprovalRecord | undefined> {
+    return this.#rows.approval(id);
+  }
+
+  async calls(where: CallFilter): Promise<readonly CallRecord[]> {
+    this.#writer.drain(); // a list is read from what is written
+    return this.#queries.calls(where, this.#clock.now());
+  }
+
+  async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
+    this.#writer.drain();
+    return this.#queries.approvals(where, this.#clock.now());
+  }
+
+  async audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]> {
+    this.#writer.drain();
+    return this.#queries.audiences(where, this.#clock.now());
+  }
+
+  async stranded(): Promise<readonly CallRecord[]> {
+    this.#writer.drain();
+    return this.#tables.stranded(this.incarnation);
+  }
+
+  async needed(digests: readonly string[]): Promise<ReadonlySet<string>> {
+    this.#writer.drain();
+    return this.#queries.needed(digests, this.#clock.now());
+  }
+
+  events(where: EntryFilter): AsyncIterable<StoreEntry> {
+    if (this.#database.walFd === undefined) this.#writer.drain();
+    return this.#queries.entries(where);
+  }
+
+  follow(listener: Listener): Disposable {
+    return this.#followers.add(listener);
+  }
+
+  readonly documents: Documents = {
+    get: async (kind, id) => {
+      const found = this.#rows.document(kind, id);
+      return found && { version: found.version, body: found.body };
+    },
+    list: async (kind, prefix) => {
+      this.#writer.drain();
+      return this.#queries.documents(kind, prefix);
+    },
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#writer.close();
+    const { database, walFd } = this.#database;
+    database.close(); // writes the log into the file and syncs both
+    if (walFd !== undefined) closeSync(walFd);
+  }
+
+  #entriesOf(write: StoreWrite): readonly NewEntry[] {
+    const { event } = write;
+    const also = alsoTold(write);
+    const named = write.writeId === undefined ? {} : { writeId: write.writeId };
+    const entries = event === undefined ? [] : [{ event, body: this.#spell(event), ...named }];
+    return also === undefined ? entries : [...entries, { event: also, body: this.#spell(also) }];
+  }
+
+  #tell(batch: WriteBatch): void {
+    this.#followers.tell(batch.untold(this.#nextSeq));
+  }
+
+  #written(batch: WriteBatch): void {
+    const untold = batch.untold(this.#nextSeq);
+    this.#nextSeq += batch.entries.length;
+    this.#followers.tell(untold);
+  }
+}
+
+/** @throws RuntimeFault `code` */
+function attempt<T>(code: FaultCode, what: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new RuntimeFault(code, `${what}: ${messageOf(cause)}.`, { cause });
+  }
+}

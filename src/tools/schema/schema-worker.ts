@@ -1,0 +1,47 @@
+/**
+ * The other end of schema-thread.ts: checks one value at a time, and may be killed at any moment.
+ * It is lent no environment, and has nothing anybody would miss.
+ */
+import { parentPort } from "node:worker_threads";
+import { messageOf } from "../../core/fault.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { Issue } from "../tool.ts";
+import type { VettedSchema } from "./preflight.ts";
+import { type CompiledCheck, compileSchema } from "./schema-check.ts";
+
+/** `schema` comes with the first value of each schema. Without a value the schema is compiled, and not kept. */
+export interface SchemaJob {
+  readonly digest: string;
+  readonly schema?: Pick<VettedSchema, "schema" | "dialect" | "digest">;
+  readonly value?: JsonObject;
+}
+
+/** `unusable`: why the schema cannot be used, whatever the value is. */
+export type SchemaResult = { readonly issues: readonly Issue[] } | { readonly unusable: string };
+export type SchemaAnswer = { readonly ready: true } | SchemaResult;
+
+const compiled = new Map<string, Promise<CompiledCheck>>();
+
+async function check({ digest, schema, value }: SchemaJob): Promise<SchemaResult> {
+  try {
+    if (value === undefined) {
+      if (schema !== undefined) await compileSchema(schema);
+      return { issues: [] };
+    }
+    if (schema !== undefined) compiled.set(digest, compileSchema(schema));
+    const known = await compiled.get(digest);
+    return known === undefined ? { unusable: "the checker has lost it" } : { issues: known.issues(value) };
+  } catch (error) {
+    return { unusable: messageOf(error) };
+  }
+}
+
+const port = parentPort;
+if (port !== null) {
+  port.on("message", (job: SchemaJob) => {
+    void check(job).then((checked) => port.postMessage(checked satisfies SchemaAnswer));
+  });
+  // The first schema of all pays for the dialect's own: not on a caller's time.
+  await compileSchema({ schema: { type: "object" }, dialect: "2020-12", digest: "warm" });
+  port.postMessage({ ready: true } satisfies SchemaAnswer);
+}

@@ -1,0 +1,51 @@
+import type { JsonObject } from "../../core/json.ts";
+
+/** Standard Schema v1 (standardschema.dev) with its JSON Schema part: what zod, valibot, arktype and others implement. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    /** Never there at run time. */
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    readonly jsonSchema?:
+      | {
+          readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
+        }
+      | undefined;
+  };
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What a tool's arguments may be declared with. */
+export type ToolInput = StandardSchema | JsonObject;
+
+/** What `execute` is given: what the schema makes of the arguments, or the arguments themselves for a JSON Schema. */
+export type ArgumentsOf<Input> = Input extends {
+  readonly "~standard": { readonly types?: infer Types };
+}
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : JsonObject;
+
+/** Some libraries' schemas are functions. */
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value))
+    return false;
+  const standard = value["~standard"];
+  return (
+    typeof standard === "object" &&
+    standard !== null &&
+    "validate" in standard &&
+    typeof standard.validate === "function"
+  );
+}
