@@ -65,13 +65,6 @@ export function previewToWire(preview: Preview): Input<typeof previewSchema> {
   return { kind, ...preview };
 }
 
-export interface PrincipalWire {
-  readonly tenant: string;
-  readonly agent: string;
-  readonly user?: string | undefined;
-  readonly via?: string | undefined;
-}
-
 export function callToWire(record: CallRecord): Input<typeof callSchema> {
   const { call } = record;
   const { authority } = call;
