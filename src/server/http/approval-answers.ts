@@ -5,7 +5,8 @@ import { isAsker } from "../../approvals/eligibility.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../identity/roles.ts";
 import type { Decided, Runtime } from "../../runtime/api.ts";
-import type { DecisionVerb, ViewerInput } from "../contract/approvals.ts";
+import { approval, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
+import { shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { deciderOf } from "./decider.ts";
@@ -39,7 +40,7 @@ export async function answerDecided(runtime: Runtime, by: Who, decided: Decided)
       ? shown
       : { ...shown, grant: shownGrant(grant, runtime.approvals.grants.stateOf(grant)) };
   }
-  const shown = decided.approval && (await wholeApproval(runtime, by, decided.approval));
+  const shown = decided.approval && shape(approval, await wholeApproval(runtime, by, decided.approval));
   return problem(decided.code, decided.message, {
     ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
     ...(shown && { beside: { approval: shown } }),

@@ -69,7 +69,10 @@ describe("one approval", () => {
     for (const other of ["0".repeat(64), sha256('{"to":"x"}'), binding])
       expect(await post(`/v1/approvals/${id}/approve`, { expected_digest: other })).toMatchObject([
         409,
-        { error: { code: "approval_changed" }, approval: { approval_id: id, shown_digest } },
+        {
+          error: { code: "approval_changed" },
+          approval: { approval_id: id, shown_digest, expires_at: expect.stringMatching(/Z$/) },
+        },
       ]);
     expect(await post(`/v1/approvals/${id}/approve`, { expected_digest: shown_digest })).toMatchObject([
       200,

@@ -4,9 +4,9 @@ import { newTraceId } from "../../core/ids.ts";
 import { canonical } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import type { CallContext, CallRequest, SettledAnswer } from "../../runtime/api.ts";
-import { type call as callSchema, calls } from "../contract/calls.ts";
+import { call as callSchema, calls } from "../contract/calls.ts";
 import { name } from "../contract/fields.ts";
-import type { Input } from "../contract/route.ts";
+import { type Input, shape } from "../contract/route.ts";
 import { callToWire } from "../contract/wire.ts";
 import { explanationToWire } from "../contract/wire-tools.ts";
 import { answerOutcome, problem } from "./answers.ts";
@@ -111,7 +111,8 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
 
 function answerSettled(settled: SettledAnswer): Response | Input<typeof callSchema> {
   if (settled.settled) return callToWire(settled.call);
-  return problem(settled.why, settled.message, settled.call && { beside: { call: callToWire(settled.call) } });
+  const beside = settled.call && { beside: { call: shape(callSchema, callToWire(settled.call)) } };
+  return problem(settled.why, settled.message, beside);
 }
 
 export function unknownCall(id: string): Response {
