@@ -15,13 +15,13 @@ const { roles, groups } = accounts.change.body.shape;
 export function accountCommands(group: Command, host: Host, act: Act): void {
   const named = (verb: string, description: string): Command =>
     group.command(verb).description(description).argument("<name>");
-  act(group.command("list", { isDefault: true }).description("everybody"), (flags) =>
+  act(group.command("list", { isDefault: true }).description("all accounts"), (flags) =>
     printList(
       { host, flags },
       { rows: "accounts", ask: ({ operator }) => operator.accounts.list(), columns, empty: noAccounts },
     ),
   );
-  addCommand(named("add", "add somebody"), host, act);
+  addCommand(named("add", "add an account"), host, act);
   /** A change of one account, whose flags and words were read before anything is looked for. */
   const change = (
     flags: GlobalFlags,
@@ -39,12 +39,12 @@ export function accountCommands(group: Command, host: Host, act: Act): void {
       return change(flags, "Password set, sessions ended:", (api) => api.setPassword({ name, password }));
     },
   );
-  const withRoles = named("roles", "what somebody may do from now on").argument("<roles>", "apart by commas; `none`");
+  const withRoles = named("roles", "set the roles of an account").argument("<roles>", "apart by commas; `none`");
   act(withRoles, async (flags, [name = "", held = ""]) => {
     const wanted = held === "none" ? [] : readField(roles, held, "roles");
     return change(flags, "Changed", (api) => api.change({ name, roles: wanted }));
   });
-  const withGroups = named("groups", "the groups somebody is in").argument("<groups>", "apart by commas; `none`");
+  const withGroups = named("groups", "set the groups of an account").argument("<groups>", "apart by commas; `none`");
   act(withGroups, async (flags, [name = "", held = ""]) => {
     const wanted = held === "none" ? [] : readField(groups, held, "groups");
     return change(flags, "Changed", (api) => api.change({ name, groups: wanted }));
@@ -98,7 +98,7 @@ function linkCommand(group: Command, host: Host, act: Act): void {
   const link = group
     .command("link")
     .description("a link that signs in once, within ten minutes")
-    .argument("[name]", "whom; nobody: the built-in operator, while there are no accounts");
+    .argument("[name]", "who signs in; default: the built-in operator");
   act(link, (flags, [name = "operator"]) =>
     printAnswer(
       { host, flags },
@@ -120,7 +120,7 @@ function changedText(word: string, { name, tenant, roles: held }: AccountAnswer)
   return `${word} ${visible(name)} (${held.join(", ") || "no roles"}; tenant ${visible(tenant)}).\n`;
 }
 
-/** One line from standard input, never a word of the command line: that is kept by shells and seen by everybody. */
+/** One line from standard input, never from the command line: shells store it and other users can read it. */
 async function passwordFrom(host: Host, name: string): Promise<string> {
   const input: HiddenInput = process.stdin;
   const prompt = (): void => host.terminal.aside(`Password of ${visible(name)} (not shown): `);

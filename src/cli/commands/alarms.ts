@@ -12,7 +12,7 @@ export function alarmCommands(group: Command, host: Host, act: Act): void {
     limit: rowLimit(200),
     after: "none",
   });
-  const list = group.command("list", { isDefault: true }).description("open ones and those somebody knows of");
+  const list = group.command("list", { isDefault: true }).description("alarms that are open or acknowledged");
   act(filters.addTo(list), (flags) => {
     const { state, limit } = filters.read(flags);
     return printList(
@@ -33,7 +33,7 @@ export function alarmCommands(group: Command, host: Host, act: Act): void {
   });
   for (const [verb, description] of [
     ["ack", "you know of it"],
-    ["resolve", "it is over; it is raised anew when its cause comes again"],
+    ["resolve", "it is over; it opens again when its cause comes again"],
   ] as const) {
     const reasons = flagsOf(alarms[verb].body, {});
     act(reasons.addTo(group.command(verb).description(description).argument("<id>")), (flags, [id = ""]) => {

@@ -9,12 +9,12 @@ import { ago, type Columns, type CommandInput, printAnswer, printList } from "..
 import type { Work } from "../session.ts";
 import { visible } from "../text.ts";
 
-/** Of what was given up, the last ones. */
+/** How many undelivered notices are shown: the last ones. */
 const mostShown = 5;
 
 export function channelCommands(group: Command, host: Host, act: Act): void {
   const typed = (flags: GlobalFlags): CommandInput => ({ host, flags, needs: { tools: false, channels: true } });
-  const list = group.command("list", { isDefault: true }).description("each with what waits and what was given up");
+  const list = group.command("list", { isDefault: true }).description("channels, with what waits and what failed");
   act(list, (flags) =>
     printList(typed(flags), {
       rows: "channels",
@@ -37,11 +37,11 @@ export function channelCommands(group: Command, host: Host, act: Act): void {
       code: ({ delivered }) => (delivered ? exitCodes.ok : exitCodes.failed),
     }),
   );
-  act(group.command("retry").description("try anew what was given up").argument("<name>"), (flags, [name = ""]) =>
+  act(group.command("retry").description("deliver again what failed").argument("<name>"), (flags, [name = ""]) =>
     printAnswer(typed(flags), {
       ask: ({ operator }) => operator.channels.retry({ name }),
       text: ({ retried }) =>
-        retried === 0 ? "Nothing was given up.\n" : `Tried anew: ${counted(retried, "notice")}.\n`,
+        retried === 0 ? "No notice had failed.\n" : `Trying again: ${counted(retried, "notice")}.\n`,
     }),
   );
 }
@@ -70,5 +70,5 @@ function deadText(work: Work, { name, dead }: ChannelView): string {
   const lines = dead
     .slice(-mostShown)
     .map(({ type, at, entry, problem }) => visible(`  ${type} (entry ${entry}), ${ago(at, work)}: ${problem}`));
-  return `\n${paint("bold", visible(name))} gave up ${dead.length}; \`${command} channels retry ${visible(name)}\` tries them anew:\n${lines.join("\n")}\n`;
+  return `\n${paint("bold", visible(name))} could not deliver ${dead.length}; \`${command} channels retry ${visible(name)}\` tries again:\n${lines.join("\n")}\n`;
 }

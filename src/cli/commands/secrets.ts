@@ -9,7 +9,7 @@ import type { GlobalFlags, Host } from "../host.ts";
 import { printJson, withPostern } from "../session.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
-/** The value comes from standard input, never from the command line: that is kept by shells and seen by everybody. */
+/** The value comes from standard input, never from the command line: shells store it and other users can read it. */
 export async function setSecret(
   host: Host,
   [connector = "", key = "", ...more]: readonly string[],

@@ -26,14 +26,12 @@ export class ClientProblem extends Error {
   }
 }
 
-type LineQuery = Readonly<Record<string, string | number | undefined>>;
-
 interface Asking {
   readonly body: object | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Requests and answers; knows nothing of what they mean. */
+/** Sends requests and reads answers, whatever their route. */
 export class Line {
   readonly #url: string;
   readonly #token: string;
@@ -45,44 +43,27 @@ export class Line {
     this.#carry = carry;
   }
 
-  /** @throws ClientProblem */
-  ask(method: string, path: string, { body, signal }: Asking): Promise<Json> {
-    return this.#ask(path, {
+  /** Returns undefined when the route answers nothing. @throws ClientProblem */
+  async ask(method: string, path: string, { body, signal }: Asking): Promise<Json | undefined> {
+    const init: RequestInit = {
       method,
       ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
       ...(signal !== undefined && { signal }),
-    });
-  }
-
-  get<Answer>(path: string, query: LineQuery = {}): Promise<Answer> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-    return this.#ask(`${path}${search.size === 0 ? "" : `?${search}`}`, { method: "GET" });
-  }
-
-  post<Answer>(path: string, body: object, signal?: AbortSignal): Promise<Answer> {
-    return this.#ask(path, { ...sent("POST", body), ...(signal !== undefined && { signal }) });
-  }
-
-  put<Answer>(path: string, body: object): Promise<Answer> {
-    return this.#ask(path, sent("PUT", body));
+    };
+    const response = await this.#send(path, init);
+    const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
+    if (response.status === 204) return undefined;
+    const answer = parsed(text);
+    const isAnswer = isJsonObject(answer) && !Object.hasOwn(answer, "error");
+    // A call that was refused has a status of its own and an outcome as its body.
+    if (isAnswer && (response.ok || Object.hasOwn(answer, "call_id"))) return answer;
+    throw problemOf(response.status, text);
   }
 
   async *bytes(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     const response = await this.#send(path, { method: "GET", ...(signal !== undefined && { signal }) });
     if (!response.ok || response.body === null) throw problemOf(response.status, await response.text());
     yield* response.body;
-  }
-
-  async #ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
-    const response = await this.#send(path, init);
-    const text = await response.text().catch((error: unknown) => this.#cutOff(init, error));
-    if (response.status === 204) return undefined as Answer; // the route answers nothing
-    const body = parsed(text);
-    const isAnswer = isJsonObject(body) && !Object.hasOwn(body, "error");
-    // A call that was refused has a status of its own and an outcome as its body.
-    if (isAnswer && (response.ok || Object.hasOwn(body, "call_id"))) return body as Answer; // the server's wire types (wire.ts)
-    throw problemOf(response.status, text);
   }
 
   async #send(path: string, init: RequestInit): Promise<Response> {
@@ -120,10 +101,6 @@ function codeOf(error: unknown): string {
 function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return code === "" ? messageOf(error) : code;
-}
-
-function sent(method: "POST" | "PUT", body: object): RequestInit {
-  return { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }
 
 function problemOf(status: number, text: string): ClientProblem {
