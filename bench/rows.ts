@@ -18,7 +18,7 @@ const add = defineTool({
 const hooks = { toolStart() {}, toolEnd() {} };
 
 async function inSessions(): Promise<Opened> {
-  const runtime = await createRuntime({ tools: [add], store: "sqlite::memory:", autonomy: "A2", hooks });
+  const runtime = await createRuntime({ tools: [add], autonomy: "A2", hooks });
   let session = runtime.openSession();
   return {
     async add(i) {
@@ -30,7 +30,7 @@ async function inSessions(): Promise<Opened> {
 }
 
 async function oneByOne(): Promise<Opened> {
-  const runtime = await createRuntime({ tools: [add], store: "sqlite::memory:", autonomy: "A2", hooks });
+  const runtime = await createRuntime({ tools: [add], autonomy: "A2", hooks });
   return {
     add: async (i) => Number((await runtime.invoke({ tool: "add", arguments: { a: i, b: 1 } })).text),
     close: () => runtime.close(),
@@ -53,7 +53,7 @@ export const ours: readonly Row[] = [
   {
     id: "postern",
     who: "Postern",
-    what: "whole path, SQLite in memory: every gate, ledger, audit log with its tree, 2 hooks",
+    what: "whole path, store in memory: every gate, ledger, audit log with its tree, 2 hooks",
     open: inSessions,
   },
   { id: "postern.bare", who: "Postern", what: "the same, a session of one call each", open: oneByOne },

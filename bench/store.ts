@@ -10,7 +10,7 @@ import type { DurableEvent } from "../src/core/event.ts";
 import { newCallId } from "../src/core/ids.ts";
 import { sha256 } from "../src/core/json.ts";
 import type { CallRecord } from "../src/core/records.ts";
-import { MapStore } from "../src/store/map-store.ts";
+import { MemoryStore } from "../src/store/memory-store.ts";
 import { openSqliteStore } from "../src/store/sqlite/sqlite-store.ts";
 import type { Store } from "../src/store/store.ts";
 
@@ -139,8 +139,7 @@ function say(name: string, us: number): void {
 }
 
 const stores: [string, () => Store][] = [
-  ["maps", () => new MapStore(options)],
-  ["memory", () => openSqliteStore({ ...options, location: ":memory:" })],
+  ["memory", () => new MemoryStore(options)],
   ["file", () => openSqliteStore({ ...options, location: join(folder, "safe.db") })],
 ];
 for (const [name, open] of stores) {

@@ -1,17 +1,12 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { FakeClock, settled } from "../../test/fakes/clock.ts";
-import { mail } from "../../test/fakes/deciders.ts";
-import { asker, house } from "../../test/fakes/house.ts";
+import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, bent, changedEvents, noteSome } from "../../test/fakes/log-store.ts";
 import { ownFolder } from "../../test/fakes/own-folder.ts";
 import type { Json } from "../core/json.ts";
-import { openDatabase } from "../store/sqlite/open.ts";
-import { SqliteStore } from "../store/sqlite/sqlite-store.ts";
 import type { Store } from "../store/store.ts";
 import { openAuditLog } from "./audit-log.ts";
-import { spellWith } from "./entry.ts";
 import { createSigner } from "./signer.ts";
 
 const signer = createSigner();
@@ -106,24 +101,5 @@ describe("a log that was tampered with", () => {
     await using log = await open(changed);
     await noteSome(store, 4);
     expect(await log.verify()).toMatchObject({ intact: false, firstBroken: 0 });
-  });
-});
-
-describe("a store in memory that has stopped", () => {
-  it("lost its last entries itself: the log cannot be read, and nobody is said to have cut it off", async () => {
-    const opened = openDatabase(":memory:", () => {});
-    const own = new SqliteStore(opened, { clock, spell: spellWith((text) => text) });
-    await using h = await house({ store: own });
-    await h.runtime.invoke(mail("x"), asker);
-    await settled();
-    const before = await h.runtime.audit.verify();
-    opened.database.exec("pragma query_only = 1");
-    await h.runtime.invoke(mail("y"), asker);
-    await settled();
-    expect(await h.runtime.audit.verify()).toMatchObject({
-      ...{ intact: false, unreadable: "failing", firstBroken: before.events },
-      why: expect.stringContaining("the store has stopped"),
-    });
-    expect(h.runtime.alarms.list().map(({ kind }) => kind)).not.toContain("audit_not_intact");
   });
 });

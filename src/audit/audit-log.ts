@@ -136,7 +136,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     const upTo = this.size;
     const seen = this.#sign(await this.#tree.edge()); // what this process saw, whatever the store says by now
     const anchors = this.#notes(against === undefined ? [seen] : [seen, against]);
-    const found = this.#judged(await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo }));
+    const found = await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
     const outcome = found.intact && problems.length === 0 ? "ok" : "failed";
     const verdict = { integrity: integrityOf(found), signer: "own", outcome } as const;
     const verified = { ...found, ...verdict, ...(problems.length > 0 && { problems }) };
@@ -222,13 +222,6 @@ class FollowingLog implements AuditLog, AsyncDisposable {
       },
       checked: (found) => this.#keepChecked(found),
     });
-  }
-
-  /** What a store that has stopped lacks, it lost itself: nobody took it away. */
-  #judged(found: Verification): Verification {
-    const { broken } = this.#store;
-    if (found.intact || broken === undefined || found.unreadable !== undefined) return found;
-    return { ...found, unreadable: "failing", why: `${broken.message} ${found.why}` };
   }
 
   #keepChecked(found: Verification): void {

@@ -45,7 +45,7 @@ export async function openGround(options: RuntimeOptions, closing: AsyncDisposab
   const redactor = options.redactor ?? createRedactor();
   const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
   const spell = secondLayer.watched(spellWith);
-  const store = closing.use(await openStore(options.store ?? "sqlite::memory:", { clock, spell, log }));
+  const store = closing.use(await openStore(options.store ?? "memory", { clock, spell, log }));
   await recover(store, clock);
   const followed = await openAudit({ ...options, redactor }, { clock, folder, log, store }, closing);
   const stream = createStream(log);

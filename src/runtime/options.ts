@@ -33,7 +33,7 @@ export interface RuntimeOptions {
   readonly policy?: PolicyOptions | Policy;
   /** Looks at arguments and at results; each only makes things stricter. */
   readonly guardrails?: readonly Guardrail[];
-  /** `sqlite::memory:` (default), `sqlite:FILE`, `memory` (Maps: tests and throw-away runs), or a store of your own: opened, or how to open it (`StoreHouse` has what it needs). */
+  /** `memory` (default: gone with the process), `sqlite:FILE`, or a store of your own: opened, or how to open it (`StoreHouse` has what it needs). */
   readonly store?: string | Store | OpenStore;
   readonly secrets?: SecretStore;
   readonly redactor?: Redactor;

@@ -4,14 +4,14 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { bent } from "../../test/fakes/log-store.ts";
 import { Collection } from "./collection.ts";
 import { LiveCollection } from "./live-collection.ts";
-import { MapStore } from "./map-store.ts";
+import { MemoryStore } from "./memory-store.ts";
 import type { Store } from "./store.ts";
 
 interface Counter {
   readonly count: number;
 }
 
-const aStore = () => new MapStore({ clock: new FakeClock(), spell: spellPlainly });
+const aStore = () => new MemoryStore({ clock: new FakeClock(), spell: spellPlainly });
 const options = (store: Store) => ({ store, kind: "counter", read: (body: unknown) => body as Counter });
 const more = (counter: Counter | undefined) => ({ item: { count: (counter?.count ?? 0) + 1 } });
 

@@ -3,10 +3,10 @@ import { eventOf, spellPlainly } from "../../test/contracts/records.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { bent } from "../../test/fakes/log-store.ts";
 import { commitAndTake } from "./commit-and-take.ts";
-import { MapStore } from "./map-store.ts";
+import { MemoryStore } from "./memory-store.ts";
 import type { StoreEntry } from "./store.ts";
 
-const aStore = () => new MapStore({ clock: new FakeClock(), spell: spellPlainly });
+const aStore = () => new MemoryStore({ clock: new FakeClock(), spell: spellPlainly });
 const bare = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
 const document = (type: string) => ({ ...bare, event: eventOf(type) });
 

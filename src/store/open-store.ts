@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { shown } from "../core/shown.ts";
 import { whyUnreadable } from "../core/system/error-code.ts";
-import { MapStore } from "./map-store.ts";
+import { MemoryStore } from "./memory-store.ts";
 import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { SerializeEvent, Store } from "./store.ts";
 
@@ -19,20 +19,20 @@ export interface StoreContext {
 /** Opens a store of your own, empty or as it was left. The runtime closes what it gets. */
 export type OpenStore = (house: StoreContext) => Store | Promise<Store>;
 
+/** Both name the same store: the second is what users of SQLite write. */
+const inMemory: ReadonlySet<string> = new Set(["memory", "sqlite::memory:"]);
+
 /** @throws RuntimeFault `store_unknown`, `store_folder_missing`, and what opening a file throws */
 export async function openStore(store: string | Store | OpenStore, house: StoreContext): Promise<Store> {
   if (typeof store === "function") return ownStore(await store(house));
   if (typeof store !== "string") return store;
-  if (store === "memory") return new MapStore(house);
+  if (inMemory.has(store)) return new MemoryStore(house);
   if (store.startsWith("sqlite:")) {
     const location = store.slice("sqlite:".length);
-    if (location !== ":memory:") checkFolder(dirname(resolve(location)), store);
+    checkFolder(dirname(resolve(location)), store);
     return openSqliteStore({ location, ...house });
   }
-  throw new RuntimeFault(
-    "store_unknown",
-    `\`${store}\` names no store; use "sqlite:FILE", "sqlite::memory:" or "memory".`,
-  );
+  throw new RuntimeFault("store_unknown", `\`${store}\` names no store; use "sqlite:FILE" or "memory".`);
 }
 
 function ownStore(store: Store): Store {
@@ -62,6 +62,6 @@ function checkFolder(folder: string, store: string): void {
 
 /** What a file refers to must outlive the process as it does. */
 export function folderBeside(store: string | Store | OpenStore | undefined): string | undefined {
-  if (typeof store !== "string" || !store.startsWith("sqlite:") || store === "sqlite::memory:") return undefined;
+  if (typeof store !== "string" || !store.startsWith("sqlite:") || inMemory.has(store)) return undefined;
   return `${store.slice("sqlite:".length)}-files`;
 }

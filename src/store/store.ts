@@ -5,7 +5,7 @@
  * Invariant: a write is all or nothing, conditional (rules.ts says when it wins), and batched with its neighbours;
  * whoever loses learns who won, and nothing of a lost write became true, its event included. A store that could not
  * sync stops for good: every later commit rejects.
- * Next: rules.ts (the conditions, shared by all embedded stores), map-store.ts (the reference), sqlite/ (the real one).
+ * Next: rules.ts (the conditions, shared by all embedded stores), memory-store.ts (the reference), sqlite/ (the real one).
  */
 import type { Principal, Risk } from "../core/call.ts";
 import type { DurableEvent } from "../core/event.ts";

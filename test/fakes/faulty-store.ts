@@ -1,7 +1,7 @@
 import { spellWith } from "../../src/audit/entry.ts";
 import type { CallRecord, StoreWrite } from "../../src/core/records.ts";
 import { RuntimeFault } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { CallName, Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import type { FakeClock } from "./clock.ts";
@@ -14,7 +14,7 @@ export class FaultyStore extends PointStore {
   readonly #failing: Failing;
 
   constructor(clock: FakeClock, failing: Failing) {
-    super(openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) }), () => {});
+    super(new MemoryStore({ clock, spell: spellWith((text) => text) }), () => {});
     this.#failing = failing;
   }
 

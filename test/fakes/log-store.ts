@@ -1,11 +1,11 @@
 import { spellWith } from "../../src/audit/entry.ts";
 import type { Clock } from "../../src/core/clock.ts";
-import { MapStore } from "../../src/store/map-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store, StoreEntry } from "../../src/store/store.ts";
 
 /** A store of nothing but a log. */
 export function aLogStore(clock: Clock): Store {
-  return new MapStore({ clock, spell: spellWith((text) => text) });
+  return new MemoryStore({ clock, spell: spellWith((text) => text) });
 }
 
 /** Commits so many events that say nothing. */

@@ -4,7 +4,7 @@ import type { Account, Accounts, SignedIn, SignIn } from "../../src/identity/acc
 import { type AccountsOptions, openAccounts } from "../../src/identity/open-accounts.ts";
 import { type Role, roles } from "../../src/identity/roles.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { MapStore } from "../../src/store/map-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FakeClock } from "./clock.ts";
 
@@ -36,7 +36,7 @@ export interface People {
 export async function people(more: Partial<AccountsOptions> = {}): Promise<People> {
   const clock = new FakeClock();
   const redactor = createRedactor();
-  const store = more.store ?? new MapStore({ clock, spell: spellWith((text) => redactor.redact(text)) });
+  const store = more.store ?? new MemoryStore({ clock, spell: spellWith((text) => redactor.redact(text)) });
   const accounts = await openAccounts({ store, clock, policyVersion: "p1", passwordCost: cheap, ...more });
   return {
     accounts,

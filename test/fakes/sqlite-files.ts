@@ -10,7 +10,7 @@ export function sqliteFiles(): {
   readonly openAt: (name: string, more?: Partial<SqliteStoreOptions>) => SqliteStore;
 } {
   const folder = ownFolder();
-  const at = (name: string): string => (name === ":memory:" ? name : join(folder, name));
+  const at = (name: string): string => join(folder, name);
   return {
     at,
     openAt: (name, more = {}) =>

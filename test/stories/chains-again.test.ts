@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import { Journal } from "../../src/code-mode/journal.ts";
 import type { defineTool, RuntimeOptions } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, boss, type House, house } from "../fakes/house.ts";
@@ -190,7 +190,7 @@ it.each(durabilities)(
   "what a script did is found by one look into the store, however much it may call (%s)",
   async (durability) => {
     const clock = new FakeClock();
-    const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+    const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
     const call = store.call.bind(store);
     let looks = 0;
     Object.assign(store, {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
 import { asker, house } from "../fakes/house.ts";
@@ -154,7 +154,7 @@ describe("the trace of a script", () => {
     const bench = new Bench();
     const failing = { isOn: true };
     const clock = new FakeClock();
-    const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+    const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
     const commit = store.commit.bind(store);
     Object.assign(store, {
       commit: (...[write, durability]: Parameters<typeof commit>) =>

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
@@ -137,7 +138,7 @@ it("a store of one's own and no folder for the key: a script goes on after a res
 
 it("scripts that have ended are not looked at any more by whoever tidies up", async () => {
   const clock = new FakeClock();
-  const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+  const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
   await using h = await room(new Bench(), fakeDriver(), { store, clock });
   const listed = async () =>
     Promise.all(["frozen-script", "frozen-header"].map((kind) => store.documents.list(kind, "")));

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import type { StoreWrite } from "../../src/core/records.ts";
 import { RuntimeFault, type ToolOutcome } from "../../src/index.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { openDatabase } from "../../src/store/sqlite/open.ts";
-import { openSqliteStore, SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { FakeClock } from "../fakes/clock.ts";
@@ -25,10 +26,7 @@ describe("a disk that is full from the Nth write on", () => {
         return super.commit(write, durability);
       }
     }
-    const store = new SmallStore(
-      openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) }),
-      () => {},
-    );
+    const store = new SmallStore(new MemoryStore({ clock, spell: spellWith((text) => text) }), () => {});
     await using h = await house({ clock, store });
     const answers: string[] = [];
     const paid = new Map<string, string>();

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
 import { RuntimeFault, suspend, type ToolOutcome } from "../../src/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { actor } from "../fakes/actors.ts";
@@ -34,7 +34,7 @@ async function decide(h: House, { approvalId = "" }: ToolOutcome, decision: "app
 
 /** A store of which some answers are others. */
 function storeThat(clock: FakeClock, bend: (store: Store) => Partial<Store>): Store {
-  const store = openSqliteStore({ location: ":memory:", clock, spell: spellWith((text) => text) });
+  const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
   return Object.assign(new PointStore(store, () => {}), bend(store));
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import type { OpenStore, Store, StoreContext } from "../../src/store/index.ts";
-import { MapStore } from "../../src/store/map-store.ts";
+import { MemoryStore } from "../../src/store/memory-store.ts";
 import { asker, house } from "../fakes/house.ts";
 
 /** A store made around another one, as an author of a package would: of the package it takes types alone. */
@@ -33,7 +33,7 @@ function counting(open: OpenStore): {
 }
 
 it("a store of one's own is opened with the clock, the log and the spelling of the runtime, and is closed with it", async () => {
-  const own = counting((given) => new MapStore(given));
+  const own = counting((given) => new MemoryStore(given));
   const h = await house({ store: own.open, approvals: { patience: "suspend" } });
   const held = await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, asker);
   expect(held.status).toBe("pending");

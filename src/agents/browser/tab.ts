@@ -224,8 +224,16 @@ export class Tab implements AsyncDisposable {
     const width = right - x;
     const height = bottom - y;
     const clip = { x, y, width, height, scale: Math.min(4, this.#options.viewport.width / width) };
-    const { data } = await cdp.send("Page.captureScreenshot", { format: "png", ...(region !== undefined && { clip }) });
-    return data;
+    const picture = { format: "png", ...(region !== undefined && { clip }) } as const;
+    for (;;) {
+      try {
+        return (await cdp.send("Page.captureScreenshot", picture)).data;
+      } catch (error) {
+        // A page that was just opened may not be painted yet; the action's time limit ends the tries.
+        if (this.#lost !== undefined || !/Unable to capture screenshot/.test(messageOf(error))) throw error;
+        await this.#page.waitForTimeout(50);
+      }
+    }
   }
 
   async #session(): Promise<CDPSession> {

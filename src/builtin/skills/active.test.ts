@@ -8,7 +8,7 @@ import { bent } from "../../../test/fakes/log-store.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { skillText, writeSkill } from "../../../test/fakes/skill-folder.ts";
 import { alwaysOffered } from "../../policy/policy.ts";
-import { MapStore } from "../../store/map-store.ts";
+import { MemoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { ActiveRuns, type SkillKeeping } from "./active.ts";
 import { defineSkill } from "./define-skill.ts";
@@ -24,7 +24,7 @@ let store: Store;
 let keep: SkillKeeping;
 beforeEach(() => {
   const clock = new FakeClock();
-  store = new MapStore({ clock, spell: (event) => JSON.stringify(event) });
+  store = new MemoryStore({ clock, spell: (event) => JSON.stringify(event) });
   keep = { store, clock, policyVersion: "p1" };
 });
 
@@ -116,7 +116,7 @@ it("loses nothing when two processes change one run", async () => {
 it("does not start over a document that is not ours", async () => {
   for (const body of [[], { tenant: "a", run_id: "r", skills: [{ name: "x" }] }, { tenant: "a", run_id: "r" }]) {
     const clock = new FakeClock();
-    const strange = new MapStore({ clock, spell: () => "{}" });
+    const strange = new MemoryStore({ clock, spell: () => "{}" });
     await strange.commit(
       { write: "document", kind: "active-skills", id: "a/r", body, expectedVersion: 0 },
       "committed",

@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ActiveSkills } from "../../policy/policy.ts";
 import { alwaysOffered } from "../../policy/policy.ts";
 import { LiveCollection } from "../../store/live-collection.ts";
-import { MapStore } from "../../store/map-store.ts";
+import { MemoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { SkillRun } from "./skills.ts";
 
@@ -68,7 +68,7 @@ export class ActiveRuns {
 
   /** @throws RuntimeFault `skills_unreadable`: guessing what a run was held to would be worse than not starting */
   static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
-    const store = keeping?.store ?? new MapStore({ clock: new SystemClock(), spell: () => "" });
+    const store = keeping?.store ?? new MemoryStore({ clock: new SystemClock(), spell: () => "" });
     return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
   }
 

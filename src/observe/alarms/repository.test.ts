@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import { MapStore } from "../../store/map-store.ts";
+import { MemoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { AlarmPage, Cause } from "./alarms.ts";
 import { AlarmRepository } from "./repository.ts";
@@ -23,7 +23,7 @@ async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } =
   readonly told: () => Promise<readonly string[]>;
 }> {
   const clock = more.clock ?? new FakeClock();
-  const store = more.store ?? new MapStore({ clock, spell: (event) => JSON.stringify(event) });
+  const store = more.store ?? new MemoryStore({ clock, spell: (event) => JSON.stringify(event) });
   const log = (problem: string): void => void more.log?.push(problem);
   const redact = (text: string): string => text.replaceAll("hunter2", "***");
   const alarms = await AlarmRepository.open({ store, clock, policyVersion: "p1", redact, log });

@@ -5,7 +5,7 @@ import { asker, house } from "../../../test/fakes/house.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import { houseWith, notTaken, type Told, told } from "../../../test/fakes/told.ts";
 import { spellWith } from "../../audit/entry.ts";
-import { MapStore } from "../../store/map-store.ts";
+import { MemoryStore } from "../../store/memory-store.ts";
 import { Outbox } from "./outbox.ts";
 
 const files = sqliteFiles();
@@ -13,7 +13,7 @@ const files = sqliteFiles();
 /** One store, and processes on it that die without a word: their clocks stand still. */
 function room() {
   const spell = spellWith((text) => text);
-  const store = new MapStore({ clock: new FakeClock(), spell });
+  const store = new MemoryStore({ clock: new FakeClock(), spell });
   let size = 0;
   const note = async (type: string): Promise<void> => {
     const words = {

@@ -28,17 +28,11 @@ export class WriteBatch {
   writes = 0;
   /** So many of the writes were answered before they are written. */
   answered = 0;
-  #told = 0;
   #committed: PromiseWithResolvers<Committed> | undefined;
   #synced: PromiseWithResolvers<Committed> | undefined;
 
   get isDurable(): boolean {
     return this.#synced !== undefined;
-  }
-
-  /** Whether a caller still waits for it. */
-  get isAwaited(): boolean {
-    return this.#committed !== undefined || this.isDurable;
   }
 
   add({ before, call, approval, document }: Won, entries: readonly NewEntry[]): void {
@@ -50,17 +44,6 @@ export class WriteBatch {
     }
     if (approval !== undefined) this.approvals.set(approval.id, approval);
     if (document !== undefined) this.documents.set(documentName(document.kind, document.id), document);
-  }
-
-  /**
-   * The entries that the followers were not told of yet. From now on they count as told.
-   *
-   * @param seq the place of the batch's first entry
-   */
-  untold(seq: number): readonly StoreEntry[] {
-    const first = this.#told;
-    this.#told = this.entries.length;
-    return this.entries.slice(first).map((entry, i) => ({ ...entry, seq: seq + first + i }));
   }
 
   committed(): Promise<Committed> {

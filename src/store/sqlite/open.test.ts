@@ -121,12 +121,8 @@ describe("openDatabase", () => {
     expect(statSync(at("deep/er")).mode & 0o077).toBe(0);
   });
 
-  it("leaves one file behind when it is closed, and nothing in memory is shared", async () => {
+  it("leaves one file behind when it is closed", async () => {
     await openAt("closed.db")[Symbol.asyncDispose]();
     expect(() => statSync(at("closed.db-wal"))).toThrow("ENOENT");
-    await using one = openAt(":memory:");
-    await using other = openAt(":memory:");
-    await one.commit(note("mine"), "synced");
-    expect(await all(other.events({ after: -1 }))).toEqual([]);
   });
 });

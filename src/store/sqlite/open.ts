@@ -7,8 +7,8 @@ import { checkOwner, createTables } from "./schema.ts";
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
-  /** The write-ahead log's own descriptor, for syncing it off the event loop; none in memory. */
-  readonly walFd: number | undefined;
+  /** The write-ahead log's own descriptor, for syncing it off the event loop. */
+  readonly walFd: number;
 }
 
 /** Before it a reset of the write-ahead log could lose committed pages. */
@@ -39,17 +39,7 @@ export function checkSqlite(version: string): void {
  */
 export function openDatabase(location: string, log: (problem: string) => void): OpenDatabase {
   checkSqlite(process.versions["sqlite"] ?? "0");
-  return location === ":memory:" ? openMemory() : openFile(resolve(location), log);
-}
-
-function openMemory(): OpenDatabase {
-  const database = new DatabaseSync(":memory:");
-  database.exec("pragma locking_mode=exclusive; pragma synchronous=off; pragma temp_store=memory");
-  createTables(database);
-  return { database, walFd: undefined };
-}
-
-function openFile(path: string, log: (problem: string) => void): OpenDatabase {
+  const path = resolve(location);
   let database: DatabaseSync | undefined;
   try {
     createPrivately(path);

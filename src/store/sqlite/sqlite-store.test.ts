@@ -6,7 +6,4 @@ import { openSqliteStore } from "./sqlite-store.ts";
 const folder = ownFolder();
 let files = 0;
 
-storeContract("SqliteStore in memory", (options) => openSqliteStore({ ...options, location: ":memory:" }));
-storeContract("SqliteStore in a file", (options) =>
-  openSqliteStore({ ...options, location: join(folder, `${files++}.db`) }),
-);
+storeContract("SqliteStore", (options) => openSqliteStore({ ...options, location: join(folder, `${files++}.db`) }));

@@ -35,7 +35,7 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * @param options `location`: a file, or `:memory:` for one that ends with the store
+ * @param options `location`: a file
  * @throws RuntimeFault as `openDatabase`
  */
 export function openSqliteStore(options: SqliteStoreOptions & { readonly location: string }): SqliteStore {
@@ -73,7 +73,6 @@ export class SqliteStore implements Store {
       log,
       walFd: database.walFd,
       write: (batch) => this.#tables.write(batch, this.#nextSeq),
-      taken: (batch) => this.#tell(batch),
       written: (batch) => this.#written(batch),
     });
   }
@@ -87,7 +86,7 @@ export class SqliteStore implements Store {
   }
 
   async flush(): Promise<void> {
-    if (this.#database.walFd !== undefined) this.#writer.drain(); // in memory it is as safe as it gets
+    this.#writer.drain();
   }
 
   async commit(write: StoreWrite, durability: Durability): Promise<Committed> {
@@ -134,7 +133,6 @@ export class SqliteStore implements Store {
   }
 
   events(where: EntryFilter): AsyncIterable<StoreEntry> {
-    if (this.#database.walFd === undefined) this.#writer.drain();
     return this.#queries.entries(where);
   }
 
@@ -159,7 +157,7 @@ export class SqliteStore implements Store {
     await this.#writer.close();
     const { database, walFd } = this.#database;
     database.close(); // writes the log into the file and syncs both
-    if (walFd !== undefined) closeSync(walFd);
+    closeSync(walFd);
   }
 
   #entriesOf(write: StoreWrite): readonly NewEntry[] {
@@ -170,14 +168,10 @@ export class SqliteStore implements Store {
     return also === undefined ? entries : [...entries, { event: also, body: this.#spell(also) }];
   }
 
-  #tell(batch: WriteBatch): void {
-    this.#followers.tell(batch.untold(this.#nextSeq));
-  }
-
-  #written(batch: WriteBatch): void {
-    const untold = batch.untold(this.#nextSeq);
-    this.#nextSeq += batch.entries.length;
-    this.#followers.tell(untold);
+  #written({ entries }: WriteBatch): void {
+    const first = this.#nextSeq;
+    this.#nextSeq += entries.length;
+    this.#followers.tell(entries.map((entry, i) => ({ ...entry, seq: first + i })));
   }
 }
 

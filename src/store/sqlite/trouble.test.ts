@@ -216,21 +216,18 @@ describe("SqliteStore under trouble", () => {
     await expect(store[Symbol.asyncDispose]()).rejects.toThrow("EBADF");
   });
 
-  it.each([":memory:", "bad-log.db"])(
-    "on %s tells everyone of every batch, also when a follower and its log throw",
-    async (name) => {
-      const fail = (): never => {
-        throw new Error("no");
-      };
-      await using store = openAt(name, { log: fail });
-      const told: number[] = [];
-      store.follow(fail);
-      store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
-      for (const durability of ["buffered", "queued", "committed", "synced"] as const)
-        expect(await store.commit(note("n"), durability)).toEqual({ won: true });
-      expect(told).toEqual([0, 1, 2, 3]);
-    },
-  );
+  it("tells everyone of every batch, also when a follower and its log throw", async () => {
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    await using store = openAt("bad-log.db", { log: fail });
+    const told: number[] = [];
+    store.follow(fail);
+    store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
+    for (const durability of ["buffered", "queued", "committed", "synced"] as const)
+      expect(await store.commit(note("n"), durability)).toEqual({ won: true });
+    expect(told).toEqual([0, 1, 2, 3]);
+  });
 
   it("tells of a lost write that was answered, also where another one in its batch is waited for", async () => {
     const problems: string[] = [];

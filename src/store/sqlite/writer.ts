@@ -7,12 +7,10 @@ import { WriteBatch, won } from "./batch.ts";
 
 export interface WriterOptions {
   readonly clock: Clock;
-  /** None: nothing to sync, a commit is as durable as it gets. */
-  readonly walFd: number | undefined;
+  /** The descriptor of the write-ahead log, to be synced. */
+  readonly walFd: number;
   /** One transaction; throws when nothing of it became true. */
   readonly write: (batch: WriteBatch) => void;
-  /** In memory: what is in it so far is true, though it is not written. */
-  readonly taken: (batch: WriteBatch) => void;
   readonly written: (batch: WriteBatch) => void;
   readonly log: (problem: string) => void;
 }
@@ -22,11 +20,7 @@ const youngMs = 4;
 /** What nobody waits for is on the disk so long after its commit. */
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
-/** So many writes share a transaction in memory. They are held until then: many more would outlive the young generation. */
-const mostTaken = 64;
-/** In memory, and waited for by nobody, so many need no transaction of their own at the end of a turn. */
-const mostHeld = 32;
-/** On a disk, what is buffered gathers so long, or until it is so much: a script of fifty calls is over by then. */
+/** What is buffered gathers so long, or until it is so much: a script of fifty calls is over by then. */
 const [bufferMs, mostBuffered] = [20, 128];
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
@@ -36,9 +30,6 @@ const resolved = Promise.resolve();
  * Group commit without a timer: one transaction for all who wait, at the end of the turn at the latest. One sync at a
  * time, on the thread pool; while it runs the next batch gathers. A sync that failed stops the store for good: what the
  * kernel then holds is unknown, and asking again would be told a lie.
- *
- * In memory nothing gets safer by being written: a write is true when it is taken, and nobody waits for its transaction.
- * One that fails therefore stops the store as well.
  */
 export class Writer {
   open: WriteBatch = new WriteBatch();
@@ -72,15 +63,14 @@ export class Writer {
   /** After a write was added to `open`. */
   join(durability: Durability): Committed | Promise<Committed> {
     this.#waiting += 1;
-    if (durability === "buffered" && this.#isKept) return this.#buffer();
+    if (durability === "buffered") return this.#buffer();
     if (!this.#turnEnd) this.#armTurnEnd();
-    if (isUnawaited(durability)) return this.#answer();
-    return this.#isKept ? this.#wait(durability) : this.#take();
+    return durability === "queued" ? this.#answer() : this.#wait(durability);
   }
 
   /** For who lost: the answer is true when what it lost against is. */
   after(durability: Durability, answer: Committed): Committed | Promise<Committed> {
-    if (isUnawaited(durability) || !this.#isKept) return answer;
+    if (durability === "buffered" || durability === "queued") return answer;
     if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
     if (durability === "committed" || (!this.#dirty && !this.#syncing)) return Promise.resolve(answer);
     const ticket = new WriteBatch(); // nothing to write; it waits for the sync of what was
@@ -100,13 +90,13 @@ export class Writer {
       return;
     }
     batch.resolveCommitted(); // what others make of it changes nothing for who waits
-    this.#dirty = this.#isKept;
+    this.#dirty = true;
     if (batch.isDurable) {
       this.#toSync.push(batch);
       this.#sync();
     } else {
       this.#waiting -= batch.writes;
-      if (this.#dirty) this.#lazySync ??= this.#options.clock.in(lazySyncMs, this.#syncLazily);
+      this.#lazySync ??= this.#options.clock.in(lazySyncMs, this.#syncLazily);
     }
     this.#options.written(batch);
   }
@@ -119,10 +109,6 @@ export class Writer {
     if (!this.#syncing) return;
     this.#idle = Promise.withResolvers();
     await this.#idle.promise;
-  }
-
-  get #isKept(): boolean {
-    return this.#options.walFd !== undefined;
   }
 
   /** The time for what nobody waits for came while another sync was under way. */
@@ -139,14 +125,6 @@ export class Writer {
     if (!this.#turnEnd) this.#armTurnEnd(); // what it waits for may be buffered only
     if (durability === "committed" || !this.#syncing) this.#hurry();
     return durability === "synced" ? batch.synced() : batch.committed();
-  }
-
-  #take(): Committed | Promise<Committed> {
-    if (!this.#isYoung) return this.open.committed();
-    this.#answer();
-    this.#options.taken(this.open);
-    if (this.open.writes >= mostTaken) this.drain();
-    return this.broken === undefined ? won : Promise.reject(this.broken);
   }
 
   #buffer(): Committed {
@@ -177,9 +155,7 @@ export class Writer {
 
   readonly #atTurnEnd = (): void => {
     this.#turnEnd = false;
-    const { writes, isAwaited } = this.open;
-    if (this.#isKept || isAwaited || writes >= mostHeld) this.drain();
-    else this.#options.taken(this.open); // written with what comes, or when it is read
+    this.drain();
   };
 
   /** A microtask comes after everybody who became ready in this one has joined. */
@@ -205,7 +181,6 @@ export class Writer {
 
   #undo(batch: WriteBatch, failure: Error): void {
     this.#waiting -= batch.writes;
-    if (!this.#isKept && this.broken === undefined) this.#stop("What was kept in memory is lost", failure);
     batch.reject(failure);
     const { answered } = batch;
     this.lost += answered;
@@ -219,13 +194,12 @@ export class Writer {
   };
 
   #sync(): void {
-    const { walFd } = this.#options;
-    if (this.#syncing || !this.#dirty || walFd === undefined) return;
+    if (this.#syncing || !this.#dirty) return;
     const batches = this.#toSync;
     this.#toSync = [];
     this.#dirty = false;
     this.#syncing = true;
-    fdatasync(walFd, (error) => this.#synced(batches, error));
+    fdatasync(this.#options.walFd, (error) => this.#synced(batches, error));
   }
 
   #synced(batches: readonly WriteBatch[], error: Error | null): void {
@@ -246,8 +220,4 @@ export class Writer {
     this.broken = new RuntimeFault("store_broken", message, { cause });
     this.#options.log(message);
   }
-}
-
-function isUnawaited(durability: Durability): durability is "buffered" | "queued" {
-  return durability === "buffered" || durability === "queued";
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isForeign } from "../core/authority.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
@@ -25,24 +25,26 @@ import type {
 } from "./store.ts";
 import { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
 
+/** Writes are answered in microtasks so long; then timers and sockets have their turn. */
+const longestTurnMs = 4;
 /** Other calls run after so many entries of a long log. */
 const entriesATurn = 256;
 
-export interface MapStoreOptions {
+export interface MemoryStoreOptions {
   readonly clock: Clock;
   readonly spell: SerializeEvent;
   readonly log?: (problem: string) => void;
 }
 
-/** Everything in Maps, gone with the process: the reference of the contract, and what `store: "memory"` names. */
-export class MapStore implements Store {
+/** Everything in Maps, gone with the process: the default, and the reference of the contract. */
+export class MemoryStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #spell: SerializeEvent;
   readonly #calls = new Map<string, CallRecord>();
   /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
-  readonly #shelf = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
+  readonly #documents = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
   /** Keys of the rows with one `match`. */
   readonly #matches = new Map<string, Set<string>>();
   readonly #entries: StoreEntry[] = [];
@@ -52,8 +54,11 @@ export class MapStore implements Store {
   #told: PromiseWithResolvers<Committed> | undefined;
   #nextSeq = 0;
   #broken: Error | undefined;
+  readonly #clock: Clock;
+  #turnBegan: number | undefined;
 
-  constructor({ clock, spell, log = () => {} }: MapStoreOptions) {
+  constructor({ clock, spell, log = () => {} }: MemoryStoreOptions) {
+    this.#clock = clock;
     this.#spell = spell;
     this.#followers = new Followers(harmless(log));
     this.#rows = {
@@ -65,7 +70,7 @@ export class MapStore implements Store {
         return earliestLive(rows, clock.now(), except);
       },
       approval: (id) => this.#approvals.get(id),
-      version: (kind, id) => this.#shelf.get(kind)?.get(id)?.version ?? 0,
+      version: (kind, id) => this.#documents.get(kind)?.get(id)?.version ?? 0,
     };
   }
 
@@ -123,14 +128,16 @@ export class MapStore implements Store {
     limit = Infinity,
   }: CallFilter): Promise<readonly CallRecord[]> {
     const now = this.#rows.now();
-    return [...this.#calls.values()]
-      .filter((row) => state === undefined || callStateAt(row, now) === state)
-      .filter(({ call }) => (before === undefined || call.id < before) && (tool === undefined || call.tool === tool))
-      .filter(({ call: { authority } }) => tenant === undefined || authority.principal.tenant === tenant)
-      .filter(({ call: { authority } }) => runId === undefined || authority.runId === runId)
-      .filter(({ call }) => parentId === undefined || call.parentId === parentId)
-      .sort((a, b) => (a.call.id < b.call.id ? 1 : -1))
-      .slice(0, limit);
+    const found: CallRecord[] = [];
+    for (const row of this.#calls.values()) {
+      const { id, authority, parentId: parent, tool: name } = row.call;
+      if (parentId !== undefined && parent !== parentId) continue;
+      if (runId !== undefined && authority.runId !== runId) continue;
+      if (tenant !== undefined && authority.principal.tenant !== tenant) continue;
+      if ((tool !== undefined && name !== tool) || (before !== undefined && id >= before)) continue;
+      if (state === undefined || callStateAt(row, now) === state) found.push(row);
+    }
+    return found.sort((a, b) => (a.call.id < b.call.id ? 1 : -1)).slice(0, limit);
   }
 
   async approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]> {
@@ -185,7 +192,7 @@ export class MapStore implements Store {
       const entry = this.#entries[seq];
       if (entry === undefined) return;
       yield entry;
-      if (seq % entriesATurn === entriesATurn - 1) await setImmediate();
+      if (seq % entriesATurn === entriesATurn - 1) await nextTurn();
     }
   }
 
@@ -195,11 +202,11 @@ export class MapStore implements Store {
 
   readonly documents: Documents = {
     get: async (kind, id) => {
-      const found = this.#shelf.get(kind)?.get(id);
+      const found = this.#documents.get(kind)?.get(id);
       return found && { version: found.version, body: JSON.parse(found.text) };
     },
     list: async (kind, prefix) =>
-      [...(this.#shelf.get(kind) ?? [])]
+      [...(this.#documents.get(kind) ?? [])]
         .filter(([id, { text }]) => id.startsWith(prefix) && text !== "null")
         .map(([id]) => id)
         .sort(),
@@ -223,22 +230,34 @@ export class MapStore implements Store {
     if (approval !== undefined) this.#approvals.set(approval.id, approval);
     if (document !== undefined) {
       const { kind, id, version, body } = document;
-      const shelf = this.#shelf.get(kind) ?? new Map();
-      this.#shelf.set(kind, shelf.set(id, { version, text: JSON.stringify(body) }));
+      const ofKind = this.#documents.get(kind) ?? new Map();
+      this.#documents.set(kind, ofKind.set(id, { version, text: JSON.stringify(body) }));
     }
   }
 
   #tellSoon(): PromiseWithResolvers<Committed> {
     const told = Promise.withResolvers<Committed>();
-    queueMicrotask(() => {
+    const tell = (): void => {
       const entries = this.#untold;
       this.#untold = [];
       this.#told = undefined;
       for (const { seq, body } of entries) this.#entries.push({ seq, body });
       this.#followers.tell(entries);
       told.resolve({ won: true });
-    });
+    };
+    if (this.#isTurnYoung()) queueMicrotask(tell);
+    else setImmediate(tell);
     return told;
+  }
+
+  #isTurnYoung(): boolean {
+    if (this.#turnBegan === undefined) {
+      this.#turnBegan = this.#clock.monotonic();
+      setImmediate(() => {
+        this.#turnBegan = undefined;
+      });
+    }
+    return this.#clock.monotonic() - this.#turnBegan <= longestTurnMs;
   }
 }
 

@@ -2,15 +2,15 @@ import { expect, it } from "vitest";
 import { note, spellPlainly } from "../../test/contracts/records.ts";
 import { storeContract } from "../../test/contracts/store-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { MapStore } from "./map-store.ts";
+import { MemoryStore } from "./memory-store.ts";
 
-storeContract("MapStore", (options) => new MapStore(options));
+storeContract("MemoryStore", (options) => new MemoryStore(options));
 
 it("makes nothing true whose event cannot be spelled", async () => {
   const spell = (): string => {
     throw new Error("unspeakable");
   };
-  await using store = new MapStore({ clock: new FakeClock(), spell });
+  await using store = new MemoryStore({ clock: new FakeClock(), spell });
   const write = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
   await expect(
     store.commit(
@@ -24,11 +24,32 @@ it("makes nothing true whose event cannot be spelled", async () => {
   expect(await store.documents.get("k", "i")).toBeUndefined();
 });
 
+it("lets timers and sockets have their turn when writes follow each other for long", async () => {
+  class TurnClock extends FakeClock {
+    passedMs = 0;
+
+    override monotonic(): number {
+      return this.passedMs;
+    }
+  }
+  const clock = new TurnClock();
+  await using store = new MemoryStore({ clock, spell: spellPlainly });
+  let turned = false;
+  setImmediate(() => {
+    turned = true;
+  });
+  await store.commit(note("first"), "committed");
+  expect(turned).toBe(false);
+  clock.passedMs = 5;
+  await store.commit(note("late"), "committed");
+  expect(turned).toBe(true);
+});
+
 it("tells everyone of every batch, also when a follower and its log throw", async () => {
   const fail = (): never => {
     throw new Error("no");
   };
-  await using store = new MapStore({ clock: new FakeClock(), spell: spellPlainly, log: fail });
+  await using store = new MemoryStore({ clock: new FakeClock(), spell: spellPlainly, log: fail });
   const told: number[] = [];
   store.follow(fail);
   store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));
