@@ -9,7 +9,7 @@ import { autonomies, lowerAutonomy, rankOf } from "./risk.ts";
 import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
 import { shown } from "./shown.ts";
 
-/** What a caller says of itself; it can only narrow what it was granted (DESIGN 3: claims only narrow). */
+/** What a caller says of itself. Claims can only narrow what was granted. */
 export interface Claims {
   readonly principal?: Principal;
   readonly runId?: string;
@@ -24,7 +24,7 @@ export const defaultPrincipal: Principal = { tenant: "default", agent: "default"
 
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const traceIdPattern = /^[0-9a-f]{32}$/;
-/** Printable, no NUL or other control: names are joined by NUL where calls are matched. */
+/** Printable, without NUL, because names are joined by NUL where calls are matched. */
 const namePattern = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /**
@@ -59,31 +59,31 @@ export function checkPrincipal(principal: Principal): void {
     if (principal[member] !== undefined) checkName(`principal.${member}`, principal[member]);
 }
 
-/** Whether somebody of a tenant has nothing to do with what is of another one. None: confined to no tenant. */
+/** Whether a record belongs to another tenant. `theirs` is undefined for an account without a tenant. */
 export function isElsewhere({ tenant }: Pick<Principal, "tenant">, theirs: string | undefined): boolean {
   return theirs !== undefined && tenant !== theirs;
 }
 
 /**
- * Whether a call comes from the program that made the runtime, or with the operator's own token. A caller with another
- * credential names as many runs as it likes.
+ * Whether a call comes from the program that made the runtime, or with the operator's token. Other callers can open as
+ * many runs as they like.
  */
 export function isOperatorsSide({ via = "" }: Principal): boolean {
   return via === "token:operator" || !/^(?:token:|session:|stdio$)/.test(via);
 }
 
-/** How a principal was authenticated may differ from call to call: it is the same one. None: whoever holds the runtime. */
+/** Whether a record belongs to another principal, however that one is authenticated. `asker` is undefined for the program that owns the runtime. */
 export function isForeign(owner: Principal, asker: Principal | undefined): boolean {
   if (asker === undefined) return false;
   return isElsewhere(owner, asker.tenant) || owner.agent !== asker.agent || owner.user !== asker.user;
 }
 
-/** What one call of a session says of itself; the session's own holds where it says nothing. */
+/** The claims of one call; the session's claims are the defaults. */
 export type CallClaims = Pick<Claims, "runId" | "traceId" | "taskId" | "stepId" | "scopes" | "autonomy">;
 
 /**
- * One call's authority within its session's: narrowed, never widened. The same object when the call claims nothing. A
- * session with the scope `*` may be asked for any.
+ * Narrows the authority of a session for one call. Returns the same object if the call claims nothing. A session with the
+ * scope `*` can grant any scope.
  *
  * @throws RuntimeFault `context_invalid` that names the member and the value
  */
@@ -117,7 +117,7 @@ function checkClaims({ runId, traceId, taskId, stepId, scopes, autonomy }: CallC
   for (const scope of scopes) checkName("scopes", scope);
 }
 
-/** What one call says of its waiting. */
+/** Options of one call. */
 export interface PerCall {
   readonly idempotencyKey?: string | undefined;
   readonly toolCallId?: string | undefined;
@@ -130,7 +130,7 @@ export interface PerCall {
   readonly reason?: string | undefined;
 }
 
-/** A number that is none, or a patience nobody knows, would be a limit that never ends: it would widen (DESIGN 3). */
+/** Checks the options of a call. An invalid number or patience would remove a limit. */
 export function perCallFault({
   idempotencyKey,
   toolCallId,
@@ -170,8 +170,8 @@ export function perCallFault({
 export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
 
 /**
- * What holds for one call of a session: of both limits the narrower, and an end of either. Whom its progress is told and why
- * it is made is the session's where the call says nothing; a key is one call's own.
+ * The options of one call within a session: the narrower limit and both signals. Progress sink and reason default to the
+ * session's; keys belong to the call alone.
  */
 export function withinWaiting(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
@@ -193,9 +193,9 @@ function earlier(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** The narrower of both, member by member (C19, case 67). */
+/** The narrower of both limits, member by member. */
 export function narrower(base: Limits, asked: Partial<Limits>): Limits {
-  checkedLimits(typeof asked === "object" && asked !== null ? given(asked) : asked); // what is undefined is not asked for
+  checkedLimits(typeof asked === "object" && asked !== null ? given(asked) : asked);
   const { maxRiskUnapproved: baseRisk } = base;
   const { maxRiskUnapproved: askedRisk } = asked;
   const risk =
@@ -212,7 +212,7 @@ export function narrower(base: Limits, asked: Partial<Limits>): Limits {
 
 let latest: { readonly who: string; readonly day: number; readonly runId: string } | undefined;
 
-/** One run per principal and UTC day for those who name none. */
+/** The default run: one per principal and UTC day. */
 export function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number): string {
   const day = Math.floor(now / 86_400_000);
   const who = `${tenant}\0${agent}\0${user}`;
@@ -223,7 +223,7 @@ export function runOfTheDay({ tenant, agent, user = "" }: Principal, now: number
   return latest.runId;
 }
 
-/** Ids of this form are Postern's own, so that nobody can take another one's run of tomorrow. */
+/** Ids of this form are reserved, so that a caller cannot take the next run of another principal. */
 export function isRunOfTheDay(runId: string): boolean {
   return /^run_\d{8}_[0-9a-f]{12}$/.test(runId);
 }

@@ -1,74 +1,74 @@
 /**
- * What a call is: plain JSON, so that it can be stored, shipped to a worker, shown to a person and replayed.
+ * A call is plain JSON, so it can be stored, sent to a worker, shown to a person and replayed.
  *
- * Invariant: a ToolCall is never changed. What the gates learn of it is added by stages (pipeline/gates/stages.ts);
- * a call that enters the line again is a new arrival of the same recorded call (`resumes`).
- * Next: outcome.ts and ending.ts say how a call leaves, records.ts what is kept of it, event.ts what is told of it.
+ * Invariant: a ToolCall is never changed. The gates add what they learn in stages (pipeline/gates/stages.ts); a call that
+ * enters the gates again is a new arrival of the same recorded call (`resumes`).
+ * Next: outcome.ts and ending.ts (how a call ends), records.ts (what is stored of it), event.ts (what is announced of it).
  */
 import type { JsonObject } from "./json.ts";
 
-/** SPEC 3.1. One ordered scale; compare by rank (`risk.ts`), never as text. */
+/** One ordered scale; compare by rank (`risk.ts`), never as text. */
 export type Risk = "safe" | "medium" | "high" | "critical";
-/** SPEC 6.4. What an agent may do unasked: A0 suggests only, A4 acts fully. */
+/** What an agent may do without approval: A0 only suggests, A4 acts freely. */
 export type Autonomy = "A0" | "A1" | "A2" | "A3" | "A4";
-/** What the gate answers, mildest first: ALLOW runs, CONFIRM asks, PREVIEW shows, BLOCK refuses whatever a person says. */
+/** The decision of the policy, mildest first: ALLOW runs, CONFIRM asks a person, PREVIEW shows, BLOCK refuses without asking. */
 export type Verdict = "ALLOW" | "CONFIRM" | "PREVIEW" | "BLOCK";
 
-/** Who calls. `via` says how that was established: the library's word, a token, an operator's session. */
+/** Who calls. `via` says how the caller was authenticated: by the library, a token, a session. */
 export interface Principal {
   readonly tenant: string;
   readonly agent: string;
   readonly user?: string;
   readonly via?: string;
-  /** The person who made the token that an agent calls with: who asks is they, whatever the token says of its user. */
+  /** The person who made the token that the agent calls with. This person counts as the one who asks. */
   readonly owner?: string;
 }
 
 /**
- * On whose behalf a call is made and what that one may do. One object a session: its calls share it, a child call
- * inherits it and never widens it.
+ * On whose behalf a call is made, and what the caller may do. The calls of a session share one object; a child call
+ * inherits it and can only narrow it.
  */
 export interface Authority {
   readonly principal: Principal;
   readonly scopes: readonly string[];
-  /** None: the threshold decides instead of the matrix (SPEC 6.6). */
+  /** Undefined: the threshold `maxRiskUnapproved` decides instead of the autonomy matrix. */
   readonly autonomy?: Autonomy;
   readonly runId: string;
   /** 32 hex digits. */
   readonly traceId: string;
   readonly taskId?: string;
   readonly stepId?: string;
-  /** The session's own threshold (SPEC 6.5). */
+  /** Calls above this risk need approval. */
   readonly maxRiskUnapproved?: Risk;
-  /** Set when the call comes out of a script: some tools cannot be called from there. */
+  /** Set when a script makes the call: scripts cannot call every tool. */
   readonly fromChain?: true;
 }
 
 export interface ToolCall {
-  /** One arrival: `call_` + UUIDv7. The call itself is its key: several arrivals may be the same call. */
+  /** Names this arrival: `call_` + UUIDv7. The call is named by its key; several arrivals may be the same call. */
   readonly id: string;
   readonly tool: string;
   readonly action: string;
   readonly arguments: JsonObject;
-  /** RFC 8785 text of `arguments`: what is hashed, kept, shown and run. */
+  /** RFC 8785 text of `arguments`, which is hashed, stored, shown and run. */
   readonly text: string;
   /** SHA-256 of `text`. */
   readonly digest: string;
   readonly authority: Authority;
   /** Wall clock, milliseconds. */
   readonly arrivedAt: number;
-  /** Why the arguments could not even be read (a cycle, a bigint, half a surrogate pair); they are `{}` then. */
+  /** Why the arguments could not be read (a cycle, a bigint, half a surrogate pair); they are `{}` then. */
   readonly problem?: string | undefined;
   readonly parentId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** The id that a model's provider gave the call: the same id in the same run, with the same arguments, is the same call. */
+  /** The id from the model's provider: the same id in the same run, with the same arguments, is the same call. */
   readonly toolCallId?: string | undefined;
-  /** What is kept of the provider's own item for the call: type, ids, status. */
+  /** Type, ids and status of the provider's own item for the call. */
   readonly providerItem?: JsonObject | undefined;
-  /** This is not a new call: it is the recorded one of this key, entering the line again. No door can set it. */
+  /** The key of the recorded call that enters the gates again. Requests from outside cannot set it. */
   readonly resumes?: string | undefined;
-  /** The approval it goes on with, where it does with one: of no other is it the call. No door can set it, and no row keeps it. */
+  /** The approval that it continues with. Requests from outside cannot set it, and it is not stored. */
   readonly resumesBy?: string | undefined;
-  /** Of a batch: keys of its calls so far. Equal calls of one batch are meant as several, so none is found by another. No row keeps it. */
+  /** Keys of the calls of its batch so far. Equal calls of one batch are different calls. It is not stored. */
   readonly batch?: Set<string> | undefined;
 }

@@ -1,11 +1,11 @@
 /**
  * The moments of a call: one stream, many watchers.
  *
- * `held`, `decided`, `attempted` and `ended` are durable: they are written in the transaction that makes them true and
- * announced after it; in memory they are true, and announced, when the store took them (docs/decisions/0002). Of a call whose
- * claim is only queued, `attempted` may come after the first `progressed`. `arrived`, `progressed`, `emitted` and `left` are
- * only announced. `noted` is everything durable that is not a call's: an operator's act, a server that came or went.
- * Next: words below (what the audit log, the archive, the hooks and the progress stream call each moment).
+ * `held`, `decided`, `attempted` and `ended` are durable: written in the transaction that makes them true, and announced
+ * after it. If the claim of a call is only queued, `attempted` may come after the first `progressed`. `arrived`,
+ * `progressed`, `emitted` and `left` are only announced. `noted` is every durable event that belongs to no call: an act of
+ * an operator, a server that connected or disconnected.
+ * Next: `words` below (the name of each moment in the audit log, run folders, hooks and the progress stream).
  */
 import type { Principal, Risk, ToolCall, Verdict } from "./call.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -29,19 +29,19 @@ export type EndName =
 
 export type ApprovalWord = "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn" | "revoked";
 
-/** What policy decided, as far as a record tells it: the same object for every call it was decided for. */
+/** The recorded part of a policy decision. */
 export interface Weighing {
   readonly verdict: Verdict | "DENY";
   readonly risk: Risk;
   readonly reasons: readonly Reason[];
   readonly policyVersion: string;
-  /** The server the tool comes from; none: this process. */
+  /** The server of the tool; undefined for a tool of this process. */
   readonly connector?: string;
   /** The grant that answered for a person (approvals/grants.ts). */
   readonly grant?: string;
 }
 
-/** One rule that took part. `where` is its place in a file, when it has one. */
+/** One rule that took part. `where` is its place in a file. */
 export interface Reason {
   readonly rule: string;
   readonly says: Verdict | "DENY" | "RAISE";
@@ -65,14 +65,14 @@ export type CallEvent =
       readonly approvalId: string;
       readonly as: ApprovalWord;
       readonly by: string;
-      /** The credential it was said with: `session:ann`, `token:tok_…`, `channel:ops`, `approver:terminal`; `postern` when nobody said it. */
+      /** The credential of the decider: `session:ann`, `token:tok_…`, `channel:ops`, `approver:terminal`; `postern` without a decider. */
       readonly via: string;
       /** The person who delegated the decision to `by`. */
       readonly onBehalfOf?: string;
       readonly reason?: string;
       readonly risk: Risk;
       readonly policyVersion?: string;
-      /** SHA-256 of the arguments that were approved, where a person has changed the ones that were asked for. */
+      /** SHA-256 of the approved arguments, if a person edited them. */
       readonly approved?: string;
     }
   | {
@@ -87,13 +87,13 @@ export type CallEvent =
       readonly moment: "progressed";
       readonly call: ToolCall;
       readonly content: string;
-      /** Of the work, from 0 to 1, when the tool knows. */
+      /** Done part of the work, from 0 to 1, if the tool knows it. */
       readonly fraction?: number;
-      /** The call's id, when this is a later arrival of a recorded one. */
+      /** Id of the recorded call, if this is a later arrival of it. */
       readonly recordedAs?: string;
     }
   | {
-      /** A tool's own word on what it does: `file.read`, `skill.loaded`, `memory.recall.started` (SPEC 14.3). */
+      /** An event of the tool itself: `file.read`, `skill.loaded`, `memory.recall.started`. */
       readonly moment: "emitted";
       readonly call: ToolCall;
       readonly type: string;
@@ -106,26 +106,26 @@ export type CallEvent =
       readonly call: ToolCall;
       readonly as: EndName;
       readonly outcome: ToolOutcome;
-      /** Milliseconds: of the execution when there was one, else of the whole way of this arrival. */
+      /** Milliseconds of the execution, or of the whole arrival if the tool did not run. */
       readonly latencyMs: number;
-      /** Of an arrival that came so far. */
+      /** Present if the arrival reached the policy. */
       readonly weighing?: Weighing;
-      /** Of one that did not. */
+      /** Present if it did not. */
       readonly policyVersion?: string;
       readonly code?: RefusalCode;
       readonly approvalId?: string;
-      /** Of the recorded call that answered it. */
+      /** Key of the recorded call that answered it. */
       readonly key?: string;
-      /** Who settled it, when it was not the call itself. */
+      /** Who settled it, if not the call itself. */
       readonly by?: string;
       readonly via?: string;
-      /** Why somebody settled it so; or that the tool did not run. */
+      /** Why it was settled so, or that the tool did not run. */
       readonly reason?: string;
     }
   | { readonly moment: "left"; readonly call: ToolCall; readonly outcome: ToolOutcome; readonly durationMs: number }
   | NotedEvent;
 
-/** Durable, and nobody's call: `operator.action.pause`, `mcp.connected`, `runtime.recovered`, … */
+/** A durable event without a call: `operator.action.pause`, `mcp.connected`, `runtime.recovered`, … */
 export interface NotedEvent {
   readonly moment: "noted";
   readonly at: number;
@@ -133,22 +133,22 @@ export interface NotedEvent {
   readonly summary: string;
   readonly traceId: string;
   readonly tenant?: string;
-  /** The operator whose act it is. */
+  /** The operator who acted. */
   readonly by?: string;
   /** The credential it was done with. */
   readonly via?: string;
-  /** Whom it is about, when it is an agent; without one it is the operator's act, or Postern's own. */
+  /** The agent that it is about; undefined for an act of the operator or of Postern. */
   readonly principal?: Principal;
-  /** What held when it happened (D25). */
+  /** The policy at that time. */
   readonly policyVersion: string;
   readonly outcome: "success" | "failure" | "suppressed" | "info";
   readonly data?: Json;
 }
 
-/** What a transaction writes beside its rows. */
+/** An event that a transaction writes beside its rows. */
 export type DurableEvent = Extract<CallEvent, { readonly at: number }>;
 
-/** What each moment is called where it is told: by hooks, in the audit log, in the archive of runs (SPEC 7.5). */
+/** The name of each moment in hooks, the audit log, run folders and progress. */
 export const words = {
   arrived: { hook: "TOOL_START" },
   held: { audit: "gate.required", archive: "tool.waiting" },
@@ -162,7 +162,7 @@ export const words = {
 } as const;
 words satisfies Record<CallEvent["moment"], { audit?: string; archive?: string; progress?: string; hook?: string }>;
 
-/** What each end is called in the audit log, the run archive, and as an audit outcome (SPEC 7.5, 14.8, D25). */
+/** The name of each end in the audit log and run folders, and its audit outcome. */
 export const endWords = {
   succeeded: { audit: "tool_call.succeeded", archive: "tool.completed", record: "completed", outcome: "success" },
   failed: { audit: "tool_call.failed", archive: "tool.failed", record: "failed", outcome: "failure" },
@@ -180,26 +180,26 @@ export const endWords = {
 endWords satisfies Record<EndName, { audit: string; archive: string; record: string; outcome: NotedEvent["outcome"] }>;
 
 /**
- * SPEC 14.2: what a run's own display, or the caller itself, is told of calls that are really attempted.
+ * Progress of calls that are really attempted, for the display of a run or for the caller.
  *
  * @public
  */
 export interface AgentProgress {
   readonly agentId: string;
   readonly step: "TOOL_CALL" | "TOOL_PROGRESS" | "TOOL_RESULT";
-  /** The tool's name, its own words, or the outcome's text. */
+  /** The name of the tool, the text of its progress, or the text of the outcome. */
   readonly content: string;
   readonly runId: string;
-  /** Which call of its run it is, of those that are told, from 1; the same for all steps of one call. */
+  /** Number of the call among those of its run that have progress, from 1; the same for all steps of one call. */
   readonly seq: number;
 }
 
 /**
- * Hears of progress. What it throws, or rejects with, is logged and changes nothing.
+ * Receives progress. An error that it throws is logged and changes nothing.
  *
  * @public
  */
 export type ProgressSink = (progress: AgentProgress) => void | Promise<void>;
 
-/** A watcher observes: it is called after the moment, its throw is logged, and it cannot stop a call (D14). */
+/** Tells the watchers of a moment, after it. A watcher that throws is logged; it cannot stop a call. */
 export type Announce = (event: CallEvent) => void;

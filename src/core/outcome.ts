@@ -111,26 +111,26 @@ interface Left {
   /** What the whole result is, in one line of at most 480 bytes, when not all of it is inline. */
   readonly summary?: string;
   readonly preview?: Preview;
-  /** The result came back marked: its text says so first, and its run is tainted. */
+  /** Guardrails marked the result: its text begins with the marks, and its run is tainted. */
   readonly marks?: readonly Mark[];
   readonly refusal?: Refusal;
   readonly approvalId?: string;
   /** Wall clock, milliseconds: until when a pending approval can be decided. */
   readonly expiresAt?: number;
-  /** The tool did not run for this arrival: this is what the same call ended with before. */
+  /** The tool did not run for this arrival: this is the outcome of the same call before. */
   readonly replayed?: true;
-  /** The trace says `timeout` (C11), also where the outcome is `unknown` (D6). */
+  /** The call timed out; its status may be `unknown`. */
   readonly timedOut?: true;
 }
 
-/** How a call left. Frozen data; the same shape for every door, for replay and for the record. */
+/** How a call ended. Frozen data, in one shape for every interface, replay and record. */
 export type ToolOutcome =
   | (Left & { readonly status: "ok" })
   | (Left & { readonly status: "pending"; readonly approvalId: string; readonly expiresAt: number })
   | (Left & { readonly status: "preview"; readonly preview: Preview })
   | (Left & { readonly status: "denied" | "error"; readonly refusal: Refusal });
 
-/** Text, and nothing that its server said of it. */
+/** Whether a block is text without annotations. */
 export function isPlainText(
   block: ContentBlock | undefined,
 ): block is { readonly type: "text"; readonly text: string } {
@@ -143,7 +143,7 @@ export function textOf(content: readonly ContentBlock[]): string {
   return content.flatMap((block) => wordsOf(block) ?? []).join("\n");
 }
 
-/** A block as a reader of text sees it. Undefined: bytes, which are in `files` or in the block itself. */
+/** A block as text. Returns undefined for bytes, which are in `files` or in the block itself. */
 function wordsOf(block: ContentBlock): string | undefined {
   switch (block.type) {
     case "text":
@@ -170,7 +170,7 @@ function lineOf(what: string, parts: readonly (string | undefined)[]): string {
   return `[${what}: ${told.join(", ")}]`;
 }
 
-/** An outcome without a result: its text is what the model is told. */
+/** An outcome without a result; its text is for the model. */
 export function refusedOutcome(callId: string, status: "denied" | "error", refused: Refusal): ToolOutcome {
   return {
     status,

@@ -1,9 +1,9 @@
 /**
- * What is kept. `CallRecord` is the one durable life of a call, `ApprovalRecord` what a person was asked and said,
- * `Write` all that may become true in one transaction.
+ * What is stored: `CallRecord` for a call, `ApprovalRecord` for a request and its decision, `StoreWrite` for one
+ * transaction.
  *
- * Invariant: a write is conditional and all or nothing, its event included; the store owns the transaction, the
- * owners of a table (ledger, approval repository) only compose writes. Next: store/store.ts (the port), store/rules.ts (the conditions).
+ * Invariant: a write is conditional and all or nothing, its event included. The store owns the transaction; ledger and
+ * approval repository only compose writes. Next: store/store.ts (the port), store/rules.ts (the conditions).
  */
 import type { Principal, Risk, ToolCall } from "./call.ts";
 import type { DurableEvent, Reason } from "./event.ts";
@@ -19,20 +19,20 @@ export type CallState = "held" | "queued" | "attempted" | "suspended" | "ok" | "
 export interface CallRecord {
   /** At most one execution starts for each: H(principal, tool, action, caller's key), H(parent key, position), or the first arrival's id. */
   readonly key: string;
-  /** Principal, tool, action and digest of the arguments as sent: finds this call when it is sent again without a key. None: it cannot be found that way. */
+  /** Principal, tool, action and digest of the arguments as sent: finds this call if it is sent again without a key. Undefined: it cannot be found that way. */
   readonly match: string | undefined;
   /** The first arrival. Its `arguments` are what was sent, also after an edit. */
   readonly call: ToolCall;
   readonly state: CallState;
   readonly risk: Risk;
-  /** Digest of the tool's definition when the call was weighed. */
+  /** Digest of the tool's definition when the call was judged. */
   readonly definition: string;
-  /** Whether a second run does no harm, so that an unknown outcome may simply be run again (D20). */
+  /** Whether a second run does no harm: an unknown call may then simply run again. */
   readonly idempotent: boolean;
-  /** The incarnation that attempted it: nobody else may settle. */
+  /** The process that attempted it; only this process may settle it. */
   readonly fence: string | undefined;
   readonly approvalId: string | undefined;
-  /** Wall clock, milliseconds: until when a re-send without a key finds it. None: as long as its state lasts. */
+  /** Wall clock, milliseconds: until when a re-send without a key finds it. Undefined: as long as its state lasts. */
   readonly aliveUntil: number | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
@@ -42,37 +42,37 @@ export interface CallRecord {
   readonly image: string | undefined;
 }
 
-/** What its end changes in a row; all else stays as it was claimed. */
+/** What the end of a call changes in its row. */
 export type RowEnd = Pick<CallRecord, "state" | "outcome" | "retryable" | "image"> & {
   readonly endedAt: number;
-  /** Of a call that suspended: as long as the approval it waits for. */
+  /** For a suspended call: the end of the approval that it waits for. */
   readonly aliveUntil?: number;
 };
 
-/** D7. `used` is the end of an approved one: single use. */
+/** An approved request becomes `used` with its one call. */
 export type ApprovalState = "pending" | "approved" | "denied" | "skipped" | "expired" | "withdrawn" | "used";
 
-/** Who is asked: any of them. Empty: whoever may decide at all. */
+/** Who may decide: any of these. Empty: every person with the right to decide. */
 export interface Addressees {
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
   readonly users?: readonly string[];
 }
 
-/** What was demanded of a request when it was made; what is demanded now may only be more (approvals/routes.ts). */
+/** The demands on a decision when the request was made; later demands can only be stricter (approvals/routes.ts). */
 export interface Routed {
   /** The route's name, or `default`. */
   readonly rule: string;
   readonly to: Addressees;
-  /** So many different persons must say yes. */
+  /** How many different persons must approve. */
   readonly quorum: number;
-  /** The decider types the tool's name. */
+  /** The decider must type the tool's name. */
   readonly typedConfirmation: boolean;
-  /** The asking user decides nothing, whatever the credential. */
+  /** The user who asks may not decide, with any credential. */
   readonly separateUser: boolean;
-  /** A person signed in; without accounts, the operator's own token. */
+  /** A signed-in person must decide; without accounts, the operator's token. */
   readonly signedIn: boolean;
-  /** Whether a yes may be remembered. */
+  /** Whether an approval may become a grant. */
   readonly remembers: boolean;
   /** Wall clock, milliseconds. */
   readonly remindAt?: number;
@@ -91,17 +91,17 @@ export interface DecisionAuthor {
   readonly delegation?: string;
 }
 
-/** What a decider was and did when they decided. A grant is checked against it each time it answers. */
+/** The state of a decider at the decision. A grant is checked against it each time it answers. */
 export interface DeciderState {
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
-  /** As a person, not by a token. */
+  /** Signed in as a person, not with a token. */
   readonly signedIn: boolean;
-  /** The tool's name. */
+  /** Whether the tool's name was typed. */
   readonly typed: boolean;
 }
 
-/** One person's decision on a request. It counts as it was cast, whatever becomes of the person's account. */
+/** One person's decision on a request. It keeps counting if the account changes later. */
 export interface Vote extends Omit<DecisionAuthor, "delegation"> {
   readonly as: "approved" | "denied" | "skipped";
   readonly at: number;
@@ -115,7 +115,7 @@ export interface ReferencedArtifact {
   readonly digest: string;
   readonly mediaType: string;
   readonly bytes: number;
-  /** Its content, redacted; bytes that are no UTF-8 as Latin-1. Undefined when it is too large to look at. */
+  /** Its content, redacted; bytes that are not UTF-8 as Latin-1. Undefined if it is too large to read. */
   readonly text?: string;
 }
 
@@ -125,18 +125,18 @@ export interface ApprovalRecord {
   readonly state: ApprovalState;
   readonly tool: string;
   readonly action: string;
-  /** The server the tool comes from; none: this process. */
+  /** The server of the tool; undefined for a tool of this process. */
   readonly server?: string;
   readonly principal: Principal;
   readonly runId: string;
   readonly traceId: string;
-  /** What was asked for. */
+  /** The arguments as the agent sent them. */
   readonly asked: JsonObject;
-  /** What runs if approved: other than `asked` after an edit (D19). */
+  /** The arguments that run if approved; they differ from `asked` after an edit. */
   readonly arguments: JsonObject;
-  /** What the references in `arguments` stand for. None: they name no artifact. */
+  /** The artifacts that `arguments` name. */
   readonly artifacts?: readonly ReferencedArtifact[];
-  /** D18: H(tenant, tool, definition, action, arguments, principal, key, expiry). */
+  /** H(tenant, tool, definition, action, arguments, principal, key, expiry). */
   readonly binding: string;
   readonly definition: string;
   readonly risk: Risk;

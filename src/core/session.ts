@@ -7,18 +7,18 @@ import type { CallStatus, ToolOutcome } from "./outcome.ts";
 import { parseRisk, risks } from "./risk.ts";
 import { shown } from "./shown.ts";
 
-/** SPEC 3.9 and D17. A session may narrow what its runtime grants, never widen it. */
+/** A session can only narrow the limits of its runtime. */
 export interface Limits {
   readonly maxToolCalls: number;
   readonly callTimeoutMs: number;
   readonly approvalWaitMs: number;
   readonly totalTimeoutMs: number;
   readonly maxInlineResultBytes: number;
-  /** Above this a person is asked, where no autonomy level decides (SPEC 6.5). */
+  /** Calls above this risk need approval, unless an autonomy level decides. */
   readonly maxRiskUnapproved?: Risk;
 }
 
-/** For the calls of a script. */
+/** Limits for the calls of a script. */
 export const chainLimits: Limits = {
   maxToolCalls: 50,
   callTimeoutMs: 60_000,
@@ -28,7 +28,7 @@ export const chainLimits: Limits = {
   maxRiskUnapproved: "safe",
 };
 
-/** For agents and clients that call directly (D17). */
+/** Limits for agents and clients that call directly. */
 export const directLimits: Limits = {
   maxToolCalls: 10_000,
   callTimeoutMs: 600_000,
@@ -37,12 +37,12 @@ export const directLimits: Limits = {
   maxInlineResultBytes: 4096,
 };
 
-/** What servers for agents put inline where the operator states no limit: a whole source file, which a model can read at once. */
+/** Inline limit of servers for agents, in bytes, if the operator sets none: room for a whole source file. */
 export const serverInlineBytes: number = 64 * 1024;
 
 /**
- * The limits that an operator sets, over the defaults. The total time grows with a longer call, so that one call with its
- * wait always fits into half of a session (runtime/windows.ts).
+ * The limits of the operator over the defaults. The total time grows with longer calls: one call with its wait always
+ * fits into half of a session (runtime/windows.ts).
  *
  * @throws RuntimeFault `limits_invalid`
  */
@@ -55,7 +55,7 @@ export function limitsOf(asked: Partial<Limits> = {}): Limits {
 
 const limitNames: ReadonlySet<string> = new Set([...Object.keys(directLimits), "maxRiskUnapproved"]);
 
-/** @throws RuntimeFault `limits_invalid` for an unknown name, and for what is no whole number from 0 (case 59) */
+/** @throws RuntimeFault `limits_invalid` for an unknown name, or a value that is not a whole number from 0 */
 export function checkedLimits<Given extends Partial<Limits>>(limits: Given): Given {
   if (typeof limits !== "object" || limits === null)
     throw new RuntimeFault("limits_invalid", `The limits are ${shown(limits)}; they must be an object.`);
@@ -70,7 +70,7 @@ export function checkedLimits<Given extends Partial<Limits>>(limits: Given): Giv
   return limits;
 }
 
-/** Limits that nobody means: a person is waited for longer than the call itself may take (case 81). */
+/** Warns of limits where a call waits for a person longer than it may run. */
 export function limitsWarning({ approvalWaitMs, callTimeoutMs }: Limits): string | undefined {
   if (approvalWaitMs < callTimeoutMs) return undefined;
   return `\`approvalWaitMs\` (${approvalWaitMs}) is not shorter than \`callTimeoutMs\` (${callTimeoutMs}): a call waits for a person longer than it may run. Make it shorter.`;
@@ -82,25 +82,25 @@ function isCount(value: unknown): boolean {
 
 export interface TraceLine {
   readonly tool: string;
-  /** First 16 hex digits of the arguments' SHA-256 (SPEC 3.7). */
+  /** First 16 hex digits of the arguments' SHA-256. */
   readonly argumentsDigest: string;
   readonly status: CallStatus | "timeout";
   readonly durationMs: number;
 }
 
-/** All of a session that outlives its process: what a frozen script carries. */
+/** The part of a session that is stored with a frozen script. */
 export interface SessionState {
-  /** None: it is made when somebody asks. */
+  /** Undefined: made on first use. */
   readonly id?: string;
   readonly limits: Limits;
   readonly calls: number;
   readonly trace: readonly TraceLine[];
   readonly pins: readonly string[];
-  /** How much of `totalTimeoutMs` is used; frozen time does not count. */
+  /** Used part of `totalTimeoutMs`; frozen time does not count. */
   readonly usedMs: number;
 }
 
-/** Where a session stood. */
+/** The state of a session at one moment. */
 export interface SessionMark {
   readonly calls: number;
   readonly lines: number;
@@ -108,8 +108,8 @@ export interface SessionMark {
 }
 
 /**
- * A chain's, a client's or an agent's budget, trace and pins. The only mutable thing in `calls/`; belongs to one run.
- * The trace is kept in columns, and lines are made when it is read: a session of 10,000 calls stays a few arrays.
+ * Budget, trace and pinned artifacts of a script, a client or an agent. It is mutable and belongs to one run.
+ * The trace is kept in columns, so 10,000 calls are a few arrays; lines are made when it is read.
  */
 export class Session {
   readonly limits: Limits;
@@ -135,7 +135,7 @@ export class Session {
     for (const line of state?.trace ?? []) this.#push(line.tool, line.argumentsDigest, line.status, line.durationMs);
   }
 
-  /** Its name while this process lives; made when somebody first asks. */
+  /** Its name in this process; made on first use. */
   get id(): string {
     this.#id ??= newId("ses");
     return this.#id;
@@ -145,7 +145,7 @@ export class Session {
     return this.#calls;
   }
 
-  /** A copy: changing it changes nothing (case 62). */
+  /** A copy. */
   get trace(): readonly TraceLine[] {
     return this.#tools.map((tool, i) => ({
       tool,
@@ -163,7 +163,7 @@ export class Session {
     return this.#pins.size > 0;
   }
 
-  /** Whoever takes them gives them back to the store: nobody else will. */
+  /** Removes and returns the pins; the caller must release them in the artifact store. */
   takePins(): readonly string[] {
     const pins = [...this.#pins];
     this.#pins.clear();
@@ -174,12 +174,12 @@ export class Session {
     return this.#closed;
   }
 
-  /** What is left of the total time, in milliseconds; never negative. */
+  /** Rest of the total time, in milliseconds; never negative. */
   remainingMs(now: number = this.#clock.monotonic()): number {
     return Math.max(0, this.limits.totalTimeoutMs - (now - this.#openedAt));
   }
 
-  /** False when the budget is used up. Synchronous: parallel calls cannot both take the last one. */
+  /** Returns false if the budget is used up. Synchronous, so two parallel calls cannot both take the last place. */
   spend(): boolean {
     if (this.#calls >= this.limits.maxToolCalls) return false;
     this.#calls += 1;
@@ -199,7 +199,7 @@ export class Session {
     for (const then of this.#afterwards.splice(0)) then();
   }
 
-  /** Called once, when it is closed: at once, when it is. */
+  /** Calls `then` once when the session closes, or at once if it is closed. */
   afterwards(then: () => void): void {
     if (this.#closed) then();
     else this.#afterwards.push(then);
@@ -209,12 +209,12 @@ export class Session {
     return this.limits.totalTimeoutMs - this.remainingMs();
   }
 
-  /** For a later `freeze`: its trace only grows, so that nothing of it is copied while a script goes on. */
+  /** For a later `freeze`. The trace only grows, so nothing is copied. */
   mark(): SessionMark {
     return { calls: this.#calls, lines: this.#tools.length, pins: this.pins };
   }
 
-  /** As it was at the mark, but for the time that passed since. */
+  /** The state at the mark, with the time used until now. */
   freeze({ calls, lines, pins }: SessionMark): SessionState {
     return { limits: this.limits, calls, trace: this.trace.slice(0, lines), pins, usedMs: this.usedMs };
   }
@@ -227,28 +227,28 @@ export class Session {
   }
 }
 
-/** What to do when a person is needed: nobody to ask, hold the line for a while, or come back later (SPEC 8.7). */
+/** What to do if a call needs approval: `deny` refuses, `wait` waits a while, `suspend` answers `pending`. */
 export type Patience = "deny" | "wait" | "suspend";
 
 export function isPatience(value: unknown): value is Patience {
   return value === "deny" || value === "wait" || value === "suspend";
 }
 
-/** Who is waiting for this call, in this process, now. Never stored, never shipped. */
+/** Who waits for this call in this process. Never stored. */
 export interface Caller {
   readonly session: Session;
   readonly patience: Patience;
   readonly signal?: AbortSignal | undefined;
-  /** Monotonic milliseconds; the call is over then, as if cancelled. */
+  /** Monotonic milliseconds; the call is then cancelled. */
   readonly deadline?: number | undefined;
-  /** How long this caller waits for a person, when shorter than the session's limit. */
+  /** How long this caller waits for a person, in milliseconds, if shorter than the session's limit. */
   readonly approvalWaitMs?: number | undefined;
-  /** Hears of this call, and of the calls it makes. */
+  /** Receives the progress of this call and of its child calls. */
   readonly progress?: ProgressSink | undefined;
-  /** The agent's own word on why it calls, for a person to read. */
+  /** Why the agent makes the call, in its own words, for a person to read. */
   readonly reason?: string | undefined;
-  /** Who asks that a recorded call goes on; none: whoever holds the runtime. */
+  /** Who resumes a recorded call; undefined for the program that owns the runtime. */
   readonly asker?: Principal | undefined;
-  /** The caller asks for less than it was granted: there would be somebody to ask. */
-  readonly asksNobody?: boolean;
+  /** The caller chose `deny` although there is an approver. */
+  readonly choseDeny?: boolean;
 }

@@ -13,7 +13,7 @@ import type { LazySignal } from "../tools/run-foreign.ts";
 import type { ToolArtifacts, ToolContext } from "../tools/tool.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
 
-/** Makes a child call with its parent's authority; wired by the runtime, because the path is above this layer. */
+/** Makes a child call with its parent's authority. */
 export type CallChild = (
   parent: ClaimedCall,
   number: number,
@@ -30,7 +30,7 @@ export interface ContextParts {
   readonly child: CallChild;
 }
 
-/** What a tool sees of its call; its members also work taken out of it (`async ({ to }, { progress }) => …`). Signal and secrets are made when they are asked for; the run's end takes back what was lent. */
+/** What a tool sees of its call. Its members also work when destructured. Signal and secrets are made on first use; secrets stop working when the run ends. */
 export class ToolCallContext implements ToolContext {
   readonly #call: ClaimedCall;
   readonly #caller: Caller;
@@ -39,7 +39,7 @@ export class ToolCallContext implements ToolContext {
   #secrets: SecretStore | undefined;
   #children = 0;
 
-  /** For what is of this house and makes calls of its own (code-mode/): a tool's body is given no way to this. */
+  /** For tools of Postern that make calls of their own (code-mode/). Other tools have no access to it. */
   static inside(context: ToolContext): { readonly call: ClaimedCall; readonly caller: Caller } | undefined {
     if (!(context instanceof ToolCallContext)) return undefined;
     return { call: context.#call, caller: context.#caller };
@@ -128,7 +128,7 @@ export class ToolCallContext implements ToolContext {
   #progress(content: string, fraction?: number): void {
     if (this.#run.over) return;
     const clean = this.#parts.redactor.redact(String(content));
-    // A tool's own arithmetic: what is no number says nothing, what is beyond the end is the end.
+    // A fraction that is not a number is left out; one above 1 counts as 1.
     const done = Number.isFinite(fraction) ? { fraction: Math.min(1, Math.max(0, Number(fraction))) } : {};
     const kept = this.#call.record?.call.id;
     const as = kept === undefined || kept === this.#call.id ? {} : { recordedAs: kept };
@@ -138,9 +138,9 @@ export class ToolCallContext implements ToolContext {
   #emit(type: string, summary: string, data?: JsonObject): void {
     if (this.#run.over) return;
     const { redactor, announce } = this.#parts;
-    const said = { type: redactor.redact(type), summary: redactor.redact(summary) };
+    const text = { type: redactor.redact(type), summary: redactor.redact(summary) };
     const clean = data === undefined ? undefined : redactJson(copyOf(data), redactor);
-    announce({ moment: "emitted", call: this.#call, ...said, ...(clean !== undefined && { data: clean }) });
+    announce({ moment: "emitted", call: this.#call, ...text, ...(clean !== undefined && { data: clean }) });
   }
 
   #check(): void {
@@ -157,7 +157,7 @@ export class ToolCallContext implements ToolContext {
   }
 }
 
-/** What a tool may read: what its caller may. */
+/** A tool may read the artifacts that its caller may read. */
 export function artifactsFor(
   { authority }: Pick<ToolCall, "authority">,
   inlineBytes: number,

@@ -11,7 +11,7 @@ import type { RunParts } from "./gates/run.ts";
 import type { VerdictParts } from "./gates/verdict.ts";
 import type { SettleParts } from "./settle.ts";
 
-/** All that the path needs; each step asks for its own few in its signature. */
+/** All dependencies of the path; each step names the ones it uses in its signature. */
 export interface Parts
   extends RunParts,
     LookupParts,
@@ -24,7 +24,7 @@ export interface Parts
     SettleParts {
   readonly executor: Executor;
   readonly announce: Announce;
-  /** Until the call has left. */
+  /** Passes the progress of the call to `sink` until the call ends. */
   readonly listen: (call: ToolCall, sink: ProgressSink) => void;
   readonly log: (problem: string, call?: ToolCall) => void;
 }

@@ -16,7 +16,7 @@ export interface ExecuteParts {
   readonly secrets: SecretStore;
   readonly redactor: Redactor;
   readonly artifacts: ArtifactStore;
-  /** What one artifact may have that a stream gives; left out: `mostArtifactBytes`. */
+  /** Largest artifact that a stream may fill, in bytes. Default `mostArtifactBytes`. */
   readonly artifactBytes?: number | undefined;
   readonly answerBytes?: number | undefined;
   readonly clock: Clock;
@@ -26,8 +26,8 @@ export interface ExecuteParts {
 }
 
 /**
- * Runs the tool, bounded by its own timeout or the session's, by what is left of the session and by the caller's
- * deadline (D16). Never throws. Nothing that was lent works after it; an answer after it changes nothing, and is logged.
+ * Runs the tool, limited by its own timeout or the session's, the session's remaining time and the caller's deadline.
+ * Never throws. Its context stops working when it ends; a later answer changes nothing and is logged.
  */
 export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts): Promise<Ran<unknown>> {
   const { found } = call;
@@ -43,7 +43,7 @@ export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts):
   return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
 }
 
-/** Within the call: its timeout and its end hold for the streams of its answer. */
+/** Streams of the answer are read within the call, so its timeout holds for them. */
 function keptStreams(
   answer: unknown,
   { call, caller, run }: { readonly call: ClaimedCall; readonly caller: Caller; readonly run: LazySignal },
@@ -56,13 +56,13 @@ function keptStreams(
   return withStoredStreams(answer, { owner, session, redactor, artifacts, artifactBytes, answerBytes, signal });
 }
 
-/** Whoever settles an `unknown` call wants to know that it came to an end. That a tool stopped when it was told to is no news. */
+/** An operator who settles an `unknown` call needs this line. A tool that stopped because it was aborted is not logged. */
 function tellLate(call: ClaimedCall, late: Ran<unknown>, { log }: ExecuteParts): void {
   const failure = late.ran === "threw" ? failureOf(late.error) : undefined;
   if (failure !== undefined && (failure.unknown || /^(?:Abort|Timeout)Error\b/.test(failure.message))) return;
   const how = failure === undefined ? "returned" : `threw: ${failure.message}`;
   log(
-    `\`${call.tool}\` answered after its call \`${call.id}\` was over: it ${how}. What was told of the call stands; settle it where it is \`unknown\`.`,
+    `\`${call.tool}\` answered after its call \`${call.id}\` was over: it ${how}. The outcome of the call stays as it is; if it is \`unknown\`, settle it.`,
     call,
   );
 }

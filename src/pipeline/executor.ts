@@ -1,8 +1,8 @@
 /**
- * How an approved call is carried out: here (execute.ts, settle.ts), or on a worker.
+ * Where an approved call runs: in this process (execute.ts, settle.ts) or on a worker.
  *
- * Invariant: whoever runs it claims it and settles it, so that one process alone ever owns an attempted row; after the
- * claim there are outcomes only.
+ * Invariant: the process that claims a call also runs and settles it, so one process owns an attempted row. After the
+ * claim there are only outcomes.
  */
 import type { Ending } from "../core/ending.ts";
 import type { ToolOutcome } from "../core/outcome.ts";

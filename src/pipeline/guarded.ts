@@ -7,7 +7,7 @@ import type { RawResult } from "../results/raw-result.ts";
 import { ask, type GuardrailParts, guardedCall, type Look, tellFailure } from "./gates/guardrails.ts";
 import type { FoundCall } from "./gates/stages.ts";
 
-/** What guardrails make of a result before it is shaped: `withheld` says why nobody gets it. */
+/** The judgement of the guardrails on a result; `withheld` is the reason why it is not given out. */
 export interface Guarded {
   readonly withheld: string | undefined;
   readonly marks: readonly Mark[];
@@ -62,7 +62,7 @@ function together(looks: readonly Look[], call: FoundCall, parts: GuardrailParts
 }
 
 export function withheldText(why: string): string {
-  return `what it answered is withheld by ${why}.`;
+  return `its answer is withheld by ${why}.`;
 }
 
 /** The note stands before the result, so that a reader meets it first. */

@@ -1,10 +1,10 @@
 /**
- * What was begun before, as far as a policy's rules look back: by run, by principal, by tenant. Read from the store when a
- * scope is first asked about, then kept level by the claims and ends of this process.
+ * The past calls that rules look back at, by run, principal and tenant. A scope is read from the store when a rule first
+ * needs it; claims and ends of this process keep it current.
  *
- * Invariant: a call that was weighed over one past is not claimed over another: `enter` refuses it, and it is weighed
- * again. What has entered stands in the past at once; whether it stays, its claim decides: `began` or `leave`, once. One process writes an embedded store, so the comparison is made here; a store that several processes share
- * carries the versions in its conditional claim.
+ * Invariant: a call is claimed only over the past that it was judged by. `enter` refuses it otherwise, and it is judged
+ * again. An entered call is in the past at once; `began` keeps it, `leave` takes it out. The comparison is made here,
+ * because one process writes an embedded store.
  */
 import type { Authority, Risk } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
@@ -15,13 +15,13 @@ import type { Histories, History, HistoryScope, PastCall, Reads, ToolFacts } fro
 import type { CallFilter, Store } from "../store/store.ts";
 import type { RunOwners } from "./run-owners.ts";
 
-/** What is known of a tool that was called; undefined: nobody offers it any more. */
+/** The facts of a tool that was called. Returns undefined if the tool is gone. */
 export type KnownTool = (
   tool: string,
   action: string,
 ) => { readonly facts: ToolFacts; readonly targetOf: (given: JsonObject) => string | undefined } | undefined;
 
-/** The past a call was weighed over. */
+/** The past that a call was judged by. */
 export interface Past {
   readonly histories: Histories;
   readonly seen: readonly { readonly id: string; readonly scope: History; readonly version: number }[];
@@ -36,7 +36,7 @@ export interface Beginning {
   readonly facts: ToolFacts;
   readonly target: string | undefined;
   readonly past: Past | undefined;
-  /** It was there before: held, or begun and to be tried again. */
+  /** Whether the call has a record: it was held, or is tried again. */
   readonly isKnown: boolean;
 }
 
@@ -44,12 +44,12 @@ interface HistoryEntry extends PastCall {
   readonly key: string;
   state: PastCall["state"];
   waits: boolean;
-  /** What it stands for as well: an earlier try of the same call, which is back where this one's claim is lost. */
+  /** An earlier try of the same call, which returns if the claim of this one is lost. */
   before: HistoryEntry | undefined;
   isLost: boolean;
 }
 
-/** A call in each scope it stands in, its claim not decided yet. */
+/** A call in each of its scopes, before its claim is decided. */
 export interface Entered {
   readonly key: string;
   readonly places: readonly { readonly scope: ScopedHistory; readonly entry: HistoryEntry }[];
@@ -60,7 +60,7 @@ class ScopedHistory implements History {
   version = 0;
   tainted = false;
   calls: HistoryEntry[] = [];
-  /** Undefined: it is read. */
+  /** Undefined once the scope is read. */
   loading: Promise<boolean> | undefined;
 
   constructor(windowMs: number) {
@@ -68,24 +68,24 @@ class ScopedHistory implements History {
   }
 }
 
-/** Scopes beyond these are forgotten, the longest unused first, and read again when they are asked about. */
+/** Scopes kept in memory; the longest unused are dropped and read again when needed. */
 const mostScopes = 10_000;
-/** A scope with more calls than this cannot be seen: rules over it count as broken. */
+/** Most calls in a scope; rules over a larger scope count as broken. */
 const mostCalls = 100_000;
 const pageRows = 1_000;
-/** An approval lives no longer: a call that came before this and the window was not begun inside the window. */
+/** Longest life of an approval: an older call cannot have started inside the window. */
 const dayMs = 86_400_000;
 const longestHeldMs = 31 * dayMs;
 const begun: ReadonlySet<CallState> = new Set<CallState>(["attempted", "suspended", "ok", "failed", "unknown"]);
 
 export interface HistoryOptions {
   readonly runs: Pick<RunOwners, "countedIn" | "mayUse">;
-  /** All that the policy looks at. */
+  /** All scopes that the policy looks at. */
   readonly reads: Reads;
   readonly store: Pick<Store, "calls">;
   readonly clock: Clock;
   readonly known: KnownTool;
-  /** What a recorded call ran with, with the content of the artifacts it names. */
+  /** The arguments a recorded call ran with, with the content of their artifacts. */
   readonly argumentsOf: (record: CallRecord) => Promise<JsonObject>;
 }
 
@@ -97,7 +97,7 @@ export class CallHistory {
   readonly #known: KnownTool;
   readonly #argumentsOf: HistoryOptions["argumentsOf"];
   readonly #scopes = new Map<string, ScopedHistory>();
-  /** What has begun and not ended, by key. */
+  /** Calls that have started and not ended, by key. */
   readonly #open = new Map<string, Entered>();
 
   constructor({ runs, reads, store, clock, known, argumentsOf }: HistoryOptions) {
@@ -109,7 +109,7 @@ export class CallHistory {
     this.#argumentsOf = argumentsOf;
   }
 
-  /** The scopes `reads` names; one that cannot be seen is left out, and rules over it count as broken. */
+  /** The past in the scopes of `reads`. A scope that is too large is left out, and rules over it count as broken. */
   async of(authority: Authority, reads: Reads): Promise<Past> {
     const wanted: WantedHistory[] = [];
     const loading: Promise<boolean>[] = [];
@@ -123,7 +123,7 @@ export class CallHistory {
     return this.#pastOf(wanted);
   }
 
-  /** Enters a call that is about to be claimed. Undefined: another was, since this one was weighed. */
+  /** Enters a call that is about to be claimed. Returns undefined if another call was claimed since this one was judged. */
   enter({ past, authority, key, facts, ...call }: Beginning): Entered | undefined {
     if (
       past?.seen.some(({ id, scope, version }) => this.#scopes.get(id) !== scope || scope.version !== version) === true
@@ -133,7 +133,7 @@ export class CallHistory {
     const places: { scope: ScopedHistory; entry: HistoryEntry }[] = [];
     for (const name of scopeNames) {
       const scope = this.#reads[name] === undefined ? undefined : this.#scopes.get(this.#nameOf(name, authority));
-      if (scope === undefined) continue; // it will be read with this call in it
+      if (scope === undefined) continue; // this call is in it once it is read
       const before = call.isKnown ? scope.calls.findLast((other) => other.key === key) : undefined; // the same call, tried again
       const entry: HistoryEntry = {
         ...{ key, tool, action, effects, risk: call.risk, arguments: call.arguments },
@@ -159,20 +159,20 @@ export class CallHistory {
     if (entered.places.length > 0) this.#open.set(entered.key, entered);
   }
 
-  /** The claim was lost or could not be written: it never began, and whatever did stands there again. */
+  /** The claim was lost or could not be written: the entry is taken out, and an earlier try returns. */
   leave({ places }: Entered): void {
     for (const { scope, entry } of places) {
       entry.isLost = true;
       let last = entry.before;
       while (last?.isLost === true) last = last.before;
       const at = scope.calls.indexOf(entry);
-      if (at < 0) continue; // a later try of the same call stands there, and knows of this one
+      if (at < 0) continue; // a later try of the same call has replaced it
       scope.calls = scope.calls.toSpliced(at, 1, ...(last === undefined ? [] : [last]));
       scope.version += 1;
     }
   }
 
-  /** How it ended. A result from the open world taints its run: what follows may carry somebody else's wishes. */
+  /** The call ended. A result from the open world taints its run, because later calls may follow its instructions. */
   ended(key: string, state: CallState, authority: Authority, fromOutside: boolean): void {
     const open = this.#open.get(key);
     if (open !== undefined && state === "suspended") for (const { entry } of open.places) entry.waits = true;
@@ -187,7 +187,7 @@ export class CallHistory {
     run.version += 1;
   }
 
-  /** Somebody said later what became of a call that was `unknown`. */
+  /** An `unknown` call was settled. */
   settled({ key, call, state, outcome }: CallRecord): void {
     for (const name of scopeNames) {
       const entries = this.#scopes.get(this.#nameOf(name, call.authority))?.calls ?? [];
@@ -206,7 +206,7 @@ export class CallHistory {
     return { histories, seen: wanted.map(({ id, scope }) => ({ id, scope, version: scope.version })) };
   }
 
-  /** What left the window is let go, now and then. */
+  /** Drops calls that left the window, now and then. */
   #trim(scope: ScopedHistory): void {
     const after = this.#clock.now() - scope.windowMs;
     const first = scope.calls[0];
@@ -218,7 +218,7 @@ export class CallHistory {
     const id = this.#nameOf(name, authority);
     const known = this.#scopes.get(id);
     if (known !== undefined) {
-      this.#scopes.delete(id); // it goes to the end of those that may be forgotten
+      this.#scopes.delete(id); // it becomes the most recently used
       this.#scopes.set(id, known);
       return known;
     }
@@ -260,17 +260,17 @@ export class CallHistory {
       if (last === undefined || rows.length < pageRows || last.call.arrivedAt < earliest) break;
       before = last.call.id;
     }
-    const own = new Set(scope.calls.map(({ key }) => key)); // what was claimed meanwhile is known better here
+    const own = new Set(scope.calls.map(({ key }) => key)); // entries of this process are newer than the rows
     scope.calls = [...read.reverse().filter(({ key }) => !own.has(key)), ...scope.calls];
     scope.version += 1;
   }
 
   async #rowName(name: HistoryScope, { call: { authority } }: CallRecord, at: number): Promise<string> {
-    if (name === "run") await this.#runs.mayUse(authority); // whose run it is must be known
+    if (name === "run") await this.#runs.mayUse(authority); // loads the owner of the run
     return this.#nameOf(name, authority, at);
   }
 
-  /** Names hold no NUL (core/authority.ts). */
+  /** Names contain no NUL (core/authority.ts), so this is unambiguous. */
   #nameOf(scope: HistoryScope, authority: Authority, at: number = this.#clock.now()): string {
     const { tenant, agent, user = "" } = authority.principal;
     if (scope === "run") return this.#runs.countedIn(authority, at);
@@ -303,7 +303,7 @@ export class CallHistory {
   }
 }
 
-/** Somebody else's words were told: of an open-world tool, or as a guardrail has marked them. What was withheld nobody has read. */
+/** Whether the outcome has text of third parties: of an open-world tool, or marked by a guardrail. A withheld result does not count. */
 export function isFromOutside(openWorld: boolean | undefined, outcome: ToolOutcome | undefined): boolean {
   return (openWorld === true || outcome?.marks !== undefined) && outcome?.refusal?.code !== "result_withheld";
 }

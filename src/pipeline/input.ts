@@ -4,9 +4,9 @@ import { filledInput } from "./gates/filled-input.ts";
 import type { ValidCall } from "./gates/stages.ts";
 
 /**
- * What the tool is given: what its schema makes of the arguments, with the bytes of every artifact in the place of its
- * reference (D13): as text where the schema wants a string and the bytes are UTF-8, else as bytes. Checked again here.
- * Each receiver has its own: a preview that changes it changes nothing that runs.
+ * The input of the tool: the arguments as its schema parsed them, with the bytes of each artifact in place of its
+ * reference: text where the schema wants a string and the bytes are UTF-8, else bytes. It is checked again here.
+ * Each receiver has its own copy, so a preview cannot change what runs.
  *
  * @throws RuntimeFault `artifact_unavailable`, `arguments_invalid`
  */

@@ -1,13 +1,12 @@
 /**
- * START HERE. The one path of every call: direct, agent loop, MCP, HTTP, script, sub-agent, or a held call that goes on.
+ * START HERE. The one path of every call: direct, agent loop, MCP, HTTP, script, sub-agent, or a held call that continues.
  *
  *   arrives ─ budget ─ lookup ─ arguments ─ verdict ─ once ─ approval ─ claim ─ execute ─ settle ─ leaves
  *                        ▲                                      │         └─ here, or on a worker ─┘
- *                        └────── a person was waited for ───────┘
+ *                        └────── after waiting for a person ────┘
  *
- * A gate returns an Ending, or the call moved on one stage. It never receives `next`, and only `claim` makes what
- * `execute` takes. Everything that must be true is written, in a transaction, by the step that makes it true;
- * everything that is merely interesting is announced.
+ * A gate returns an Ending, or the call at its next stage. It never receives `next`, and only `claim` makes what
+ * `execute` takes. A step writes what must be true in a transaction; it announces what is only of interest.
  */
 import type { ToolCall } from "../core/call.ts";
 import { type Ending, isEnding, outcomeOf, refuse } from "../core/ending.ts";
@@ -29,8 +28,9 @@ import { weigh } from "./gates/verdict.ts";
 import { settle } from "./settle.ts";
 
 /**
- * Whatever happens inside, a call leaves once: one terminal event, one trace line, one outcome (SPEC 7 step 16).
- * Throws only what the caller's own signal says, and that only after it was recorded (D15).
+ * A call leaves once, whatever happens inside: one terminal event, one trace line, one outcome.
+ *
+ * @throws the reason of the caller's own signal, after the cancellation was recorded
  */
 export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Promise<ToolOutcome> {
   const arrivedAt = parts.clock.monotonic();
@@ -51,7 +51,7 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
   return outcome;
 }
 
-/** A call enters again when a person was waited for, or when another call was claimed meanwhile: so often at most. */
+/** How often a call may enter again: after a wait for a person, or because another call was claimed meanwhile. */
 const mostTries = 1000;
 
 /** The gates, in their order. After a wait the call enters again, because the policy may have changed. */
@@ -76,7 +76,7 @@ async function goOn(weighed: WeighedCall, caller: Caller, parts: Parts): Promise
   return parts.executor.carryOut(approved, caller);
 }
 
-/** May it run, and must somebody be asked? Writes nothing: `explain`, `simulate` and edits ask it too. */
+/** May it run, and does it need approval? Writes nothing: `explain`, `simulate` and edits use it too. */
 export async function assess(call: CountedCall, parts: Parts): Promise<WeighedCall | Ending> {
   const found = lookup(call, parts);
   if (isEnding(found)) return found;
@@ -86,7 +86,7 @@ export async function assess(call: CountedCall, parts: Parts): Promise<WeighedCa
   return weigh(guards.length === 0 ? valid : await guarded(valid, guards, parts), parts);
 }
 
-/** What the executor does, in this process or on a worker: whoever claims it runs it and settles it. */
+/** What the executor does, in this process or on a worker: the process that claims a call runs and settles it. */
 export async function carryOut(
   call: ApprovedCall,
   caller: Caller,
@@ -106,9 +106,9 @@ async function leave(call: ToolCall, end: Ending, latencyMs: number, parts: Part
   return noted ? outcome : outcomeOf(call.id, refuse("audit_unavailable"));
 }
 
-/** A bug, or a store that failed before the claim: a typed refusal, never a rejection, a stack or a secret (SPEC 7.1). */
+/** A bug, or a store that failed before the claim, becomes a typed refusal without a stack or a secret. */
 function broken(call: ToolCall, fault: unknown, parts: Parts): Ending {
-  const said = parts.redactor.redact(messageOf(fault));
-  parts.log(`The call \`${call.id}\` of \`${call.tool}\` failed inside: ${said}`, call);
-  return refuse("internal", `Invoker error: ${said}`);
+  const message = parts.redactor.redact(messageOf(fault));
+  parts.log(`The call \`${call.id}\` of \`${call.tool}\` failed inside Postern: ${message}`, call);
+  return refuse("internal", `Invoker error: ${message}`);
 }

@@ -1,9 +1,9 @@
 /**
- * What has begun, and how it ended.
+ * Which calls have started, and how they ended.
  *
  * Invariant: for one key at most one execution starts, and every arrival has exactly one terminal event. The ledger
- * composes writes; the store decides them and commits them.
- * Next: recovery.ts (before any door opens), settlement.ts (an operator's word, a tool's reconcile hook).
+ * composes writes; the store decides and commits them.
+ * Next: recovery.ts (at start), settlement.ts (an operator, or a tool's reconcile hook).
  */
 import type { Risk, ToolCall } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
@@ -18,7 +18,7 @@ import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { CallName, Committed, Durability, Store } from "../store/store.ts";
 import { type Beginning, type CallHistory, isFromOutside, type Past } from "./history.ts";
 
-/** What the ledger must know of a call to claim it; every ApprovedCall is one. (A stage type would point upwards.) */
+/** What the ledger needs of a call to claim it. Every ApprovedCall is one; this type avoids an import of the gates. */
 export interface Claimable extends ToolCall {
   readonly key: string;
   readonly match: string | undefined;
@@ -26,9 +26,9 @@ export interface Claimable extends ToolCall {
   readonly weighing: Weighing;
   readonly found: { readonly definition: string; readonly idempotent: boolean; readonly facts: ToolFacts };
   readonly suggestion: Suggestion | undefined;
-  /** What it was weighed over, when a rule looks back. */
+  /** The past calls that its verdict depends on, if a rule looks back. */
   readonly past: Past | undefined;
-  /** Its arguments with the content of the artifacts they name. None: they name none. */
+  /** Its arguments with the content of the artifacts they name; undefined if they name none. */
   readonly resolved?: { readonly arguments: JsonObject } | undefined;
   readonly record: CallRecord | undefined;
   readonly approvalId: string | undefined;
@@ -44,21 +44,21 @@ export type Claim =
       readonly approval: ApprovalRecord | undefined;
     };
 
-/** How an execution ended, as the row and the event will tell it. */
+/** How an execution ended, as it is written to the row and the event. */
 export interface Settlement {
   readonly state: Extract<CallState, "ok" | "failed" | "unknown" | "suspended">;
   readonly as: EndName;
   readonly outcome: ToolOutcome;
   readonly retryable: boolean;
-  /** The tool did not run: an approval that the claim used is not used up. */
+  /** The tool did not run: the approval can be used again. */
   readonly notExecuted?: true;
   readonly image?: string | undefined;
-  /** Until when whoever sends it again without a key is answered; none: as it was. */
+  /** Until when the same call without a key finds this outcome; undefined leaves it unchanged. */
   readonly aliveUntil?: number | undefined;
 }
 
 export interface LedgerOptions {
-  /** Of settles. */
+  /** Durability of settles. */
   readonly durability?: "committed" | "synced";
   readonly history?: CallHistory | undefined;
 }
@@ -72,7 +72,7 @@ const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
   previewed: "previewed",
   pending: "deduped",
 };
-/** A settle that cannot be written is tried again after so long, in milliseconds. */
+/** Delays before a failed settle is written again, in milliseconds. */
 const retryAfterMs: readonly number[] = [50, 500];
 
 export class Ledger {
@@ -80,7 +80,7 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #policyVersion: string;
   readonly #settleDurability: "committed" | "synced";
-  /** None: no rule looks back. */
+  /** Undefined if no rule looks back. */
   readonly history: CallHistory | undefined;
 
   constructor(
@@ -96,12 +96,12 @@ export class Ledger {
     this.#settleDurability = durability;
   }
 
-  /** So many writes were answered and could not be written then: none but of calls without an effect. */
+  /** Writes that were answered and then could not be written; only of calls without an effect. */
   get lost(): number {
     return this.#store.lost;
   }
 
-  /** Writes now what is answered and not written yet. */
+  /** Writes what is answered and not yet written. */
   flush(): Promise<void> {
     return this.#store.flush();
   }
@@ -110,17 +110,17 @@ export class Ledger {
     return this.#store.call(by);
   }
 
-  /** What a call itself has called, new to old. */
+  /** The child calls of a call, newest first. */
   calledBy(parentId: string): Promise<readonly CallRecord[]> {
     return this.#store.calls({ parentId });
   }
 
   /**
-   * ONE conditional write: attempted, approval used, event. On disk before anything with an effect may start (DESIGN 5);
-   * what has none of its own need not wait for that (`claimedAs`).
+   * One conditional write: attempted, approval used, event. It is on disk before a call with an effect starts
+   * (`claimedAs` says which calls need not wait).
    *
-   * @returns `moved` when another call was claimed since this one was weighed, and a rule looks at both
-   * @throws what the store throws when nothing can be written: then nothing was claimed.
+   * @returns `moved` if another call was claimed since this one was weighed, and a rule looks at both
+   * @throws what the store throws if nothing can be written; then nothing was claimed
    */
   async claim(call: Claimable): Promise<Claim> {
     const { history } = this;
@@ -158,7 +158,7 @@ export class Ledger {
       endedAt: undefined,
       outcome: undefined,
       retryable: false,
-      image: call.record?.image, // a script that is killed after its thaw goes on from there once more
+      image: call.record?.image, // a script that is killed after it was thawed is thawed again
     };
     const [named, use] = approvalId === undefined ? [] : [{ approvalId }, { use: approvalId }];
     const event = { moment: "attempted", at, call, key, weighing, ...named } as const;
@@ -169,13 +169,13 @@ export class Ledger {
   }
 
   /**
-   * `unkept`: somebody else has settled it meanwhile, or it could not be written however often it was tried: recovery will
-   * call it unknown. `unclaimed`: the claim was only queued and its transaction failed, so there is nothing to settle.
+   * `unkept`: it was settled meanwhile, or could not be written; recovery makes it unknown. `unclaimed`: the claim was
+   * only queued and its transaction failed, so there is nothing to settle.
    */
   settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
     const at = this.#clock.now();
     const { state, retryable, image, aliveUntil, notExecuted } = end;
-    const outcome = deepFrozen(end.outcome); // from here on it is in the row, in events, and the caller's
+    const outcome = deepFrozen(end.outcome); // the row, events and the caller share it from here
     const { openWorld } = call.found.facts;
     this.history?.ended(call.key, state, call.authority, isFromOutside(openWorld, outcome));
     const { key, fence } = claimed;
@@ -209,19 +209,19 @@ export class Ledger {
     }
   }
 
-  /** Unless it will never be written. */
+  /** Stops at once if the store is broken. */
   async #writeAgain(write: StoreWrite, durability: Durability): Promise<Settled> {
     for (const waitMs of retryAfterMs) {
       if (this.#store.broken !== undefined) break;
       await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
       try {
         return settledOf(await this.#store.commit(write, durability));
-      } catch {} // what is wrong with the store, the store has logged
+      } catch {} // the store has logged the problem
     }
     return "unkept";
   }
 
-  /** The terminal event of a call that left the line before its tool ran. False: it could not be written. */
+  /** Writes the terminal event of a call whose tool did not run. Returns false if it could not be written. */
   async note(call: ToolCall, end: Ending, outcome: ToolOutcome, latencyMs: number): Promise<boolean> {
     const { code } = outcome.refusal ?? {};
     const { weighing } = end;
@@ -242,15 +242,15 @@ export class Ledger {
     try {
       return (await this.#store.commit({ write: "note", event }, "committed")).won;
     } catch {
-      return false; // the caller is told `audit_unavailable`
+      return false; // the caller gets `audit_unavailable`
     }
   }
 }
 
 /**
- * A safe idempotent call that only reads has no effect to protect, and may share a transaction with its settle; one of a script with other
- * calls of it, as nothing of what it told the script leaves before more is written. A script has no effect but its calls:
- * what is on the disk before one of theirs may start holds the script's own row as well.
+ * How durable a claim must be before the tool starts. A safe idempotent read has no effect to protect: its claim may
+ * share a transaction with its settle, or with other calls of the same script. A script itself has no effect but its
+ * calls: when the claim of one of them is on disk, the row of the script is too.
  */
 function claimedAs(call: Claimable): Durability {
   if (call.risk !== "safe" || call.approvalId !== undefined) return "synced";
@@ -264,7 +264,7 @@ function rare(
   { approvalId }: Claimable,
   { outcome: { refusal }, notExecuted }: Settlement,
 ): { readonly code?: RefusalCode; readonly approvalId?: string; readonly reason?: string } {
-  const unspent = approvalId === undefined ? "" : "; its approval is not used up";
+  const unspent = approvalId === undefined ? "" : "; its approval can be used again";
   return {
     ...(refusal !== undefined && { code: refusal.code }),
     ...(approvalId !== undefined && { approvalId }),

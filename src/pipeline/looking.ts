@@ -1,7 +1,7 @@
 import type { ToolCall } from "../core/call.ts";
 import type { PreviewContext } from "../tools/tool.ts";
 
-/** What a hook sees of its call that only looks, a preview or a reconcile: it says nothing of itself. */
+/** The context of a hook that only reads (preview, reconcile): it announces no progress and no events. */
 export function looking(
   { id, authority }: Pick<ToolCall, "id" | "authority">,
   key: string,

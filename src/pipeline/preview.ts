@@ -17,12 +17,12 @@ export interface PreviewParts {
   readonly clock: Clock;
 }
 
-/** A person waits for it, so it is bounded more tightly than the call. */
+/** A person waits for it, so its limit is shorter than the limit of the call. */
 const previewTimeoutMs = 10_000;
 
 /**
- * Runs the tool's own preview: reading only, no secrets, no child calls. Never throws: a preview that fails is shown as
- * such, and the request still blocks (case 139). Undefined: the tool offers none.
+ * Runs the tool's own preview, without secrets and child calls. Never throws: a preview that fails is shown as failed,
+ * and the request still waits. Returns undefined when the tool has no preview.
  */
 export async function preview(call: Previewed, caller: PreviewFor, parts: PreviewParts): Promise<Preview | undefined> {
   const show = call.found.preview;

@@ -29,11 +29,11 @@ export interface ReconcileParts extends LookupParts, GuardrailParts {
   readonly redactor: Redactor;
   readonly secrets: SecretStore;
   readonly clock: Clock;
-  /** What one answer may have; none: `mostAnswerBytes`. */
+  /** Largest answer, in bytes. Default `mostAnswerBytes`. */
   readonly answerBytes?: number | undefined;
 }
 
-/** What the tool found. `outcome`: the answer it found, as later senders of the same call get it. */
+/** What the tool found. `outcome` is what later senders of the same call get. */
 export type FoundOutcome =
   | { readonly found: "succeeded"; readonly outcome: ToolOutcome | undefined }
   | { readonly found: "failed"; readonly reason: string | undefined }
@@ -42,10 +42,10 @@ export type FoundOutcome =
 const reconcileTimeoutMs = 60_000;
 
 /**
- * The tool's own look at what became of an `unknown` call (SPEC 9.6). It may read with the call's key and the tool's
- * secrets; it makes no calls. Never throws: whatever keeps it from answering leaves the call unknown, with the reason.
+ * Asks the tool what became of an `unknown` call. The hook has the call's key and the tool's secrets; it makes no calls.
+ * Never throws: if the hook fails, the call stays unknown, with the reason.
  *
- * @param session learns what of the answer is kept as an artifact, and how much may stand inline
+ * @param session records the artifacts of the answer, and limits its inline size
  */
 export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<FoundOutcome> {
   const found = lookup(ask(record.call), parts);
@@ -67,11 +67,11 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   if (ran.ran === "threw") return unknown(parts.redactor.redact(failureOf(ran.error).message));
   if (ran.ran !== "returned") return unknown("its reconcile hook timed out");
   const { value } = ran;
-  if (!isRecord(value)) return unknown("its reconcile hook answered nothing that can be read");
+  if (!isRecord(value)) return unknown("its reconcile hook returned no object");
   const { found: what, reason, answer } = value;
   if (what === "failed") return { found: what, reason: typeof reason === "string" ? reason : undefined };
   if (what !== "succeeded")
-    return unknown(what === "unknown" ? undefined : "its reconcile hook said nothing that is known");
+    return unknown(what === "unknown" ? undefined : "its reconcile hook returned an unknown value of `found`");
   return { found: what, outcome: answer === undefined ? undefined : await answered(valid, answer, session, parts) };
 }
 
@@ -114,7 +114,7 @@ function contextOf(
       lazy.signal.throwIfAborted();
     },
     async call(): Promise<never> {
-      throw new RuntimeFault("not_while_reconciling", "A reconcile hook looks; it makes no calls.");
+      throw new RuntimeFault("not_while_reconciling", "A reconcile hook may not make calls.");
     },
   });
 }

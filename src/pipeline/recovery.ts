@@ -5,10 +5,10 @@ import { isOnRecord } from "../core/repeatable.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Before any door opens: what a dead incarnation attempted and never ended becomes `unknown`, each with its event.
- * A missing failure is no proof of success (SPEC 9.4). Held and suspended calls wait on as they are.
+ * Runs before any server starts: each call that a dead process attempted and did not settle becomes `unknown`, with its
+ * event. Held and suspended calls keep waiting.
  *
- * @returns what became unknown
+ * @returns the calls that became unknown
  */
 export async function recover(store: Store, clock: Clock): Promise<readonly CallRecord[]> {
   const recovered: CallRecord[] = [];

@@ -1,4 +1,4 @@
-/** The other verbs, by way of the same gates: resume, and decide (an edit is gated). explain.ts has the third. */
+/** Two more verbs that use the same gates: `resume`, and `decide` (an edit passes the gates too). */
 import { bind, shownDigest } from "../approvals/binding.ts";
 import { actorOf, type Decided, type DecisionRequest, noApproval } from "../approvals/decision.ts";
 import { type Admitted, admit, isApproving, overProblem } from "../approvals/eligibility.ts";
@@ -21,7 +21,7 @@ import { assess, invoke } from "./invoke.ts";
 
 export type Arrive = () => Pick<ToolCall, "id" | "arrivedAt">;
 
-/** Runs the approved call once; every further resume replays its outcome. Undefined: there is none, or it is not the asker's. */
+/** Runs the approved call once; each further resume replays its outcome. Returns undefined if there is no such approval, or it belongs to another principal. */
 export async function resume(
   approvalId: string,
   arrival: ReturnType<Arrive>,
@@ -30,30 +30,27 @@ export async function resume(
 ): Promise<ToolOutcome | undefined> {
   const approval = await parts.approvals.get(approvalId);
   if (approval === undefined || isForeign(approval.principal, caller.asker)) return undefined;
-  return invoke(await goesOn(approval, arrival, parts), caller, parts);
+  return invoke(await callToContinue(approval, arrival, parts), caller, parts);
 }
 
-/**
- * A script that waits for the approved call goes on, and makes it in its place; it is the script that answers. What a tool
- * asked for, that a script had called, waits for nobody: the tool has answered, and the call is run by itself.
- */
-async function goesOn(approval: ApprovalRecord, arrival: ReturnType<Arrive>, parts: Parts): Promise<ToolCall> {
+/** The call to run: the script that waits for the approved call, which then makes that call; else the approved call itself. */
+async function callToContinue(approval: ApprovalRecord, arrival: ReturnType<Arrive>, parts: Parts): Promise<ToolCall> {
   const call = await parts.approvals.recorded(approval, arrival);
   if (call.parentId === undefined || call.authority.fromChain !== true) return call;
   const parent = await parts.ledger.find({ key: call.parentId });
-  const goesOnItself = parent !== undefined && parts.tools.find(parent.call.tool, parent.call.action)?.suspends;
-  return goesOnItself === true ? arrivalOf({ ...parent.call, ...arrival, resumes: parent.key }) : call;
+  const parentSuspends = parent !== undefined && parts.tools.find(parent.call.tool, parent.call.action)?.suspends;
+  return parentSuspends === true ? arrivalOf({ ...parent.call, ...arrival, resumes: parent.key }) : call;
 }
 
 /** One decision of one person on one request. */
 export interface OneDecision {
   readonly id: string;
   readonly request: DecisionRequest;
-  /** By the approver of this process, which was configured in code. */
+  /** Whether the approver of this process, configured in code, decides. */
   readonly inProcess: boolean;
 }
 
-/** Who may decide what, and an edit through the gates before it is kept (D18, D19). Runs nothing. */
+/** Checks who may decide, takes an edit through the gates, and records the decision. Runs nothing. */
 export async function decide(
   { id, request, inProcess }: OneDecision,
   arrival: ReturnType<Arrive>,
@@ -67,9 +64,9 @@ export async function decide(
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
   if (edited !== undefined && edited.found.definition !== approval.definition) return toolChanged(approval);
-  // An edit may make it riskier: then it is decided as what it became is, and not as what it was.
+  // An edit may raise the risk: who may decide follows from the edited call.
   const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
-  const meant = { ...request, expectedDigest: shownDigest(asked) }; // what they saw was held against the record above
+  const meant = { ...request, expectedDigest: shownDigest(asked) }; // the digest of the original was compared above
   const admitted = edited === undefined ? first : admit(asked, meant, contextOf(asked));
   if ("code" in admitted) return refused(admitted, approval);
   const remember = rememberRefusal(asked, request, admitted, parts);
@@ -106,7 +103,7 @@ function decisionOf(
   };
 }
 
-/** Why this yes is not to be remembered; undefined when it is, or nobody asked for that. */
+/** Why the approval cannot be remembered as a grant. Returns undefined if it can, or if no grant was requested. */
 function rememberRefusal(
   asked: ApprovalRecord,
   { decision, remember }: DecisionRequest,
@@ -114,16 +111,16 @@ function rememberRefusal(
   parts: Parts,
 ): string | undefined {
   if (remember === undefined) return undefined;
-  if (!isApproving(decision)) return "Only a yes is remembered.";
+  if (!isApproving(decision)) return "Only an approval can be remembered.";
   if (!demand.remembers)
-    return `The route \`${demand.rule}\` lets no yes be remembered for \`${asked.tool}\` at risk ${asked.risk}.`;
+    return `The route \`${demand.rule}\` does not allow remembering approvals of \`${asked.tool}\` at risk ${asked.risk}.`;
   return rememberProblem(remember, asked, parts.clock.now());
 }
 
 type ResumeProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
 
 function refused(problem: ResumeProblem, approval: ApprovalRecord): Decided {
-  return problem.code === "approval_unknown" // to another tenant it is not there
+  return problem.code === "approval_unknown" // hidden from other tenants
     ? { decided: false, ...problem }
     : { decided: false, ...problem, approval };
 }
@@ -138,7 +135,7 @@ function lost({ approval, because }: Extract<DecisionResult, { won: false }>, { 
   return { decided: false, ...overProblem(approval), approval };
 }
 
-/** What the approver wrote instead, weighed as the recorded call would be. */
+/** Assesses the edited arguments as the recorded call was assessed. */
 async function weighEdit(
   approval: ApprovalRecord,
   request: DecisionRequest,
@@ -154,13 +151,13 @@ function editRefused(end: Ending, approval: ApprovalRecord): Decided {
   return { decided: false, code: "edit_refused", message: why.message, refusal: why, approval };
 }
 
-/** What was shown is not what would run, and an edit of it would be an edit of something nobody has seen. */
+/** The tool changed since the request was made, so no approval of it can run. */
 function toolChanged(approval: ApprovalRecord): Decided {
-  const message = `\`${approval.tool}\` is not what it was when \`${approval.id}\` was asked: its definition has changed, and no yes to this request would run it. Once it is withdrawn or over, the call asks anew.`;
+  const message = `\`${approval.tool}\` has a new definition since the request \`${approval.id}\` was made, so approving it would run nothing. Withdraw the request and send the call again.`;
   return { decided: false, code: "tool_changed", message, approval };
 }
 
-/** Its risk, reasons and words replace the asked ones. Whoever must still agree is shown what would run now. */
+/** Risk, reasons and summary of the edit replace those of the request. Further approvers see a new preview. */
 async function editOf(
   weighed: WeighedCall,
   { key, expiresAt }: ApprovalRecord,

@@ -20,14 +20,14 @@ interface Owner extends Pick<Principal, "agent" | "user"> {
   readonly isOperators: boolean;
 }
 
-/** So many are remembered; older ones are read again. */
+/** Owners kept in memory; others are read again. */
 const mostRemembered = 10_000;
 
 /**
- * Whose run it is: within a tenant, the first principal's that used its id, for good. The runs of the day that Postern
- * names itself belong to whom they are named after, and are kept nowhere.
+ * Who owns a run: within a tenant, the first principal that used its id. A run of the day, which Postern names itself,
+ * belongs to the principal in its name and is not stored.
  *
- * Invariant: an owner is on record before the first call of the run goes on, and never changes.
+ * Invariant: an owner is recorded before the first call of the run continues, and never changes.
  */
 export class RunOwners {
   readonly #options: RunOwnersOptions;
@@ -41,16 +41,16 @@ export class RunOwners {
   }
 
   /**
-   * Whether this principal may use the run; of a run that is nobody's yet it becomes the owner.
+   * Whether this principal may use the run. It becomes the owner of a run that has none.
    *
-   * @throws what the store throws: then the run is nobody's still
+   * @throws what the store throws; the run then has no owner yet
    */
   async claims({ principal, runId }: Pick<Authority, "principal" | "runId">): Promise<boolean> {
     const owner = this.#known.get(principal.tenant)?.get(runId);
     return owner === undefined ? this.#meet(principal, runId, true) : isSame(owner, principal);
   }
 
-  /** The same question, which makes nobody an owner. */
+  /** The same question, without becoming the owner. */
   async mayUse({ principal, runId }: Authority): Promise<boolean> {
     const owner = this.#known.get(principal.tenant)?.get(runId);
     return owner === undefined ? this.#meet(principal, runId, false) : isSame(owner, principal);
@@ -117,18 +117,18 @@ export class RunOwners {
   }
 }
 
-/** Whoever owns a run whose record cannot be read, it is none of those who ask. */
-const nobody: Owner = { agent: "", isOperators: false };
+/** Owner of a run whose record cannot be read: equal to no principal. */
+const unreadableOwner: Owner = { agent: "", isOperators: false };
 
-/** How a principal was authenticated may differ from call to call: it is the same one. */
+/** A principal is the same however it was authenticated. */
 function isSame(owner: Owner, { agent, user }: Principal): boolean {
   return owner.agent === agent && owner.user === user;
 }
 
 function ownerFrom(body: Json): Owner {
-  if (!isJsonObject(body)) return nobody;
+  if (!isJsonObject(body)) return unreadableOwner;
   const { agent, user, operator } = body;
-  if (typeof agent !== "string") return nobody;
+  if (typeof agent !== "string") return unreadableOwner;
   return { agent, ...(typeof user === "string" && { user }), isOperators: operator === true };
 }
 

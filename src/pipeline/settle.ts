@@ -60,7 +60,7 @@ export async function settle(
     call.id,
     refuse(
       "outcome_unknown",
-      "The tool ran, but how it ended could not be recorded; it may have happened. Check before you repeat it.",
+      "The tool ran, but its outcome could not be recorded; it may have happened. Check before you repeat it.",
     ),
   );
 }
@@ -99,22 +99,22 @@ async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts
   }
   const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
   const end = await guarded(call, raw, caller, parts);
-  return isOnRecord(call) && isCutShort(value) ? goesOn(call, end) : end;
+  return isOnRecord(call) && isCutShort(value) ? cutShort(call, end) : end;
 }
 
-/** Text goes into the store as it is; without one it stays in the outcome. */
+/** Text goes into the artifact store unchanged; without an artifact store it stays in the outcome. */
 function textBytesOf({ artifacts, answerBytes, artifactBytes = mostArtifactBytes }: SettleParts): number | undefined {
   return artifacts === noArtifacts ? answerBytes : artifactBytes;
 }
 
-/** Where it has put itself away it waits there still; else it is as one whose process has died (recovery.ts). */
-function goesOn(call: ClaimedCall, end: Settlement): Settlement {
+/** A script that was frozen stays suspended; else the call is treated like one whose process has died (recovery.ts). */
+function cutShort(call: ClaimedCall, end: Settlement): Settlement {
   const { image } = call.claimed;
   if (image !== undefined) return { ...end, state: "suspended", as: "suspended", image };
   return { ...end, state: "unknown", as: "unknown", retryable: true };
 }
 
-/** A result that is withheld is not kept either. A failure stays a failure, without its words. */
+/** A result that is withheld is not kept. A failure stays a failure, without its text. */
 async function guarded(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
   if (guards.length === 0 || raw.unusable === true) return shaped(call, raw, caller, parts);
@@ -144,7 +144,7 @@ async function shaped(call: ClaimedCall, raw: RawResult, caller: Caller, parts: 
 
 function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
   if (raw.unusable === true) {
-    // The effect did happen; only its answer is lost (DESIGN 5).
+    // The tool had its effect; only its answer is lost.
     parts.tools.report(call.found, { well: false, error: outcome.text });
     return {
       state: "ok",
@@ -158,12 +158,12 @@ function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts
     return { state: "failed", as: "failed", outcome, retryable: raw.retryable === true };
   }
   parts.tools.report(call.found, wentWell);
-  return { state: "ok", as: "succeeded", outcome, retryable: false }; // also when the result could not be kept: the effect did happen
+  return { state: "ok", as: "succeeded", outcome, retryable: false }; // also if the result could not be kept: the tool had its effect
 }
 
 const wentWell = { well: true } as const;
 
-/** What a tool says when it fails is a stranger's word too. */
+/** The error text of a tool is untrusted too, so guardrails check it. */
 async function thrown(call: ClaimedCall, error: unknown, parts: SettleParts): Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
   if (guards.length === 0) return threw(call, error, parts);
@@ -185,7 +185,7 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
   const details = failure.details && redactJson(failure.details, parts.redactor);
   if (failure.notExecuted) return notExecuted(call, message, details);
   if (failure.unknown && !isHarmless(call)) {
-    const said = `How \`${call.tool}\` ended is not known: ${message}. ${adviceFor(call)}`;
+    const said = `The outcome of \`${call.tool}\` is unknown: ${message}. ${adviceFor(call)}`;
     return unknown(call, refused(call, "outcome_unknown", said));
   }
   const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
@@ -211,18 +211,18 @@ function notExecuted(call: ClaimedCall, message: string, details: Json | undefin
   return { state: "failed", as: "failed", retryable: true, notExecuted: true, outcome };
 }
 
-/** A bug of ours after the tool has run: what was effectful may have happened. */
+/** A bug in Postern after the tool has run: the effect may have happened. */
 function unclear(call: ClaimedCall, fault: unknown, parts: SettleParts): Settlement {
   return threw(call, isHarmless(call) ? fault : { message: failureOf(fault).message, unknown: true }, parts);
 }
 
-/** D6, D15: a call that only reads, or is idempotent, and was cut short is a plain error; any other may have happened. */
+/** A call that only reads, or is idempotent, fails when it is cut short; any other call may have happened. */
 function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message: string): Settlement {
   if (isHarmless(call)) {
     const as: EndName = code === "cancelled" ? "cancelled" : "failed";
     return { state: "failed", as, retryable: true, outcome: refused(call, code, message) };
   }
-  const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller's own cancellation is rethrown to it
+  const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller gets its own cancellation thrown
   return unknown(call, refused(call, told, `${message} ${adviceFor(call)}`));
 }
 
@@ -233,7 +233,7 @@ function unknown(call: ClaimedCall, outcome: ToolOutcome): Settlement {
 
 function adviceFor(call: ClaimedCall): string {
   return isOnRecord(call)
-    ? "What it did is on record: send the same call again, it goes on from there and repeats nothing."
+    ? "Its calls are on record: send the same call again; it continues from there and repeats nothing."
     : "It may have happened; check before you repeat it.";
 }
 

@@ -7,23 +7,23 @@ import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord, RowEnd } from "../core/records.ts";
 import type { Store } from "../store/store.ts";
 
-/** What somebody found out about an `unknown` call: it happened, it did not, or it may be run again when asked. */
+/** What was found out about an `unknown` call: it succeeded, it failed, or it may be run again. */
 export type SettlementOutcome = "succeeded" | "failed" | "retry";
 
-/** What somebody says became of it, and how they know. */
+/** Who says what became of the call, and why. */
 export interface Testimony {
   readonly word: SettlementOutcome;
   readonly by: Actor;
   readonly reason: string;
-  /** What the call answered, where the tool has found that; none: no result was ever seen, and the outcome says so. */
+  /** The answer of the call, if the tool found it. */
   readonly outcome?: ToolOutcome | undefined;
 }
 
 /**
- * Settles an `unknown` row by a word from outside: an operator's, or the tool's own reconcile hook (D20).
- * Without an answer that the hook has found, the outcome that is kept says that the call was settled and by whom.
+ * Settles an `unknown` row for an operator or for the tool's reconcile hook. Without an answer from the hook, the
+ * outcome says that the call was settled, and by whom.
  *
- * @returns the row as it is now, and whether this word settled it
+ * @returns the row as it is now, and whether this call settled it
  */
 export async function settleUnknown(
   record: CallRecord,

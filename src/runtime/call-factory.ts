@@ -150,7 +150,7 @@ export class CallFactory {
     return {
       session,
       patience: patience === undefined || patienceRanks[patience] > patienceRanks[granted] ? granted : patience,
-      asksNobody: patience === "deny" && granted !== "deny",
+      choseDeny: patience === "deny" && granted !== "deny",
       signal,
       deadline: deadline === undefined ? undefined : clock.monotonic() + (deadline - clock.now()),
       approvalWaitMs,

@@ -1,4 +1,4 @@
-/** The parts that are loaded only where they are configured: the SDK, the channels, the run archive. */
+/** The parts that are loaded only if they are configured: MCP servers, channels, run folders. */
 
 import type { Pins } from "../mcp/client/pins.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
@@ -11,28 +11,28 @@ import type { Parts } from "../pipeline/dependencies.ts";
 import { learnAhead, revealer } from "../secrets/lend.ts";
 import type { Store } from "../store/store.ts";
 import type { Registry } from "../tools/registry.ts";
+import type { Runtime } from "./api.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { RunningRuntime } from "./running.ts";
 
-/** Closed before the store is, which their places are kept in. */
+/** Closed before the store, which keeps their positions. */
 export async function openChannelsIn(
   given: RuntimeOptions["channels"],
   closing: AsyncDisposableStack,
-  house: ChannelsDependencies,
+  dependencies: ChannelsDependencies,
 ): Promise<OpenChannels | undefined> {
   if (given === undefined) return undefined;
   const { openChannels } = await import("../observe/notify/open-channels.ts");
-  return closing.use(await openChannels(given, house));
+  return closing.use(await openChannels(given, dependencies));
 }
 
-/** The SDK is loaded only where a server is configured. */
+/** Loads the MCP SDK only if a server is configured. */
 export async function connect(
   servers: Readonly<Record<string, ServerConfig>>,
-  running: RunningRuntime,
   parts: Parts & {
     readonly registry: Registry;
     readonly pins: Pins;
     readonly store: Store;
+    readonly note: Runtime["note"];
     readonly waitMs?: number | undefined;
   },
 ): Promise<Servers> {
@@ -47,24 +47,25 @@ export async function connect(
     answerBytes: parts.answerBytes,
     waitMs: parts.waitMs,
     clock: parts.clock,
-    note: (type, summary, data) => running.note(type, summary, { data }),
+    note: (type, summary, data) => parts.note(type, summary, { data }),
     redact: (text) => parts.redactor.redact(text),
     resolveSecret: revealer(parts),
     learn: (values) => learnAhead(parts.redactor, values),
   });
 }
 
-/** Closed before the log is, which every run is sealed in. */
+/** Closed before the audit log, which run folders follow. */
 export async function openArchive(
   {
     stream,
     closing,
+    note,
     ...options
   }: Pick<ArchiveOptions, "artifacts" | "audit" | "clock" | "config" | "folder" | "log" | "store"> & {
+    readonly note: Runtime["note"];
     readonly stream: Stream;
     readonly closing: AsyncDisposableStack;
   },
-  running: RunningRuntime,
   { redactor, runs }: Parts,
 ): Promise<Runs> {
   const [{ Archive }, { RunsApi }, { describeOutcome }] = await Promise.all([
@@ -73,7 +74,6 @@ export async function openArchive(
     import("../results/describe-outcome.ts"),
   ]);
   const redact = (text: string): string => redactor.redact(text);
-  const note: ArchiveOptions["note"] = (type, summary, more) => running.note(type, summary, more);
   const archive = closing.use(
     await Archive.open({
       ...options,

@@ -1,6 +1,5 @@
-/** A runtime that runs: the public face over the path. Every verb that can run a tool ends in `invoke()`. */
+/** The public API over the path of a call. Every verb that can run a tool ends in `invoke()`. */
 
-import type { Approver } from "../approvals/approver.ts";
 import type { AuditLog } from "../audit/log.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
 import { chainToolName } from "../code-mode/names.ts";
@@ -12,7 +11,6 @@ import { checkMember } from "../core/checked-members.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
-import type { ApprovalRecord } from "../core/records.ts";
 import { refusal } from "../core/refusals.ts";
 import type { ChainScript } from "../core/scripts.ts";
 import { type Limits, Session } from "../core/session.ts";
@@ -39,17 +37,16 @@ import { isConcurrencySafe, runBatch, withKey } from "../tools/batch.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { Offer } from "../tools/tool.ts";
 import type { CallContext, CallRequest, Calls, Health, LedgerApi, Runtime, RuntimeSession } from "./api.ts";
+import type { ApprovalsApi } from "./approvals-api.ts";
 import { type CallFactory, checkContext } from "./call-factory.ts";
 import type { OpenChains } from "./chains.ts";
-import { ApprovalsApi } from "./deciding.ts";
-import { closedTell, type ReEntry } from "./entrance.ts";
 import { healthOf, WriteProbe } from "./health.ts";
 import type { InFlight } from "./in-flight.ts";
-import { note, type SystemNote } from "./noting.ts";
-import { visibleTo } from "./offering.ts";
-import { callNamed, callsWhere, Settling } from "./settling.ts";
+import { callNamed, callsWhere, LedgerService } from "./ledger-service.ts";
+import { closedTell, type ReEntry } from "./re-entry.ts";
+import { visibleTo } from "./visible-tools.ts";
 
-/** A session as its opener has it: what it was opened with holds for each of its calls. */
+/** An open session: its authority and options hold for each of its calls. */
 interface OpenedSession {
   readonly authority: Authority;
   readonly session: Session;
@@ -60,25 +57,22 @@ interface CallOf extends Pick<OpenedSession, "authority" | "session"> {
   readonly context: PerCall;
 }
 
-/** What is opened after the runtime is there, because it asks the runtime. */
-export interface Attached {
-  servers?: Servers;
-  runs?: Runs;
-  chains?: OpenChains;
-}
-
 export interface RunningOptions {
   readonly parts: Parts;
   readonly entrance: ReEntry;
   readonly inFlight: InFlight;
-  readonly attached: Readonly<Attached>;
+  readonly servers: Servers | undefined;
+  readonly runs: Runs | undefined;
+  readonly chains: OpenChains | undefined;
+  readonly approvals: ApprovalsApi;
   readonly controls: Controls;
   readonly accounts: Accounts;
   readonly store: Store;
   readonly audit: AuditLog;
-  readonly tools: Registry;
+  readonly registry: Registry;
   readonly pins: ToolPins;
   readonly policy: Runtime["policy"];
+  readonly note: Runtime["note"];
   readonly skills: Skills | undefined;
   readonly stream: Stream;
   readonly feed: Feed;
@@ -86,7 +80,6 @@ export interface RunningOptions {
   readonly alarms: Alarms;
   readonly channels: OpenChannels | undefined;
   readonly limits: Limits;
-  readonly approver: Approver | undefined;
   /** Everything that must be closed, in the order of its opening. */
   readonly closing: AsyncDisposableStack;
 }
@@ -107,22 +100,26 @@ export class RunningRuntime implements Runtime {
   readonly agentRuns: AgentRuns;
   readonly alarms: Alarms;
   readonly channels: OpenChannels | undefined;
+  readonly runs: Runs | undefined;
+  readonly chains: OpenChains | undefined;
+  readonly note: Runtime["note"];
   readonly #options: RunningOptions;
   readonly #parts: Parts;
-  readonly #reception: CallFactory;
+  readonly #factory: CallFactory;
   readonly #entrance: ReEntry;
   readonly #writeProbe: WriteProbe;
   #closing: Promise<void> | undefined;
 
   constructor(options: RunningOptions) {
-    const { parts, store, audit, tools, approver } = options;
+    const { parts, store } = options;
     this.#options = options;
     this.#parts = parts;
     this.#writeProbe = new WriteProbe(store, parts.clock);
     this.#entrance = options.entrance;
-    this.#reception = options.entrance.reception;
-    this.audit = audit;
-    this.tools = tools;
+    this.#factory = options.entrance.factory;
+    this.approvals = options.approvals;
+    this.audit = options.audit;
+    this.tools = options.registry;
     this.pins = options.pins;
     this.policy = options.policy;
     this.artifacts = parts.artifacts;
@@ -133,25 +130,18 @@ export class RunningRuntime implements Runtime {
     this.agentRuns = options.agentRuns;
     this.alarms = options.alarms;
     this.channels = options.channels;
-    const runDetached = (approval: ApprovalRecord): void => void this.#inBackground(approval);
-    this.approvals = new ApprovalsApi({ parts, store, approver, arrive: () => this.#reception.arrive(), runDetached });
+    this.runs = options.runs;
+    this.chains = options.chains;
+    this.note = options.note;
     const rows = { store, clock: parts.clock };
     this.calls = { list: (where: CallFilter = {}) => callsWhere(where, rows), get: (id) => callNamed(id, rows) };
-    this.ledger = new Settling(parts, store, options.limits);
-  }
-
-  get runs(): Runs | undefined {
-    return this.#options.attached.runs;
-  }
-
-  get chains(): OpenChains | undefined {
-    return this.#options.attached.chains;
+    this.ledger = new LedgerService(parts, store, options.limits);
   }
 
   async invoke(request: CallRequest, context: CallContext = {}): Promise<ToolOutcome> {
     const session = new Session(this.#options.limits, this.#parts.clock);
     try {
-      const authority = this.#reception.authority(context, session.limits);
+      const authority = this.#factory.authority(context, session.limits);
       return await this.#invoke(request, { authority, session, context });
     } finally {
       if (session.hasPins) await this.#release(session);
@@ -176,15 +166,15 @@ export class RunningRuntime implements Runtime {
   }
 
   async explain(request: CallRequest, context: CallContext = {}): Promise<Explanation> {
-    const authority = this.#reception.authority(context, this.#options.limits);
+    const authority = this.#factory.authority(context, this.#options.limits);
     const { idempotencyKey, toolCallId } = context;
-    return explain(this.#reception.call(request, authority, { idempotencyKey, toolCallId }), this.#parts);
+    return explain(this.#factory.call(request, authority, { idempotencyKey, toolCallId }), this.#parts);
   }
 
   openSession(asked: Partial<Limits> = {}, context: CallContext = {}): RuntimeSession {
     const { clock } = this.#parts;
     const limits = narrower(this.#options.limits, asked);
-    const authority = this.#reception.authority(context, limits);
+    const authority = this.#factory.authority(context, limits);
     if (context.idempotencyKey !== undefined) throw keyOfMany();
     const session = new Session(limits, clock);
     const close = async (): Promise<void> => {
@@ -215,7 +205,7 @@ export class RunningRuntime implements Runtime {
         );
       },
       explain: async (request, call = {}) =>
-        explain(this.#reception.call(request, this.#reception.within(authority, call), call), this.#parts, session.id),
+        explain(this.#factory.call(request, this.#factory.within(authority, call), call), this.#parts, session.id),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -231,12 +221,8 @@ export class RunningRuntime implements Runtime {
     return this.#options.stream.watch((event) => watcher(shownEvent(event)));
   }
 
-  note(type: string, summary: string, more: SystemNote["more"] = {}): Promise<void> {
-    return note({ type, summary, more }, this.#parts, this.#options.store);
-  }
-
   health(): Health {
-    return healthOf(this.#options.store, this.#options.attached.servers, this.tools.names().length);
+    return healthOf(this.#options.store, this.#options.servers, this.tools.names().length);
   }
 
   async checkHealth(): Promise<Health> {
@@ -258,7 +244,7 @@ export class RunningRuntime implements Runtime {
     const stopScripts = this.#parts.clock.in(Math.max(0, graceMs - 1000), () => this.chains?.stop());
     await this.#options.inFlight.drained(graceMs);
     stopScripts();
-    await this.#options.attached.servers?.close();
+    await this.#options.servers?.close();
     this.#entrance.closed = true;
     await this.#options.closing.disposeAsync();
   }
@@ -273,7 +259,7 @@ export class RunningRuntime implements Runtime {
     call: CallClaims & PerCall,
     batch?: Set<string>,
   ): Promise<ToolOutcome> {
-    const narrowed = this.#reception.within(authority, call);
+    const narrowed = this.#factory.within(authority, call);
     const fault = perCallFault(call);
     if (fault !== undefined) throw fault;
     const per = withinWaiting(context, call);
@@ -292,30 +278,23 @@ export class RunningRuntime implements Runtime {
     let call: ToolCall;
     try {
       const { idempotencyKey, toolCallId, providerItem } = per;
-      call = this.#reception.call(request, authority, { idempotencyKey, toolCallId, providerItem, batch });
+      call = this.#factory.call(request, authority, { idempotencyKey, toolCallId, providerItem, batch });
     } catch (fault) {
-      return Promise.reject(fault); // an `async` of its own would cost each call a promise
+      return Promise.reject(fault);
     }
     if (this.#entrance.closed)
       return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
-    return invoke(call, this.#reception.caller(session, per), this.#parts).then(readableOutcome);
+    return invoke(call, this.#factory.caller(session, per), this.#parts).then(readableOutcome);
   }
 
-  /** What its calls kept is held by nobody any more: their rows say whether it is needed. */
+  /** Releases the artifacts that the session held; rows that need them keep them. */
   #release(session: Session): Promise<void> {
     return releasePins(session, this.#parts.artifacts, this.#parts.log);
   }
-
-  /** Nobody waits here; a script that was frozen for it goes on, and may be frozen again. */
-  async #inBackground(approval: ApprovalRecord): Promise<void> {
-    await this.resume(approval.id, { patience: "suspend" }).catch((error: unknown) => {
-      this.#parts.log(`The detached call of \`${approval.tool}\` was cancelled: ${String(error)}`);
-    });
-  }
 }
 
-/** One key for all calls of a session would make them one call. */
+/** With one key for a session, all its calls would be one call. */
 function keyOfMany(): RuntimeFault {
-  const told = "A session has no `idempotencyKey`: a key is one call's; give it to `invoke`.";
-  return new RuntimeFault("context_invalid", told);
+  const message = "A session has no `idempotencyKey`: a key belongs to one call; give it to `invoke`.";
+  return new RuntimeFault("context_invalid", message);
 }

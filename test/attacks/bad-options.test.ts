@@ -146,7 +146,7 @@ it("a caller that asks nobody is told so; where nobody could be asked, that ther
   await using h = await house();
   const own = await h.runtime.invoke(mail, { ...asker, patience: "deny" });
   expect(own.refusal?.code).toBe("approval_unavailable");
-  expect(own.text).toContain("this caller asks nobody (its patience is `deny`)");
+  expect(own.text).toContain("this caller does not ask (its patience is `deny`)");
   expect(own.text).not.toContain("ApprovalHandler");
   await using alone = await house({ approvals: {} });
   expect((await alone.runtime.invoke(mail, { ...asker, patience: "deny" })).text).toContain("no ApprovalHandler");

@@ -26,33 +26,37 @@ export interface ApprovalParts {
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly redactor: Redactor;
-  /** Runs the tool's own preview; never throws, undefined when it offers none. */
+  /** Runs the tool's own preview. Never throws; returns undefined when the tool has none. */
   readonly preview: (call: Previewed, caller: PreviewFor) => Promise<Preview | undefined>;
-  /** Asks the approver of this process, when there is one and it is not at it; its answer is a decision like any other. */
+  /** Asks the approver of this process, if there is one and it is not busy with this request. Its answer is a normal decision. */
   readonly consult: ((approval: ApprovalRecord) => void) | undefined;
 }
 
-/** What may be previewed: every FreshCall, and an edit that was weighed under its request's key. */
+/** What can be previewed: every FreshCall, and an edit under the key of its request. */
 export type Previewed = WeighedCall & Pick<FreshCall, "key">;
-/** Who waits for a preview: a caller, or nobody but the person who edited. */
+/** Who waits for a preview: a caller, or only the person who edited. */
 export type PreviewFor = Pick<Caller, "signal" | "deadline"> & Partial<Pick<Caller, "session">>;
 
 type Approved = ApprovedCall | Again | Ending;
 
 /**
- * An approval counts only when it is found decided on a pass in which nobody waited: after any wait, any edit and any
- * re-send the recorded call enters the line again, because what was allowed then may be blocked now (DESIGN 3).
+ * An approval counts only on a pass in which the call did not wait. After a wait, an edit or a re-send the recorded call
+ * enters the gates again, because the policy may have become stricter.
  */
 export async function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const { record, verdict } = call;
-  if (record?.state === "suspended") return wakened(call, record, parts);
+  if (record?.state === "suspended") return continueSuspended(call, record, parts);
   if (verdict === "ALLOW" && record?.approvalId === undefined) return approved(call, undefined);
   if (verdict === "PREVIEW") return previewed(call, caller, parts);
   return decided(call, caller, parts);
 }
 
-/** A call that waits inside its tool goes on as it was begun: with what was approved, whoever sends what was asked again. */
-async function wakened(call: FreshCall, { approvalId }: CallRecord, { approvals }: ApprovalParts): Promise<Approved> {
+/** A call that waits inside its tool continues with the arguments that were approved. */
+async function continueSuspended(
+  call: FreshCall,
+  { approvalId }: CallRecord,
+  { approvals }: ApprovalParts,
+): Promise<Approved> {
   if (approvalId === undefined || call.resumesBy !== undefined) return approved(call, undefined);
   const approval = await approvals.get(approvalId);
   if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return approved(call, undefined);
@@ -67,7 +71,7 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
       return useApproval(call, approval, caller, parts);
     case "pending":
       if (call.verdict !== "ALLOW") return wait(call, { approval, asked: false }, caller, parts);
-      return (await takenBack(approval, "the call needs no approval any more", parts)) ?? approved(call, undefined);
+      return (await withdraw(approval, "the call needs no approval any more", parts)) ?? approved(call, undefined);
     case "denied":
     case "skipped":
     case "expired":
@@ -75,7 +79,7 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
       if (call.resumes !== undefined)
         return refuse(`approval_${approval.state}`, endedText(approval), { approval_id: approval.id });
       return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
-    case "used": // it was spent by an attempt that may be made again
+    case "used": // by an attempt that may be repeated
     case undefined:
       return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
   }
@@ -94,7 +98,7 @@ function endedText({ id, tool, state, expiresAt, decision }: ApprovalRecord): st
   return `${request} was ${state} at ${new Date(at).toISOString()}${why}.${state === "withdrawn" ? again : ""}`;
 }
 
-/** Exactly what was shown, or nothing: a changed definition, argument or preview, or a greater risk, voids the approval, and asking starts anew. */
+/** Runs exactly what was shown: a changed definition, argument or preview, or a higher risk, voids the approval. */
 async function useApproval(
   call: FreshCall,
   approval: ApprovalRecord,
@@ -102,16 +106,16 @@ async function useApproval(
   parts: ApprovalParts,
 ): Promise<Approved> {
   if (call.resumes === undefined) return { again: await parts.approvals.recorded(approval, call) };
-  const changed = otherwiseNow(call, approval) ?? (await previewChanged(call, approval, caller, parts));
+  const changed = changeSince(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return approved(call, approval.id);
-  const left = hasNoTime(call, caller, parts.clock);
-  if (left !== undefined) return left; // a caller that left says nothing of what was approved
-  const unkept = await takenBack(approval, changed, parts);
+  const left = timeProblem(call, caller, parts.clock);
+  if (left !== undefined) return left; // the caller is gone, so the preview proves nothing
+  const unkept = await withdraw(approval, changed, parts);
   return unkept ?? refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask again.`);
 }
 
-/** By policy. An ending: it could not be written. */
-async function takenBack(
+/** Withdraws the request in the name of the policy. Returns an ending if that could not be written. */
+async function withdraw(
   approval: ApprovalRecord,
   reason: string,
   { approvals }: Pick<ApprovalParts, "approvals">,
@@ -122,10 +126,10 @@ async function takenBack(
   return isEnding(result) ? result : undefined;
 }
 
-/** A yes to a smaller risk was not asked of whom, and of how many, a greater one is asked. */
-function otherwiseNow(call: FreshCall, approval: ApprovalRecord): string | undefined {
+/** What changed since the approval. A higher risk counts, because it may need other or more approvers. */
+function changeSince(call: FreshCall, approval: ApprovalRecord): string | undefined {
   const isBound = approval.binding === bind(call, approval.expiresAt) && isBoundAsShown(approval);
-  if (!isBound) return "what was approved is not what would run now";
+  if (!isBound) return "the call differs from what was approved";
   return rankOf(call.risk) > rankOf(approval.risk)
     ? `its risk is \`${call.risk}\` now, and \`${approval.risk}\` was shown`
     : undefined;
@@ -137,15 +141,15 @@ async function previewChanged(
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<string | undefined> {
-  const isOwnEdit = approval.decision?.as === "modified"; // nobody else had to be shown anything
-  if (!call.found.previewBinds || isOwnEdit) return undefined; // its definition is the same, and with it what was said of that
+  const isOwnEdit = approval.decision?.as === "modified"; // the editor needs no second look
+  if (!call.found.previewBinds || isOwnEdit) return undefined; // the definition is the same, so this setting is too
   const now = await parts.preview(call, caller);
-  if (now?.problem !== undefined) return `its preview fails (${now.problem}), and so is not what was shown`;
-  return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview is not what was shown";
+  if (now?.problem !== undefined) return `its preview fails now (${now.problem})`;
+  return (now && previewDigest(now)) === approval.previewDigest ? undefined : "its preview differs from what was shown";
 }
 
-/** While a preview was made, for as long as it is let. */
-function hasNoTime(call: FreshCall, caller: Caller, clock: Clock): Ending | undefined {
+/** Whether the caller left, or the session ran out of time, while a preview was made. */
+function timeProblem(call: FreshCall, caller: Caller, clock: Clock): Ending | undefined {
   const { session } = caller;
   const left = hasLeft(call, caller, clock);
   if (left !== undefined || session.remainingMs() > 0) return left;
@@ -158,27 +162,27 @@ function hasNoTime(call: FreshCall, caller: Caller, clock: Clock): Ending | unde
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const { grant } = await grantFor(call, caller.session, parts);
   if (grant !== undefined) return granted(call, grant);
-  if (caller.patience === "deny") return refuse("approval_unavailable", nobodyAsked(call, caller, parts.redactor));
+  if (caller.patience === "deny") return refuse("approval_unavailable", noApproverText(call, caller, parts.redactor));
   const preview = await parts.preview(call, caller);
-  const left = hasNoTime(call, caller, parts.clock);
+  const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left;
   const made = await parts.approvals.ask(call, preview, caller).catch(unwritten);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
     return wait(call, { approval: made.asked, asked: true }, caller, parts);
   }
-  const { prior, approval } = made; // somebody else asked first
+  const { prior, approval } = made; // another caller made the request first
   if (approval?.state === "pending") return wait(call, { approval, asked: false }, caller, parts);
   return (await replay(prior, parts)) ?? underWay(prior);
 }
 
-function nobodyAsked(call: FreshCall, { asksNobody }: Caller, redactor: Redactor): string {
+function noApproverText(call: FreshCall, { choseDeny }: Caller, redactor: Redactor): string {
   const asking = call.weighing.reasons.filter(({ says }) => says === "CONFIRM" || says === "RAISE");
   const because = redactor.redact(reasonsText(asking, lookedAt(call)));
   const needs = `\`${call.tool}\` needs a person's approval at risk ${call.risk} (${because}), and`;
-  return asksNobody === true
-    ? `${needs} this caller asks nobody (its patience is \`deny\`).`
-    : `${needs} there is no approver (no ApprovalHandler) to ask. Give the runtime \`approvals: { approver }\`, or \`approvals: { patience: "suspend" }\`: then such a call waits until somebody decides.`;
+  return choseDeny === true
+    ? `${needs} this caller does not ask (its patience is \`deny\`).`
+    : `${needs} there is no approver (no ApprovalHandler) to ask. Give the runtime \`approvals: { approver }\`, or \`approvals: { patience: "suspend" }\`: then such a call waits for a decision.`;
 }
 
 function lookedAt(call: FreshCall): LookedAt {
@@ -188,7 +192,7 @@ function lookedAt(call: FreshCall): LookedAt {
   return { tool: found.facts, principal: authority.principal, arguments: given, history, now, key };
 }
 
-/** A yes that was remembered, if its giver could still say it today: it lowers no verdict, it answers for a person. */
+/** A grant that answers for its giver, if the giver could still approve this call. It does not change the verdict. */
 export async function grantFor(
   call: WeighedCall,
   session: Pick<Caller["session"], "id"> | undefined,
@@ -217,7 +221,7 @@ async function wait(
       `The request \`${approvalId}\` is open and this caller does not wait for it.`,
       { approval_id: approvalId },
     );
-  parts.consult?.(approval); // also of a request that outlived the process which made it
+  parts.consult?.(approval); // also for a request of an earlier process
   if (caller.patience === "suspend") {
     const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
     return { ending: "pending", approvalId, expiresAt, asked, tell };
@@ -226,13 +230,13 @@ async function wait(
     case "decided":
       return { again: await parts.approvals.recorded((await parts.approvals.get(approvalId)) ?? approval, call) };
     case "cancelled":
-      return refuse("cancelled", "The caller went away while a person was asked; the request is still open.", {
+      return refuse("cancelled", "The caller left while the request was waiting; the request is still open.", {
         approval_id: approvalId,
       });
     case "timed_out":
       return refuse(
         "approval_timed_out",
-        `Asking timed out: the request \`${approvalId}\` was not decided in time and is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
+        `The wait timed out: the request \`${approvalId}\` was not decided in time and is still open. Call \`${call.tool}\` directly, or send the same call again later.`,
         {
           approval_id: approvalId,
           expires_at: new Date(expiresAt).toISOString(),
@@ -243,7 +247,7 @@ async function wait(
 
 async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
   const made = await parts.preview(call, caller);
-  const left = hasNoTime(call, caller, parts.clock);
+  const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left;
   const preview = made ?? {
     summary: `\`${call.tool}\` offers no preview (unsupported); it was not run.`,

@@ -18,9 +18,8 @@ export interface ArgumentParts {
 }
 
 /**
- * Readable, free of secrets, references that are there and the caller's own, and fit for the schema (D13, D18).
- * A reference passes the schema in the place of the value it stands for; its bytes are fetched, and checked again, where
- * the tool runs. Who judges arguments is shown them before.
+ * The arguments must be readable, free of secrets and fit the schema; each artifact they name must exist and be the
+ * caller's. A reference passes the schema in place of its value; its bytes are checked again where the tool runs.
  */
 export async function checkArguments(call: FoundCall, parts: ArgumentParts): Promise<ValidCall | Ending> {
   if (call.problem !== undefined) return refuse("arguments_invalid", call.problem);
@@ -48,13 +47,13 @@ async function checkReferences(call: FoundCall, parts: ArgumentParts): Promise<V
     const masked = artifacts.map((one) =>
       one.text === undefined ? one : { ...one, text: parts.redactor.redact(one.text) },
     );
-    return { ...valid, resolved: { arguments: given, artifacts: masked } }; // what people see is masked
+    return { ...valid, resolved: { arguments: given, artifacts: masked } }; // people see masked text
   } catch (error) {
     return refuse("artifact_unavailable", `${parts.redactor.redact(messageOf(error))} The tool was not run.`);
   }
 }
 
-/** Which argument holds the secret. */
+/** Names the argument that holds the secret. */
 function secretText(given: Json, redactor: Redactor): string {
   const path = secretPath(given, redactor, []);
   const where = path === undefined ? "Several arguments together hold" : `\`${redactor.redact(pathText(path))}\` holds`;
@@ -73,10 +72,10 @@ function secretPath(given: Json, redactor: Redactor, path: Reference["path"]): R
   return undefined;
 }
 
-/** The bytes of larger artifacts are checked only where the tool runs: a call that waits is checked each time it goes on. */
+/** Larger artifacts are checked only where the tool runs. */
 const checkedBytes = 16 * 2 ** 20;
 
-/** What the bytes behind the references are is part of the arguments: what does not fit is refused before the claim. */
+/** The bytes of artifacts are part of the arguments: what does not fit is refused before the claim. */
 async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentParts): Promise<Ending | undefined> {
   try {
     let bytes = 0;
@@ -92,7 +91,7 @@ async function bytesFault(call: ValidCall, { artifacts, redactor }: ArgumentPart
   }
 }
 
-/** A schema that looks for ever must not hold a call for ever (G9). */
+/** Limit of a schema check, in milliseconds. */
 const checkingTimeoutMs = 10_000;
 
 async function parsed({ found, arguments: given }: FoundCall, clock: Clock): Promise<Parsed> {
@@ -115,7 +114,7 @@ function judge(call: FoundCall, parsed: Parsed, references: readonly Reference[]
       issues.slice(0, 20).map(({ path, message }) => ({ path: path.join("."), message })),
     );
   const input = "input" in parsed ? parsed.input : undefined;
-  return { ...call, input, references: references.map(({ digest }) => digest) } as unknown as ValidCall; // of this gate's own brand
+  return { ...call, input, references: references.map(({ digest }) => digest) } as unknown as ValidCall;
 }
 
 function isWithin(issue: Issue, reference: Reference): boolean {

@@ -5,8 +5,8 @@ import { counted } from "../../core/shown.ts";
 import type { CountedCall } from "./stages.ts";
 
 /**
- * Counts every arrival, also of unknown tools. Synchronous, so that parallel calls cannot both take the last one.
- * A recorded call that enters again was counted when it first came.
+ * Counts every arrival, also of unknown tools. Synchronous, so two parallel calls cannot both take the last place.
+ * A recorded call that enters again is not counted again.
  */
 export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
   const { session } = caller;
@@ -27,7 +27,7 @@ export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
   return call as CountedCall;
 }
 
-/** A question (`explain`, `simulate`, an edit) costs nothing, and nothing can run from it: it never meets `once`. */
+/** For `explain`, `simulate` and edits, which are not counted and run nothing. */
 export function ask(call: ToolCall): CountedCall {
   return call as CountedCall;
 }

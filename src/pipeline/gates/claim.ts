@@ -16,8 +16,8 @@ export interface ClaimParts {
 }
 
 /**
- * The last look at the signal, then ONE conditional write: attempted, approval used, event. No claim, no effect. A call
- * that was weighed over a past that is not the past any more enters again.
+ * Checks the signal a last time, then makes one conditional write: attempted, approval used, event. No tool runs without
+ * a claim. A call enters again if the past calls that its verdict depends on have changed.
  */
 export async function claim(
   call: ApprovedCall,
@@ -33,7 +33,7 @@ export async function claim(
   }
 }
 
-/** Nobody waits for the call any more. */
+/** Returns an ending if the caller has cancelled the call or its deadline has passed. */
 export function hasLeft(
   { tool }: Pick<ToolCall, "tool">,
   { signal, deadline }: Pick<Caller, "signal" | "deadline">,
@@ -42,14 +42,14 @@ export function hasLeft(
   if (signal?.aborted === true) return refuse("cancelled", `The caller cancelled the call before \`${tool}\` was run.`);
   const lateMs = deadline === undefined ? -1 : clock.monotonic() - deadline;
   if (lateMs < 0) return undefined;
-  const message = `The caller's deadline is over since ${Math.round(lateMs)} ms; \`${tool}\` was not run.`;
+  const message = `The caller's deadline passed ${Math.round(lateMs)} ms ago; \`${tool}\` was not run.`;
   return refuse("cancelled", message);
 }
 
 async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promise<ClaimedCall | Again | Ending> {
   const { claimed } = made;
   if (claimed !== undefined)
-    // What was read of artifacts may be large, and the tool reads them itself.
+    // The content of artifacts may be large, and the tool reads it itself.
     return { ...call, resolved: undefined, claimed, claimedAt: parts.clock.monotonic() } as unknown as ClaimedCall;
   if (made.moved === true) return { again: arrivalOf({ ...call, resumes: call.key }) };
   const { call: prior, approval } = made;
@@ -64,7 +64,7 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
   return underWay(prior);
 }
 
-/** Nothing was written, so nobody is asked and nothing may run (D21). */
+/** The ending of a call that could not be written: no request is made and no tool runs. */
 export function unwritten(error: unknown): Ending {
   if (!(error instanceof RuntimeFault)) return refuse("audit_unavailable");
   if (error.code === "overloaded") return refuse("overloaded", `${error.message} The tool was not run.`);

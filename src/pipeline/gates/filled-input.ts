@@ -5,9 +5,9 @@ import { takesText, type WantedReference, wantedAt } from "./reference-schemas.t
 import { filled, type Reference, referencesIn, textOf } from "./references.ts";
 import type { FoundCall } from "./stages.ts";
 
-/** So much fits into one text of this engine whatever it is, also with every character escaped. */
+/** Bytes that fit into one string even if every character is escaped. */
 export const sureBytes: number = 64 * 2 ** 20;
-/** No more fits into one text; base64 has four characters for three bytes. */
+/** Bytes that fit into one string as base64. */
 const mostTextBytes: number = 384 * 2 ** 20;
 
 /** @throws RuntimeFault `artifact_unavailable` */
@@ -23,9 +23,9 @@ async function bytesBehind(
 }
 
 /**
- * The arguments with the bytes of every artifact in the place of its reference, as the tool's schema made of them (D13).
- * A property whose schema names `$artifact` keeps the reference: that tool reads for itself. Text where the bytes are
- * UTF-8; base64 where the schema says so, and for bytes that are none; a Standard Schema may also take the bytes.
+ * The arguments with the bytes of each artifact in place of its reference, parsed by the tool's schema. A property whose
+ * schema names `$artifact` keeps the reference: that tool reads it itself. UTF-8 bytes become text; other bytes, or where
+ * the schema says so, base64. A Standard Schema may also take the bytes.
  *
  * @throws RuntimeFault `artifact_unavailable`
  */
@@ -55,10 +55,10 @@ export async function filledInput(call: FoundCall, artifacts: ArtifactStore): Pr
   return "input" in last ? last : texts;
 }
 
-/** Above this a text is not handed to a validator whose schema does not look into it. */
+/** A longer string is not given to a validator whose schema only limits its length. */
 const longText = 1024 * 1024;
 
-/** The rest of the arguments was checked with the references in their places. */
+/** Parses the filled arguments. The other arguments were checked with the references in place. */
 function jsonInput(call: FoundCall, input: JsonObject): Parsed | Promise<Parsed> {
   const { inputSchema, parse } = call.found;
   const texts = referencesIn(call.arguments).map(({ path }) => ({ path, text: valueAt(input, path) }));
@@ -70,7 +70,7 @@ function jsonInput(call: FoundCall, input: JsonObject): Parsed | Promise<Parsed>
     : { issues: [{ path: [], message: "are too large for one message to the tool's server" }] };
 }
 
-/** A server is sent one message, whose text has every quote and line break escaped. */
+/** Whether the arguments fit into one message to the tool's server, with quotes and line breaks escaped. */
 function isSendable({ found }: FoundCall, texts: readonly { readonly text: unknown }[]): boolean {
   const length = texts.reduce((sum, { text }) => sum + (typeof text === "string" ? text.length : 0), 0);
   if (found.facts.server === undefined || length <= sureBytes) return true;
@@ -101,7 +101,7 @@ async function largest(
   for (const { digest, path } of wanted) {
     const { bytes } = await artifacts.meta(digest, call.authority.principal);
     if (bytes <= mostTextBytes) continue;
-    const message = `is an artifact of ${bytes} bytes; a tool is handed ${mostTextBytes} at most, use one that reads artifacts by reference`;
+    const message = `is an artifact of ${bytes} bytes; a tool gets at most ${mostTextBytes}. Use a tool that reads artifacts by reference`;
     return { path, message };
   }
   return undefined;

@@ -16,14 +16,13 @@ import { type LazySignal, type Ran, runForeign } from "../../tools/run-foreign.t
 import type { FoundCall, ValidCall } from "./stages.ts";
 
 export interface GuardrailParts {
-  /** None: the path is as if there were no such thing. */
   readonly guardrails?: Guardrails | undefined;
   readonly redactor: Redactor;
   readonly clock: Clock;
   readonly log: (problem: string, call?: ToolCall) => void;
 }
 
-/** The call with what the guardrails found in its arguments: the policy is told (D30). */
+/** The call with what the guardrails found in its arguments, for the policy. */
 export async function guarded(
   call: ValidCall,
   guards: readonly ArgumentGuardrail[],
@@ -32,7 +31,7 @@ export async function guarded(
   const given = call.resolved?.arguments ?? call.arguments;
   const text = textIn(given);
   const asked = guards.map((guard) => {
-    const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each has its own: it may change it
+    const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // a copy each: a guardrail may change it
     return ask(guard, (lazy) => guard.check(subject, lazy), parts);
   });
   const findings = (await Promise.all(asked)).flatMap((look) => findingsOf(look, call, parts));
@@ -50,7 +49,7 @@ export function tellFailure({ guardrail, failure }: Look, call: ToolCall, { log 
   log(`The guardrail \`${guardrail}\` ${failure}, for the call \`${call.id}\` of \`${call.tool}\`.`, call);
 }
 
-/** What one guardrail said, or why it said nothing. */
+/** The findings of one guardrail, or its failure. */
 export interface Look {
   readonly guardrail: string;
   readonly open: boolean;
@@ -66,7 +65,7 @@ const words: Readonly<Record<Guardrail["on"], readonly unknown[]>> = {
   result: ["WITHHOLD", "MARK"],
 };
 
-/** Never throws: a guardrail that does is one that failed. */
+/** Never throws: a guardrail that throws has failed. */
 export async function ask(
   guard: Guardrail,
   check: (lazy: LazySignal) => unknown,
@@ -95,19 +94,19 @@ function read(
   return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: told(why) })), failure: undefined };
 }
 
-/** Undefined: it is none. A getter of its that throws makes it none as well. */
+/** Returns undefined if it is not a list of findings, or cannot be read. */
 function readFindings(value: unknown, allowed: readonly unknown[]): readonly GuardrailFinding<string>[] | undefined {
   try {
     if (!Array.isArray(value)) return undefined;
     const found: GuardrailFinding<string>[] = [];
     for (const one of value as readonly unknown[]) {
-      const { says, why } = Object(one) as { readonly says: unknown; readonly why: unknown }; // whatever it is, they are looked at
+      const { says, why } = Object(one) as { readonly says: unknown; readonly why: unknown };
       if (!allowed.includes(says) || typeof says !== "string" || typeof why !== "string") return undefined;
       found.push({ says, why });
     }
     return found;
   } catch {
-    return undefined; // then it failed, which is told
+    return undefined;
   }
 }
 
@@ -120,7 +119,7 @@ export function guardedCall({ authority, found }: FoundCall): GuardedCall {
   return {
     ...{ tool, action, effects, openWorld },
     ...(server !== undefined && { server }),
-    principal: { ...authority.principal }, // a copy: what a guardrail does to it stays with it
+    principal: { ...authority.principal }, // a copy: a guardrail may change it
     runId: authority.runId,
   };
 }

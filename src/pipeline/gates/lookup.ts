@@ -8,11 +8,11 @@ import type { CountedCall, FoundCall } from "./stages.ts";
 export interface LookupParts {
   readonly tools: Tools;
   readonly controls: Pick<Controls, "state">;
-  /** What the caller may see, asked only where a name is nobody's: nothing else is ever suggested. */
+  /** The tools that the caller may see; only these are suggested for an unknown name. */
   readonly visible?: (call: ToolCall) => readonly Offer[];
 }
 
-/** Which tool is meant, and may it be called now. What is paused, switched off or broken fails fast. */
+/** Finds the tool, and refuses if calls are paused or the tool is disabled or broken. */
 export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Ending {
   if (parts.controls.state.paused) return paused(parts.controls.state);
   const found = parts.tools.find(call.tool, call.action);
@@ -27,7 +27,7 @@ export function lookup(call: CountedCall, parts: LookupParts): FoundCall | Endin
   return { ...call, found } as FoundCall;
 }
 
-/** In the operator's own words, where there are any; who it was is nothing for an agent. */
+/** Gives the operator's reason, but not the operator's name. */
 function paused({ pausedBy }: Controls["state"]): Ending {
   return pausedBy?.reason === undefined || pausedBy.reason.trim() === ""
     ? refuse("paused")

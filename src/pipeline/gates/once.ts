@@ -17,10 +17,10 @@ export interface OnceParts {
 }
 
 /**
- * Which call is this, and has it ended? The key is the caller's; without one it is that of a live call with the same
- * principal, tool and arguments; else it is the call's own id (D23). Finished work never asks a person again (D2).
- * A call with a key is never found by its arguments, except that one which has begun and may have had its effect
- * refuses the same call without a key (`liveUntil` of store/rules.ts).
+ * Finds out whether this call is known, and whether it has ended. Its key is the caller's key; without one, the key of a
+ * live call with the same principal, tool and arguments; else the call's own id. A finished call is never approved twice.
+ * A call with a key is not found by its arguments, with one exception: while it may have had its effect, it refuses the
+ * same call without a key (`liveUntil` of store/rules.ts).
  */
 export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCall | Ending> {
   const { idempotencyKey, resumes, found } = call;
@@ -40,7 +40,7 @@ export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCa
   return judge(call, await find(call, { key, match }, parts.ledger), { key, match }, parts);
 }
 
-/** By what names the call: its key, or, as an arrival that enters again, its own id; else by its arguments. */
+/** Looks up the call by its key, or by its arguments if it has none. */
 function find(
   { resumes, idempotencyKey, toolCallId, batch }: WeighedCall,
   { key, match }: { readonly key: string; readonly match: string | undefined },
@@ -51,7 +51,7 @@ function find(
   return findOfModel({ key, match, batch }, ledger);
 }
 
-/** By the provider's id; else a call with the same arguments that a person was asked about, or that may have had its effect. */
+/** By the provider's id; else a call with the same arguments that waits for approval or may have had its effect. */
 async function findOfModel(
   { key, match, batch }: { readonly key: string; readonly match: string; readonly batch: WeighedCall["batch"] },
   ledger: Ledger,
@@ -59,7 +59,7 @@ async function findOfModel(
   const named = await ledger.find({ key });
   if (named !== undefined) return named;
   const alike = await ledger.find({ match, except: batch });
-  // Two calls of one model that run at once have ids of their own, and are meant as two.
+  // Two calls of a model that run at once have different ids, so they are two calls.
   const isOther = alike?.state === "attempted" && alike.approvalId === undefined && alike.call.toolCallId !== undefined;
   return isOther ? undefined : alike;
 }
@@ -97,7 +97,7 @@ function isSame(prior: ToolCall, { digest, tool, action }: ToolCall): boolean {
   return prior.digest === digest && prior.tool === tool && prior.action === action;
 }
 
-/** Which call it is, as far as its arrival tells: none, when it has no key of its own and goes on with nothing. */
+/** The key that the arrival itself gives. Returns undefined if it has no key and resumes nothing. */
 export function keyOf({ authority, tool, action, idempotencyKey, resumes }: ToolCall): string | undefined {
   if (resumes !== undefined || idempotencyKey === undefined) return resumes;
   if (authority.fromChain === true) return chainKey(idempotencyKey);
@@ -111,28 +111,25 @@ function toolCallKey({ toolCallId, authority, tool, action, digest }: ToolCall):
   return `key_${sha256(`${who}\0${authority.runId}\0${digest}\0tool call\0${toolCallId}`).slice(0, 40)}`;
 }
 
-/**
- * D23: H(parent key, number of the call), of the text that core/child-key.ts makes. Nobody else's begins so: a caller's has
- * four names before its key. A script's keys begin alike, and so stand on one page of a file's index.
- */
+/** Hash of the parent's key and the number of the call (core/child-key.ts). The keys of one script share a prefix, so they are near each other in an index. */
 function chainKey(ownKey: string): string {
   const ofScript = sha256(`script\0${parentKeyOf(ownKey)}`).slice(0, 12);
   return `key_${ofScript}${sha256(`script\0${ownKey}`).slice(0, 28)}`;
 }
 
-/** A script means each of its calls, also two alike: only the script finds them again, by their place. */
+/** Undefined for calls of a script: two equal calls of a script are two calls, found by their number. */
 function matchOf({ authority, tool, action, digest }: ToolCall): string | undefined {
   return authority.fromChain === true ? undefined : `${whoAndWhat(authority.principal, tool, action)}\0${digest}`;
 }
 
-/** Names cannot hold NUL (runtime.ts checks principals, registration tools), so this is unambiguous. */
+/** Names of principals and tools cannot contain NUL, so this is unambiguous. */
 function whoAndWhat({ tenant, agent, user = "" }: Principal, tool: string, action: string): string {
   return `${tenant}\0${agent}\0${user}\0${tool}\0${action}`;
 }
 
 type ReplayParts = Pick<OnceParts, "clock" | "artifacts">;
 
-/** What a record answers to whoever comes later; undefined: the call may go on. The claim asks the same, for racers. */
+/** The ending that a record gives to a later call. Returns undefined if the call may continue. `claim` uses it too. */
 export async function replay(record: CallRecord | undefined, parts: ReplayParts): Promise<Ending | undefined> {
   switch (record?.state) {
     case "ok":
@@ -153,9 +150,9 @@ export async function replay(record: CallRecord | undefined, parts: ReplayParts)
   }
 }
 
-/** Whoever was asked anew was shown something else: nothing goes on with the old request, and nothing happens to the new one. */
+/** The call has a newer request: the old one cannot be resumed, and the new one stays as it is. */
 function over(approvalId: string, { approvalId: newer }: CallRecord): Ending {
-  const now = newer === undefined ? "" : ` Its call was asked about anew as \`${newer}\`; go on with that one.`;
+  const now = newer === undefined ? "" : ` A newer request was made for its call: \`${newer}\`; resume that one.`;
   return refuse("approval_expired", `The approval \`${approvalId}\` is over.${now}`);
 }
 
@@ -163,26 +160,26 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
   return aliveUntil !== undefined && aliveUntil <= now;
 }
 
-/** Without a key its outcome is told to nobody else: sent after the first has ended, the call would run again. */
+/** A call without a key would run again if it is sent after the first one has ended; the message says so. */
 export function underWay(record: CallRecord | undefined): Ending {
   if (record === undefined) return refuse("in_progress");
   const { call, aliveUntil } = record;
   const isFoundLater = call.idempotencyKey !== undefined || aliveUntil !== undefined;
   const message = isFoundLater
     ? `The same call, \`${call.id}\`, is running now; send it again later for its outcome.`
-    : `The same call, \`${call.id}\`, is running now, so it was not run again. Look at how that one ended before you send it once more: without an idempotency key it would run a second time.`;
+    : `The same call, \`${call.id}\`, is running now, so this one was not run. Check how that one ended before you send it again: without an idempotency key it would run a second time.`;
   return refuse("in_progress", message, { call_id: call.id });
 }
 
 function unsettled({ call }: CallRecord): Ending {
-  const said = `The same call, \`${call.id}\`, may have happened; nobody knows yet. Check before you repeat it: an operator can settle it.`;
+  const said = `The same call, \`${call.id}\`, may have happened; its outcome is unknown. Check before you repeat it; an operator can settle it.`;
   return refuse("outcome_unknown", said, { call_id: call.id });
 }
 
 async function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
   const gone = refuse(
     "result_unavailable",
-    `The call \`${call.id}\` has ended before and is not run again; its result is not kept any more.`,
+    `The call \`${call.id}\` has ended and is not run again; its result is no longer kept.`,
     { call_id: call.id },
   );
   if (outcome === undefined) return gone;
@@ -192,7 +189,7 @@ async function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts):
   return (await isWhole(outcome, principal, parts.artifacts)) ? end : gone;
 }
 
-/** An answer that names what is gone would look like a result. */
+/** Whether all artifacts of the outcome are still there. */
 async function isWhole(
   { artifact, files = [] }: ToolOutcome,
   principal: Principal,

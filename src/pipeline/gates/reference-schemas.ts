@@ -1,13 +1,13 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { referenceKey } from "../../results/artifact-store.ts";
 
-/** What a tool's schema takes in the place of an artifact. */
+/** What a tool's schema takes in place of an artifact reference. */
 export type WantedReference = "reference" | "base64" | "text";
 
-/** Of a schema that leads to itself no more is looked at. */
+/** Depth at which the walk of a recursive schema stops. */
 const deepest = 50;
 
-/** What the schema says of the value at a path. What it does not say is text. */
+/** What the schema wants at a path. Default text. */
 export function wantedAt(schema: JsonObject, path: readonly (string | number)[]): WantedReference {
   const found = schemasAt(schema, schema, path, 0);
   if (found.some(namesReference)) return "reference";
@@ -19,21 +19,21 @@ function namesReference(schema: JsonObject): boolean {
   return isJsonObject(properties) && Object.hasOwn(properties, referenceKey);
 }
 
-/** JSON Schema says it as `contentEncoding`, OpenAPI as a format. */
+/** JSON Schema uses `contentEncoding`, OpenAPI a format. */
 function isBinary({ contentEncoding, format }: JsonObject): boolean {
   const encoding = typeof contentEncoding === "string" ? contentEncoding.toLowerCase() : "";
   return encoding.startsWith("base64") || ["byte", "binary", "base64"].includes(String(format));
 }
 
-/** What a schema may say of a text without looking into it. */
+/** Keywords that do not depend on the characters of a string. */
 const outside: ReadonlySet<string> = new Set([
   ...["type", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"],
   ...["contentEncoding", "contentMediaType", "format", "minLength", "maxLength"],
 ]);
 
 /**
- * Whether the schema asks no more of the value at a path than to be a text of some length, which this text has. Then a
- * very long text need not be handed to a validator, which would copy it.
+ * Whether the schema asks only for a string of some length at a path, and this string has that length. Then a very long
+ * string need not be given to a validator, which would copy it.
  */
 export function takesText(schema: JsonObject, path: readonly (string | number)[], text: string): boolean {
   const found = schemasAt(schema, schema, path, 0);
@@ -47,7 +47,7 @@ function isOutside(schema: JsonObject, { length }: string): boolean {
   return types.includes("string") && hasLength && Object.keys(schema).every((name) => outside.has(name));
 }
 
-/** Every schema that applies there, choices and references followed. */
+/** Every schema that applies at a path; `anyOf`, `oneOf`, `allOf` and `$ref` are followed. */
 function schemasAt(
   value: Json | undefined,
   root: JsonObject,

@@ -20,7 +20,7 @@ export function referencesIn(value: Json, path: readonly (string | number)[] = [
 
 /** The arguments with something in the place of each reference. */
 export function filled(given: JsonObject, fill: (reference: Reference) => unknown): JsonObject {
-  return filledValue(given, [], fill) as JsonObject; // an object stays one; what is put in is the asker's affair
+  return filledValue(given, [], fill) as JsonObject; // an object stays an object
 }
 
 function filledValue(value: Json, path: Reference["path"], fill: (reference: Reference) => unknown): unknown {
@@ -33,7 +33,7 @@ function filledValue(value: Json, path: Reference["path"], fill: (reference: Ref
   );
 }
 
-/** Undefined: they are no UTF-8. */
+/** Returns undefined if the bytes are not UTF-8. */
 export function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -42,19 +42,19 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The bytes of artifacts that are read to judge one call. What does not fit is not looked at, and a person is asked. */
+/** Bytes of artifacts that are read to judge one call. A call with more needs approval. */
 export const mostReadBytes = 1_048_576;
 
-/** What judges a call: its arguments with the content of the artifacts they name. */
+/** The arguments with the content of the artifacts they name, for rules and guardrails. */
 export interface ResolvedArguments {
-  /** An artifact that is too large to look at stays the reference it is. */
+  /** An artifact that is too large stays a reference. */
   readonly arguments: JsonObject;
   readonly artifacts: readonly ReferencedArtifact[];
 }
 
 /**
- * The arguments as rules, guardrails and people must see them: the tool will get the content. Smaller artifacts are read
- * first, up to `mostReadBytes`; one that is named several times counts as often.
+ * The arguments as rules, guardrails and people see them, with content in place of references. Smaller artifacts are
+ * read first, up to `mostReadBytes`; each mention of an artifact counts.
  *
  * @throws RuntimeFault `artifact_unavailable`
  */
@@ -85,7 +85,7 @@ export async function resolvedArguments(
   };
 }
 
-/** Arguments on record, read the same way; a reference stays one when its artifact is gone. */
+/** The same for recorded arguments; a reference stays if its artifact is gone. */
 export async function resolvedRecord(
   call: Pick<ToolCall, "arguments" | "authority">,
   artifacts: ArtifactStore,
@@ -95,11 +95,11 @@ export async function resolvedRecord(
   try {
     return (await resolvedArguments(call, artifacts, references)).arguments;
   } catch {
-    return call.arguments; // rules take a reference for a value that cannot be judged
+    return call.arguments; // rules treat a reference as a value they cannot judge
   }
 }
 
-/** As rules write it: `$.files[0].name`. */
+/** A path as rules write it: `$.files[0].name`. */
 export function pathText(path: Reference["path"]): string {
   const steps = path.map((step) => {
     if (typeof step === "number") return `[${step}]`;

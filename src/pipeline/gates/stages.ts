@@ -1,8 +1,8 @@
 /**
- * What a call has passed. Each gate returns a new object: the call and what the gate learned of it.
+ * The stages of a call. Each gate returns a new object: the call and what the gate added.
  *
- * Invariant: the brands add up, so a later stage is also every earlier one and nothing skips a gate. Only the gate that
- * is named may write `as XCall` (test/layers.test.ts reads every file for it).
+ * Invariant: a later stage is also every earlier one, so no call skips a gate. Only the named gate may write `as XCall`
+ * (test/layers.test.ts checks it).
  * Next: the gates in their order: budget, lookup, arguments, verdict, once, approval, claim.
  */
 import type { Risk, ToolCall, Verdict } from "../../core/call.ts";
@@ -19,13 +19,13 @@ export type CountedCall = ToolCall & Passed<"budget">;
 export type FoundCall = CountedCall & Passed<"lookup"> & { readonly found: Action };
 export type ValidCall = FoundCall &
   Passed<"arguments"> & {
-    /** What the schema made of the arguments. With `references`: made again where the bytes are. */
+    /** The arguments as the schema parsed them. With `references` they are parsed again once the bytes are there. */
     readonly input: unknown;
     /** Digests of the artifacts the arguments name. */
     readonly references: readonly string[];
-    /** The arguments with the content of the artifacts they name, until a person is asked or the call is claimed. None: they name none. */
+    /** The arguments with the content of the artifacts they name, until the call waits or is claimed. Undefined if they name none. */
     readonly resolved?: ResolvedArguments | undefined;
-    /** What guardrails found in the arguments. None: there are none. */
+    /** What guardrails found in the arguments; undefined without guardrails. */
     readonly findings?: Facts["findings"];
   };
 export type WeighedCall = ValidCall &
@@ -34,13 +34,13 @@ export type WeighedCall = ValidCall &
     readonly risk: Risk;
     readonly weighing: Decision;
     readonly suggestion: Suggestion | undefined;
-    /** What it was weighed over, when a rule looks back. */
+    /** The past calls that the verdict depends on, if a rule looks back. */
     readonly past: Past | undefined;
   };
 export type FreshCall = WeighedCall &
   Passed<"once"> & {
     readonly key: string;
-    /** None: it is never found by its arguments. */
+    /** Undefined if the call cannot be found by its arguments. */
     readonly match: string | undefined;
     readonly record: CallRecord | undefined;
   };
@@ -48,7 +48,7 @@ export type ApprovedCall = FreshCall & Passed<"approval"> & { readonly approvalI
 export type ClaimedCall = ApprovedCall &
   Passed<"claim"> & { readonly claimed: CallRecord /** Monotonic milliseconds. */; readonly claimedAt: number };
 
-/** A person was waited for, or changed the arguments: what the gates saw is old, so the call enters again. */
+/** The call enters the gates again, because a person was waited for or changed the arguments. */
 export interface Again {
   readonly again: ToolCall;
 }

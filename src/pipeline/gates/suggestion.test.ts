@@ -19,7 +19,7 @@ it("a risk check's summary is cut, and no half of a character of its words is ke
 });
 
 it("a risk check that says more than can be kept makes the call no safer", () => {
-  const tooMuch = { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
+  const tooMuch = { risk: "critical", summary: "The result of the tool's own risk check is too large." };
   expect(asked({ risk: "safe", summary: "x".repeat(3_000_000) })).toEqual(tooMuch);
   expect(asked({ risk: "safe", recipients: Array.from({ length: 100_000 }, (_, at) => `${at}@example.com`) })).toEqual(
     tooMuch,

@@ -22,21 +22,21 @@ export interface VerdictParts {
   readonly clock: Clock;
   readonly redactor: Redactor;
   readonly controls: Pick<Controls, "state">;
-  /** What is active in a run. Left out: there are no skills. */
+  /** The active skills of a run; left out without skills. */
   readonly skills?: { activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined } | undefined;
 }
 
-/** As much as of any failure's words. */
+/** Longest summary of a tool's own risk check, in characters. */
 const mostSummaryLength = 2_000;
 
 const strictness: readonly Decision["verdict"][] = [...verdicts, "DENY"];
 
-/** Of a call no rule looks back for. */
+/** Used if no rule looks back. */
 const noHistory: Histories = {};
 
 /**
- * Permission, risk and verdict in one look: `policy.decide` is the whole thought, this is its enforcement. After the
- * past was read, nothing waits: what was weighed is what was seen.
+ * Permission, risk and verdict in one step: `policy.decide` decides, this gate enforces it. Nothing waits after the past
+ * was read, so the verdict fits that past.
  */
 export async function weigh(call: ValidCall, parts: VerdictParts): Promise<WeighedCall | Ending> {
   const { policy, ledger } = parts;
@@ -47,7 +47,7 @@ export async function weigh(call: ValidCall, parts: VerdictParts): Promise<Weigh
 
 function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): WeighedCall | Ending {
   const { authority, found } = call;
-  const given = call.resolved?.arguments ?? call.arguments; // what the tool will get
+  const given = call.resolved?.arguments ?? call.arguments;
   const suggestion = suggestionOf(found, given, parts.redactor, call);
   const level = parts.controls.state.autonomy;
   const facts: Facts = {
@@ -66,7 +66,7 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
     findings: call.findings,
   };
   let weighing = parts.policy.decide(facts);
-  // D24: a level that was set later lifts nothing that was held while there was none.
+  // A call that was held without an autonomy level is also judged without one, and the stricter verdict counts.
   if (call.resumes !== undefined && authority.autonomy === undefined && level !== undefined)
     weighing = stricterOf(weighing, parts.policy.decide({ ...facts, autonomy: undefined }));
   const refused = refusalOf(call, weighing, facts, parts);
@@ -75,7 +75,7 @@ function judge(call: ValidCall, past: Past | undefined, parts: VerdictParts): We
   return { ...call, verdict, risk, weighing, suggestion, past } as WeighedCall;
 }
 
-/** The artifacts that were too large to look at, and whether a guardrail or the tool itself would have looked. */
+/** The artifacts that were too large to read, and whether a guardrail or the tool would have read them. */
 function unreadOf({ found, findings }: ValidCall, { artifacts }: ResolvedArguments): Facts["unread"] {
   const unread = artifacts.filter(({ text }) => text === undefined);
   if (unread.length === 0) return undefined;
@@ -135,8 +135,8 @@ export function suggestionOf(
   try {
     const said = found.classifyRisk(copyOf(given), call && judgedCall(call));
     if (typeof said === "string") return { risk: said };
-    if (!isSmall(said)) return { risk: "critical", summary: "The tool's own risk check says more than can be kept." };
-    return sound(redactJson(said, redactor)); // it is shown, and kept
+    if (!isSmall(said)) return { risk: "critical", summary: "The result of the tool's own risk check is too large." };
+    return sound(redactJson(said, redactor));
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }
@@ -146,7 +146,7 @@ function judgedCall({ id: callId, authority }: Pick<ToolCall, "id" | "authority"
   return { callId, runId: authority.runId, principal: { ...authority.principal } };
 }
 
-/** A summary is read beside the call, so it is cut; the rest is judged by, so it is not. No half characters in either. */
+/** Cuts the summary, which people read, but not the target and recipients, which rules judge. All text is well-formed. */
 function sound(said: Suggestion): Suggestion {
   const { summary, target, recipients } = said;
   return {

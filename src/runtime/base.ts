@@ -1,4 +1,4 @@
-/** What everything stands on: the store as its last process left it, the log that follows it, and the stream of what happens. */
+/** The lowest parts: the store, the audit log that follows it, and the event stream. */
 import { join } from "node:path";
 import { openAuditLog } from "../audit/audit-log.ts";
 import { spellWith } from "../audit/entry.ts";
@@ -25,21 +25,21 @@ import type { RuntimeOptions } from "./options.ts";
 
 export interface RuntimeBase {
   readonly clock: Clock;
-  /** Where files lie beside the store; none: everything ends with the process. */
+  /** Folder of files beside the store; undefined if everything ends with the process. */
   readonly folder: string | undefined;
   readonly log: (problem: string) => void;
   readonly secondLayer: SecondLayer;
   readonly store: Store;
   readonly audit: AuditLog;
-  /** What the log had to complain of, also before there were alarms. */
+  /** Problems of the audit log, also from before there were alarms. */
   readonly auditProblems: readonly string[];
   readonly stream: Stream;
-  /** Told once, when there are alarms: what the log's own checks find is heard there. */
-  readonly heardBy: (alarms: AlarmRaiser) => void;
+  /** From now on, checks of the audit log raise and settle alarms. */
+  readonly reportAuditTo: (alarms: AlarmRaiser) => void;
 }
 
-/** Recovery is over when it is there: nothing is left attempted. */
-export async function openGround(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
+/** When it resolves, recovery is over: no call of a dead process is left attempted. */
+export async function openBase(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
   const { clock = new SystemClock(), folder = folderBeside(options.store), log: tell = logNothing } = options;
   const log = harmless((problem) => tell(secondLayer.written.redact(problem)));
   const redactor = options.redactor ?? createRedactor();
@@ -64,7 +64,7 @@ async function openAudit(
   options: RuntimeOptions,
   { clock, folder, log, store }: Pick<RuntimeBase, "clock" | "folder" | "log" | "store">,
   closing: AsyncDisposableStack,
-): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "heardBy">> {
+): Promise<Pick<RuntimeBase, "audit" | "auditProblems" | "reportAuditTo">> {
   const signer = folder === undefined ? createSigner() : await loadSigner(folder);
   const pace = paceOf(options.audit?.recheck ?? {}, folderBeside(options.store) !== undefined);
   const auditProblems: string[] = [];
@@ -82,10 +82,10 @@ async function openAudit(
       witness: witnessOf(options),
     }),
   );
-  const heardBy = (own: AlarmRaiser): void => {
-    alarms = own;
+  const reportAuditTo = (opened: AlarmRaiser): void => {
+    alarms = opened;
   };
-  return { audit, auditProblems, heardBy };
+  return { audit, auditProblems, reportAuditTo };
 }
 
 function witnessOf({ audit, secrets, redactor }: RuntimeOptions): Witness | undefined {

@@ -1,4 +1,4 @@
-/** Approvals as the public face has them, and the approver of this process. */
+/** Approvals in the public API, and the approver of this process. */
 
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import { batchProblem } from "../approvals/batch.ts";
@@ -24,23 +24,22 @@ import { checkMember } from "../core/checked-members.ts";
 import { messageOf } from "../core/fault.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { type Arrive, decide } from "../pipeline/resume.ts";
+import { decide, resume } from "../pipeline/resume.ts";
 import type { ApprovalFilter, AudienceFilter, Store, WaitingAudience } from "../store/store.ts";
 import { cursorOf, type WaitingApproval } from "../store/urgency.ts";
 import type { Approvals } from "./api.ts";
+import type { ReEntry } from "./re-entry.ts";
 
 export interface ApprovalsApiOptions {
   readonly parts: Parts;
   readonly store: Store;
   readonly approver: Approver | undefined;
-  readonly arrive: Arrive;
-  /** Runs the approved call of a tool that runs at its decision (D24). */
-  readonly runDetached: (approval: ApprovalRecord) => void;
+  readonly entrance: ReEntry;
 }
 
 export class ApprovalsApi implements Approvals {
   readonly #options: ApprovalsApiOptions;
-  /** Questions that are open with the approver of this process. */
+  /** Requests that the approver of this process is deciding. */
   readonly #asking = new Map<string, AbortController>();
 
   constructor(options: ApprovalsApiOptions) {
@@ -64,7 +63,7 @@ export class ApprovalsApi implements Approvals {
     checkApprovalFilter(where);
     if (mine !== undefined) checkDecider(mine);
     const { limit = 100, state = mine && "pending", after } = where;
-    if (mine !== undefined && state !== "pending") return { approvals: [] }; // a decision is never changed
+    if (mine !== undefined && state !== "pending") return { approvals: [] }; // decided requests cannot be decided again
     const asked = { ...where, limit, ...(state !== undefined && { state }) };
     if (state !== "pending" || (mine === undefined && after !== undefined)) return this.#page(asked);
     const found = await this.#options.store.audiences(asked);
@@ -73,7 +72,7 @@ export class ApprovalsApi implements Approvals {
     return after === undefined ? { ...page, waiting: byRisk(theirs) } : page;
   }
 
-  /** Each as it stands now: what is pending in the store and over by the clock is left out of what is pending. */
+  /** Reads pages until the limit is reached. A request that is pending in the store but has expired by the clock is not pending. */
   async #page(asked: AudienceFilter & { readonly limit: number }): Promise<ApprovalPage> {
     const { limit, state } = asked;
     const { approvals } = this.#options.parts;
@@ -113,7 +112,7 @@ export class ApprovalsApi implements Approvals {
     return this.#decide(id, request, false);
   }
 
-  /** Each by itself, once it is clear that they are alike: nobody approves one thing by looking at another. */
+  /** Decides each request by itself, after checking that all are alike. */
   async decideMany(ids: readonly string[], asked: BatchRequest): Promise<BatchDecided> {
     checkRequest(asked);
     checkMember("ids", ids, "a list of texts", "decision_invalid");
@@ -137,26 +136,34 @@ export class ApprovalsApi implements Approvals {
 
   async #decide(id: string, request: DecisionRequest, inProcess: boolean): Promise<Decided> {
     checkRequest(request);
-    const { parts, arrive, runDetached } = this.#options;
-    const decided = await decide({ id, request, inProcess }, arrive(), parts);
+    const { parts, entrance } = this.#options;
+    const decided = await decide({ id, request, inProcess }, entrance.factory.arrive(), parts);
     if (!decided.decided) return decided;
     const { approval } = decided;
     if (approval.state === "pending") return decided;
     if (approval.state === "approved" && parts.tools.find(approval.tool, approval.action)?.detached === true)
-      runDetached(approval);
+      void this.#runDetached(approval);
     return decided;
   }
 
+  /** Runs the call of a tool that runs at its decision, without a waiting caller. A script may be frozen again. */
+  async #runDetached({ id, tool }: ApprovalRecord): Promise<void> {
+    const { parts, entrance } = this.#options;
+    await entrance
+      .entering({ patience: "suspend" }, (arrival, caller) => resume(id, arrival, caller, parts))
+      .catch((error: unknown) => parts.log(`The detached call of \`${tool}\` was cancelled: ${String(error)}`));
+  }
+
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided> {
-    return this.#takeBack(id, "withdrawn", { by, reason });
+    return this.#end(id, "withdrawn", { by, reason });
   }
 
   revoke(id: string, by: Decider, reason?: string): Promise<Decided> {
-    return this.#takeBack(id, "revoked", { by, reason });
+    return this.#end(id, "revoked", { by, reason });
   }
 
-  /** Of what nobody has used yet; a claim that was first wins. */
-  async #takeBack(
+  /** Ends a request that is not used yet. A claim that was earlier wins. */
+  async #end(
     id: string,
     as: "withdrawn" | "revoked",
     { by, reason }: { readonly by: Decider; readonly reason: string | undefined },
@@ -180,13 +187,13 @@ export class ApprovalsApi implements Approvals {
       return {
         decided: false,
         code: "approval_decided",
-        message: `The approval \`${id}\` is ${result.approval.state} already.`,
+        message: `The approval \`${id}\` is already ${result.approval.state}.`,
         approval: result.approval,
       };
     return { decided: true, approval: result.approval };
   }
 
-  /** Asks the approver beside the call that waits; what it answers is a decision like any other (case 74: a throw is a denial). */
+  /** Asks the approver while the call waits. Its answer is a normal decision; if it throws, the request is denied. */
   consult(approval: ApprovalRecord): void {
     const { approver, parts } = this.#options;
     if (approver === undefined || this.#asking.has(approval.id)) return;
@@ -195,18 +202,18 @@ export class ApprovalsApi implements Approvals {
     const forget = (): void => {
       if (this.#asking.get(approval.id) === controller) this.#asking.delete(approval.id);
     };
-    const heard = parts.approvals.whenOver(approval.id, () => {
-      forget(); // whoever sends the call again has the approver asked again
+    const unsubscribe = parts.approvals.whenOver(approval.id, () => {
+      forget(); // a re-send asks the approver again
       controller.abort();
     });
-    const shown = structuredClone(approval); // the approver's own copy: changing it changes nothing (case 80)
+    const shown = structuredClone(approval); // a copy: the approver may change it
     const asked = Promise.resolve()
       .then(() => approver.ask(shown, controller.signal))
       .then(
         (answer): ApproverAnswer =>
           isWellFormed(answer) && answer.by !== "" && [answer.by, answer.reason].every(isTextOrMissing)
             ? answer
-            : { decision: "denied", reason: "the approver answered nothing that is a decision" },
+            : { decision: "denied", reason: "the approver returned no decision" },
       )
       .catch(
         (error: unknown): ApproverAnswer => ({
@@ -222,7 +229,7 @@ export class ApprovalsApi implements Approvals {
         ),
       )
       .finally(() => {
-        heard();
+        unsubscribe();
         forget();
       });
   }
@@ -254,7 +261,7 @@ function notApproved(approval: ApprovalRecord): Decided {
   return {
     decided: false,
     code: "approval_decided",
-    message: `The approval \`${approval.id}\` is ${approval.state}; only one that is approved and not used yet is revoked.`,
+    message: `The approval \`${approval.id}\` is ${approval.state}; only an approved request that is not used yet can be revoked.`,
     approval,
   };
 }

@@ -25,7 +25,7 @@ import type { LedgerApi, SettledAnswer } from "./api.ts";
 
 const words: readonly unknown[] = ["succeeded", "failed", "retry"];
 
-export class Settling implements LedgerApi {
+export class LedgerService implements LedgerApi {
   readonly #parts: Parts;
   readonly #store: Store;
   readonly #limits: Limits;
@@ -44,7 +44,7 @@ export class Settling implements LedgerApi {
   ): Promise<SettledAnswer> {
     checkWho(by, "settlement_invalid");
     if (!words.includes(word))
-      throw new RuntimeFault("settlement_invalid", `The word ${shown(word)} settles nothing; say ${words.join(", ")}.`);
+      throw new RuntimeFault("settlement_invalid", `The word ${shown(word)} settles nothing; use ${words.join(", ")}.`);
     if (typeof reason !== "string")
       throw new RuntimeFault("settlement_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
     return this.#ifUnknown(id, (record) => this.#write(record, { word, by, reason }));
@@ -66,7 +66,7 @@ export class Settling implements LedgerApi {
     const by = { by: `tool:${record.call.tool}`, via: "postern" };
     switch (seen.found) {
       case "unknown": {
-        const message = `The call stays unknown: ${seen.problem ?? "the tool could not tell"}.`;
+        const message = `The call stays unknown: ${seen.problem ?? "the tool does not know"}.`;
         return { settled: false, why: "still_unknown", message, call: record };
       }
       case "failed": {
@@ -90,14 +90,14 @@ export class Settling implements LedgerApi {
 
   async #write(record: CallRecord, given: Testimony): Promise<SettledAnswer> {
     const { clock, redactor } = this.#parts;
-    const said = { ...given, reason: redactor.redact(given.reason) };
-    const { won, call } = await settleUnknown(record, said, { store: this.#store, clock });
+    const testimony = { ...given, reason: redactor.redact(given.reason) };
+    const { won, call } = await settleUnknown(record, testimony, { store: this.#store, clock });
     if (won) this.#parts.ledger.history?.settled(call);
     return won ? { settled: true, call: shownRecord(call) } : notUnknown(shownRecord(call));
   }
 }
 
-/** With the arguments that ran, where a person has changed them. */
+/** The record with the arguments that ran, which a person may have edited. */
 function asRan(record: CallRecord, ran: JsonObject): CallRecord {
   return { ...record, call: { ...record.call, ...read(ran) } };
 }
@@ -121,7 +121,7 @@ export async function callsWhere(
   return (await store.calls(where)).map((record) => shownRecord(asNow(record, clock)));
 }
 
-/** By key, by the id of its first arrival, or by the id of the arrival that ended unknown: that is the one its caller was told. */
+/** Finds a call by its key, the id of its first arrival, or the id of the arrival that ended unknown. */
 export async function callNamed(
   id: string,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
@@ -131,7 +131,7 @@ export async function callNamed(
   return record && shownRecord(asNow(record, clock));
 }
 
-/** A call that was approved and not run in time has ended, although no row says so. */
+/** The record as it is now: an approved call that was not run in time has ended, although no row says so. */
 function asNow(record: CallRecord, clock: Clock): CallRecord {
   const state = callStateAt(record, clock.now());
   if (state === record.state) return record;
@@ -139,7 +139,7 @@ function asNow(record: CallRecord, clock: Clock): CallRecord {
   return { ...record, state, outcome: expiredOutcome(call.id, { id: approvalId ?? "", expiresAt: aliveUntil }) };
 }
 
-/** A row of a store in memory is the row itself: frozen before it is handed out. What is in it is frozen where it is made. */
+/** Freezes a record before it leaves: a store in memory returns its own row. */
 function shownRecord(record: CallRecord): CallRecord {
   Object.freeze(record.call);
   return Object.freeze(record);

@@ -1,4 +1,4 @@
-/** What is shown of the tools: never more than a call could reach, and less where the run is held to skills. */
+/** Which tools a caller sees: at most those it can call, fewer if its run is limited to skills. */
 import { checkPrincipal, runOfTheDay } from "../core/authority.ts";
 import type { Principal } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";
@@ -12,13 +12,13 @@ export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
   readonly clock: Clock;
 }
 
-/** Who looks: nobody in particular, or a principal, in a run; without one in its run of the day, where calls that name no run go. */
+/** Who looks. Without a principal all tools are visible; without a run the run of the day counts. */
 export interface ToolViewer {
   readonly principal: Principal | undefined;
   readonly runId: string | undefined;
 }
 
-/** What is offered, as it was registered. @throws RuntimeFault `context_invalid` */
+/** @throws RuntimeFault `context_invalid` */
 export function visibleTo(
   { principal, runId }: ToolViewer,
   tools: Pick<Registry, "offers">,

@@ -1,4 +1,4 @@
-/** What the gates ask: what is registered, what the policy says, what is kept, who people are and what they said. */
+/** What the gates need: tools, policy, ledger, artifacts, accounts, approvals, secrets. */
 
 import { openApprovals } from "../approvals/open-approvals.ts";
 import type { SkillsContext } from "../builtin/skills/library.ts";
@@ -25,10 +25,10 @@ import { openArtifacts } from "../results/open-artifacts.ts";
 import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/env-secrets.ts";
 import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
-import type { RuntimeBase } from "./base-dependencies.ts";
+import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options.ts";
 
-/** The parts that stand by themselves. The others lead back to the running runtime. */
+/** The parts that do not need the path itself. */
 type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
 
 export interface RuntimeDependencies {
@@ -40,12 +40,12 @@ export interface RuntimeDependencies {
   readonly pins: Pins;
 }
 
-export async function openHouse(
+export async function openDependencies(
   options: RuntimeOptions,
-  ground: RuntimeBase,
+  base: RuntimeBase,
   closing: AsyncDisposableStack,
 ): Promise<RuntimeDependencies> {
-  const { store, clock, log } = ground;
+  const { store, clock, log } = base;
   const policy = policyOf(options);
   const keep = { store, clock, policyVersion: policy.version };
   const guardrails = await openGuardrails(options.guardrails ?? []);
@@ -53,12 +53,12 @@ export async function openHouse(
   const controls = await openControls({ ...keep, ...(autonomy !== undefined && { autonomy }), log });
   const registry = closing.use(new Registry({ clock, switches: () => controls.state }));
   const tools = insideOf(registry);
-  ground.stream.watch(registry.statistics.see);
+  base.stream.watch(registry.statistics.see);
   const accounts = await openAccounts({ ...keep, ...options.accounts });
   const skills = await skillsOf(options.skills, { keep, tools: () => registry.names(), log });
-  const redactor = ground.secondLayer.answers;
+  const redactor = base.secondLayer.answers;
   const pins = await openPins({ ...keep, redactor, log });
-  const artifacts = await artifactsOf(options, ground, closing);
+  const artifacts = await artifactsOf(options, base, closing);
   const definitionOf = (tool: string, action: string) => tools.find(tool, action)?.definition;
   const runs = new RunOwners(keep);
   const asked = { ...options.approvals, ...keep, people: accounts, definitionOf, log, closing };
@@ -68,7 +68,7 @@ export async function openHouse(
     answerBytes: options.results?.maxBytes,
     artifactBytes: options.results?.maxArtifactBytes,
     runs,
-    ledger: ledgerOf(options, { policy, tools, artifacts, runs }, ground),
+    ledger: ledgerOf(options, { policy, tools, artifacts, runs }, base),
     secrets: options.secrets ?? environmentSecrets({ redactor }),
   };
   return { parts, registry, controls, accounts, skills, pins };
@@ -119,16 +119,16 @@ function knownIn(tools: RegisteredTools): KnownTool {
     if (found === undefined) return undefined;
     const targetOf = (given: JsonObject): string | undefined => {
       try {
-        const said = found.classifyRisk?.(given);
-        return typeof said === "object" ? said.target : undefined;
+        const suggested = found.classifyRisk?.(given);
+        return typeof suggested === "object" ? suggested.target : undefined;
       } catch {
-        return undefined; // a tool's own look at an old call decides nothing
+        return undefined; // a failure here concerns an old call and decides nothing
       }
     };
     return { facts: found.facts, targetOf };
   };
 }
 
-async function skillsOf(given: RuntimeOptions["skills"], house: SkillsContext): Promise<Skills | undefined> {
-  return given === undefined || "activeFor" in given ? given : openSkills(given, house);
+async function skillsOf(given: RuntimeOptions["skills"], context: SkillsContext): Promise<Skills | undefined> {
+  return given === undefined || "activeFor" in given ? given : openSkills(given, context);
 }

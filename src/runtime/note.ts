@@ -9,8 +9,8 @@ export interface SystemNote extends Pick<NotedEvent, "type" | "summary"> {
   readonly more: Partial<Pick<NotedEvent, "by" | "via" | "tenant" | "principal" | "outcome" | "data">>;
 }
 
-/** What is nobody's call, into the log: when this resolves it is there, and masked. @throws RuntimeFault `note_invalid` */
-export async function note(
+/** Writes an event that belongs to no call, with secrets masked. @throws RuntimeFault `note_invalid` */
+export async function recordNote(
   { type, summary, more }: SystemNote,
   { clock, policy, redactor }: Pick<Parts, "clock" | "policy" | "redactor">,
   store: Pick<Store, "commit">,

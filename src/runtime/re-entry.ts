@@ -1,4 +1,4 @@
-/** The ways in that nobody outside is handed: a recorded call that enters again, and a tool's own call of another one. */
+/** Calls that do not come from outside: a recorded call that enters again, and a child call of a tool. */
 import type { ToolCall } from "../core/call.ts";
 import { childKey } from "../core/child-key.ts";
 import { RuntimeFault } from "../core/fault.ts";
@@ -11,7 +11,7 @@ import type { CallFactory } from "./call-factory.ts";
 
 export interface ReEntryOptions {
   readonly parts: Parts;
-  readonly reception: CallFactory;
+  readonly factory: CallFactory;
   readonly limits: Limits;
 }
 
@@ -21,38 +21,38 @@ export const closedTell =
   "This runtime is closed: nothing runs in it any more. `createRuntime` makes a new one on the same store.";
 
 export class ReEntry {
-  readonly reception: CallFactory;
-  /** Nothing begins any more. */
+  readonly factory: CallFactory;
+  /** New calls are refused. */
   closing = false;
-  /** Nothing can be recorded any more. */
+  /** The store is closed. */
   closed = false;
   readonly #options: ReEntryOptions;
 
   constructor(options: ReEntryOptions) {
     this.#options = options;
-    this.reception = options.reception;
+    this.factory = options.factory;
   }
 
-  /** A recorded call enters again, for whoever asks for it now. */
+  /** Lets a recorded call enter again, for the caller in `context`. */
   async entering(
     context: CallContext,
     go: (arrival: ReturnType<CallFactory["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
   ): Promise<ToolOutcome | undefined> {
     if (this.closed) throw new RuntimeFault("runtime_closed", closedTell);
-    const asker = this.reception.asker(context);
+    const asker = this.factory.asker(context);
     const { limits, parts } = this.#options;
     const session = new Session(limits, parts.clock);
     if (this.closing) session.close();
     try {
-      return await go(this.reception.arrive(), { ...this.reception.caller(session, context), asker });
+      return await go(this.factory.arrive(), { ...this.factory.caller(session, context), asker });
     } finally {
       if (session.hasPins) await releasePins(session, parts.artifacts, parts.log);
     }
   }
 
-  /** A tool's call of another tool: its parent's authority, its own number in the parent as key (D23). */
+  /** A tool's call of another tool: it has its parent's authority; its key is its number within the parent. */
   child(parent: ParentOfCall, number: number, request: CallRequest): ToolCall {
-    return this.reception.call(request, parent.authority, {
+    return this.factory.call(request, parent.authority, {
       idempotencyKey: childKey(parent.key, number),
       parentId: parent.id,
     });
