@@ -1,7 +1,7 @@
 import type { ToolOutcome } from "./outcome.ts";
 
 /**
- * The throwing face's one exception (D29): its `code` is the refusal's, or the outcome's status (`pending`, `preview`).
+ * The throwing face's one exception: its `code` is the refusal's, or the outcome's status (`pending`, `preview`).
  * A scope that is not there is `scope_missing`, a person who is needed `pending`, what was only shown `preview`.
  */
 export class CallRefused extends Error {

@@ -1,6 +1,6 @@
 import type { ToolCall } from "./call.ts";
 
-/** What a call's own call has for a key of its own (D23): the number it has among those that its parent made. */
+/** What a call's own call has for a key of its own: the number it has among those that its parent made. */
 export function childKey(parentKey: string, number: number): string {
   return `${parentKey}/${number}`;
 }

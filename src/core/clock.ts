@@ -1,4 +1,4 @@
-/** The only time there is. Wall clock for expiry, monotonic for durations and timeouts (D16). */
+/** The only time there is. Wall clock for expiry, monotonic for durations and timeouts. */
 export interface Clock {
   /** Milliseconds since 1970, whole. */
   now(): number;

@@ -53,14 +53,14 @@ interface LinkFields {
   readonly icons?: Json;
 }
 
-/** A media block that was kept as an artifact: where a script finds it (SPEC 3.6, 10.2). */
+/** A media block that was kept as an artifact: where a script finds it. */
 export interface ResultFile {
   readonly path: string;
   readonly mediaType: string;
   readonly artifact: string;
 }
 
-/** SPEC 3.15. What would happen; nothing of it was done. */
+/** What would happen; nothing of it was done. */
 export interface Preview {
   readonly summary: string;
   /** Unified. */

@@ -4,7 +4,7 @@ import { shown } from "./shown.ts";
 
 export const risks: readonly Risk[] = ["safe", "medium", "high", "critical"];
 export const autonomies: readonly Autonomy[] = ["A0", "A1", "A2", "A3", "A4"];
-/** Mildest first (C28): A0's PREVIEW is stricter than CONFIRM, so that nothing lifts it into execution. */
+/** Mildest first: A0's PREVIEW is stricter than CONFIRM, so that nothing lifts it into execution. */
 export const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK"];
 
 const riskRanks: Readonly<Record<Risk, number>> = { safe: 0, medium: 1, high: 2, critical: 3 };
@@ -21,7 +21,7 @@ export function requireRisk(text: unknown): Risk {
   throw new RuntimeFault("request_invalid", `${shown(text)} is no risk level; write one of ${risks.join(", ")}.`);
 }
 
-/** Reads a level as people write it; `low` is an alias of `safe` (C3). */
+/** Reads a level as people write it; `low` is an alias of `safe`. */
 export function parseRisk(text: unknown): Risk | undefined {
   const level = text === "low" ? "safe" : text;
   return risks.find((risk) => risk === level);

@@ -1,4 +1,4 @@
-/** Where the files of runs lie, for a person to read: one folder a run (SPEC 14.6). */
+/** Where the files of runs lie, for a person to read: one folder a run. */
 export interface RunFolders {
   /**
    * Absolute path of the run's folder. It is made when it is missing, with `workspace/`, `deliverables/`, `archive/` and

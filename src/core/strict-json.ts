@@ -24,7 +24,7 @@ const mostNames = 50_000;
 const mostValues = 250_000;
 
 /**
- * Reads JSON that means one thing only, so that what is shown, bound, stored and run is the same (D18).
+ * Reads JSON that means one thing only, so that what is shown, bound, stored and run is the same.
  *
  * `JSON.parse` decides the grammar; this refuses what it lets pass silently: a name given twice, `__proto__`,
  * whole numbers it would round, numbers it turns into infinity, halves of surrogate pairs, a byte order mark, endless nesting.

@@ -35,7 +35,7 @@ it("an answer that comes after its call was over is logged with the call, and ch
   answer.resolve("sent, at last: s3cret");
   await settled();
   expect(problems).toEqual([
-    `\`send\` answered after its call \`${outcome.callId}\` was over: it returned. What was told of the call stands; settle it where it is \`unknown\`.`,
+    `\`send\` answered after its call \`${outcome.callId}\` was over: it returned. The outcome of the call stays as it is; if it is \`unknown\`, settle it.`,
   ]);
   expect((await runtime.calls.get(outcome.callId))?.outcome).toEqual(outcome);
 });

@@ -1,7 +1,7 @@
 /**
- * The public face: what doors, adapters and scripts may ask of a runtime. `createRuntime` (runtime.ts) makes one.
+ * The public API of a runtime, for servers, adapters and scripts. `createRuntime` (create.ts) makes one.
  *
- * Invariant: every way to run a tool here ends in `invoke()`; nothing here runs a tool by itself.
+ * Invariant: every verb that runs a tool ends in `invoke()`.
  */
 
 import type { BatchDecided, BatchRequest, Decided, Decider, DecisionRequest, Eligible } from "../approvals/decision.ts";
@@ -40,24 +40,24 @@ export interface CallRequest {
   readonly arguments?: JsonObject;
 }
 
-/** Who calls, for what, and how long they wait. Everything here can only narrow what the runtime grants. */
+/** Who calls, and how long the caller waits. Each member can only narrow what the runtime grants. */
 export interface CallContext {
   readonly principal?: Principal;
-  /** `[A-Za-z0-9_-]{1,64}`; without one, one per principal and UTC day. */
+  /** `[A-Za-z0-9_-]{1,64}`. Default: one run per principal and UTC day. */
   readonly runId?: string;
   readonly traceId?: string;
   readonly taskId?: string;
   readonly stepId?: string;
-  /** None are granted when omitted. */
+  /** Default: none. */
   readonly scopes?: readonly string[];
   readonly autonomy?: Autonomy;
   readonly idempotencyKey?: string;
   /**
-   * The id that a model's provider gave the call. The same id in the same run, with the same arguments, is the same call:
-   * it runs once. A call with a new id joins an open or approved request for the same arguments, as a call without a key does.
+   * The id from the model's provider. The same id in the same run, with the same arguments, is the same call and runs once.
+   * A call with a new id joins an open or approved request for the same arguments, like a call without a key.
    */
   readonly toolCallId?: string;
-  /** The item with which a model's provider asked for the call. Its type, ids and status are recorded. */
+  /** The provider's own item for the call. Its type, ids and status are recorded. */
   readonly providerItem?: JsonObject;
   readonly patience?: Patience;
   readonly approvalWaitMs?: number;
@@ -65,29 +65,29 @@ export interface CallContext {
   /** Wall clock, milliseconds. */
   readonly deadline?: number;
   readonly onProgress?: ProgressSink;
-  /** The agent's own word on why it calls: shown to whoever is asked, marked as unverified, and decides nothing. */
+  /** Why the agent makes the call, in its own words. Approvers see it, marked as unverified; it decides nothing. */
   readonly reason?: string;
 }
 
-/** What may differ from call to call of one session. `runId`: another run of the same caller, on the session's budget. */
+/** Options of one call of a session. `runId` names another run of the same caller, on the session's budget. */
 export type SessionCall = Omit<CallContext, "principal">;
 
-/** One of several calls at once, with a key of its own. */
+/** One call of `invokeAll`, with its own key. */
 export type BatchedCall = CallRequest & Pick<CallContext, "idempotencyKey" | "toolCallId">;
 
-/** A chain's, a client's or an agent's budget, trace and pins. */
+/** A session of a script, a client or an agent: a budget and a trace for its calls. */
 export interface RuntimeSession extends AsyncDisposable {
   readonly runId: string;
   readonly traceId: string;
   readonly limits: Limits;
   readonly callCount: number;
   readonly trace: readonly TraceLine[];
-  /** @param context what is this call's own; claims can only narrow what the session was opened with */
+  /** @param context options of this call; they can only narrow those of the session */
   invoke(request: CallRequest, context?: SessionCall): Promise<ToolOutcome>;
   /**
-   * All calls a model asked for in one turn: neighbours whose tools are `concurrencySafe` run together, every other call
-   * alone, none before its turn. One outcome a call, in their order; refusals among them. Rejects as `invoke` does, when
-   * the calls that ran beside have ended.
+   * All calls of one turn of a model. Neighbours whose tools are `concurrencySafe` run together, each other call runs
+   * alone, in order. Returns one outcome for each call, in order, refusals included. Rejects like `invoke`, after the
+   * calls that ran together have ended.
    */
   invokeAll(
     requests: readonly BatchedCall[],
@@ -101,26 +101,26 @@ export interface RuntimeSession extends AsyncDisposable {
 export interface Approvals {
   list(where?: ApprovalFilter): Promise<readonly ApprovalRecord[]>;
   /**
-   * A page at a time (100 when no limit is given): what is pending by urgency, that is what ends first, and of what ends
-   * in the same minute the riskiest; all else old to new.
+   * One page (100 without a limit). Pending requests come by urgency: the first to expire, and within a minute the
+   * riskiest; others oldest first.
    *
-   * @param mine only what this person may decide
+   * @param mine only requests that this person may decide
    */
   page(where: ApprovalFilter, mine?: Decider): Promise<ApprovalPage>;
   get(id: string): Promise<ApprovalRecord | undefined>;
-  /** Never runs anything (D24), except a `detached` tool's call. Under a quorum it is one vote. */
+  /** Never runs anything, except a `detached` tool's call. Under a quorum it is one vote. */
   decide(id: string, request: DecisionRequest): Promise<Decided>;
-  /** Many alike requests of one run: each is decided, and recorded, by itself. */
+  /** Decides several alike requests of one run. Each is decided and recorded by itself. */
   decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecided>;
-  /** What this person may say to each of these as things stand, and whose votes count no more. */
+  /** How this person may decide each of these now, and whose votes no longer count. */
   eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]>;
-  /** By the requester: the request is taken back. */
+  /** The requester withdraws the request. */
   withdraw(id: string, by: Decider, reason?: string): Promise<Decided>;
-  /** Of an approval that nobody has used yet: the call does not run. */
+  /** Revokes an approval that is not used yet: the call does not run. */
   revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
-  /** Remembered yeses. */
+  /** Approvals that are remembered for later calls. */
   readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "silence">;
-  /** Who decides in whose place. */
+  /** Who decides for whom. */
   readonly delegations: Pick<Delegations, "list" | "make" | "revoke" | "isLive">;
 }
 
@@ -140,7 +140,7 @@ export type SettledAnswer =
     };
 
 export interface LedgerApi {
-  /** An operator's word on an `unknown` call: it happened, it did not, or run it again when asked (D20). */
+  /** Settles an `unknown` call for an operator: it succeeded, it failed, or it may run again. */
   settle(id: string, word: "succeeded" | "failed" | "retry", reason: string, by?: Actor): Promise<SettledAnswer>;
   /** Asks the tool's own `reconcile` hook. */
   reconcile(id: string): Promise<SettledAnswer>;
@@ -156,64 +156,68 @@ export interface Health {
     /** Tools it lists that are not offered, and why. */
     readonly refused: readonly { readonly tool: string; readonly why: string }[];
     readonly problem?: string;
-    /** Of a server that runs as a child of ours. */
+    /** Process id of a server that Postern started. */
     readonly processId?: number;
   }[];
 }
 
 /**
- * Scripts that call tools: what runs, what waits, and going on with it.
+ * Scripts that call tools: which ones run or wait, and resuming them.
  *
  * @public
  */
 export interface Chains {
-  /** Starts engines ahead, when everything else has: for a server that expects scripts. */
+  /** Starts engines ahead, after a short delay: for a server that expects scripts. */
   warm(): void;
-  /** In the order they are tried. Asking may start a process of each, to see whether it can run. */
+  /** The engines in the order they are tried. May start a process of each, to see whether it runs. */
   engines(): Promise<readonly ChainEngine[]>;
-  /** New to old, as they were called; 100 when no limit is given. */
+  /** Newest first; 100 without a limit. */
   list(where?: {
     readonly tenant?: string;
     readonly runId?: string;
-    /** Only this one's own. */
+    /** Only scripts of this principal. */
     readonly principal?: Principal;
-    /** The id of a call: only older ones. The id of a page's last call is where the next page begins. */
+    /** Only scripts older than this call id. The next page begins at the last id of a page. */
     readonly before?: string;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
-  /** Lets a script go on that waits or was cut short; while its person has not decided it is pending still. Undefined: none of this id does. */
+  /** Continues a script that waits or was cut short. It stays pending until the decision. Returns undefined if there is no such script. */
   resume(callId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
 }
 
 export interface Runtime extends AsyncDisposable {
   /**
-   * The one way to a tool. Throws what the caller's own signal says, after it was recorded; and RuntimeFault
-   * `request_invalid` or `context_invalid` for a caller that cannot be understood at all. After `close` every call is
-   * refused as `session_closed`.
+   * Calls a tool. Refusals and failures are outcomes. Throws the reason of the caller's signal, after the cancellation was
+   * recorded, and RuntimeFault `request_invalid` or `context_invalid` for an invalid request or context. After `close`
+   * each call is refused with `session_closed`.
+   *
+   * @example
+   * const outcome = await runtime.invoke({ tool: "mail", action: "send", arguments: { to: "ada@example.org" } });
+   * if (outcome.status === "ok") console.log(outcome.text);
    */
   invoke(request: CallRequest, context?: CallContext): Promise<ToolOutcome>;
-  /** For callers that want exceptions: throws `CallRefused` for every outcome but `ok`. */
+  /** Like `invoke`, but throws `CallRefused` for every outcome except `ok`. */
   call(tool: string, action: string, request: JsonObject, context?: CallContext): Promise<ToolOutcome>;
   /**
-   * Runs the approved call once; every further resume replays its outcome. Undefined: there is no such approval, or, with
-   * a principal in the context, none of theirs. Throws RuntimeFault `runtime_closed` after `close`.
+   * Runs the approved call once; each further resume replays its outcome. Returns undefined if there is no such approval,
+   * or it belongs to another principal than the one in the context. Throws RuntimeFault `runtime_closed` after `close`.
    */
   resume(approvalId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
   /** What would be decided; nothing is executed, counted or written. */
   explain(request: CallRequest, context?: CallContext): Promise<Explanation>;
-  /** Runs a script that calls tools: a call of `tool_chain`, as every door makes it. */
+  /** Runs a script that calls tools: a call of `tool_chain`. */
   runChain(script: ChainScript, context?: CallContext): Promise<ToolOutcome>;
   openSession(limits?: Partial<Limits>, context?: CallContext): RuntimeSession;
-  /** The actions this principal may be shown, in this run (none: its run of the day): those of the active skills, where they restrict. */
+  /** The actions that this principal can see in this run (default: its run of the day). Active skills may restrict them. */
   offered(principal?: Principal, runId?: string): readonly Offer[];
-  /** Every moment from now on, until disposed. */
+  /** Calls `watcher` at each moment from now on, until disposed. */
   watch(watcher: (event: CallEvent) => void): Disposable;
-  /** Records something that is nobody's call: an operator's act, a server that came or went. */
+  /** Records an event that belongs to no call: an act of an operator, a server that connected. */
   note(
     type: string,
     summary: string,
     more?: Partial<Actor> & {
-      /** The agent it is about; without one it is the operator's act (`by`), or Postern's own. */
+      /** The agent it is about; without one it is an act of the operator (`by`) or of Postern. */
       readonly principal?: Principal;
       readonly outcome?: "success" | "failure" | "info";
       readonly data?: Json;
@@ -224,29 +228,29 @@ export interface Runtime extends AsyncDisposable {
   readonly ledger: LedgerApi;
   readonly audit: AuditLog;
   readonly tools: Registry;
-  /** Which definition of each upstream tool is trusted, and what changed (D22). */
+  /** The trusted definition of each upstream tool, and what changed. */
   readonly pins: ToolPins;
   readonly artifacts: ArtifactStore;
   readonly controls: Controls;
   /** People, their sessions and their tokens. */
   readonly accounts: Accounts;
   readonly policy: PolicyApi;
-  /** Undefined: no folders were given for skills. */
+  /** Undefined without folders for skills. */
   readonly skills: Skills | undefined;
-  /** Undefined: no folder was given for runs. */
+  /** Undefined without a folder for runs. */
   readonly runs: Runs | undefined;
-  /** Undefined: code mode is off. */
+  /** Undefined if code mode is off. */
   readonly chains: Chains | undefined;
-  /** What happens, live, for pages and terminals that look on. */
+  /** Live events, for pages and terminals. */
   readonly feed: Feed;
-  /** Where conversations of agents are kept (`postern/agents/loop`). */
+  /** Stored conversations of agents (`postern/agents/loop`). */
   readonly agentRuns: AgentRuns;
-  /** What somebody should look at. */
+  /** What an operator should look at. */
   readonly alarms: Alarms;
-  /** Undefined: none are configured. */
+  /** Undefined without configured channels. */
   readonly channels: OpenChannels | undefined;
   health(): Health;
-  /** The same, after a write to the store: `broken` when it refuses writes. */
+  /** Like `health`, after a test write: `broken` if the store refuses it. */
   checkHealth(): Promise<Health>;
   /** Refuses new calls and resumes, waits for those in flight (`graceMs`; then they are `unknown`), closes servers and the store. */
   close(graceMs?: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look (D20). */
+/** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look. */
 
 import { actorOf } from "../approvals/decision.ts";
 import { expiredOutcome } from "../approvals/repository.ts";

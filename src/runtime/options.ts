@@ -28,69 +28,69 @@ import { checkKinds } from "./option-kinds.ts";
 
 /** @public */
 export interface RuntimeOptions {
-  /** Tools, sets of tools (`filtered`, `prefixed`, `combined`, a `Toolbox`), or both in one list. What a box gets later is registered then. */
+  /** Tools, sets of tools (`filtered`, `prefixed`, `combined`, a `Toolbox`), or a list of both. Tools added to a box later are registered then. */
   readonly tools?: ToolsInput;
   readonly policy?: PolicyOptions | Policy;
-  /** Looks at arguments and at results; each only makes things stricter. */
+  /** They check arguments and results, and can only make the decision stricter. */
   readonly guardrails?: readonly Guardrail[];
-  /** `memory` (default: gone with the process), `sqlite:FILE`, or a store of your own: opened, or how to open it (`StoreHouse` has what it needs). */
+  /** `memory` (default: ends with the process), `sqlite:FILE`, a store of your own, or a function that opens one (it gets a `StoreContext`). */
   readonly store?: string | Store | OpenStore;
   readonly secrets?: SecretStore;
   readonly redactor?: Redactor;
-  /** What becomes of text that merely looks like a secret. Default `mark`. */
+  /** What to do with text that looks like a secret. Default `mark`. */
   readonly secretPatterns?: PatternMode;
   readonly hooks?: Hooks;
   readonly clock?: Clock;
-  /** With a level the matrix decides; without one the threshold does (SPEC 6.6). */
+  /** With a level, the autonomy matrix decides; without one, `limits.maxRiskUnapproved`. */
   readonly autonomy?: Autonomy;
-  /** The ceiling for every session. */
+  /** Upper limits for every session. */
   readonly limits?: Partial<Limits>;
   readonly approvals?: {
-    /** What to do when a person is needed. Default: `wait` with an approver, else `deny`. A caller may narrow it. */
+    /** What to do if a call needs approval. Default: `wait` with an approver, else `deny`. A caller may narrow it. */
     readonly patience?: Patience;
     readonly approver?: Approver;
-    /** Default one hour (D9). */
+    /** How long a request waits, in milliseconds. Default one hour. */
     readonly ttlMs?: number;
-    /** The deciding user must not be the asking one. */
+    /** The user who asks may not decide. */
     readonly separateUser?: boolean;
-    /** Whom a request is sent to, and what their yes must bring; the first that matches applies. */
+    /** Who decides which requests, and under which conditions. The first matching route applies. */
     readonly routes?: readonly ApprovalRoute[];
-    /** Whether people have accounts here: then `critical` needs one of them signed in, and the operator's token is not enough. */
+    /** Whether people have accounts: `critical` then needs a signed-in person, not the operator's token. */
     readonly accountsExist?: () => boolean;
   };
   readonly accounts?: {
-    /** When a session in the console ends: unused, and however much it is used. Default 12 hours, 7 days. */
+    /** When a console session ends: unused, and in any case. Default 12 hours and 7 days. */
     readonly sessions?: SessionLimits | undefined;
-    /** What one try of a password costs. Default: about 0.2 s and 32 MiB. */
+    /** Cost of one password check. Default: about 0.2 s and 32 MiB. */
     readonly passwordCost?: PasswordCost | undefined;
   };
-  /** `recheck`: the log is verified in the background while this runs. */
+  /** `recheck` verifies the log in the background. */
   readonly audit?: AuditSettings;
   readonly results?: {
-    /** How long an artifact stays when nobody can be answered with it any more. Default 30; 0: until its session ends. */
+    /** Days that an artifact is kept after no call can return it any more. Default 30; 0: until its session ends. */
     readonly retentionDays?: number;
-    /** What one structured answer of a tool may have, as JSON text. What is larger is not taken. Default 32 MiB. */
+    /** Largest structured answer of a tool, in bytes of JSON. A larger one is refused. Default 32 MiB. */
     readonly maxBytes?: number;
-    /** What one artifact may have that a tool answers with as text, bytes or a stream. Default 2 GiB. */
+    /** Largest artifact from a text, bytes or stream of a tool, in bytes. Default 2 GiB. */
     readonly maxArtifactBytes?: number;
   };
-  /** A store of your own for what is too large to go inline; `false`: there is none, and everything goes inline. Default: the data folder, else memory. */
+  /** A store of your own for large results; `false`: all results are inline. Default: files in `folder`, else memory. */
   readonly artifacts?: OwnArtifactStore | false;
-  /** Folders of skills: what is active is then kept over restarts. Or skills that were opened already. */
+  /** Folders of skills (active skills survive a restart), or skills that are already open. */
   readonly skills?: SkillsOptions | Skills;
-  /** Code mode: scripts that call tools. Left out: off. */
+  /** Code mode: scripts that call tools. Off if left out. */
   readonly chains?: ChainOptions;
-  /** Where people are told that they are wanted, and from where they may answer. */
+  /** Where people are notified, and from where they may answer. */
   readonly channels?: ChannelsOptions;
   /** Upstream MCP servers by name. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
-  /** How long `createRuntime` waits for them at most. Default 8 s. What is not connected by then comes in the background. */
+  /** How long `createRuntime` waits for servers, in milliseconds. Default 8,000. Others connect in the background. */
   readonly serverWaitMs?: number;
-  /** Where keys, artifacts and anchors of the audit log are kept. Default: `FILE-files` beside a file, else memory. */
+  /** Folder for keys, artifacts and anchors of the audit log. Default: `FILE-files` beside the store file, else memory. */
   readonly folder?: string;
-  /** A folder a run, for people to read: `runtime.runs`. `config`: the effective configuration as YAML, kept with each run. */
+  /** Run folders for people to read (`runtime.runs`). `config` is the effective configuration as YAML, kept with each run. */
   readonly archive?: { readonly folder: string; readonly config?: string };
-  /** `strict`: an outcome is on the disk before it is told. Default: only claims are. */
+  /** `strict`: an outcome is on disk before the caller gets it. Default: only claims are. */
   readonly durability?: "strict";
   readonly log?: (problem: string) => void;
 }
@@ -121,7 +121,7 @@ const approvalNames: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What is checked where it is used (policy, limits, tools, servers, the store) is not checked here.
+ * Checks the options that are not checked where they are used (as policy, limits, tools, servers and store are).
  *
  * @throws RuntimeFault `options_invalid` that names the member and the value
  */
@@ -172,7 +172,10 @@ function checkStore(artifacts: unknown): void {
 function known(prefix: string, given: object, names: ReadonlySet<string>): void {
   for (const name of Object.keys(given)) {
     if (names.has(name)) continue;
-    throw new RuntimeFault("options_invalid", `\`${prefix}${name}\` is no option; there are ${[...names].join(", ")}.`);
+    throw new RuntimeFault(
+      "options_invalid",
+      `\`${prefix}${name}\` is not an option; use one of ${[...names].join(", ")}.`,
+    );
   }
 }
 

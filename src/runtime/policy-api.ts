@@ -1,4 +1,4 @@
-/** The policy as the public face has it: what it says, and what another one would have said. policy-service.ts answers. */
+/** The policy in the public API: what it decides, and what another policy would decide. */
 import type { Autonomy } from "../core/call.ts";
 import type { Explanation } from "../pipeline/explain.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
@@ -16,12 +16,12 @@ export interface SimulateFilter {
   readonly tenant?: string;
   readonly tool?: string;
   readonly runId?: string;
-  /** The last so many; 1,000 when left out, 10,000 at most. */
+  /** How many of the latest calls; default 1,000, at most 10,000. */
   readonly limit?: number;
 }
 
 /**
- * What another policy would have answered (`PolicyFace.simulate`).
+ * What another policy would have decided.
  *
  * @public
  */
@@ -30,35 +30,35 @@ export interface Simulation {
   readonly before: string;
   readonly after: string;
   readonly replayed: number;
-  /** Recorded calls of tools nobody offers any more, by tool: they are not replayed. */
+  /** Recorded calls of tools that are gone, by tool; they are not replayed. */
   readonly unknownTools: Readonly<Record<string, number>>;
-  /** Not everything that rules look back to could be read: limits over a long past may be judged too mildly. */
+  /** Whether the past that rules look back at was too long to read: limits over it may be judged too mildly. */
   readonly pastIsCut: boolean;
-  /** Old to new. */
+  /** Oldest first. */
   readonly changes: readonly VerdictChange[];
 }
 
 /**
- * The policy that decides here, and others held against it. Nothing here runs a tool or writes.
+ * The policy of this runtime, and comparison with others. Nothing here runs a tool or writes.
  *
  * @public
  */
 export interface PolicyApi {
   readonly version: string;
   /**
-   * What is so for each tool and why (SPEC 5.6). With a run, for the skills that are active in it; without one, of all
-   * skills is told what they would ask for. Undefined: the policy is an own one that cannot say.
+   * The decision for each tool, and why. With a run, its active skills count; without one, the wishes of all skills are
+   * listed. Returns undefined if the policy is your own and cannot say.
    */
   effective(
     query?: Partial<Omit<EffectiveQuery, "skills" | "requests">> & { readonly runId?: string },
   ): EffectivePolicy | undefined;
-  /** What nobody meant; of this runtime's own policy when none is given. */
+  /** Probable mistakes in a policy; default: in the policy of this runtime. */
   warnings(policy?: PolicyOptions): readonly PolicyWarning[];
-  /** What would be decided today about a recorded call as it runs, by its id or key, with the authority it had; and what is recorded of it. Undefined: there is none. */
+  /** What would be decided now about a recorded call, by id or key, with its authority; and what was decided. Returns undefined if there is no such call. */
   explainCall(callId: string): Promise<Explanation | undefined>;
-  /** Puts the last recorded calls to another policy, and tells whose verdict changes. */
+  /** Judges the latest recorded calls by another policy, and lists those whose verdict changes. */
   simulate(policy: PolicyOptions | Policy, where?: SimulateFilter): Promise<Simulation>;
-  /** Asks a table of expectations. `autonomy`: for those that say none. */
+  /** Checks expectations against a policy. `autonomy` is the default for expectations without a level. */
   test(
     policy: PolicyOptions | Policy,
     expectations: readonly Expectation[],

@@ -16,7 +16,7 @@ const idleMs = 900_000;
 const atMost = 1_000;
 
 /**
- * The budgets that calls of a door come out of (D17). A client stays for days and a session's total time is an hour, so a
+ * The budgets that calls of a door come out of. A client stays for days and a session's total time is an hour, so a
  * session is a window: when no whole call fits into what is left of it, the next call opens a new one.
  */
 export class Windows {

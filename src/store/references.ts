@@ -1,5 +1,5 @@
 /**
- * Which artifacts a row refers to, and whether it still needs them (D10). What a row needs is never kept a second time:
+ * Which artifacts a row refers to, and whether it still needs them. What a row needs is never kept a second time:
  * it follows from the row.
  */
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
@@ -38,7 +38,7 @@ export function needsArtifacts(record: CallRecord, now: number): boolean {
   }
 }
 
-/** What a person wrote instead of what was asked stands in no row but the approval's own, also while others must still agree. */
+/** Edited arguments are only in the approval, so their artifacts are needed while it can run. */
 export function mayRunWith({ state, expiresAt }: ApprovalRecord, now: number): boolean {
   return (state === "pending" || state === "approved") && expiresAt > now;
 }

@@ -1,9 +1,8 @@
 /**
- * When a write wins, and what the rows are then: one semantics for every embedded store (SPEC 9, D18, D20).
+ * When a write wins, and what the rows are then; the same for every store.
  *
- * Pure but for the reads of `rows`, which must see everything decided before, queued or written. Invariant: for one key
- * at most one execution starts, and an approval ends once. A row keeps its first `call` for ever: later arrivals of the
- * same call are only told of in events.
+ * It only reads `rows`, which must show every earlier decision, queued or written. Invariant: for one key at most one
+ * execution starts, and an approval ends once. A row keeps its first `call`; later arrivals appear in events only.
  */
 
 import { dataOf } from "../core/arrival.ts";
@@ -17,7 +16,7 @@ export interface Rows {
   /** Wall clock, milliseconds. */
   now(): number;
   call(key: string): CallRecord | undefined;
-  /** The live row a keyless re-send would find, other than those of `except`. */
+  /** The live row that a re-send without a key finds, other than those of `except`. */
   live(match: string, except?: ReadonlySet<string>): CallRecord | undefined;
   approval(id: string): ApprovalRecord | undefined;
   /** 0: there is no such document. */
@@ -49,7 +48,7 @@ export interface Lost {
 
 type WriteOf<Kind extends StoreWrite["write"]> = Extract<StoreWrite, { readonly write: Kind }>;
 
-/** An approval that is kept is the store's own and frozen: it is what a decision is read from. */
+/** Decides a write. The approval it returns is a frozen copy that belongs to the store. */
 export function rule(write: StoreWrite, rows: Rows): Won | Lost {
   const ruling = ruled(write, rows);
   if (!ruling.won || ruling.approval === undefined) return ruling;
@@ -108,22 +107,22 @@ function mayHaveBegun({ state, idempotent }: CallRecord): boolean {
   return state === "suspended" || (!idempotent && (state === "attempted" || state === "unknown"));
 }
 
-/** The arrival that left it unknown, where that was not its first: the one its caller was told. */
+/** Id of the arrival that left the call unknown, if it was not the first. */
 export function leftUnknownBy({ state, outcome, call }: CallRecord): string | undefined {
   return state === "unknown" && outcome !== undefined && outcome.callId !== call.id ? outcome.callId : undefined;
 }
 
-/** What a write tells of behind its own event. */
+/** The second event of a write, if it has one. */
 export function alsoTold(write: StoreWrite): DurableEvent | undefined {
   return write.write === "decide" ? write.along?.event : undefined;
 }
 
-/** The other call that a caller without a key would join: it is looked for only where no key names the call. */
+/** The live call that a call without a key would join. */
 function twinOf({ key, match, call }: CallRecord, rows: Rows): CallRecord | undefined {
   if (match === undefined || call.idempotencyKey !== undefined) return undefined;
   const live = rows.live(match, call.batch);
   if (live?.key === key) return undefined;
-  // Two calls of one model have ids of their own: they may run at once.
+  // Two calls of one model have different ids, so they may run at once.
   const areTwo = call.toolCallId !== undefined && live?.call.toolCallId !== undefined;
   return areTwo && live.state === "attempted" && live.approvalId === undefined ? undefined : live;
 }
@@ -156,13 +155,13 @@ function decided({ approval, denied, expectedRevision }: WriteOf<"decide">, rows
   const now = rows.now();
   if (!mayBecome(before, approval.state, now)) return { won: false, approval: before };
   const seen = expectedRevision === (before.revision ?? 0);
-  // Votes, edits and reminders are on the record: whoever has not seen them must not write over them.
+  // A writer that has not seen the latest vote, edit or reminder must not overwrite it.
   if (!seen && (expectedRevision !== undefined || approval.state === "pending"))
     return { won: false, approval: before };
   const held = rows.call(before.key);
   // A row that was held again belongs to a newer request; a late end of the old one must not touch it.
   if (held?.state !== "held" || held.approvalId !== before.id) return { won: true, approval };
-  const released = approval.state === "expired" || approval.state === "withdrawn"; // a re-send asks anew
+  const released = approval.state === "expired" || approval.state === "withdrawn"; // a re-send makes a new request
   if (denied === undefined && !released) return { won: true, approval };
   const aliveUntil = released ? Math.min(now, held.aliveUntil ?? now) : held.aliveUntil;
   const end = denied === undefined ? {} : { state: "denied" as const, outcome: deepFrozen(denied), endedAt: now };
@@ -214,11 +213,11 @@ function mayBecome(approval: ApprovalRecord, state: ApprovalState, now: number):
       return false;
     default:
       state satisfies never;
-      return false; // a word from outside is no state
+      return false;
   }
 }
 
-/** Whether a new request may be made for a call that is there already: nothing of it is under way, done or still asked. */
+/** Whether a new request may be made for a known call: it is not running, done or waiting. */
 function mayBeHeld(record: CallRecord, now: number): boolean {
   return (
     mayRunAgain(record) ||
@@ -233,7 +232,7 @@ function mayStart(record: CallRecord, rows: Rows): boolean {
   return mayRunAgain(record) || (state === "denied" && isOver(record, rows.now()));
 }
 
-/** D20, D26: a failure that says so, and an unknown end that cannot do harm or that an operator said to repeat. */
+/** A retryable failure, or an unknown call that is harmless or that an operator settled as `retry`. */
 function mayRunAgain({ state, retryable, idempotent }: CallRecord): boolean {
   return state === "failed" ? retryable : state === "unknown" && (idempotent || retryable);
 }
@@ -244,7 +243,7 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 
 function started(record: CallRecord, before: CallRecord | undefined, fence: string): CallRecord {
   if (before !== undefined)
-    // The model's call that reads the result; none if `resume` runs it for somebody else.
+    // The model's id of the call that reads the result; undefined for `resume`.
     return { ...kept(record, before), call: { ...before.call, toolCallId: record.call.toolCallId }, fence };
   return { ...record, call: dataOf(record.call), fence };
 }
@@ -253,7 +252,7 @@ function ended(before: CallRecord, end: RowEnd): CallRecord {
   return { ...before, ...end, aliveUntil: end.aliveUntil ?? before.aliveUntil, fence: undefined };
 }
 
-/** What the first arrival said stays true of the call. */
+/** What the first arrival set stays. */
 function kept(record: CallRecord, before: CallRecord): CallRecord {
   return {
     ...record,

@@ -1,11 +1,10 @@
 /**
- * Where it is kept: calls, approvals and events as tables of their own, and one shelf of versioned documents for
- * everything off the hot path (switches, checkpoints, later grants, tokens, pins, frozen images).
+ * The port of a store: tables for calls, approvals and events, and versioned documents for everything else (switches,
+ * checkpoints, grants, tokens, pins, frozen images).
  *
- * Invariant: a write is all or nothing, conditional (rules.ts says when it wins), and batched with its neighbours;
- * whoever loses learns who won, and nothing of a lost write became true, its event included. A store that could not
- * sync stops for good: every later commit rejects.
- * Next: rules.ts (the conditions, shared by all embedded stores), memory-store.ts (the reference), sqlite/ (the real one).
+ * Invariant: a write is conditional (rules.ts) and all or nothing, its event included. The loser of a write gets the row
+ * that won. A store that could not sync stops for good: each later commit rejects.
+ * Next: rules.ts (the conditions), memory-store.ts (the default), sqlite/ (in a file).
  */
 import type { Principal, Risk } from "../core/call.ts";
 import type { DurableEvent } from "../core/event.ts";
@@ -14,9 +13,9 @@ import type { ApprovalRecord, ApprovalState, CallRecord, CallState, StoreWrite }
 import type { Audience } from "./audience.ts";
 
 /**
- * What the answer waits for. `buffered` and `queued`: only for the condition. A `queued` write is in the transaction of this
- * turn of the event loop. A `buffered` one waits some milliseconds for others, unless one of them is needed earlier.
- * `committed`: for the transaction. `synced`: for the disk, which then has all earlier writes too.
+ * What the answer of a write waits for. `buffered` and `queued` wait for the condition only: a `queued` write is in the
+ * transaction of this turn of the event loop, a `buffered` one may wait some milliseconds for others. `committed` waits
+ * for the transaction, `synced` for the disk, which then has all earlier writes too.
  */
 export type Durability = "buffered" | "queued" | "committed" | "synced";
 
@@ -29,27 +28,27 @@ export type Committed =
       readonly version?: number;
     };
 
-/** One line of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted. */
+/** One entry of the log. `seq` counts from 0 without gaps; `body` is canonical JSON, redacted. */
 export interface StoreEntry {
   readonly seq: number;
   readonly body: string;
-  /** Only in the process that wrote it. */
+  /** Present only in the process that wrote it. */
   readonly event?: DurableEvent;
-  /** Of a write that has one. Only in the process that wrote it. */
+  /** Present only in the process that wrote it, if the write has one. */
   readonly writeId?: string;
 }
 
-/** Spells an event as the body that is kept: canonical JSON, redacted. Given to the store, so that stores know no words. */
+/** Makes the stored body of an event: canonical JSON, redacted. */
 export type SerializeEvent = (event: DurableEvent) => string;
 
 export interface EntryFilter {
   readonly after: number;
   readonly limit?: number;
-  /** As they lie on the disk, whatever of them is in memory: somebody may have changed them there. */
+  /** Reads from disk, not from a cache: the file may have been changed. */
   readonly fresh?: boolean;
 }
 
-/** By its key; or, of a caller without a key, by its arguments, `except` for calls of the same batch. */
+/** Names a call by its key, or by its arguments (`match`), `except` calls of the same batch. */
 export type CallName =
   | { readonly key: string }
   | { readonly match: string; readonly except?: ReadonlySet<string> | undefined };
@@ -61,27 +60,27 @@ export interface CallFilter {
   readonly runId?: string;
   /** The id of the call that made them. */
   readonly parentId?: string;
-  /** The id of a call: only older ones. Pages go from new to old. */
+  /** Only calls older than this id. Pages go from new to old. */
   readonly before?: string;
   readonly limit?: number;
 }
 
 export interface ApprovalFilter {
-  /** `decided`: all that waits no more, whatever became of it. */
+  /** `decided`: all requests that no longer wait. */
   readonly state?: ApprovalState | "decided";
   readonly tenant?: string;
   readonly risk?: Risk;
   readonly tool?: string;
   readonly runId?: string;
   readonly agent?: string;
-  /** Who called: the same tenant, agent and user. */
+  /** The caller: the same tenant, agent and user. */
   readonly principal?: Principal;
-  /** A page's `nextAfter`, or the id of an approval, whatever became of it: only those that come after it in the list. */
+  /** A page's `nextAfter`, or an approval id: only requests after it in the list. */
   readonly after?: string;
   readonly limit?: number;
 }
 
-/** A filter that names the audiences, by the keys that `Store.audiences` gave them. */
+/** A filter by audience, with keys from `Store.audiences`. */
 export interface AudienceFilter extends ApprovalFilter {
   readonly audiences?: readonly string[] | undefined;
 }
@@ -92,57 +91,55 @@ export type WaitingFilter = Pick<ApprovalFilter, "tenant" | "tool" | "runId" | "
 export interface WaitingAudience {
   readonly key: string;
   readonly audience: Audience;
-  /** How many of them have time left. */
+  /** How many of them have not expired. */
   readonly waiting: number;
 }
 
 export interface Store extends AsyncDisposable {
-  /** This opening of the store: the fence of what is attempted through it. */
+  /** Names this opening of the store: the fence of calls attempted through it. */
   readonly incarnation: string;
 
-  /** Rejects only if it could not be written (full disk, stopped store). Then nothing of it is true. */
+  /** Rejects if it could not be written (full disk, stopped store); then nothing of it is true. */
   commit(write: StoreWrite, durability: Durability): Promise<Committed>;
-  /** Writes now what was answered and is not written yet. */
+  /** Writes what was answered and is not yet written. */
   flush(): Promise<void>;
-  /** How many writes were answered and could not be written then. */
+  /** How many writes were answered and then could not be written. */
   readonly lost: number;
 
   /**
-   * Sees what is queued as well as what is committed. By `key`: also by the id of its first arrival, and, while the call is
-   * unknown, by the id of the arrival that left it so. By `match`: only a live row (`liveUntil` of rules.ts).
+   * Sees queued and committed rows. `key` may also be the id of the first arrival, or of the arrival that left the call
+   * unknown. `match` finds only a live row (`liveUntil` of rules.ts).
    */
   call(by: CallName): Promise<CallRecord | undefined>;
   approval(id: string): Promise<ApprovalRecord | undefined>;
-  /** New to old. */
+  /** Newest first. */
   calls(where: CallFilter): Promise<readonly CallRecord[]>;
   /**
-   * Of a list of what is pending the most urgent first (urgency.ts), what is over among it; of what is
-   * decided new to old; of any other old to new.
-   * What is over and was never used is `expired`, and not `approved`, as it is to the claim that would use it: the rows
-   * are as they were written.
+   * Pending requests come by urgency (urgency.ts), expired ones included; decided ones newest first; others oldest first.
+   * The filter counts an unused request past its time as `expired`; the rows are as they were written.
    */
   approvals(where: AudienceFilter): Promise<readonly ApprovalRecord[]>;
-  /** The audiences of what is pending. Who may decide depends on the configuration, so the caller judges each audience. */
+  /** The audiences of pending requests. The caller judges who of them may decide. */
   audiences(where: WaitingFilter): Promise<readonly WaitingAudience[]>;
-  /** Attempted rows of other incarnations: what recovery settles as `unknown` before any door opens. */
+  /** Rows attempted by other processes, which recovery settles as `unknown`. */
   stranded(): Promise<readonly CallRecord[]>;
-  /** Artifacts, these among them, that a call or an approval still needs (references.ts); of others nothing is said. */
+  /** Those of the artifacts that a call or an approval still needs (references.ts). */
   needed(digests: readonly string[]): Promise<ReadonlySet<string>>;
 
-  /** Committed entries with `after < seq`, in order, `limit` at most. The body only. */
+  /** Committed entries with `after < seq`, in order, at most `limit`. */
   events(where: EntryFilter): AsyncIterable<StoreEntry>;
   /**
-   * Each batch in order, once it is true: on a disk after it was committed, in memory when it was taken (docs/decisions/0002).
-   * The audit tree, waiters, watchers and live pages follow it. A throw is logged, never felt.
+   * Calls the listener with each committed batch, in order. The audit tree, waiting callers and live pages follow it. A
+   * listener that throws is logged.
    */
   follow(listener: (entries: readonly StoreEntry[]) => void): Disposable;
   readonly documents: Documents;
-  /** Undefined while it works; the reason why nothing can be written any more. */
+  /** The reason why the store has stopped; undefined while it works. */
   readonly broken: Error | undefined;
 }
 
 export interface Documents {
   get(kind: string, id: string): Promise<{ readonly version: number; readonly body: Json } | undefined>;
-  /** Ids that begin with `prefix`, in order of their characters; none of those whose body is null, which is how one is taken away. */
+  /** Ids that begin with `prefix`, sorted. A document with the body null is removed and not listed. */
   list(kind: string, prefix: string): Promise<readonly string[]>;
 }

@@ -9,8 +9,8 @@ const minuteMs = 60_000;
 const riskiest = rankOf("critical");
 
 /**
- * The order of what waits, the smallest first: what ends first, and of what ends in the same minute the riskiest. One
- * number, so that an index holds it: the minute, then the risk, then the rest of the minute.
+ * The order of waiting requests, smallest first: by the minute they expire, then the riskiest, then the rest of the
+ * minute. It is one number, so an index can hold it.
  */
 export function urgencyOf({ expiresAt, risk }: Pick<ApprovalRecord, "expiresAt" | "risk">): number {
   const minute = Math.floor(expiresAt / minuteMs);
@@ -19,29 +19,29 @@ export function urgencyOf({ expiresAt, risk }: Pick<ApprovalRecord, "expiresAt" 
 }
 
 /**
- * Where a list goes on: behind this request. In a list of what is pending as it stood there, for an edit may change its
- * risk, and with it its place, while somebody turns the page.
+ * The cursor behind this request. For pending requests it holds the urgency, because an edit may change the risk, and so
+ * the place, between two pages.
  */
 export function cursorOf(approval: Pick<ApprovalRecord, "id" | "expiresAt" | "risk">, isUrgent: boolean): string {
   return isUrgent ? `${approval.id}@${urgencyOf(approval)}` : approval.id;
 }
 
-/** An id alone stands for the place it has now. Undefined: it is no cursor. */
+/** Reads a cursor; an id alone means its present place. Returns undefined if it is neither. */
 export function placeIn(cursor: string): { readonly id: string; readonly urgency: number | undefined } | undefined {
   const [, id, urgency] = /^([^@]+)(?:@(\d{1,16}))?$/.exec(cursor) ?? [];
   if (id === undefined) return undefined;
   return { id, urgency: urgency === undefined ? undefined : Number(urgency) };
 }
 
-/** As it is to whoever would use it: what is over by the clock has expired, whatever the row says still. */
+/** The state by the clock: an unused request past its time has expired. */
 export function stateAt({ state, expiresAt }: Pick<ApprovalRecord, "state" | "expiresAt">, now: number): ApprovalState {
   return (state === "pending" || state === "approved") && expiresAt <= now ? "expired" : state;
 }
 
-/** A held call is denied when the time of its request is over, whatever the row says still. */
+/** The state by the clock: a held call is denied when its request has expired. */
 export function callStateAt({ state, aliveUntil }: Pick<CallRecord, "state" | "aliveUntil">, now: number): CallState {
   return state === "held" && aliveUntil !== undefined && aliveUntil <= now ? "denied" : state;
 }
 
-/** When what has this urgency ends, as SQL: wall clock, milliseconds. */
+/** The expiry of a request in SQL, from its urgency: wall clock, milliseconds. */
 export const endOfUrgency: string = `urgency / ${(riskiest + 1) * minuteMs} * ${minuteMs} + urgency % ${minuteMs}`;

@@ -246,7 +246,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     await on.tools.call({ ...away, id: "toolu_away" });
     const voided = await on.tools.call(late);
     expect(voided).toMatchObject({ isError: true, outcome: { refusal: { code: "approval_expired" } } });
-    expect(voided.text).toContain("its preview is not what was shown");
+    expect(voided.text).toContain("its preview differs from what was shown");
   });
 
   it("a provider's safety check asks a person at every level, and only then is acknowledged", async () => {

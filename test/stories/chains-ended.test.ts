@@ -45,7 +45,7 @@ describe("a script whose caller left", () => {
     await left(h, bench, { code: holding });
     const [row] = await h.runtime.calls.list({ tool: "tool_chain" });
     expect(row).toMatchObject({ state: "unknown", retryable: true, outcome: { refusal: { code: "cancelled" } } });
-    expect(row?.outcome?.text).toContain("send the same call again, it goes on from there and repeats nothing");
+    expect(row?.outcome?.text).toContain("send the same call again; it continues from there and repeats nothing");
     bench.isHeld = false;
     expect(resultOf(await h.runtime.chains?.resume(row?.call.id ?? ""))).toMatchObject({ output_text: "end" });
     expect(bench.did).toEqual(["a", "b"]);

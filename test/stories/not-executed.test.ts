@@ -87,7 +87,7 @@ describe.each(["memory", "sqlite::memory:"])("a call whose tool did not run, in 
     await h.runtime.resume(id);
     const events = await h.runtime.audit.query({ type: "tool_call.failed" });
     expect(events).toMatchObject([
-      { reason: "the tool did not run; its approval is not used up", refs: { approval: id } },
+      { reason: "the tool did not run; its approval can be used again", refs: { approval: id } },
     ]);
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
   });

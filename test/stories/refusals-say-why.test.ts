@@ -138,11 +138,11 @@ describe("another refusal", () => {
     expect(refusal?.message).toBe("Its session is closed, so `pay` was not run; open another one.");
   });
 
-  it("names the tool and by how much its deadline is over", async () => {
+  it("names the tool and by how much its deadline passed", async () => {
     const clock = new FakeClock();
     await using runtime = await createRuntime({ tools: [pay], autonomy: "A4", clock });
     const late = runtime.invoke({ tool: "pay", arguments: {} }, { deadline: clock.now() - 20 });
-    await expect(late).rejects.toThrow("The caller's deadline is over since 20 ms; `pay` was not run.");
+    await expect(late).rejects.toThrow("The caller's deadline passed 20 ms ago; `pay` was not run.");
   });
 
   it("names the scope for which a person is needed", async () => {

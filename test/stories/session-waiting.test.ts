@@ -28,7 +28,7 @@ describe("what a session was opened with holds for a call that says something of
     const clock = new FakeClock();
     await using h = await house({ clock, autonomy: "A4" });
     const session = h.runtime.openSession({}, { ...asker, deadline: clock.now() - 1 });
-    await expect(session.invoke(mail, { ...own, deadline: clock.now() + 60_000 })).rejects.toThrow("deadline is over");
+    await expect(session.invoke(mail, { ...own, deadline: clock.now() + 60_000 })).rejects.toThrow("deadline passed");
     expect(h.ran).toEqual([]);
   });
 

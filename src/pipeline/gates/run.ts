@@ -8,7 +8,7 @@ export interface RunParts {
 }
 
 /**
- * A part of the budget gate: a run is its first principal's, so nobody spends, reads or writes in another one's (DESIGN 4).
+ * A part of the budget gate: a run is its first principal's, so nobody spends, reads or writes in another one's.
  * Undefined: it is the caller's own.
  */
 export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {

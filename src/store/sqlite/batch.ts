@@ -9,7 +9,7 @@ export interface PendingCall {
   readonly isNew: boolean;
 }
 
-/** An event, and the body that is kept of it. */
+/** An event and its stored body. */
 export interface NewEntry extends Omit<StoreEntry, "seq"> {
   readonly event: DurableEvent;
 }
@@ -17,8 +17,7 @@ export interface NewEntry extends Omit<StoreEntry, "seq"> {
 export const won: Committed = { won: true };
 
 /**
- * What the next transaction writes: the last state of each row, and the events in order. It counts as true before it is
- * written. A failed batch is dropped, and nothing of it became true.
+ * The next transaction: the last state of each row, and the events in order. A failed batch is dropped as a whole.
  */
 export class WriteBatch {
   readonly calls: Map<string, PendingCall> = new Map();
@@ -26,7 +25,7 @@ export class WriteBatch {
   readonly documents: Map<string, NewDocument> = new Map();
   readonly entries: NewEntry[] = [];
   writes = 0;
-  /** So many of the writes were answered before they are written. */
+  /** Writes that were answered before they are written. */
   answered = 0;
   #committed: PromiseWithResolvers<Committed> | undefined;
   #synced: PromiseWithResolvers<Committed> | undefined;
@@ -66,13 +65,13 @@ export class WriteBatch {
 
   reject(error: Error): void {
     for (const waiting of [this.#committed, this.#synced]) {
-      waiting?.promise.catch(() => {}); // the callers hear of it; one that does not wait must not end the process
+      waiting?.promise.catch(() => {}); // a rejection without a waiting caller must not end the process
       waiting?.reject(error);
     }
   }
 }
 
-/** Both parts are in it whole: a name cannot be read in two ways. */
+/** The length makes it unambiguous. */
 export function documentName(kind: string, id: string): string {
   return `${kind.length}:${kind}${id}`;
 }

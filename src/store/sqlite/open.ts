@@ -11,7 +11,7 @@ export interface OpenDatabase {
   readonly walFd: number;
 }
 
-/** Before it a reset of the write-ahead log could lose committed pages. */
+/** Older versions can lose committed pages when the write-ahead log is reset. */
 const oldestSqlite = "3.51.3";
 /** A log of full size is overwritten in place: its sync never has to write the file's length. */
 const walBytes = 8 * 1024 * 1024;
@@ -32,8 +32,8 @@ export function checkSqlite(version: string): void {
 }
 
 /**
- * Opens, locks and checks the file, and makes its tables. The lock is SQLite's own (`locking_mode=exclusive`): the system drops it when the
- * process ends, however it ends.
+ * Opens, locks and checks the file, and makes its tables. The lock is SQLite's own (`locking_mode=exclusive`), which ends
+ * with the process.
  *
  * @throws RuntimeFault `sqlite_too_old`, `store_locked`, `store_foreign`, `store_newer`, `store_older`, `store_unopenable`
  */
@@ -63,7 +63,7 @@ export function openDatabase(location: string, log: (problem: string) => void): 
   }
 }
 
-/** What is kept is for the owner alone. An existing file is not touched: closing any descriptor of it would drop SQLite's locks. */
+/** Makes the file readable for its owner only. An existing file is not opened: closing a descriptor of it would drop SQLite's locks. */
 function createPrivately(path: string): void {
   makeOwnFolder(dirname(path));
   try {

@@ -14,7 +14,7 @@ import type {
 import { endOfUrgency, placeIn } from "../urgency.ts";
 import { type CallRow, recordOf } from "./rows.ts";
 
-/** Rows that are looked at before other work has its turn. */
+/** Rows that are read before other work has its turn. */
 const rowsATurn = 2048;
 /** Rows that are read whole. */
 const callsATurn = 64;
@@ -24,7 +24,7 @@ const documentsATurn = 1024;
 const digestsATurn = 64;
 /** Comes after every id. */
 const afterAll = "\u{10ffff}";
-/** Images are megabytes, so only a body of four characters is read for this. */
+/** Images are megabytes, so only bodies of four characters are read here. */
 const isNull = "iif(octet_length(body) = 4, body = 'null', 0)";
 
 type Values = readonly (SQLInputValue | undefined)[];

@@ -6,8 +6,8 @@ const schemaVersion = 7;
 
 /**
  * `call.key` is null when the key is the id of the call. `live_until` is null when a re-send without a key does not find
- * the row. `fence` is null unless the call is attempted. So a plain call that has ended stands in no index but those of
- * its id and its run. `event.seq` counts from 0 without gaps.
+ * the row. `fence` is null unless the call is attempted. A plain call that has ended is only in the indexes of its id and
+ * its run. `event.seq` counts from 0 without gaps.
  */
 const tables = `
 create table meta (name text primary key, value not null) without rowid;
@@ -36,11 +36,11 @@ create table document (
 ) without rowid;
 `;
 
-/** "Post" in ASCII, in the header of the file: how `file(1)` and we know it. */
+/** "Post" in ASCII: the application id in the header of the file. */
 const applicationId = 0x506f7374;
 
 /**
- * Refuses a file that is not ours before anything in it is changed.
+ * Refuses a file that is not a store of Postern, before anything in it is changed.
  *
  * @throws RuntimeFault `store_foreign`, `store_newer` or `store_older`
  */

@@ -16,7 +16,7 @@ import {
   updateValues,
 } from "./rows.ts";
 
-/** The writes, and the reads of single rows, all prepared once. Lists stand in queries.ts. */
+/** The prepared writes and reads of single rows; queries.ts has the lists. */
 export class Tables {
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;

@@ -15,29 +15,29 @@ export interface WriterOptions {
   readonly log: (problem: string) => void;
 }
 
-/** So long after a turn's first write its waiters are served between two promises; then sockets and timers go first. */
+/** Milliseconds after the first write of a turn in which writes are answered in microtasks; then sockets and timers go first. */
 const youngMs = 4;
-/** What nobody waits for is on the disk so long after its commit. */
+/** Milliseconds until writes that no caller waits for are synced. */
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
-/** What is buffered gathers so long, or until it is so much: a script of fifty calls is over by then. */
+/** Buffered writes gather for so many milliseconds, or until there are so many. */
 const [bufferMs, mostBuffered] = [20, 128];
 
 /** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
 const resolved = Promise.resolve();
 
 /**
- * Group commit without a timer: one transaction for all who wait, at the end of the turn at the latest. One sync at a
- * time, on the thread pool; while it runs the next batch gathers. A sync that failed stops the store for good: what the
- * kernel then holds is unknown, and asking again would be told a lie.
+ * Group commit: one transaction for all waiting writes, at the latest at the end of the turn. One sync at a time, on the
+ * thread pool; the next batch gathers while it runs. A failed sync stops the store for good, because a second sync could
+ * succeed although data is lost.
  */
 export class Writer {
   open: WriteBatch = new WriteBatch();
   broken: Error | undefined;
-  /** So many writes were answered and not written. */
+  /** Writes that were answered and could not be written. */
   lost = 0;
   readonly #options: WriterOptions;
-  /** Written, and somebody waits for the disk. */
+  /** Written batches whose callers wait for the disk. */
   #toSync: WriteBatch[] = [];
   /** Something was written since the last sync began. */
   #dirty = false;
@@ -54,7 +54,7 @@ export class Writer {
     this.#options = options;
   }
 
-  /** Why nothing can be taken now. */
+  /** Why no write is accepted now. */
   get refusal(): Error | undefined {
     if (this.broken !== undefined || this.#waiting < mostWaiting) return this.broken;
     return new RuntimeFault("overloaded", `${mostWaiting} writes are waiting for the disk; try again later.`);
@@ -68,12 +68,12 @@ export class Writer {
     return durability === "queued" ? this.#answer() : this.#wait(durability);
   }
 
-  /** For who lost: the answer is true when what it lost against is. */
+  /** Answers a lost write once the write that won is as durable as asked. */
   after(durability: Durability, answer: Committed): Committed | Promise<Committed> {
     if (durability === "buffered" || durability === "queued") return answer;
     if (this.open.writes > 0) return this.#wait(durability).then(() => answer);
     if (durability === "committed" || (!this.#dirty && !this.#syncing)) return Promise.resolve(answer);
-    const ticket = new WriteBatch(); // nothing to write; it waits for the sync of what was
+    const ticket = new WriteBatch(); // an empty batch that waits for the sync
     this.#toSync.push(ticket);
     this.#dirty = true;
     this.#sync();
@@ -89,7 +89,7 @@ export class Writer {
       this.#undo(batch, failure);
       return;
     }
-    batch.resolveCommitted(); // what others make of it changes nothing for who waits
+    batch.resolveCommitted();
     this.#dirty = true;
     if (batch.isDurable) {
       this.#toSync.push(batch);
@@ -101,7 +101,7 @@ export class Writer {
     this.#options.written(batch);
   }
 
-  /** Writes and syncs what is there; nothing is taken any more. */
+  /** Writes and syncs the open batch; later writes are refused. */
   async close(): Promise<void> {
     this.drain();
     this.broken ??= new RuntimeFault("store_closed", "The store is closed.");
@@ -111,7 +111,7 @@ export class Writer {
     await this.#idle.promise;
   }
 
-  /** The time for what nobody waits for came while another sync was under way. */
+  /** Whether the lazy sync came due while another sync was running. */
   get #isSyncDue(): boolean {
     return this.#dirty && this.#lazySync === undefined && this.broken === undefined;
   }
@@ -122,7 +122,7 @@ export class Writer {
 
   #wait(durability: "committed" | "synced"): Promise<Committed> {
     const batch = this.open;
-    if (!this.#turnEnd) this.#armTurnEnd(); // what it waits for may be buffered only
+    if (!this.#turnEnd) this.#armTurnEnd();
     if (durability === "committed" || !this.#syncing) this.#hurry();
     return durability === "synced" ? batch.synced() : batch.committed();
   }
@@ -158,7 +158,7 @@ export class Writer {
     this.drain();
   };
 
-  /** A microtask comes after everybody who became ready in this one has joined. */
+  /** Drains in a microtask, after all writes of the present one have joined. */
   #hurry(): void {
     if (this.#soon || !this.#isYoung) return;
     this.#soon = true;

@@ -191,7 +191,7 @@ describe("a preview", () => {
     });
     expect(await h.runtime.approvals.get(first)).toMatchObject({
       state: "withdrawn",
-      decision: { by: "policy", reason: "its preview is not what was shown" },
+      decision: { by: "policy", reason: "its preview differs from what was shown" },
     });
     const { approvalId: second = "" } = await h.runtime.invoke(call, asker);
     expect(second).not.toBe(first);
