@@ -19,7 +19,7 @@ import { approve } from "./gates/approval.ts";
 import { checkArguments } from "./gates/arguments.ts";
 import { spend } from "./gates/budget.ts";
 import { claim } from "./gates/claim.ts";
-import { guarded } from "./gates/guardrails.ts";
+import { guardArguments } from "./gates/guardrails.ts";
 import { lookup } from "./gates/lookup.ts";
 import { once } from "./gates/once.ts";
 import { ownRun } from "./gates/run.ts";
@@ -83,7 +83,7 @@ export async function assess(call: CountedCall, parts: Parts): Promise<WeighedCa
   const valid = await checkArguments(found, parts);
   if (isEnding(valid)) return valid;
   const guards = parts.guardrails?.onArguments ?? [];
-  return weigh(guards.length === 0 ? valid : await guarded(valid, guards, parts), parts);
+  return weigh(guards.length === 0 ? valid : await guardArguments(valid, guards, parts), parts);
 }
 
 /** What the executor does, in this process or on a worker: the process that claims a call runs and settles it. */

@@ -188,7 +188,7 @@ export class Ledger {
       outcome,
       latencyMs,
       weighing,
-      ...rare(call, end),
+      ...optionalFields(call, end),
     };
     const row = { state, outcome, retryable, image, endedAt: at, ...(aliveUntil !== undefined && { aliveUntil }) };
     const write = { write: "settle", key, fence, end: row, event } as const;
@@ -260,7 +260,7 @@ function claimedAs(call: Claimable): Durability {
   return call.authority.fromChain === true ? "buffered" : "queued";
 }
 
-function rare(
+function optionalFields(
   { approvalId }: Claimable,
   { outcome: { refusal }, notExecuted }: Settlement,
 ): { readonly code?: RefusalCode; readonly approvalId?: string; readonly reason?: string } {

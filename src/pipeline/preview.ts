@@ -9,7 +9,7 @@ import { runForeign } from "../tools/run-foreign.ts";
 import type { PreviewContext } from "../tools/tool.ts";
 import type { Previewed, PreviewFor } from "./gates/approval.ts";
 import { inputOf } from "./input.ts";
-import { looking } from "./looking.ts";
+import { readOnlyContext } from "./read-only-context.ts";
 
 export interface PreviewParts {
   readonly artifacts: ArtifactStore;
@@ -43,7 +43,7 @@ export async function preview(call: Previewed, caller: PreviewFor, parts: Previe
 }
 
 function contextOf(call: Previewed, lazy: { readonly signal: AbortSignal }, caller: PreviewFor): PreviewContext {
-  return Object.assign(looking(call, call.key, lazy), {
+  return Object.assign(readOnlyContext(call, call.key, lazy), {
     check(): void {
       caller.signal?.throwIfAborted();
     },

@@ -20,9 +20,9 @@ import { ask } from "./gates/budget.ts";
 import type { GuardrailParts } from "./gates/guardrails.ts";
 import { type LookupParts, lookup } from "./gates/lookup.ts";
 import type { ValidCall } from "./gates/stages.ts";
-import { guardResult, withheldText, withMarks } from "./guarded.ts";
+import { guardResult, withheldText, withMarks } from "./guard-result.ts";
 import { inputOf } from "./input.ts";
-import { looking } from "./looking.ts";
+import { readOnlyContext } from "./read-only-context.ts";
 
 export interface ReconcileParts extends LookupParts, GuardrailParts {
   readonly artifacts: ArtifactStore;
@@ -72,7 +72,7 @@ export async function askTool(record: CallRecord, session: Session, parts: Recon
   if (what === "failed") return { found: what, reason: typeof reason === "string" ? reason : undefined };
   if (what !== "succeeded")
     return unknown(what === "unknown" ? undefined : "its reconcile hook returned an unknown value of `found`");
-  return { found: what, outcome: answer === undefined ? undefined : await answered(valid, answer, session, parts) };
+  return { found: what, outcome: answer === undefined ? undefined : await shapeAnswer(valid, answer, session, parts) };
 }
 
 function unknown(problem: string | undefined): FoundOutcome {
@@ -80,7 +80,7 @@ function unknown(problem: string | undefined): FoundOutcome {
 }
 
 /** Guarded, redacted and shaped as if the call had returned it. */
-async function answered(
+async function shapeAnswer(
   call: ValidCall,
   answer: unknown,
   session: Session,
@@ -105,7 +105,7 @@ function contextOf(
   lazy: { readonly signal: AbortSignal },
   secrets: SecretStore,
 ): Omit<ToolContext, "artifacts"> {
-  return Object.assign(looking(call, key, lazy), {
+  return Object.assign(readOnlyContext(call, key, lazy), {
     secrets,
     frozen: undefined,
     approvalId: undefined,

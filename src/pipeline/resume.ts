@@ -60,7 +60,7 @@ export async function decide(
   if (approval === undefined) return { decided: false, code: "approval_unknown", message: noApproval(id) };
   const contextOf = await parts.eligibility.of(request.by, inProcess);
   const first = admit(approval, request, contextOf(approval));
-  if ("code" in first) return refused(first, approval);
+  if ("code" in first) return refusedDecision(first, approval);
   const edited = request.decision === "modified" ? await weighEdit(approval, request, arrival, parts) : undefined;
   if (edited !== undefined && isEnding(edited)) return editRefused(edited, approval);
   if (edited !== undefined && edited.found.definition !== approval.definition) return toolChanged(approval);
@@ -68,12 +68,12 @@ export async function decide(
   const asked = edited === undefined ? approval : { ...approval, risk: edited.risk, arguments: edited.arguments };
   const meant = { ...request, expectedDigest: shownDigest(asked) }; // the digest of the original was compared above
   const admitted = edited === undefined ? first : admit(asked, meant, contextOf(asked));
-  if ("code" in admitted) return refused(admitted, approval);
+  if ("code" in admitted) return refusedDecision(admitted, approval);
   const remember = rememberRefusal(asked, request, admitted, parts);
   if (remember !== undefined) return { decided: false, code: "remember_refused", message: remember, approval };
   const edit = edited && (await editOf(edited, approval, admitted, parts));
   const result = await parts.approvals.decide(approval, decisionOf(request, admitted, edit, parts));
-  if (!result.won) return lost(result, request);
+  if (!result.won) return lostDecision(result, request);
   const { grant } = result;
   return { decided: true, approval: result.approval, ...(grant !== undefined && { grant }) };
 }
@@ -119,13 +119,16 @@ function rememberRefusal(
 
 type ResumeProblem = Pick<Extract<Decided, { decided: false }>, "code" | "message">;
 
-function refused(problem: ResumeProblem, approval: ApprovalRecord): Decided {
+function refusedDecision(problem: ResumeProblem, approval: ApprovalRecord): Decided {
   return problem.code === "approval_unknown" // hidden from other tenants
     ? { decided: false, ...problem }
     : { decided: false, ...problem, approval };
 }
 
-function lost({ approval, because }: Extract<DecisionResult, { won: false }>, { by }: DecisionRequest): Decided {
+function lostDecision(
+  { approval, because }: Extract<DecisionResult, { won: false }>,
+  { by }: DecisionRequest,
+): Decided {
   if (because === "voted")
     return { decided: false, code: "approval_voted", message: alreadyVoted(approval, actorOf(by)), approval };
   if (because === "changed") {

@@ -21,7 +21,7 @@ import type { Ran } from "../tools/run-foreign.ts";
 import type { Tools } from "../tools/tool.ts";
 import type { GuardrailParts } from "./gates/guardrails.ts";
 import type { ClaimedCall } from "./gates/stages.ts";
-import { guardResult, withheldText, withMarks } from "./guarded.ts";
+import { guardResult, withheldText, withMarks } from "./guard-result.ts";
 import type { Ledger, Settlement } from "./ledger.ts";
 
 export interface SettleParts extends GuardrailParts {
@@ -46,7 +46,7 @@ export async function settle(
   caller: Caller,
   parts: SettleParts,
 ): Promise<ToolOutcome | Ending> {
-  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => unclear(call, fault, parts));
+  const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => settleAfterBug(call, fault, parts));
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   const { session } = caller;
   if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // it ended while the tool ran
@@ -68,20 +68,25 @@ export async function settle(
 async function conclude(call: ClaimedCall, ran: Ran<unknown>, caller: Caller, parts: SettleParts): Promise<Settlement> {
   switch (ran.ran) {
     case "returned":
-      return returned(call, ran.value, caller, parts);
+      return settleReturned(call, ran.value, caller, parts);
     case "threw":
-      return thrown(call, ran.error, parts);
+      return settleThrown(call, ran.error, parts);
     case "timed_out": {
       parts.tools.report(call.found, { well: false, error: "timed out" });
-      const end = interrupted(call, "timed_out", `\`${call.tool}\` timed out.`);
+      const end = settleInterrupted(call, "timed_out", `\`${call.tool}\` timed out.`);
       return { ...end, outcome: { ...end.outcome, timedOut: true } };
     }
     case "cancelled":
-      return interrupted(call, "cancelled", `The caller cancelled \`${call.tool}\` while it ran.`);
+      return settleInterrupted(call, "cancelled", `The caller cancelled \`${call.tool}\` while it ran.`);
   }
 }
 
-async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts: SettleParts): Promise<Settlement> {
+async function settleReturned(
+  call: ClaimedCall,
+  value: unknown,
+  caller: Caller,
+  parts: SettleParts,
+): Promise<Settlement> {
   if (isSuspended(value)) {
     const { suspended: image, approvalId, waitsFor, files = [] } = value;
     const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
@@ -98,7 +103,7 @@ async function returned(call: ClaimedCall, value: unknown, caller: Caller, parts
     };
   }
   const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
-  const end = await guarded(call, raw, caller, parts);
+  const end = await guardAndShape(call, raw, caller, parts);
   return isOnRecord(call) && isCutShort(value) ? cutShort(call, end) : end;
 }
 
@@ -115,22 +120,28 @@ function cutShort(call: ClaimedCall, end: Settlement): Settlement {
 }
 
 /** A result that is withheld is not kept. A failure stays a failure, without its text. */
-async function guarded(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
+async function guardAndShape(
+  call: ClaimedCall,
+  raw: RawResult,
+  caller: Caller,
+  parts: SettleParts,
+): Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
-  if (guards.length === 0 || raw.unusable === true) return shaped(call, raw, caller, parts);
+  if (guards.length === 0 || raw.unusable === true) return shapeAnswer(call, raw, caller, parts);
   const { withheld, marks } = await guardResult(call, raw, guards, parts);
-  if (withheld === undefined) return marked(await shaped(call, raw, caller, parts), marks);
-  if (raw.isError) return threw(call, { message: withheldText(withheld), retryable: raw.retryable === true }, parts);
+  if (withheld === undefined) return markSettlement(await shapeAnswer(call, raw, caller, parts), marks);
+  if (raw.isError)
+    return failedSettlement(call, { message: withheldText(withheld), retryable: raw.retryable === true }, parts);
   parts.tools.report(call.found, wentWell);
-  const outcome = refused(call, "result_withheld", `\`${call.tool}\` ran, but ${withheldText(withheld)}`);
+  const outcome = refusedAs(call, "result_withheld", `\`${call.tool}\` ran, but ${withheldText(withheld)}`);
   return { state: "ok", as: "succeeded", retryable: false, outcome };
 }
 
-function marked(end: Settlement, marks: readonly Mark[]): Settlement {
+function markSettlement(end: Settlement, marks: readonly Mark[]): Settlement {
   return marks.length === 0 ? end : { ...end, outcome: withMarks(end.outcome, marks) };
 }
 
-async function shaped(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
+async function shapeAnswer(call: ClaimedCall, raw: RawResult, caller: Caller, parts: SettleParts): Promise<Settlement> {
   const { session } = caller;
   const order = {
     callId: call.id,
@@ -139,10 +150,10 @@ async function shaped(call: ClaimedCall, raw: RawResult, caller: Caller, parts: 
     session,
     tool: call.tool,
   };
-  return answered(call, raw, await shape(raw, order, parts), parts);
+  return settleAnswer(call, raw, await shape(raw, order, parts), parts);
 }
 
-function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
+function settleAnswer(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts: SettleParts): Settlement {
   if (raw.unusable === true) {
     // The tool had its effect; only its answer is lost.
     parts.tools.report(call.found, { well: false, error: outcome.text });
@@ -150,7 +161,7 @@ function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts
       state: "ok",
       as: "succeeded",
       retryable: false,
-      outcome: refused(call, "result_unavailable", outcome.text),
+      outcome: refusedAs(call, "result_unavailable", outcome.text),
     };
   }
   if (raw.isError) {
@@ -164,17 +175,17 @@ function answered(call: ClaimedCall, raw: RawResult, outcome: ToolOutcome, parts
 const wentWell = { well: true } as const;
 
 /** The error text of a tool is untrusted too, so guardrails check it. */
-async function thrown(call: ClaimedCall, error: unknown, parts: SettleParts): Promise<Settlement> {
+async function settleThrown(call: ClaimedCall, error: unknown, parts: SettleParts): Promise<Settlement> {
   const guards = parts.guardrails?.onResults ?? [];
-  if (guards.length === 0) return threw(call, error, parts);
+  if (guards.length === 0) return failedSettlement(call, error, parts);
   const failure = failureOf(error);
   const raw: RawResult = { content: [{ type: "text", text: failure.message }], isError: true };
   const { withheld, marks } = await guardResult(call, raw, guards, parts);
-  if (withheld !== undefined) return threw(call, { ...failure, message: withheldText(withheld) }, parts);
-  return marked(threw(call, error, parts), marks);
+  if (withheld !== undefined) return failedSettlement(call, { ...failure, message: withheldText(withheld) }, parts);
+  return markSettlement(failedSettlement(call, error, parts), marks);
 }
 
-function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
+function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts): Settlement {
   const failure = failureOf(error);
   const message = parts.redactor.redact(failure.message);
   parts.tools.report(call.found, {
@@ -183,10 +194,10 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
     ...(failure.rateLimitResetsAt !== undefined && { rateLimitResetsAt: failure.rateLimitResetsAt }),
   });
   const details = failure.details && redactJson(failure.details, parts.redactor);
-  if (failure.notExecuted) return notExecuted(call, message, details);
+  if (failure.notExecuted) return settleNotExecuted(call, message, details);
   if (failure.unknown && !isHarmless(call)) {
     const said = `The outcome of \`${call.tool}\` is unknown: ${message}. ${adviceFor(call)}`;
-    return unknown(call, refused(call, "outcome_unknown", said));
+    return unknownSettlement(call, refusedAs(call, "outcome_unknown", said));
   }
   const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
   const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : said.retry;
@@ -199,7 +210,7 @@ function threw(call: ClaimedCall, error: unknown, parts: SettleParts): Settlemen
 }
 
 /** The tool provably did not run: the same call may be sent again, with the approval it had. */
-function notExecuted(call: ClaimedCall, message: string, details: Json | undefined): Settlement {
+function settleNotExecuted(call: ClaimedCall, message: string, details: Json | undefined): Settlement {
   const { approvalId, tool } = call;
   const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
   const said = refusal(
@@ -212,21 +223,21 @@ function notExecuted(call: ClaimedCall, message: string, details: Json | undefin
 }
 
 /** A bug in Postern after the tool has run: the effect may have happened. */
-function unclear(call: ClaimedCall, fault: unknown, parts: SettleParts): Settlement {
-  return threw(call, isHarmless(call) ? fault : { message: failureOf(fault).message, unknown: true }, parts);
+function settleAfterBug(call: ClaimedCall, fault: unknown, parts: SettleParts): Settlement {
+  return failedSettlement(call, isHarmless(call) ? fault : { message: failureOf(fault).message, unknown: true }, parts);
 }
 
 /** A call that only reads, or is idempotent, fails when it is cut short; any other call may have happened. */
-function interrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message: string): Settlement {
+function settleInterrupted(call: ClaimedCall, code: "timed_out" | "cancelled", message: string): Settlement {
   if (isHarmless(call)) {
     const as: EndName = code === "cancelled" ? "cancelled" : "failed";
-    return { state: "failed", as, retryable: true, outcome: refused(call, code, message) };
+    return { state: "failed", as, retryable: true, outcome: refusedAs(call, code, message) };
   }
   const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller gets its own cancellation thrown
-  return unknown(call, refused(call, told, `${message} ${adviceFor(call)}`));
+  return unknownSettlement(call, refusedAs(call, told, `${message} ${adviceFor(call)}`));
 }
 
-function unknown(call: ClaimedCall, outcome: ToolOutcome): Settlement {
+function unknownSettlement(call: ClaimedCall, outcome: ToolOutcome): Settlement {
   const retryable = isOnRecord(call);
   return { state: "unknown", as: "unknown", retryable, image: retryable ? call.claimed.image : undefined, outcome };
 }
@@ -241,6 +252,6 @@ function isHarmless(call: ClaimedCall): boolean {
   return isRepeatable(call, call.found);
 }
 
-function refused(call: ClaimedCall, code: RefusalCode, message: string): ToolOutcome {
+function refusedAs(call: ClaimedCall, code: RefusalCode, message: string): ToolOutcome {
   return outcomeOf(call.id, refuse(code, message));
 }

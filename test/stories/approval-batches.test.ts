@@ -28,7 +28,7 @@ describe("taking back", () => {
     const id = await ask(h);
     expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({
       code: "approval_decided",
-      message: expect.stringContaining("is pending; only one that is approved"),
+      message: expect.stringContaining("is pending; only an approved request"),
     });
     await yes(h, id, ann);
     await h.runtime.resume(id);

@@ -14,7 +14,7 @@ import type { Caller } from "../../core/session.ts";
 import { type LookedAt, reasonsText } from "../../policy/rules/why.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
-import { hasLeft, unwritten } from "./claim.ts";
+import { callerGone, storeFailure } from "./claim.ts";
 import { replay, underWay } from "./once.ts";
 import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 
@@ -46,9 +46,9 @@ type Approved = ApprovedCall | Again | Ending;
 export async function approve(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const { record, verdict } = call;
   if (record?.state === "suspended") return continueSuspended(call, record, parts);
-  if (verdict === "ALLOW" && record?.approvalId === undefined) return approved(call, undefined);
-  if (verdict === "PREVIEW") return previewed(call, caller, parts);
-  return decided(call, caller, parts);
+  if (verdict === "ALLOW" && record?.approvalId === undefined) return toApproved(call, undefined);
+  if (verdict === "PREVIEW") return previewInstead(call, caller, parts);
+  return applyRequest(call, caller, parts);
 }
 
 /** A call that waits inside its tool continues with the arguments that were approved. */
@@ -57,13 +57,13 @@ async function continueSuspended(
   { approvalId }: CallRecord,
   { approvals }: ApprovalParts,
 ): Promise<Approved> {
-  if (approvalId === undefined || call.resumesBy !== undefined) return approved(call, undefined);
+  if (approvalId === undefined || call.resumesBy !== undefined) return toApproved(call, undefined);
   const approval = await approvals.get(approvalId);
-  if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return approved(call, undefined);
+  if (approval?.state !== "used" || digestOf(approval.arguments) === call.digest) return toApproved(call, undefined);
   return { again: await approvals.recorded(approval, call) };
 }
 
-async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
+async function applyRequest(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const id = call.record?.approvalId;
   const approval = id === undefined ? undefined : await parts.approvals.get(id);
   switch (approval?.state) {
@@ -71,17 +71,17 @@ async function decided(call: FreshCall, caller: Caller, parts: ApprovalParts): P
       return useApproval(call, approval, caller, parts);
     case "pending":
       if (call.verdict !== "ALLOW") return wait(call, { approval, asked: false }, caller, parts);
-      return (await withdraw(approval, "the call needs no approval any more", parts)) ?? approved(call, undefined);
+      return (await withdraw(approval, "the call needs no approval any more", parts)) ?? toApproved(call, undefined);
     case "denied":
     case "skipped":
     case "expired":
     case "withdrawn":
       if (call.resumes !== undefined)
         return refuse(`approval_${approval.state}`, endedText(approval), { approval_id: approval.id });
-      return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
+      return call.verdict === "ALLOW" ? toApproved(call, undefined) : ask(call, caller, parts);
     case "used": // by an attempt that may be repeated
     case undefined:
-      return call.verdict === "ALLOW" ? approved(call, undefined) : ask(call, caller, parts);
+      return call.verdict === "ALLOW" ? toApproved(call, undefined) : ask(call, caller, parts);
   }
 }
 
@@ -107,7 +107,7 @@ async function useApproval(
 ): Promise<Approved> {
   if (call.resumes === undefined) return { again: await parts.approvals.recorded(approval, call) };
   const changed = changeSince(call, approval) ?? (await previewChanged(call, approval, caller, parts));
-  if (changed === undefined) return approved(call, approval.id);
+  if (changed === undefined) return toApproved(call, approval.id);
   const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left; // the caller is gone, so the preview proves nothing
   const unkept = await withdraw(approval, changed, parts);
@@ -122,7 +122,7 @@ async function withdraw(
 ): Promise<Ending | undefined> {
   const result = await approvals
     .decide(approval, { as: "withdrawn", by: "policy", via: "postern", reason })
-    .catch(unwritten);
+    .catch(storeFailure);
   return isEnding(result) ? result : undefined;
 }
 
@@ -151,7 +151,7 @@ async function previewChanged(
 /** Whether the caller left, or the session ran out of time, while a preview was made. */
 function timeProblem(call: FreshCall, caller: Caller, clock: Clock): Ending | undefined {
   const { session } = caller;
-  const left = hasLeft(call, caller, clock);
+  const left = callerGone(call, caller, clock);
   if (left !== undefined || session.remainingMs() > 0) return left;
   return refuse(
     "budget_exhausted",
@@ -161,12 +161,12 @@ function timeProblem(call: FreshCall, caller: Caller, clock: Clock): Ending | un
 
 async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Approved> {
   const { grant } = await grantFor(call, caller.session, parts);
-  if (grant !== undefined) return granted(call, grant);
+  if (grant !== undefined) return approveByGrant(call, grant);
   if (caller.patience === "deny") return refuse("approval_unavailable", noApproverText(call, caller, parts.redactor));
   const preview = await parts.preview(call, caller);
   const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left;
-  const made = await parts.approvals.ask(call, preview, caller).catch(unwritten);
+  const made = await parts.approvals.ask(call, preview, caller).catch(storeFailure);
   if (isEnding(made)) return made;
   if (made.asked !== undefined) {
     return wait(call, { approval: made.asked, asked: true }, caller, parts);
@@ -202,10 +202,10 @@ export async function grantFor(
   return grants.answering(call, session?.id);
 }
 
-function granted(call: FreshCall, grant: Grant): ApprovedCall {
+function approveByGrant(call: FreshCall, grant: Grant): ApprovedCall {
   const reasons = [...call.weighing.reasons, grantReason(grant)];
   const weighing = Object.freeze({ ...call.weighing, reasons: Object.freeze(reasons), grant: grant.id });
-  return approved({ ...call, weighing }, undefined);
+  return toApproved({ ...call, weighing }, undefined);
 }
 
 async function wait(
@@ -245,7 +245,7 @@ async function wait(
   }
 }
 
-async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
+async function previewInstead(call: FreshCall, caller: Caller, parts: ApprovalParts): Promise<Ending> {
   const made = await parts.preview(call, caller);
   const left = timeProblem(call, caller, parts.clock);
   if (left !== undefined) return left;
@@ -256,6 +256,6 @@ async function previewed(call: FreshCall, caller: Caller, parts: ApprovalParts):
   return { ending: "previewed", preview };
 }
 
-function approved(call: FreshCall, approvalId: string | undefined): ApprovedCall {
+function toApproved(call: FreshCall, approvalId: string | undefined): ApprovedCall {
   return { ...call, approvalId } as ApprovedCall;
 }

@@ -24,17 +24,17 @@ export async function claim(
   caller: Caller,
   parts: ClaimParts,
 ): Promise<ClaimedCall | Again | Ending> {
-  const left = hasLeft(call, caller, parts.clock);
+  const left = callerGone(call, caller, parts.clock);
   if (left !== undefined) return left;
   try {
     return await judge(call, await parts.ledger.claim(call), parts);
   } catch (error) {
-    return unwritten(error);
+    return storeFailure(error);
   }
 }
 
 /** Returns an ending if the caller has cancelled the call or its deadline has passed. */
-export function hasLeft(
+export function callerGone(
   { tool }: Pick<ToolCall, "tool">,
   { signal, deadline }: Pick<Caller, "signal" | "deadline">,
   clock: Clock,
@@ -65,7 +65,7 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
 }
 
 /** The ending of a call that could not be written: no request is made and no tool runs. */
-export function unwritten(error: unknown): Ending {
+export function storeFailure(error: unknown): Ending {
   if (!(error instanceof RuntimeFault)) return refuse("audit_unavailable");
   if (error.code === "overloaded") return refuse("overloaded", `${error.message} The tool was not run.`);
   return refuse("audit_unavailable", `Nothing can be recorded now (\`${error.code}\`), so the tool was not run.`);

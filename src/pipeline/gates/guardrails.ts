@@ -23,7 +23,7 @@ export interface GuardrailParts {
 }
 
 /** The call with what the guardrails found in its arguments, for the policy. */
-export async function guarded(
+export async function guardArguments(
   call: ValidCall,
   guards: readonly ArgumentGuardrail[],
   parts: GuardrailParts,
@@ -73,10 +73,10 @@ export async function ask(
 ): Promise<Look> {
   const { clock } = parts;
   const limitMs = guard.timeoutMs ?? timeoutMs;
-  return read(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
+  return readLook(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
 }
 
-function read(
+function readLook(
   { name: guardrail, on, onFailure, timeoutMs: own }: Guardrail,
   ran: Ran<unknown>,
   parts: GuardrailParts,

@@ -71,11 +71,12 @@ async function judge(
   parts: OnceParts,
 ): Promise<FreshCall | Ending> {
   call.batch?.add(prior?.key ?? own.key);
-  if (prior === undefined) return fresh(call, own.key, own.match, undefined);
+  if (prior === undefined) return toFresh(call, own.key, own.match, undefined);
   if (call.resumes === undefined && !isSame(prior.call, call)) return conflict(call, prior.call);
-  if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId) return over(call.resumesBy, prior);
+  if (call.resumesBy !== undefined && call.resumesBy !== prior.approvalId)
+    return replacedRequest(call.resumesBy, prior);
   const { key, match = own.match } = prior;
-  return (await replay(prior, parts)) ?? fresh(call, key, match, prior);
+  return (await replay(prior, parts)) ?? toFresh(call, key, match, prior);
 }
 
 function conflict({ idempotencyKey, tool }: ToolCall, prior: ToolCall): Ending {
@@ -88,7 +89,7 @@ function conflict({ idempotencyKey, tool }: ToolCall, prior: ToolCall): Ending {
   );
 }
 
-function fresh(call: WeighedCall, key: string, match: string | undefined, record: CallRecord | undefined): FreshCall {
+function toFresh(call: WeighedCall, key: string, match: string | undefined, record: CallRecord | undefined): FreshCall {
   return { ...call, key, match, record } as FreshCall;
 }
 
@@ -133,16 +134,16 @@ type ReplayParts = Pick<OnceParts, "clock" | "artifacts">;
 export async function replay(record: CallRecord | undefined, parts: ReplayParts): Promise<Ending | undefined> {
   switch (record?.state) {
     case "ok":
-      return replayed(record, parts);
+      return replayOutcome(record, parts);
     case "denied":
-      return isOver(record, parts.clock.now()) ? undefined : replayed(record, parts);
+      return isOver(record, parts.clock.now()) ? undefined : replayOutcome(record, parts);
     case "failed":
-      return record.retryable ? undefined : replayed(record, parts);
+      return record.retryable ? undefined : replayOutcome(record, parts);
     case "attempted":
     case "queued":
       return underWay(record);
     case "unknown":
-      return record.idempotent || record.retryable ? undefined : unsettled(record);
+      return record.idempotent || record.retryable ? undefined : unknownOutcome(record);
     case "held":
     case "suspended":
     case undefined:
@@ -151,7 +152,7 @@ export async function replay(record: CallRecord | undefined, parts: ReplayParts)
 }
 
 /** The call has a newer request: the old one cannot be resumed, and the new one stays as it is. */
-function over(approvalId: string, { approvalId: newer }: CallRecord): Ending {
+function replacedRequest(approvalId: string, { approvalId: newer }: CallRecord): Ending {
   const now = newer === undefined ? "" : ` A newer request was made for its call: \`${newer}\`; resume that one.`;
   return refuse("approval_expired", `The approval \`${approvalId}\` is over.${now}`);
 }
@@ -171,12 +172,12 @@ export function underWay(record: CallRecord | undefined): Ending {
   return refuse("in_progress", message, { call_id: call.id });
 }
 
-function unsettled({ call }: CallRecord): Ending {
+function unknownOutcome({ call }: CallRecord): Ending {
   const said = `The same call, \`${call.id}\`, may have happened; its outcome is unknown. Check before you repeat it; an operator can settle it.`;
   return refuse("outcome_unknown", said, { call_id: call.id });
 }
 
-async function replayed({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
+async function replayOutcome({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {
   const gone = refuse(
     "result_unavailable",
     `The call \`${call.id}\` has ended and is not run again; its result is no longer kept.`,

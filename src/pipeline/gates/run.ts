@@ -1,6 +1,6 @@
 import { type Ending, refuse } from "../../core/ending.ts";
 import type { RunOwners } from "../run-owners.ts";
-import { unwritten } from "./claim.ts";
+import { storeFailure } from "./claim.ts";
 import type { CountedCall } from "./stages.ts";
 
 export interface RunParts {
@@ -15,7 +15,7 @@ export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<End
   try {
     return (await runs.claims(call.authority)) ? undefined : foreign(call);
   } catch (error) {
-    return unwritten(error);
+    return storeFailure(error);
   }
 }
 

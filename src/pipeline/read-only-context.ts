@@ -2,7 +2,7 @@ import type { ToolCall } from "../core/call.ts";
 import type { PreviewContext } from "../tools/tool.ts";
 
 /** The context of a hook that only reads (preview, reconcile): it announces no progress and no events. */
-export function looking(
+export function readOnlyContext(
   { id, authority }: Pick<ToolCall, "id" | "authority">,
   key: string,
   lazy: { readonly signal: AbortSignal },

@@ -20,7 +20,7 @@ export async function guardResult(
   guards: readonly ResultGuardrail[],
   parts: GuardrailParts,
 ): Promise<Guarded> {
-  const clean = cleaned(raw, parts);
+  const clean = redactedResult(raw, parts);
   if (clean === undefined) return { withheld: "guardrails: its text cannot be read", marks: [] };
   const { content, structured } = clean;
   const texts = content.map((block) =>
@@ -33,10 +33,10 @@ export async function guardResult(
     const subject = { ...guardedCall(call), isError: raw.isError, ...own, text };
     return ask(guard, (lazy) => guard.check(subject, lazy), parts);
   });
-  return together(await Promise.all(asked), call, parts);
+  return combineLooks(await Promise.all(asked), call, parts);
 }
 
-function cleaned(raw: RawResult, { redactor, log }: GuardrailParts): CleanResult | undefined {
+function redactedResult(raw: RawResult, { redactor, log }: GuardrailParts): CleanResult | undefined {
   try {
     return cleanResult(raw, redactor);
   } catch (error) {
@@ -45,7 +45,7 @@ function cleaned(raw: RawResult, { redactor, log }: GuardrailParts): CleanResult
   }
 }
 
-function together(looks: readonly Look[], call: FoundCall, parts: GuardrailParts): Guarded {
+function combineLooks(looks: readonly Look[], call: FoundCall, parts: GuardrailParts): Guarded {
   const withheld: string[] = [];
   const marks: Mark[] = [];
   for (const look of looks) {
