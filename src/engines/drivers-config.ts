@@ -67,7 +67,7 @@ const firecracker = z.strictObject({
   firecracker: path,
   jailer: path,
   kernel: path,
-  rootfs: path.describe("An image whose init serves vsock port 5000: docs/reference/drivers.md."),
+  rootfs: path.describe("An image whose init serves vsock port 5000: docs/reference/engines.md."),
   chroot_base: path.describe("Where jails are made; on one file system with kernel and root."),
   uid: z.int().min(1).max(4_294_967_294).describe("Whom a machine runs as."),
   gid: z.int().min(1).max(4_294_967_294),

@@ -11,7 +11,7 @@ export interface EngineCase extends EngineUnderTest {
   room(options?: Parameters<typeof engineRoom>[1]): Promise<EngineRoom>;
   code(which: keyof typeof by): { readonly code: string; readonly language: Language };
   says(sentence: string, body: () => Promise<void>): void;
-  /** Its process is gone, or is rinsed for the next script of the same caller (docs/reference/sandboxes.md). */
+  /** Its process is gone, or is rinsed for the next script of the same caller (docs/reference/engines.md). */
   expectLetGo(session: object | undefined): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariant: at most `most` are alive, and later scripts wait. A used sandbox serves only scripts of the same owner, if its
  * engine allows a second script at all.
- * Next: shares.ts (the queue), session.ts (when a script returns its process), ../../../../docs/decisions/0012-scripts-run-in-separate-processes.md.
+ * Next: shares.ts (the queue), session.ts (when a script returns its process).
  */
 import { availableParallelism } from "node:os";
 import { SystemClock } from "../../core/clock.ts";

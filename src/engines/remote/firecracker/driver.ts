@@ -18,7 +18,7 @@ export interface FirecrackerOptions {
   readonly firecracker: string;
   readonly jailer: string;
   readonly kernel: string;
-  /** An image whose init serves vsock port 5000: see docs/reference/drivers.md. */
+  /** An image whose init serves vsock port 5000: see docs/reference/engines.md. */
   readonly rootfs: string;
   /** Where jails are made; on one file system with kernel and root. */
   readonly chrootBase: string;

@@ -37,7 +37,7 @@ export function openIn(list: JsonObject, pod: Readonly<Record<string, string>>):
     closesOut ||= types.includes("Egress");
   }
   if (closesIn && closesOut) return undefined;
-  return "no NetworkPolicy closes the network for its pods in both directions (docs/reference/drivers.md has one to apply)";
+  return "no NetworkPolicy closes the network for its pods in both directions (docs/reference/engines.md has one to apply)";
 }
 
 function isNothing(rules: Json | undefined): boolean {
