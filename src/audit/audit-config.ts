@@ -13,8 +13,8 @@ export interface AuditSection {
 export const auditSchema: z.ZodType<SnakeCased<AuditSection>> = z.strictObject({
   recheck: z
     .strictObject({
-      enabled: z.boolean().exactOptional().describe("On when nothing is said."),
-      entries_per_second: z.int().min(1).max(10_000).exactOptional().describe("How fast; 500 when nothing is said."),
+      enabled: z.boolean().exactOptional().describe("Default: true if the store is a file."),
+      entries_per_second: z.int().min(1).max(10_000).exactOptional().describe("How fast. Default: 500."),
     })
     .exactOptional()
     .describe("Verify the log in the background, again and again, while Postern runs."),
@@ -24,12 +24,12 @@ export const auditSchema: z.ZodType<SnakeCased<AuditSection>> = z.strictObject({
       z.strictObject({ url: z.url({ protocol: /^https?$/ }), token: z.string().min(1).exactOptional() }),
     ])
     .exactOptional()
-    .describe("Where heads of the log are kept beyond the reach of whoever can write the data folder."),
+    .describe("Where heads of the log are stored, out of reach of someone who can write the data folder."),
 });
 
 export interface AuditSettings {
   readonly recheck?: RecheckSettings;
-  /** A place of your own has the two verbs of a Witness. */
+  /** Your own witness has the two methods of `Witness`. */
   readonly witness?: WitnessSettings | Witness | undefined;
 }
 

@@ -4,13 +4,10 @@ import { messageOf } from "../core/fault.ts";
 import { counted } from "../core/shown.ts";
 import type { Store } from "../store/store.ts";
 import { AnchorFile } from "./anchor-file.ts";
-import { checkedFilter } from "./checked-filter.ts";
 import { lastCheckpoint, type StoredCheckpoint, signCheckpoint } from "./checkpoint.ts";
 import { checkpointId, exportLines } from "./export.ts";
 import { LogFollower } from "./follower.ts";
-import { GrowingTree } from "./growing-tree.ts";
 import { Inclusion } from "./inclusion.ts";
-import { latestEvents } from "./latest.ts";
 import {
   type AuditEvent,
   type AuditFilter,
@@ -24,11 +21,11 @@ import {
   type Verified,
 } from "./log.ts";
 import { Outside } from "./outside.ts";
-import { type QueriedLog, queryEvents } from "./query.ts";
+import { latestEvents, type QueriedLog, queryEvents } from "./query.ts";
 import { Recheck, type RecheckOptions, type RecheckPace } from "./recheck.ts";
 import type { Signer } from "./signer.ts";
 import { Times } from "./times.ts";
-import { type Edge, rootOf } from "./tree.ts";
+import { type Edge, rootOf, Tree } from "./tree.ts";
 import { verifyStore } from "./verify.ts";
 import type { Witness } from "./witness.ts";
 
@@ -36,31 +33,31 @@ export interface AuditLogOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signer: Signer;
-  /** Where checkpoints are kept outside the store: what shows that table and checkpoints were cut off together. */
+  /** Stores checkpoints outside the store. It shows that table and checkpoints were cut off together. */
   readonly anchorFile?: string;
   readonly witness?: Witness | undefined;
   readonly log?: (problem: string) => void;
-  /** Told what each `verify` found that looked at nothing from outside. */
+  /** Gets the result of each `verify` without `against`. */
   readonly verified?: (found: Verified) => void;
-  /** Verify it in the background, again and again. */
+  /** Verifies the log in the background, again and again. */
   readonly recheck?: (RecheckPace & Pick<RecheckOptions, "altered">) | undefined;
 }
 
-/** A checkpoint is due after so long or so many entries, whichever comes first. */
+/** A checkpoint is due after this time or this many entries, whichever comes first. */
 const checkpointEveryMs = 1000;
 const checkpointEvery = 1000;
 
 /**
- * Goes on from the last checkpoint, adds what was committed after it, then follows the store.
+ * Continues from the last checkpoint, adds what was committed after it, then follows the store.
  *
- * A log that does not fit its last checkpoint is followed all the same, from its first entry: `log` tells what is
- * wrong, every `verify` finds it, and no further call goes unrecorded.
+ * If the log does not fit its last checkpoint, it is followed from its first entry: `log` gets the problem, every `verify`
+ * finds it, and every further call is still recorded.
  */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog & AsyncDisposable> {
   const { store, signer, log = () => undefined } = options;
   const last = await lastCheckpoint(store, signer.publicKey);
   if (last?.problem !== undefined) log(`${last.problem} Run \`postern audit verify\`.`);
-  const opened = new FollowingLog(options, last?.edge, last?.kept);
+  const opened = new FollowingLog(options, last?.edge, last?.checkpoint);
   await opened.start();
   return opened;
 }
@@ -72,7 +69,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   readonly #outside: Outside;
   readonly #log: (problem: string) => void;
   readonly #verified: AuditLogOptions["verified"];
-  readonly #tree: GrowingTree;
+  readonly #tree: Tree;
   readonly #follower: LogFollower;
   readonly #inclusion: Inclusion;
   readonly #times: Times;
@@ -80,7 +77,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   #checked: CheckedLog | undefined;
   #last: StoredCheckpoint | undefined;
   #stopTimer: (() => void) | undefined;
-  /** Checkpoints are written one after another: their sizes only grow. */
+  /** Checkpoints are written one after another, so their sizes only grow. */
   #writing: Promise<unknown> = Promise.resolve();
   #busy = false;
   #closed = false;
@@ -97,7 +94,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
       log,
     );
     this.#log = log;
-    this.#tree = new GrowingTree({ clock, edge, lost: (why) => this.#lost(why) });
+    this.#tree = new Tree(edge);
     this.#last = last;
     this.#inclusion = new Inclusion(store);
     this.#times = new Times(store);
@@ -120,12 +117,12 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   }
 
   async head(): Promise<string> {
-    return rootOf(await this.#tree.edge());
+    return this.#tree.root();
   }
 
   checkpoint(): Promise<string> {
     const written = this.#writing.then(() => this.#checkpoint());
-    this.#writing = written.catch(() => undefined); // whoever asked is told; the next one may work
+    this.#writing = written.catch(() => undefined); // the caller gets the error; the next one may work
     return written;
   }
 
@@ -134,13 +131,13 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     await this.#tryCheckpoint();
     const problems = await this.#problemsOutside();
     const upTo = this.size;
-    const seen = this.#sign(await this.#tree.edge()); // what this process saw, whatever the store says by now
+    const seen = this.#sign(this.#tree.edge()); // what this process saw, even if the store was changed since
     const anchors = this.#notes(against === undefined ? [seen] : [seen, against]);
     const found = await verifyStore(this.#store, this.#signer.publicKey, { anchors, upTo });
     const outcome = found.intact && problems.length === 0 ? "ok" : "failed";
     const verdict = { integrity: integrityOf(found), signer: "own", outcome } as const;
     const verified = { ...found, ...verdict, ...(problems.length > 0 && { problems }) };
-    if (against !== undefined) return verified; // a note from outside may be anybody's
+    if (against !== undefined) return verified; // a note from outside may come from anyone
     this.#keepChecked(verified);
     this.#verified?.(verified);
     return verified;
@@ -151,16 +148,16 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   }
 
   async query(where: AuditFilter): Promise<readonly AuditEvent[]> {
-    return queryEvents(this.#asked(), checkedFilter(where));
+    return queryEvents(this.#queried(), where);
   }
 
   async latest(where: LatestFilter): Promise<LatestPage> {
-    return latestEvents(this.#asked(), checkedFilter(where));
+    return latestEvents(this.#queried(), where);
   }
 
   async prove(seq: number): Promise<EntryProof | undefined> {
     if (!(Number.isSafeInteger(seq) && seq >= 0 && seq < this.size)) return undefined;
-    const edge = await this.#tree.edge(); // of this size, whatever is added while the log is read
+    const edge = this.#tree.edge(); // entries that are added while the log is read do not change it
     const { size } = edge;
     const place = await this.#inclusion.find(seq, size);
     return (
@@ -177,7 +174,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
 
   async *export(): AsyncGenerator<string> {
     await this.#tryCheckpoint();
-    yield* exportLines(this.#store, this.#signer.publicKey, this.#sign(await this.#tree.edge()));
+    yield* exportLines(this.#store, this.#signer.publicKey, this.#sign(this.#tree.edge()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -188,37 +185,36 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     if (this.#isDue(1) && this.#store.broken === undefined) await this.#tryCheckpoint();
     await this.#writing;
     await this.#outside[Symbol.asyncDispose]();
-    await this.#tree[Symbol.asyncDispose]();
   }
 
-  /** With those kept outside the store: where they cannot be read, that is what the verifier finds. */
+  /** These notes and those outside the store. If those cannot be read, the verifier reports it. */
   async *#notes(more: readonly string[]): AsyncGenerator<string> {
     yield* more;
     yield* this.#outside.notes();
   }
 
-  /** Between two checkpoints, so that each one in the store was anchored, too. */
+  /** Runs between two checkpoints, so that each checkpoint in the store is anchored too. */
   #problemsOutside(): Promise<readonly string[]> {
     const problems = this.#writing.then(() => this.#outside.problems(this.#store));
     this.#writing = problems.catch(() => undefined);
-    return problems.catch(() => []); // what cannot be read, the verifier finds
+    return problems.catch(() => []); // the verifier reports what cannot be read
   }
 
   #sign(edge: Edge): string {
     return signCheckpoint(this.#signer, edge.size, rootOf(edge));
   }
 
-  #asked(): QueriedLog {
+  #queried(): QueriedLog {
     return { store: this.#store, times: this.#times, keyId: this.#signer.keyId, size: this.size };
   }
 
-  /** Against the checkpoints in the store and what this process saw itself: what is kept outside is looked at when somebody asks. */
+  /** Compares with the checkpoints in the store and with what this process saw. Only `verify` reads what is stored outside. */
   #rechecking(recheck: NonNullable<AuditLogOptions["recheck"]>): Recheck {
     return new Recheck({
       ...{ store: this.#store, clock: this.#clock, log: this.#log, ...recheck },
-      verify: async (slowly) => {
-        const edge = await this.#tree.edge();
-        return verifyStore(slowly, this.#signer.publicKey, { anchors: [this.#sign(edge)], upTo: edge.size });
+      verify: async (slowStore) => {
+        const edge = this.#tree.edge();
+        return verifyStore(slowStore, this.#signer.publicKey, { anchors: [this.#sign(edge)], upTo: edge.size });
       },
       checked: (found) => this.#keepChecked(found),
     });
@@ -228,19 +224,14 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#checked = { at: this.#clock.now(), found };
   }
 
-  #lost(why: string): void {
-    this.#log(`The thread that hashes the audit log failed (${why}); it is hashed here from now on.`);
-    this.#follower.catchUp();
-  }
-
   async #checkpoint(): Promise<string> {
     if (this.#last?.size === this.size) return this.#last.note;
-    const edge = await this.#tree.edge();
+    const edge = this.#tree.edge();
     const note = this.#sign(edge);
     if (edge.size === 0) return note;
     const body = { edge: { roots: edge.roots, size: edge.size }, note };
     const id = checkpointId(edge.size);
-    // Synced before it is anchored: after a power cut no anchor may be ahead of the log.
+    // It is synced before it is anchored: after a power cut, no anchor may be ahead of the log.
     const { won } = await this.#store.commit(
       { write: "document", kind: "checkpoint", id, body, expectedVersion: 0 },
       "synced",
@@ -275,7 +266,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#stopTimer ??= this.#clock.in(checkpointEveryMs, () => void this.#checkpointNow(), false);
   }
 
-  /** After a failure the next try waits for the timer; a store that is broken for good gets none. */
+  /** After a failure the next try waits for the timer. A broken store gets no further try. */
   async #checkpointNow(): Promise<void> {
     this.#stopTimer?.();
     this.#stopTimer = undefined;

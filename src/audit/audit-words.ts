@@ -1,7 +1,7 @@
 import type { ApprovalWord, EndName } from "../core/event.ts";
 import type { RefusalCode } from "../core/refusals.ts";
 
-/** Where in the line (DESIGN 3) a call is refused with this code. */
+/** At which gate a call is refused with this code. */
 const refusalStages: Readonly<Record<RefusalCode, string>> = {
   budget_exhausted: "budget",
   session_closed: "budget",
@@ -39,7 +39,7 @@ const refusalStages: Readonly<Record<RefusalCode, string>> = {
   internal: "execute",
 };
 
-/** `gate.*` events stand at stage `gate` (C30); `refused` where its code says. */
+/** `gate.*` events have the stage `gate`. The stage of `refused` comes from its code. */
 const endStages: Readonly<Record<EndName, string>> = {
   succeeded: "settle",
   failed: "settle",
@@ -55,7 +55,7 @@ const endStages: Readonly<Record<EndName, string>> = {
   settled: "operator",
 };
 
-/** SPEC 14.8, C30: what a person lets pass is a success, everything else is information. */
+/** A call that a person permits is a success, everything else is information. */
 export const decisionOutcomes: Readonly<Record<ApprovalWord, "success" | "info">> = {
   approved: "success",
   modified: "success",
@@ -66,7 +66,7 @@ export const decisionOutcomes: Readonly<Record<ApprovalWord, "success" | "info">
   revoked: "info",
 };
 
-/** Ends of calls that were attempted: verdict, reasons and request stand in `tool_call.attempted`. */
+/** Ends of calls that were attempted: `tool_call.attempted` has their verdict, reasons and request. */
 export const attemptedEnds: ReadonlySet<EndName> = new Set(["succeeded", "failed", "unknown", "suspended", "settled"]);
 
 const endSummaries: Readonly<Record<EndName, string>> = {
@@ -92,7 +92,7 @@ export function stageOf(as: EndName, code?: RefusalCode): string {
   return as === "refused" && code !== undefined ? refusalStages[code] : endStages[as];
 }
 
-/** Nobody has decided: the arrival is over, and what it asked for is not. */
+/** No approver has decided: the arrival ended, but its request is still open. */
 export function openSummary(name: string, as: EndName): string {
   return as === "deduped"
     ? `${name} waits for a person: it was asked for already`

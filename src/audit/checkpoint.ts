@@ -11,10 +11,10 @@ export interface StoredCheckpoint {
   readonly note: string;
 }
 
-/** Where a log goes on, or why it must be read from its first entry. */
+/** Where a log continues, or why it must be read from its first entry. */
 export type LastCheckpoint =
-  | { readonly kept: StoredCheckpoint; readonly edge: Edge; readonly problem?: never }
-  | { readonly problem: string; readonly kept?: never; readonly edge?: never };
+  | { readonly checkpoint: StoredCheckpoint; readonly edge: Edge; readonly problem?: never }
+  | { readonly problem: string; readonly checkpoint?: never; readonly edge?: never };
 
 /**
  * A C2SP tlog-checkpoint as a signed note: origin, size and root on a line each, a blank line, the signature.
@@ -28,7 +28,7 @@ export function signCheckpoint(signer: Signer, size: number, root: string): stri
   return `${text}\n— ${signer.origin} ${signature.toString("base64")}\n`;
 }
 
-/** The last checkpoint with its edge. Its edge is believed only when the signed root follows from it and its last entry is there. */
+/** The last checkpoint with its edge. The edge counts only if the signed root follows from it and its last entry exists. */
 export async function lastCheckpoint(
   store: Pick<Store, "documents" | "events">,
   publicKey: string,
@@ -36,8 +36,8 @@ export async function lastCheckpoint(
   const id = (await store.documents.list("checkpoint", "")).at(-1);
   if (id === undefined) return undefined;
   const body = (await store.documents.get("checkpoint", id))?.body;
-  const { edge: keptEdge, note } = isJsonObject(body) ? body : {};
-  const edge = readEdge(keptEdge);
+  const { edge: storedEdge, note } = isJsonObject(body) ? body : {};
+  const edge = readEdge(storedEdge);
   const signed = typeof note === "string" ? openCheckpoint(note, trustedKey(publicKey)) : undefined;
   if (edge === undefined || typeof note !== "string" || signed === undefined) {
     return { problem: `The audit log's last checkpoint \`${id}\` is not signed by its key.` };
@@ -46,7 +46,7 @@ export async function lastCheckpoint(
     return { problem: `The audit log's last checkpoint \`${id}\` was changed.` };
   }
   for await (const { seq } of store.events({ after: edge.size - 2, limit: 1 })) {
-    if (seq === edge.size - 1) return { kept: { size: edge.size, note }, edge };
+    if (seq === edge.size - 1) return { checkpoint: { size: edge.size, note }, edge };
   }
   return { problem: `The audit log was cut off: its last checkpoint signs ${counted(edge.size, "entry", "entries")}.` };
 }

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../core/call.ts";
@@ -5,8 +6,7 @@ import { type DurableEvent, endWords } from "../core/event.ts";
 import { type Json, sha256 } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { spellWith } from "./entry.ts";
-import { auditBody } from "./fields.ts";
-import { Timestamps } from "./timestamps.ts";
+import { auditBody, Timestamps } from "./fields.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
 const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =>
@@ -281,4 +281,14 @@ describe("an event as it is kept", () => {
     expect(body["summary"]).toBe("half \ufffd");
     expect(JSON.stringify(body["data"])).toContain("[too deep]");
   });
+});
+
+it("writes a time as Date does, for every millisecond", async () => {
+  const timestamps = new Timestamps();
+  await fc.assert(
+    fc.property(fc.integer({ min: -1e12, max: 8e12 }), (ms) => {
+      expect(timestamps.textOf(ms)).toBe(new Date(ms).toISOString());
+      expect(timestamps.textOf(ms + 1)).toBe(new Date(ms + 1).toISOString());
+    }),
+  );
 });

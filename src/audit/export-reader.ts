@@ -1,8 +1,8 @@
 /**
- * An exported log, whoever made it. Its lines:
+ * An exported log. Its lines:
  *
  * - first `#postern-audit 1 <public key>`;
- * - an entry a line, its body as kept (JSON, so it begins with `{`);
+ * - an entry a line, its body as stored (JSON, so it begins with `{`);
  * - `#checkpoint <the signed note as a JSON string>` right after the last entry it signs;
  * - last `#end <number of entries>`, where the last checkpoint signs all of them.
  */
@@ -11,7 +11,7 @@ import type { Broken, Verification } from "./log.ts";
 import { openCheckpoint, type VerifierKey } from "./note.ts";
 import type { Recount } from "./recount.ts";
 
-/** Reads an exported log line by line; every answer is either nothing, or what is wrong. */
+/** Reads an exported log line by line. Returns undefined if nothing is wrong. */
 export class ExportReader {
   readonly #recount: Recount;
   readonly #key: VerifierKey;
@@ -28,7 +28,7 @@ export class ExportReader {
     if (line.startsWith("{")) return this.#recount.add(line);
     if (line.startsWith("#checkpoint ")) return this.#checkpoint(line.slice(12));
     if (line.startsWith("#end ")) return this.#last(line.slice(5));
-    return this.#recount.broken(`After entry ${this.#recount.size - 1} comes a line that is none of a log.`);
+    return this.#recount.broken(`After entry ${this.#recount.size - 1} comes a line that no log has.`);
   }
 
   end(): Verification {
@@ -37,8 +37,8 @@ export class ExportReader {
     return this.#recount.broken("The last line is missing: the file was cut off.", size);
   }
 
-  #checkpoint(spelled: string): Broken | undefined {
-    const note = jsonText(spelled);
+  #checkpoint(json: string): Broken | undefined {
+    const note = jsonText(json);
     const checkpoint = note === undefined ? undefined : openCheckpoint(note, this.#key);
     if (checkpoint === undefined) {
       return this.#recount.broken(
@@ -67,12 +67,12 @@ export class ExportReader {
   }
 }
 
-/** A JSON string in its one spelling. */
-function jsonText(spelled: string): string | undefined {
+/** Returns undefined for a JSON string in any other form than `JSON.stringify` gives. */
+function jsonText(json: string): string | undefined {
   try {
-    const text: unknown = JSON.parse(spelled);
-    return typeof text === "string" && JSON.stringify(text) === spelled ? text : undefined;
+    const text: unknown = JSON.parse(json);
+    return typeof text === "string" && JSON.stringify(text) === json ? text : undefined;
   } catch {
-    return undefined; // damaged: the caller says where
+    return undefined; // the caller says where it is damaged
   }
 }

@@ -2,7 +2,7 @@ import { isJsonObject } from "../core/json.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * A log as lines without their breaks, in the form that export-reader.ts describes.
+ * A log as lines without their breaks, in the form of export-reader.ts.
  *
  * @param note the signed checkpoint to end with; entries after it are left out
  */
@@ -22,14 +22,14 @@ export async function* exportLines(
     count += 1;
     if (!earlier.has(count)) continue;
     const document = await store.documents.get("checkpoint", checkpointId(count));
-    const kept = isJsonObject(document?.body) ? document.body["note"] : undefined;
-    if (typeof kept === "string") yield `#checkpoint ${JSON.stringify(kept)}`;
+    const stored = isJsonObject(document?.body) ? document.body["note"] : undefined;
+    if (typeof stored === "string") yield `#checkpoint ${JSON.stringify(stored)}`;
   }
   yield `#checkpoint ${JSON.stringify(note)}`;
   yield `#end ${count}`;
 }
 
-/** In the order of their characters, checkpoints are in the order of their sizes. */
+/** The ids in order of their characters are in order of the sizes too. */
 export function checkpointId(size: number): string {
   return String(size).padStart(16, "0");
 }

@@ -1,169 +1,171 @@
 import type { Principal, ToolCall } from "../core/call.ts";
 import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../core/event.ts";
-import { type Json, maxDepth } from "../core/json.ts";
+import { canonical, type Json, maxDepth, sha256 } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, openSummary, stageOf } from "./audit-words.ts";
 import type { AuditEvent } from "./log.ts";
-import { responseHash } from "./response-hash.ts";
-import type { Timestamps } from "./timestamps.ts";
 
 type Fields = Omit<AuditEvent, "audit_id" | "seq">;
-/**
- * What is kept of an event. Its id and number are its place in the log. Undefined: not there.
- *
- * Its members stand in the order of their names, in which they are spelled: then there is nothing to sort.
- */
-export type AuditBody = { readonly [Name in keyof Fields]: Fields[Name] | undefined };
-/** Every text that came from outside passes it: known secrets masked, half surrogates replaced. */
+type Required = "outcome" | "refs" | "stage" | "summary" | "tenant" | "timestamp" | "trace_id" | "type";
+type Optional = { readonly [Name in Exclude<keyof Fields, Required>]?: Fields[Name] | undefined };
+/** What is stored of an event: its id and number are its place in the log. */
+export type AuditBody = Pick<Fields, Required> & Optional;
+/** Masks known secrets and replaces half surrogates. Every text from outside passes it. */
 export type Clean = (text: string) => string;
-
-type CallEventFields = Required<Pick<Fields, "action" | "principal" | "tenant" | "tool_name" | "trace_id">> &
-  Pick<Fields, "autonomy_level">;
-type RiskFields = Required<Pick<Fields, "policy_version" | "risk_level">> & Pick<Fields, "connector_id">;
-type WeighingFields = RiskFields & Required<Pick<Fields, "reasons" | "verdict">>;
 type EventAt<Moment extends DurableEvent["moment"]> = Extract<DurableEvent, { readonly moment: Moment }>;
 
-/** SPEC 14.7: one event as the record that is kept of it. Arguments and results are in it as hashes only. */
-export function auditBody(event: DurableEvent, clean: Clean, timestamps: Timestamps): AuditBody {
-  switch (event.moment) {
-    case "held":
-      return heldBody(event, clean, timestamps);
-    case "decided":
-      return decidedBody(event, clean, timestamps);
-    case "attempted":
-      return attemptedBody(event, clean, timestamps);
-    case "ended":
-      return endedBody(event, clean, timestamps);
-    case "noted":
-      return notedBody(event, clean, timestamps);
+const thousandths: readonly string[] = Array.from({ length: 1000 }, (_, ms) => `${String(ms).padStart(3, "0")}Z`);
+
+/** ISO 8601 in UTC, the text that `Date` writes. The text of a second is made once, because many calls come in one. */
+export class Timestamps {
+  #second = Number.NaN;
+  #prefix = "";
+
+  /** @param at wall clock, milliseconds */
+  textOf(at: number): string {
+    const second = Math.floor(at / 1000);
+    if (second !== this.#second) {
+      this.#prefix = new Date(second * 1000).toISOString().slice(0, -4);
+      this.#second = second;
+    }
+    return `${this.#prefix}${thousandths[Math.floor(at) - second * 1000]}`;
   }
 }
 
-function heldBody(event: EventAt<"held">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, approvalId, expiresAt } = event;
-  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
-  const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(event.weighing, clean);
+/** One event as the record that is stored of it. It holds arguments and results as hashes only. */
+export function auditBody(event: DurableEvent, clean: Clean, timestamps: Timestamps): AuditBody {
+  return inOrder({ ...fieldsOf(event, clean), timestamp: timestamps.textOf(event.at) });
+}
+
+/** The members in the order of their names, which is their order in canonical JSON: nothing needs to be sorted. */
+function inOrder(body: AuditBody): AuditBody {
   return {
-    action,
-    autonomy_level,
-    connector_id,
-    data: { expires_at: new Date(expiresAt).toISOString() },
-    outcome: "info",
-    policy_version,
-    principal,
-    reasons,
-    refs: refsOf(call, { key: call.resumes, approvalId }, clean),
-    request_hash: call.digest,
-    risk_level,
-    stage: "gate",
-    summary: `${nameOf(call, clean)} needs a person`,
-    tenant,
-    timestamp: timestamps.spell(at),
-    tool_name,
-    trace_id,
-    type: words.held.audit,
-    verdict,
+    action: body.action,
+    autonomy_level: body.autonomy_level,
+    code: body.code,
+    connector_id: body.connector_id,
+    data: body.data,
+    decided_by: body.decided_by,
+    decided_via: body.decided_via,
+    latency_ms: body.latency_ms,
+    outcome: body.outcome,
+    payload_ref: body.payload_ref,
+    policy_version: body.policy_version,
+    principal: body.principal,
+    reason: body.reason,
+    reasons: body.reasons,
+    refs: body.refs,
+    request_hash: body.request_hash,
+    response_hash: body.response_hash,
+    risk_level: body.risk_level,
+    stage: body.stage,
+    summary: body.summary,
+    tenant: body.tenant,
+    timestamp: body.timestamp,
+    tool_name: body.tool_name,
+    trace_id: body.trace_id,
+    type: body.type,
+    verdict: body.verdict,
   };
 }
 
-function decidedBody(event: EventAt<"decided">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion, approved } = event;
-  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
+function fieldsOf(event: DurableEvent, clean: Clean): Omit<AuditBody, "timestamp"> {
+  switch (event.moment) {
+    case "held":
+      return heldFields(event, clean);
+    case "decided":
+      return decidedFields(event, clean);
+    case "attempted":
+      return attemptedFields(event, clean);
+    case "ended":
+      return endedFields(event, clean);
+    case "noted":
+      return notedFields(event, clean);
+  }
+}
+
+function heldFields({ call, approvalId, expiresAt, weighing }: EventAt<"held">, clean: Clean) {
+  return {
+    ...callFields(call, clean),
+    ...weighingFields(weighing, clean),
+    data: { expires_at: new Date(expiresAt).toISOString() },
+    outcome: "info" as const,
+    refs: refsOf(call, { key: call.resumes, approvalId }, clean),
+    request_hash: call.digest,
+    stage: "gate",
+    summary: `${nameOf(call, clean)} needs a person`,
+    type: words.held.audit,
+  };
+}
+
+function decidedFields(event: EventAt<"decided">, clean: Clean) {
+  const { call, approvalId, as, by, via, onBehalfOf, reason, risk, policyVersion, approved } = event;
   const data = {
     ...(approved !== undefined && { approved_hash: approved }),
     ...(onBehalfOf !== undefined && { on_behalf_of: clean(onBehalfOf) }),
   };
   return {
-    action,
-    autonomy_level,
+    ...callFields(call, clean),
     data: Object.keys(data).length > 0 ? data : undefined,
     decided_by: clean(by),
     decided_via: clean(via),
     outcome: decisionOutcomes[as],
     policy_version: policyVersion,
-    principal,
     reason: reason && clean(reason),
     refs: refsOf(call, { key: call.resumes, approvalId }, clean),
     request_hash: call.digest,
     risk_level: risk,
     stage: "gate",
     summary: `${nameOf(call, clean)} ${as}`,
-    tenant,
-    timestamp: timestamps.spell(at),
-    tool_name,
-    trace_id,
     type: `${words.decided.audit}.${as}`,
   };
 }
 
-function attemptedBody(event: EventAt<"attempted">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, key, approvalId, weighing } = event;
-  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
-  const { connector_id, policy_version, reasons, risk_level, verdict } = weighingFields(weighing, clean);
+function attemptedFields({ call, key, approvalId, weighing }: EventAt<"attempted">, clean: Clean) {
   return {
-    action,
-    autonomy_level,
-    connector_id,
+    ...callFields(call, clean),
+    ...weighingFields(weighing, clean),
     data: call.providerItem && { provider_item: call.providerItem },
-    outcome: "info",
-    policy_version,
-    principal,
-    reasons,
+    outcome: "info" as const,
     refs: refsOf(call, { key, approvalId, grant: weighing.grant, parentId: call.parentId }, clean),
     request_hash: call.digest,
-    risk_level,
     stage: "execute",
     summary: attemptedSummary(nameOf(call, clean)),
-    tenant,
-    timestamp: timestamps.spell(at),
-    tool_name,
-    trace_id,
     type: words.attempted.audit,
-    verdict,
   };
 }
 
-function endedBody(event: EventAt<"ended">, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { call, at, as, outcome, weighing, code, approvalId, by, via, reason, policyVersion } = event;
-  const { action, autonomy_level, principal, tenant, tool_name, trace_id } = callFields(call, clean);
-  const wasAttempted = attemptedEnds.has(as); // then why it might run is told already
-  const weighed: Partial<WeighingFields> | undefined =
-    weighing && (wasAttempted ? riskFields : weighingFields)(weighing, clean);
+function endedFields(event: EventAt<"ended">, clean: Clean) {
+  const { call, as, outcome, weighing, code, approvalId, by, via, reason, policyVersion } = event;
+  const wasAttempted = attemptedEnds.has(as); // then the entry about the attempt has the verdict and its reasons
+  const name = nameOf(call, clean);
   return {
-    action,
-    autonomy_level,
+    ...callFields(call, clean),
+    policy_version: policyVersion,
+    ...(weighing && (wasAttempted ? riskFields : weighingFields)(weighing, clean)),
     code,
-    connector_id: weighed?.connector_id,
     decided_by: by && clean(by),
     decided_via: via && clean(via),
     latency_ms: roundedMs(event.latencyMs),
     outcome: endWords[as].outcome,
     payload_ref: outcome.artifact,
-    policy_version: weighed?.policy_version ?? policyVersion,
-    principal,
     reason: reason && clean(reason),
-    reasons: weighed?.reasons,
     refs: refsOf(call, { key: event.key ?? call.resumes, approvalId }, clean),
     request_hash: wasAttempted ? undefined : call.digest,
     response_hash: responseHash(outcome),
-    risk_level: weighed?.risk_level,
     stage: stageOf(as, code),
-    summary: isOpen(event) ? openSummary(nameOf(call, clean), as) : endSummary(nameOf(call, clean), as, code),
-    tenant,
-    timestamp: timestamps.spell(at),
-    tool_name,
-    trace_id,
+    summary: isOpen(event) ? openSummary(name, as) : endSummary(name, as, code),
     type: endWords[as].audit,
-    verdict: weighed?.verdict,
   };
 }
 
-/** This arrival ended, and the request it waited for did not. */
+/** Whether this arrival ended, but not the approval request that it waited for. */
 function isOpen({ as, code, outcome }: EventAt<"ended">): boolean {
   return as === "refused" ? code === "approval_timed_out" : as === "deduped" && outcome.status === "pending";
 }
 
-function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): AuditBody {
-  const { at, type, summary, traceId, by, via, outcome, data, policyVersion } = event;
+function notedFields(event: NotedEvent, clean: Clean) {
+  const { type, summary, traceId, by, via, outcome, data, policyVersion } = event;
   const principal = actorOf(event);
   const [stage = type] = type.split(".", 1);
   return {
@@ -177,13 +179,12 @@ function notedBody(event: NotedEvent, clean: Clean, timestamps: Timestamps): Aud
     stage: clean(stage),
     summary: clean(summary),
     tenant: clean(principal.tenant),
-    timestamp: timestamps.spell(at),
     trace_id: clean(traceId),
     type: clean(type),
   };
 }
 
-/** Who stands behind what is nobody's call (D25): the agent it is about, the operator who did it, else Postern itself. */
+/** Who a system event is about: the agent it names, the operator who acted, else Postern itself. */
 function actorOf({ principal, tenant = "default", by }: NotedEvent): Principal {
   if (principal !== undefined) return principal;
   return by === undefined ? { tenant, agent: "system" } : { tenant, agent: "operator", user: by };
@@ -197,12 +198,12 @@ function principalFields({ agent, user, via }: Principal, clean: Clean): NonNull
   };
 }
 
-/** What every event of a call says of it. */
-function callFields(call: ToolCall, clean: Clean): CallEventFields {
+/** What every event of a call has. */
+function callFields(call: ToolCall, clean: Clean) {
   const { principal, autonomy, traceId } = call.authority;
   return {
     action: clean(call.action),
-    ...(autonomy !== undefined && { autonomy_level: autonomy }),
+    autonomy_level: autonomy,
     principal: principalFields(principal, clean),
     tenant: clean(principal.tenant),
     tool_name: clean(call.tool),
@@ -217,7 +218,7 @@ interface Refs {
   readonly parentId?: string | undefined;
 }
 
-/** `key` is told when it is not the call's own id: then this is another arrival of that call. */
+/** `key` is written if it is not the call's own id: then this is another arrival of that call. */
 function refsOf(call: ToolCall, { key, approvalId, grant, parentId }: Refs, clean: Clean): Fields["refs"] {
   const { runId, stepId, taskId } = call.authority;
   return {
@@ -232,37 +233,30 @@ function refsOf(call: ToolCall, { key, approvalId, grant, parentId }: Refs, clea
   };
 }
 
-function weighingFields(weighing: Weighing, clean: Clean): WeighingFields {
-  return {
-    ...riskFields(weighing, clean),
-    reasons: weighing.reasons.map(({ rule, says, where }) => ({
-      rule: clean(rule),
-      says,
-      ...(where !== undefined && { where: clean(where) }),
-    })),
-    verdict: weighing.verdict,
-  };
+function weighingFields(weighing: Weighing, clean: Clean) {
+  const reasons = weighing.reasons.map(({ rule, says, where }) => ({
+    rule: clean(rule),
+    says,
+    ...(where !== undefined && { where: clean(where) }),
+  }));
+  return { ...riskFields(weighing, clean), reasons, verdict: weighing.verdict };
 }
 
-function riskFields({ connector, policyVersion, risk }: Weighing, clean: Clean): RiskFields {
-  return {
-    ...(connector !== undefined && { connector_id: clean(connector) }),
-    policy_version: clean(policyVersion),
-    risk_level: risk,
-  };
+function riskFields({ connector, policyVersion, risk }: Weighing, clean: Clean) {
+  return { connector_id: connector && clean(connector), policy_version: clean(policyVersion), risk_level: risk };
 }
 
-/** The name a person knows it by; `default` is the action of a tool that has only one. */
+/** The name that people know: `default` is the action of a tool that has only one. */
 function nameOf(call: ToolCall, clean: Clean): string {
   return call.action === "default" ? clean(call.tool) : `${clean(call.tool)}.${clean(call.action)}`;
 }
 
-/** Milliseconds with three decimals; nothing when it is not a number. */
+/** Milliseconds with three decimals. Returns undefined if it is no finite number. */
 function roundedMs(ms: number): number | undefined {
   return Number.isFinite(ms) ? Math.round(ms * 1000) / 1000 : undefined;
 }
 
-/** Never throws: what cannot be spelled must not stop a batch of other calls' events. */
+/** Never throws: what has no JSON must not stop a batch of other calls' events. */
 function cleanJson(value: Json, clean: Clean, depth: number): Json {
   if (typeof value === "string") return clean(value);
   if (typeof value !== "object" || value === null) return value;
@@ -271,4 +265,23 @@ function cleanJson(value: Json, clean: Clean, depth: number): Json {
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [clean(name), cleanJson(inner, clean, depth + 1)]),
   );
+}
+
+/**
+ * SHA-256 of the returned text. If a result is more than text, of the canonical JSON of `{ content?, structured?, text }`,
+ * with `content` only if a block is not text.
+ */
+function responseHash({ text, structured, content }: ToolOutcome): string {
+  const onlyText = content.every(({ type }) => type === "text");
+  if (onlyText && structured === undefined) return sha256(text);
+  const whole = {
+    ...(!onlyText && { content: content.map((block) => ({ ...block })) }),
+    ...(structured !== undefined && { structured }),
+    text,
+  };
+  try {
+    return sha256(canonical(whole));
+  } catch {
+    return sha256(JSON.stringify(whole)); // half surrogates or too deep for RFC 8785: still one text for one result
+  }
 }

@@ -1,30 +1,25 @@
 import type { Store, StoreEntry } from "../store/store.ts";
-
-/** What grows with the store; its size is where it goes on. */
-export interface Growing {
-  readonly size: number;
-  append(body: string): void;
-}
+import type { Tree } from "./tree.ts";
 
 /**
- * Keeps a tree level with a store's committed entries: told of them by the store, and reading what it was not told.
+ * Adds a store's committed entries to a tree. The store announces them, and the follower reads what was not announced.
  *
- * Invariant: entries enter the tree in their order and without gaps; where one is missing the tree stays.
+ * Invariant: entries enter the tree in their order and without gaps. If an entry is missing, the tree does not grow.
  */
 export class LogFollower implements Disposable {
-  readonly #tree: Growing;
+  readonly #tree: Tree;
   readonly #store: Pick<Store, "events" | "follow">;
   readonly #log: (problem: string, error?: unknown) => void;
   readonly #grown: () => void;
   #following: Disposable | undefined;
-  /** The highest entry the store told of. Not below the tree's size: some were missed, and are read. */
-  #told = -1;
-  #reading = false;
-  #stuck = false;
+  /** The highest announced entry. If it is not below the tree's size, entries were missed and must be read. */
+  #announced = -1;
+  #isReading = false;
+  #isStuck = false;
 
   /** @param grown called after each batch */
   constructor(
-    tree: Growing,
+    tree: Tree,
     store: Pick<Store, "events" | "follow">,
     grown: () => void,
     log: (problem: string, error?: unknown) => void,
@@ -46,24 +41,18 @@ export class LogFollower implements Disposable {
     this.#following?.[Symbol.dispose]();
   }
 
-  /** The hot path. */
   #take(entries: readonly StoreEntry[]): void {
     for (const { seq, body } of entries) {
-      this.#told = Math.max(this.#told, seq);
+      this.#announced = Math.max(this.#announced, seq);
       if (seq === this.#tree.size) this.#tree.append(body);
     }
-    if (!this.catchUp()) this.#grown();
+    if (this.#announced < this.#tree.size || this.#isReading || this.#isStuck) this.#grown();
+    else this.#read().then(this.#grown, (error: unknown) => this.#log("The audit log could not be read", error));
   }
 
-  /** Reads what was missed, when something was. */
-  catchUp(): boolean {
-    if (this.#told < this.#tree.size || this.#reading || this.#stuck) return false;
-    this.#read().then(this.#grown, (error: unknown) => this.#log("The audit log could not be read", error));
-    return true;
-  }
-
+  /** Reads what was missed. */
   async #read(): Promise<void> {
-    this.#reading = true;
+    this.#isReading = true;
     try {
       do {
         const before = this.#tree.size;
@@ -71,13 +60,11 @@ export class LogFollower implements Disposable {
           if (seq !== this.#tree.size) break;
           this.#tree.append(body);
         }
-        this.#stuck = this.#tree.size === before && this.#told >= before;
-      } while (this.#told >= this.#tree.size && !this.#stuck);
+        this.#isStuck = this.#tree.size === before && this.#announced >= before;
+      } while (this.#announced >= this.#tree.size && !this.#isStuck);
     } finally {
-      this.#reading = false;
+      this.#isReading = false;
     }
-    if (this.#stuck) {
-      this.#log(`The audit log has no entry ${this.#tree.size}; nothing after it can be signed.`);
-    }
+    if (this.#isStuck) this.#log(`The audit log has no entry ${this.#tree.size}; nothing after it can be signed.`);
   }
 }

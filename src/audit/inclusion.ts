@@ -4,7 +4,7 @@ import { inclusionPath, leafHash, treeRoot } from "./proofs.ts";
 /** Leaves of a complete subtree whose root is remembered; a power of two, so that the subtrees are the tree's own. */
 const width = 1024;
 
-/** Where an entry stands in a tree: its body, and what to hash it with on the way to the root. */
+/** An entry of a tree: its body, and what to hash it with on the way to the root. */
 export interface LoggedEntry {
   readonly body: string;
   readonly leaf: string;
@@ -14,23 +14,23 @@ export interface LoggedEntry {
 /**
  * Finds the path from an entry to the root over a growing log.
  *
- * The first question reads the whole log; the roots of complete subtrees are kept (32 bytes for 1,024 entries), so later
- * ones read no more than the entry's own subtree, the last one, and what is new.
+ * The first search reads the whole log. The roots of complete subtrees stay in memory (32 bytes for 1,024 entries), so
+ * later ones read only the entry's own subtree, the last one, and what is new.
  */
 export class Inclusion {
   readonly #store: Pick<Store, "events">;
   readonly #roots: string[] = [];
-  /** One reader at a time extends the roots. */
+  /** One search at a time extends the roots. */
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(store: Pick<Store, "events">) {
     this.#store = store;
   }
 
-  /** @param size of the tree, committed; undefined: its entries are not all there */
+  /** Returns undefined if entries are missing. @param size of the tree, committed */
   async find(seq: number, size: number): Promise<LoggedEntry | undefined> {
     const read = this.#reading.then(() => this.#extend(size));
-    this.#reading = read.catch(() => undefined); // whoever asked is told; the next one may work
+    this.#reading = read.catch(() => undefined); // the caller gets the error; the next one may work
     await read;
     const subtree = Math.floor(seq / width);
     const bodies = await this.#bodies(subtree * width, Math.min((subtree + 1) * width, size));

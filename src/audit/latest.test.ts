@@ -3,8 +3,8 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, noteSome } from "../../test/fakes/log-store.ts";
 import type { Store } from "../store/store.ts";
 import { openAuditLog } from "./audit-log.ts";
-import { latestEvents } from "./latest.ts";
 import type { LatestFilter } from "./log.ts";
+import { latestEvents } from "./query.ts";
 import { createSigner } from "./signer.ts";
 import { Times } from "./times.ts";
 

@@ -1,8 +1,8 @@
 import { RuntimeFault } from "../core/fault.ts";
 
 /**
- * An exported log, however it is at hand: its text, its bytes, a stream of pieces of either cut anywhere, or its lines
- * without their breaks (the last may be the empty one that splitting leaves).
+ * An exported log: its text, its bytes, a stream of pieces of either cut anywhere, or its lines without their breaks (the
+ * last may be the empty one that splitting leaves).
  *
  * @public
  */
@@ -11,8 +11,8 @@ export type ExportedLog = string | Uint8Array | Iterable<string | Uint8Array> | 
 /**
  * Its lines, split at line feeds only (`node:readline` also splits at U+2028, which JSON may hold).
  *
- * @throws RuntimeFault `request_invalid` for what is no log in any form; `export_unreadable` when bytes are not UTF-8: a
- * decoder that replaced them would hide a change
+ * @throws RuntimeFault `request_invalid` for any other value; `export_unreadable` if bytes are not UTF-8: replacing
+ * them would hide a change
  */
 export async function* readLines(log: ExportedLog): AsyncGenerator<string> {
   const pieces = piecesOf(log);
@@ -24,19 +24,19 @@ export async function* readLines(log: ExportedLog): AsyncGenerator<string> {
   else yield* splitLines(first, second.done === true ? "" : second.value, pieces);
 }
 
-/** No key goes on with these letters, so what was cut behind the header was cut at a line's end. */
+/** No key begins with these letters, so the pieces after such a header are whole lines. */
 function isHeader(piece: string): boolean {
   return /^#postern-audit 1 \S+$/.test(piece);
 }
 
 async function* asLines(first: string, second: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
   yield first;
-  let held = second;
+  let previous = second;
   for await (const line of rest) {
-    yield held;
-    held = line;
+    yield previous;
+    previous = line;
   }
-  if (held !== "") yield held;
+  if (previous !== "") yield previous;
 }
 
 async function* splitLines(first: string, second: string, others: AsyncIterable<string>): AsyncGenerator<string> {
@@ -57,15 +57,15 @@ async function* piecesOf(log: ExportedLog): AsyncGenerator<string> {
     else if (piece instanceof Uint8Array) yield decode(decoder, piece);
     else throw misused(`it holds ${nameOf(piece)}`);
   }
-  decode(decoder); // throws where the last bytes are half a character
+  decode(decoder); // throws if the last bytes are half a character
 }
 
 function manyOf(log: ExportedLog): Iterable<unknown> | AsyncIterable<unknown> {
   if (typeof log === "string" || log instanceof Uint8Array) return [log];
-  const given: unknown = log; // from JavaScript it may be anything
-  if (typeof given === "object" && given !== null && (Symbol.asyncIterator in given || Symbol.iterator in given))
+  const value: unknown = log; // from JavaScript it may be anything
+  if (typeof value === "object" && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value))
     return log;
-  throw misused(`it is ${nameOf(given)}`);
+  throw misused(`it is ${nameOf(value)}`);
 }
 
 function misused(why: string): RuntimeFault {

@@ -1,5 +1,5 @@
 /**
- * What remains: an RFC 6962 Merkle tree over the store's entries, with Ed25519 checkpoints.
+ * The audit log: an RFC 6962 Merkle tree over the store's entries, with Ed25519 checkpoints.
  *
  * Invariant: the tree follows commits and never leads them; a checkpoint signs only what is committed; the verifier
  * (verify.ts) shares no code with the writer and trusts only bodies, checkpoints and the public key.
@@ -8,7 +8,7 @@
  */
 import type { Json } from "../core/json.ts";
 
-/** SPEC 14.7, as kept and as sent: snake_case. `audit_id` and `seq` come from the place in the log. */
+/** An entry as stored and as sent: snake_case. `audit_id` and `seq` come from its place in the log. */
 export interface AuditEvent {
   readonly audit_id: string;
   readonly seq: number;
@@ -28,13 +28,13 @@ export interface AuditEvent {
     readonly tool_call?: string;
     readonly approval?: string;
     readonly key?: string;
-    /** The remembered yes that answered for a person; where it was attempted. */
+    /** The grant that replaced a person's decision. Only in the entry about the attempt. */
     readonly grant?: string;
-    /** The call whose script made this one; where it was attempted. */
+    /** The call whose script made this one. Only in the entry about the attempt. */
     readonly parent?: string;
   };
   readonly tool_name?: string;
-  /** The MCP server the tool comes from; none: this process, or a call that ended before its tool was weighed. */
+  /** The MCP server of the tool. Missing if the tool is local or the call ended before its verdict. */
   readonly connector_id?: string;
   readonly action?: string;
   readonly risk_level?: string;
@@ -60,19 +60,19 @@ export interface AuditEvent {
 
 export interface AuditFilter {
   readonly traceId?: string;
-  /** Exact, or a prefix that ends in `.`: `gate.`; of several any. */
+  /** Exact, or a prefix that ends in `.`: `gate.`. With several, any of them. */
   readonly type?: string | readonly string[];
   readonly tool?: string;
   readonly outcome?: string;
   readonly tenant?: string;
-  /** An arrival's id or a call's key; of several any. */
+  /** An arrival's id or a call's key. With several, any of them. */
   readonly callId?: string | readonly string[];
   readonly runId?: string;
   /** The principal's agent. */
   readonly agent?: string;
-  /** The person who decided it, voted or did it by hand. */
+  /** The person who decided, voted or acted. */
   readonly by?: string;
-  /** Stands somewhere in the entry, in this spelling. */
+  /** Any part of the entry. Upper and lower case differ. */
   readonly text?: string;
   /** Wall clock, milliseconds. */
   readonly since?: number;
@@ -83,7 +83,7 @@ export interface AuditFilter {
 }
 
 /**
- * The same, looked at from the end.
+ * The same filter for the newest entries.
  *
  * @public
  */
@@ -93,24 +93,24 @@ export interface LatestFilter extends Omit<AuditFilter, "after"> {
 }
 
 /**
- * New to old. It may hold less than was asked for although there is more: `nextBefore` says where to go on.
+ * New to old. It may hold less than `limit` although there is more: `nextBefore` says where to continue.
  *
  * @public
  */
 export interface LatestPage {
   readonly events: readonly AuditEvent[];
-  /** None: everything was looked at. */
+  /** Missing if all entries were read. */
   readonly nextBefore?: number;
 }
 
 /**
- * That an entry is in the log: hash `leaf` with `path` (RFC 6962 2.1.1) and it must be `root`, which `checkpoint` signs.
+ * Proves that an entry is in the log: `leaf` hashed with `path` (RFC 6962 2.1.1) gives `root`, which `checkpoint` signs.
  *
  * @public
  */
 export interface EntryProof {
   readonly seq: number;
-  /** What `leaf` is the hash of: SHA-256 over 0x00 and this text. */
+  /** `leaf` is the SHA-256 of 0x00 and this text. */
   readonly body: string;
   /** All digests are 64 hex digits. */
   readonly leaf: string;
@@ -130,31 +130,31 @@ export type Verification =
       readonly events: number;
       readonly head: string;
       readonly checkpoints: number;
-      /** Entries after the last checkpoint: in order, but vouched for by nobody yet. None: all are signed. */
+      /** Entries after the last checkpoint: in order, but not signed yet. Missing if all are signed. */
       readonly unsigned?: number;
     }
   | {
       readonly intact: false;
       readonly events: number;
-      /** The first entry known to be wrong or missing. Where only a root differs, the first one after the last good checkpoint. */
+      /** The first entry known to be wrong or missing. If only a root differs, the first one after the last good checkpoint. */
       readonly firstBroken: number;
       readonly why: string;
       /**
-       * It could not be read from `firstBroken` on: what stands there nobody knows. `damaged`: the database is, and no
-       * further try reads it. `failing`: another try may.
+       * The log could not be read from `firstBroken` on. `damaged`: the database is damaged, so another try fails too.
+       * `failing`: another try may succeed.
        */
       readonly unreadable?: "damaged" | "failing";
     };
 
-/** Who signed a log: this installation; the key that was given; a key nobody vouches for; another than was given. */
+/** Who signed a log: this installation, the given key, a key that nothing proves, or another key than the given one. */
 export type SignerState = "own" | "trusted" | "unproven" | "foreign";
 
-/** Three answers, because a whole log can be a stranger's, or what is kept outside of it can be gone. */
+/** Three answers, because an intact log can be signed by another key, or its copies outside can be missing. */
 export interface LogVerdict {
-  /** Whether the entries are what was signed, whoever signed them. */
+  /** Whether the entries are what was signed, by any key. */
   readonly integrity: "intact" | "broken" | "unreadable";
   readonly signer: SignerState;
-  /** `ok`: intact, not signed by a foreign key, and everything kept outside is there and agrees. */
+  /** `ok`: intact, not signed by a foreign key, and everything outside exists and agrees. */
   readonly outcome: "ok" | "failed";
   /** What is wrong outside the log: the anchor file, the witness. */
   readonly problems?: readonly string[];
@@ -170,7 +170,7 @@ export function integrityOf(found: Verification): LogVerdict["integrity"] {
 export type Broken = Extract<Verification, { readonly intact: false }>;
 
 /**
- * What the log was found to be, and when.
+ * A verification of the log, and when it ran.
  *
  * @public
  */
@@ -185,17 +185,17 @@ export interface AuditLog {
   readonly size: number;
   /** Root over all of them, 64 hex digits. */
   head(): Promise<string>;
-  /** Signs what is committed now, and gives the signed note: keep it elsewhere to prove that nothing was cut off later. */
+  /** Signs what is committed now. Store the signed note elsewhere to prove later that nothing was cut off. */
   checkpoint(): Promise<string>;
-  /** Reads everything again; a log that cannot be read is an answer, too. `against`: a signed note kept elsewhere. */
+  /** Reads everything again. An unreadable log is a result too. `against`: a signed note that was stored elsewhere. */
   verify(against?: string): Promise<Verified>;
-  /** When the whole log was last verified, by whoever asked or in the background. */
+  /** The last verification of the whole log, requested or in the background. */
   readonly checked: CheckedLog | undefined;
   /** Old to new, 200 at most unless `limit` says otherwise. */
   query(where: AuditFilter): Promise<readonly AuditEvent[]>;
-  /** New to old, 100 at most unless `limit` says otherwise; a page comes soon, however rare its events are. */
+  /** New to old, 100 at most unless `limit` says otherwise. A page comes soon, even if its events are rare. */
   latest(where: LatestFilter): Promise<LatestPage>;
-  /** Undefined: there is no such entry, or the log is not whole any more (`verify` tells where). */
+  /** Returns undefined if there is no such entry, or if the log is not intact (`verify` says where). */
   prove(seq: number): Promise<EntryProof | undefined>;
   /** The whole log as lines without their breaks, public key, bodies and checkpoints: the form of export-reader.ts. */
   export(): AsyncIterable<string>;

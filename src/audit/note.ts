@@ -1,28 +1,28 @@
-/** The reading half of checkpoints, for the verifier: shares nothing with the half that writes them. */
+/** Reads checkpoints for the verifier. It shares no code with what writes them. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 
-/** Whom a log's checkpoints must be signed by. */
+/** The key that must have signed a log's checkpoints. */
 export interface VerifierKey {
   readonly name: string;
-  /** Four bytes that stand before each of its signatures. */
+  /** Four bytes before each of its signatures. */
   readonly hint: Buffer;
   readonly key: KeyObject;
 }
 
-/** What a signature vouches for: the first `size` entries have this root. */
+/** A signed statement: the first `size` entries have this root. */
 export interface Checkpoint {
   readonly size: number;
   /** 64 hex digits. */
   readonly root: string;
 }
 
-/** What DER puts before the 32 bytes of an Ed25519 public key. */
+/** The DER bytes before the 32 bytes of an Ed25519 public key. */
 const spkiPrefix = Buffer.from("302a300506032b6570032100", "hex");
-const spelling = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/;
+const keyPattern = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/;
 
-/** A C2SP verifier key, `<name>+<hint>+<base64>`; undefined when it is none or its parts do not fit each other. */
+/** Reads a C2SP verifier key, `<name>+<hint>+<base64>`. Returns undefined if its parts do not fit each other. */
 export function readVerifierKey(text: string): VerifierKey | undefined {
-  const [, name = "", hintText = "", keyText = ""] = spelling.exec(text) ?? [];
+  const [, name = "", hintText = "", keyText = ""] = keyPattern.exec(text) ?? [];
   const typed = strictBase64(keyText);
   if (typed?.length !== 33 || typed[0] !== 1) return undefined;
   const hint = createHash("sha256").update(`${name}\n`).update(typed).digest().subarray(0, 4);
@@ -31,7 +31,7 @@ export function readVerifierKey(text: string): VerifierKey | undefined {
   return { name, hint, key: createPublicKey({ key: der, format: "der", type: "spki" }) };
 }
 
-/** The checkpoint, when the note is exactly one, of this key's log and signed by it. */
+/** Returns undefined unless the note is exactly one checkpoint of this key's log, signed by it. */
 export function openCheckpoint(note: string, by: VerifierKey): Checkpoint | undefined {
   const lines = note.split("\n");
   const [origin, sizeText = "", rootText = "", blank, ...signatures] = lines;
@@ -52,7 +52,7 @@ function isSignature(line: string, signed: Buffer, by: VerifierKey): boolean {
   return verify(null, signed, by.key, bytes.subarray(4));
 }
 
-/** Node reads base64 past any mistake; here one spelling has one meaning. */
+/** Node ignores mistakes in base64. Here each value has exactly one form. */
 function strictBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? bytes : undefined;

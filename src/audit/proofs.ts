@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 
 /**
- * SHA-256 over 0x00 and the entry's body, as 64 hex digits: what a proof begins with.
+ * SHA-256 over 0x00 and the entry's body, as 64 hex digits. A proof begins with it.
  *
  * @public
  */
@@ -14,7 +14,7 @@ export function leafHash(body: string): string {
 }
 
 /**
- * What `runtime.audit.prove` gives holds all of it; `index` is the entry's `seq`.
+ * `runtime.audit.prove` returns all of it; `index` is the entry's `seq`.
  *
  * @public
  */
@@ -27,7 +27,7 @@ export interface InclusionProof {
 }
 
 /**
- * That the log of `size` entries began with the `end` entries under `endRoot`.
+ * Proves that the log of `size` entries began with the `end` entries under `endRoot`.
  *
  * @public
  */
@@ -60,8 +60,8 @@ export function inclusionPath(leaves: readonly string[], index: number): readonl
 }
 
 /**
- * RFC 6962 2.1.2: what shows that the tree over all leaves grew out of the one over the first `size`. Whoever holds an
- * exported log makes it, for somebody who holds two checkpoints and nothing else.
+ * RFC 6962 2.1.2: proves that the tree over all leaves grew out of the one over the first `size`. It is made from an
+ * exported log and needs only two checkpoints to be checked.
  *
  * @public
  */
@@ -73,8 +73,8 @@ export function consistencyPath(leaves: readonly string[], size: number): readon
 }
 
 /**
- * Whether the leaf is the `index`th of the tree under `root`, which a checkpoint vouches for. That the leaf is the entry
- * one has in hand is for the caller to see: `leafHash(body) === leaf`.
+ * Whether the leaf is the `index`th of the tree under `root`, which a checkpoint signs. The caller checks that the leaf
+ * belongs to its entry: `leafHash(body) === leaf`.
  *
  * @example
  * const proof = await runtime.audit.prove(7);
@@ -102,8 +102,8 @@ export function verifyInclusion({ leaf, index, size, root, path }: InclusionProo
 }
 
 /**
- * That the log of `size` entries is the one of `end` entries, grown: nothing was changed, taken out or cut off between
- * the two checkpoints. Nothing can be said of an empty one.
+ * Whether the log of `size` entries grew out of the one of `end` entries: between the two checkpoints nothing was changed,
+ * removed or cut off. Returns false for an empty log.
  *
  * @public
  */
@@ -150,7 +150,7 @@ function subproof(leaves: readonly string[], size: number, whole: boolean): read
     : [...subproof(right, size - split, false), treeRoot(left)];
 }
 
-/** RFC 6962 2.1; of no leaves the SHA-256 of nothing. */
+/** RFC 6962 2.1. Without leaves, the SHA-256 of nothing. */
 export function treeRoot(leaves: readonly string[]): string {
   const [only] = leaves;
   if (only === undefined) return hash("sha256", "", "hex");
@@ -166,7 +166,7 @@ function splitOf(size: number): number {
   return split;
 }
 
-function nodeHash(left: string, right: string): string {
+export function nodeHash(left: string, right: string): string {
   return hash("sha256", Buffer.from(`01${left}${right}`, "hex"), "hex");
 }
 

@@ -182,3 +182,20 @@ describe("a query of the log", () => {
     expect(await numbers({ until: start + 1 })).toEqual([0, 1]);
   });
 });
+
+describe("a filter", () => {
+  it("treats a member that is undefined as missing", async () => {
+    const where = { type: undefined, callId: ["call_1"], since: 0, limit: 3 };
+    expect(await queryEvents(asked(), where as never)).toEqual([]);
+  });
+
+  it.each([
+    [7, "The filter is 7"],
+    [{ typ: "x" }, "`typ` is no filter of events"],
+    [{ type: 5 }, "`type` is 5; it must be a text"],
+    [{ since: Number.NaN }, "`since` is NaN; it must be a number"],
+    [{ callId: ["a", 1] }, "it must be an id or a list of ids"],
+  ])("refuses %j: %s", async (where, message) => {
+    await expect(queryEvents(asked(), where as never)).rejects.toThrow(message);
+  });
+});

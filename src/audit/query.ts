@@ -1,10 +1,33 @@
+import { checkMembers, type Kind } from "../core/checked-members.ts";
 import type { Store, StoreEntry } from "../store/store.ts";
-import type { AuditEvent, AuditFilter } from "./log.ts";
+import type { AuditEvent, AuditFilter, LatestFilter, LatestPage } from "./log.ts";
 import { type EntrySpan, type Times, timeOf } from "./times.ts";
 
-const defaultLimit = 200;
+const queryLimit = 200;
+const latestLimit = 100;
+/** Read at once, old to new, because stores read that way. */
+const readAtOnce = 512;
+/** A page is returned short after so many entries, so that its reader never waits long. */
+const mostRead = 8_192;
 
-/** A log as it is asked. */
+const members: Readonly<Record<keyof AuditFilter | keyof LatestFilter, Kind>> = {
+  traceId: "a text",
+  type: "a text or a list of texts",
+  tool: "a text",
+  outcome: "a text",
+  tenant: "a text",
+  callId: "an id or a list of ids",
+  runId: "a text",
+  agent: "a text",
+  by: "a text",
+  text: "a text",
+  since: "a number",
+  until: "a number",
+  after: "a number",
+  before: "a number",
+  limit: "a whole number from 0",
+};
+
 export interface QueriedLog {
   readonly store: Pick<Store, "events">;
   readonly times: Times;
@@ -14,12 +37,16 @@ export interface QueriedLog {
   readonly size: number;
 }
 
-/** The events that match, old to new. Every filter narrows; without one these are the first ones after `after`. */
+/**
+ * The events that match, old to new. Without a filter, the first ones after `after`.
+ *
+ * @throws RuntimeFault `filter_invalid` that names the member and the value
+ */
 export async function queryEvents(log: QueriedLog, where: AuditFilter): Promise<readonly AuditEvent[]> {
-  const { after = -1, limit = defaultLimit } = where;
+  const wanted = wantedBy(log.keyId, where);
+  const { after = -1, limit = queryLimit } = where;
   const found: AuditEvent[] = [];
   if (limit <= 0) return found;
-  const wanted = isWanted(log.keyId, where);
   for await (const { seq, body } of entriesIn(await log.times.spans(log.size, where), after, log.store)) {
     const event = wanted(seq, body);
     if (event === undefined) continue;
@@ -41,42 +68,70 @@ async function* entriesIn(
   }
 }
 
-/** An entry that matches, as it is sent; of the others undefined, most of them unparsed. */
-export function isWanted(keyId: string, where: AuditFilter): (seq: number, body: string) => AuditEvent | undefined {
+/**
+ * The events that match, new to old.
+ *
+ * @throws RuntimeFault `filter_invalid` that names the member and the value
+ */
+export async function latestEvents(log: QueriedLog, where: LatestFilter): Promise<LatestPage> {
+  const wanted = wantedBy(log.keyId, where);
+  const { before = log.size, limit = latestLimit } = where;
+  const events: AuditEvent[] = [];
+  let left = mostRead;
+  for (const span of (await log.times.spans(log.size, where)).toReversed()) {
+    let next = Math.min(before, log.size, span.end);
+    while (next > span.first) {
+      if (left <= 0) return { events, nextBefore: next };
+      const first = Math.max(span.first, next - readAtOnce);
+      const bodies: string[] = [];
+      for await (const { body } of log.store.events({ after: first - 1, limit: next - first })) bodies.push(body);
+      left -= next - first;
+      for (const body of bodies.reverse()) {
+        next -= 1;
+        const event = wanted(next, body);
+        if (event === undefined) continue;
+        events.push(event);
+        if (events.length >= limit) return next === 0 ? { events } : { events, nextBefore: next };
+      }
+      next = first;
+    }
+  }
+  return { events };
+}
+
+/** Returns undefined for an entry that does not match. Most of these are not parsed. */
+function wantedBy(keyId: string, where: AuditFilter): (seq: number, body: string) => AuditEvent | undefined {
+  checkMembers(where, { code: "filter_invalid", what: "The filter", members, of: "events" });
   const needles = needlesOf(where);
   const calls = where.callId === undefined ? undefined : [where.callId].flat();
   const types = where.type === undefined ? undefined : [where.type].flat();
-  const anyOf = [calls?.map((id) => JSON.stringify(id)), types?.map(spelledType)].filter((some) => some !== undefined);
+  const anyOf = [calls?.map((id) => JSON.stringify(id)), types?.map(typeNeedle)].filter((some) => some !== undefined);
   const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = where;
   const isTimed = where.since !== undefined || where.until !== undefined;
   return (seq, body) => {
-    if (isTimed && !isBetween(timeOf(body), since, until)) return undefined;
-    for (const needle of needles) if (!body.includes(needle)) return undefined;
-    for (const some of anyOf) if (!some.some((needle) => body.includes(needle))) return undefined;
+    if (isTimed) {
+      const at = timeOf(body);
+      if (!(at >= since && at <= until)) return undefined;
+    }
+    if (!needles.every((needle) => body.includes(needle))) return undefined;
+    if (!anyOf.every((some) => some.some((needle) => body.includes(needle)))) return undefined;
     const event = readable(keyId, seq, body);
-    return event !== undefined && isOf(event.refs, calls) && isOfType(event, types) && matches(event, where)
-      ? event
-      : undefined;
+    return event !== undefined && matches(event, where, { calls, types }) ? event : undefined;
   };
 }
 
-/** An entry as it is sent: the place in the log gives id and number. */
-export function eventOf(keyId: string, seq: number, body: string): AuditEvent {
-  const fields = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // entry.ts wrote it, the tree holds it
-  return { audit_id: `evt_${keyId}_${seq}`, seq, ...fields };
-}
-
-/** Somebody may have written where only entry.ts writes: `verify` names that entry, and it keeps nobody from the others. */
+/** Returns undefined if something else than entry.ts wrote the entry: `verify` names it, and the others stay readable. */
 function readable(keyId: string, seq: number, body: string): AuditEvent | undefined {
   try {
-    const event = eventOf(keyId, seq, body);
-    return typeof event.refs === "object" && event.refs !== null ? event : undefined;
+    const fields = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // `refs` is checked, the rest is only compared
+    const isOurs = typeof fields.refs === "object" && fields.refs !== null;
+    return isOurs ? { audit_id: `evt_${keyId}_${seq}`, seq, ...fields } : undefined;
   } catch {
-    return undefined; // no JSON any more
+    return undefined; // it is no JSON
   }
 }
 
-/** Texts a body must hold to be worth parsing. Somebody's `data` may hold them too: `matches` has the last word. */
+/** Texts that a matching body holds. Another body may hold them in its `data`, so `matches` decides. */
 function needlesOf(where: AuditFilter): readonly string[] {
   const { traceId, tool, outcome, tenant, runId, agent, by, text } = where;
   const fields = { trace_id: traceId, tool_name: tool, outcome, tenant, run: runId, agent, decided_by: by };
@@ -87,36 +142,28 @@ function needlesOf(where: AuditFilter): readonly string[] {
   return needles;
 }
 
-function matches(event: AuditEvent, where: AuditFilter): boolean {
-  const { traceId, tool, outcome, tenant, runId, agent, by } = where;
+function typeNeedle(type: string): string {
+  const needle = `"type":${JSON.stringify(type)}`;
+  return type.endsWith(".") ? needle.slice(0, -1) : needle;
+}
+
+function matches(
+  { type, refs, principal, trace_id, tool_name, outcome, tenant, decided_by }: AuditEvent,
+  where: AuditFilter,
+  { calls, types }: { readonly calls: readonly string[] | undefined; readonly types: readonly string[] | undefined },
+): boolean {
+  const pairs = [
+    [where.traceId, trace_id],
+    [where.tool, tool_name],
+    [where.outcome, outcome],
+    [where.tenant, tenant],
+    [where.runId, refs.run],
+    [where.agent, principal?.agent],
+    [where.by, decided_by],
+  ];
   return (
-    is(traceId, event.trace_id) &&
-    is(tool, event.tool_name) &&
-    is(outcome, event.outcome) &&
-    is(tenant, event.tenant) &&
-    is(runId, event.refs.run) &&
-    is(agent, event.principal?.agent) &&
-    is(by, event.decided_by)
+    pairs.every(([wanted, found]) => wanted === undefined || wanted === found) &&
+    (types === undefined || types.some((one) => (one.endsWith(".") ? type.startsWith(one) : type === one))) &&
+    (calls === undefined || calls.some((id) => id === refs.tool_call || id === refs.key))
   );
-}
-
-function isOfType({ type }: AuditEvent, types: readonly string[] | undefined): boolean {
-  return types === undefined || types.some((one) => (one.endsWith(".") ? type.startsWith(one) : type === one));
-}
-
-function spelledType(type: string): string {
-  const spelled = `"type":${JSON.stringify(type)}`;
-  return type.endsWith(".") ? spelled.slice(0, -1) : spelled;
-}
-
-function isOf({ tool_call: arrival, key }: AuditEvent["refs"], calls: readonly string[] | undefined): boolean {
-  return calls === undefined || calls.some((id) => id === arrival || id === key);
-}
-
-function isBetween(at: number, since: number, until: number): boolean {
-  return at >= since && at <= until;
-}
-
-function is(wanted: string | undefined, given: string | undefined): boolean {
-  return wanted === undefined || wanted === given;
 }

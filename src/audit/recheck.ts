@@ -20,8 +20,8 @@ export interface RecheckPace {
 }
 
 /** @throws RuntimeFault `options_invalid` */
-export function paceOf(said: RecheckSettings, isFile: boolean): RecheckPace | undefined {
-  const { enabled = isFile, entriesPerSecond = 500 } = said;
+export function paceOf(settings: RecheckSettings, isFile: boolean): RecheckPace | undefined {
+  const { enabled = isFile, entriesPerSecond = 500 } = settings;
   if (!(Number.isSafeInteger(entriesPerSecond) && entriesPerSecond > 0 && entriesPerSecond <= mostPerSecond)) {
     const wanted = `a whole number from 1 to ${mostPerSecond}`;
     throw new RuntimeFault(
@@ -35,37 +35,37 @@ export function paceOf(said: RecheckSettings, isFile: boolean): RecheckPace | un
 export interface RecheckOptions extends RecheckPace {
   readonly store: Pick<Store, "events" | "documents" | "broken">;
   readonly clock: Clock;
-  /** The verifier, over a store that gives its entries slowly. */
-  readonly verify: (slowly: Pick<Store, "events" | "documents">) => Promise<Verification>;
+  /** The verifier, over a store that returns its entries slowly. */
+  readonly verify: (slowStore: Pick<Store, "events" | "documents">) => Promise<Verification>;
   readonly checked: (found: Verification) => void;
-  /** Told after each time something was found, also when it is the same; of a log that may be read at another try after the third. */
+  /** Gets every finding, also a repeated one. An unreadable log that another try may read counts after the third try. */
   readonly altered: (found: Broken) => void;
   readonly log: (problem: string) => void;
 }
 
-/** More than fits into slices of two milliseconds. */
+/** Slices of two milliseconds have no room for more. */
 const mostPerSecond = 10_000;
 const sliceEveryMs = 200;
-/** A slice ends after so long, whatever it had to read: a signature costs as much as thirty entries. */
+/** A slice ends after this time, however little it read: a signature costs as much as thirty entries. */
 const sliceMs = 2;
 const restMs = 60_000;
 /** A disk may fail once. */
-const failuresTold = 3;
+const reportedFailures = 3;
 
 /**
- * Has the log verified again and again while it is in use, a slice at a time: what is altered under a running Postern is
- * found though nobody asks. Between two times it rests a minute.
+ * Verifies the log again and again while it is in use, a slice at a time, with a pause of a minute between two
+ * verifications. It finds an entry that is altered while Postern runs.
  *
- * Invariant: no slice keeps the event loop longer than a few milliseconds, and the process does not live on for it.
+ * Invariant: no slice blocks the event loop longer than a few milliseconds, and it does not keep the process alive.
  */
 export class Recheck implements AsyncDisposable {
   readonly #options: RecheckOptions;
   readonly #sliceEntries: number;
   #cancel: (() => void) | undefined;
-  #goOn: (() => void) | undefined;
+  #continue: (() => void) | undefined;
   #running: Promise<void> = Promise.resolve();
   #over = false;
-  /** How often in a row it could not be read. */
+  /** How often in a row the log could not be read. */
   #failures = 0;
 
   constructor(options: RecheckOptions) {
@@ -74,11 +74,11 @@ export class Recheck implements AsyncDisposable {
     this.#rest();
   }
 
-  /** What is under way is left off, before the store is closed. */
+  /** Stops a verification that is running. Runs before the store closes. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over = true;
     this.#cancel?.();
-    this.#goOn?.();
+    this.#continue?.();
     await this.#running;
   }
 
@@ -93,23 +93,23 @@ export class Recheck implements AsyncDisposable {
     const { store, verify, log } = this.#options;
     try {
       const found = await verify({ documents: store.documents, events: (where) => this.#slices(where) });
-      if (this.#over) return; // it saw less than there is
-      this.#tell(found);
+      if (this.#over) return; // it was stopped before the end
+      this.#report(found);
     } catch (error) {
       log(`The audit log could not be checked: ${messageOf(error)}`);
     }
     if (!this.#over) this.#rest();
   }
 
-  #tell(found: Verification): void {
+  #report(found: Verification): void {
     const { store, checked, altered, log } = this.#options;
     const failure = found.intact ? undefined : found.unreadable;
-    if (failure !== undefined && store.broken !== undefined) return; // it has stopped, and says so itself
+    if (failure !== undefined && store.broken !== undefined) return; // the store itself reports that it stopped
     checked(found);
     this.#failures = failure === "failing" ? this.#failures + 1 : 0;
     if (found.intact) return;
     if (failure === "failing") log(`The audit log could not be checked: ${found.why}`);
-    if (failure !== "failing" || this.#failures >= failuresTold) altered(found);
+    if (failure !== "failing" || this.#failures >= reportedFailures) altered(found);
   }
 
   async *#slices({ after, fresh = false }: EntryFilter): AsyncGenerator<StoreEntry> {
@@ -130,7 +130,7 @@ export class Recheck implements AsyncDisposable {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      this.#goOn = resolve;
+      this.#continue = resolve;
       this.#cancel = this.#options.clock.in(sliceEveryMs, resolve, false);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * The verifier's own arithmetic: entries are hashed again, and everything that was signed is held against them.
- * Shares nothing with tree.ts, so that one mistake cannot hide in both.
+ * The verifier's own arithmetic: hashes the entries again and compares them with everything that was signed.
+ * It shares no code with tree.ts, so one mistake cannot be in both.
  */
 
 import { createHash } from "node:crypto";
@@ -15,7 +15,7 @@ interface Peak {
   readonly digest: Buffer;
 }
 
-/** Counts entries in their order. Every answer is either nothing, or what is wrong. */
+/** Counts entries in their order. Methods return undefined if nothing is wrong. */
 export class Recount {
   #size = 0;
   #vouched = 0;
@@ -23,14 +23,14 @@ export class Recount {
   #checkpoints = 0;
   /** Perfect trees from left to right, each smaller than the one before it. */
   readonly #peaks: Peak[] = [];
-  /** Roots that were signed for a size, as kept elsewhere. */
+  /** Roots by size that were signed and stored elsewhere. */
   readonly #claims = new Map<number, Set<string>>();
 
   get size(): number {
     return this.#size;
   }
 
-  /** The most entries a checkpoint kept elsewhere signs. */
+  /** The most entries that a checkpoint stored elsewhere signs. */
   get claimed(): number {
     return this.#claimed;
   }
@@ -40,7 +40,7 @@ export class Recount {
     return this.#vouched;
   }
 
-  /** A checkpoint that was kept elsewhere: held against the entries when their number reaches its size. */
+  /** Adds a checkpoint that was stored elsewhere. It is compared when the number of entries reaches its size. */
   claim({ size, root }: Checkpoint): void {
     if (size > this.#claimed) this.#claimed = size;
     const roots = this.#claims.get(size) ?? new Set();
@@ -53,7 +53,7 @@ export class Recount {
     return this.#claimsHold();
   }
 
-  /** A checkpoint that stands in the log, at this place. */
+  /** A checkpoint of the log, at this place. */
   checkpoint({ size, root }: Checkpoint): Broken | undefined {
     if (size !== this.#size) return this.broken(this.#miscounted(size));
     if (root !== this.root()) return this.broken(this.#differs(size));
@@ -62,7 +62,7 @@ export class Recount {
     return undefined;
   }
 
-  /** No more entries come: what was signed elsewhere must have been reached. */
+  /** Ends the count: every signed size must have been reached. */
   end(): Verification {
     for (const size of [...this.#claims.keys()].sort((one, other) => one - other)) {
       if (size > this.#size) {
@@ -84,12 +84,12 @@ export class Recount {
     };
   }
 
-  /** @param first the first entry that cannot be trusted; by default the first after the last good checkpoint */
+  /** @param first the first entry that cannot be trusted. Default: the first after the last good checkpoint */
   broken(why: string, first: number = this.#vouched): Broken {
     return { intact: false, events: this.#size, firstBroken: first, why };
   }
 
-  /** The next entry, or what is signed over it, could not be read. */
+  /** The next entry, or a checkpoint over it, could not be read. */
   unread(error: unknown): Broken {
     const unreadable = isDamage(error) ? "damaged" : "failing";
     return { ...this.broken(messageOf(error), this.#size), unreadable };
@@ -128,17 +128,17 @@ export class Recount {
     return undefined;
   }
 
-  /** A checkpoint that does not stand after as many entries as it signs: where the lost or added ones must be. */
+  /** For a checkpoint that does not follow as many entries as it signs: where entries were lost or added. */
   #miscounted(size: number): string {
     const from = this.#vouched;
     const wrong = Math.abs(size - this.#size);
     const until = Math.max(size, this.#size) - 1;
-    const told = `the checkpoint over ${counted(size, "entry", "entries")} stands after ${this.#size}.`;
+    const where = `the checkpoint over ${counted(size, "entry", "entries")} stands after ${this.#size}.`;
     if (size < from) return `A checkpoint over ${counted(size, "entry", "entries")} stands after one over ${from}.`;
-    if (size < this.#size) return `${wrong} of the entries ${from} to ${until} ${are(wrong)} too many: ${told}`;
-    if (until === from) return `Entry ${from} is missing: ${told}`;
-    if (from === this.#size) return `Entries ${from} to ${until} are missing: ${told}`;
-    return `${wrong} of the entries ${from} to ${until} ${are(wrong)} missing: ${told}`;
+    if (size < this.#size) return `${wrong} of the entries ${from} to ${until} ${are(wrong)} too many: ${where}`;
+    if (until === from) return `Entry ${from} is missing: ${where}`;
+    if (from === this.#size) return `Entries ${from} to ${until} are missing: ${where}`;
+    return `${wrong} of the entries ${from} to ${until} ${are(wrong)} missing: ${where}`;
   }
 
   #differs(size: number): string {

@@ -1,24 +1,18 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomUUID,
-  sign,
-} from "node:crypto";
-import { chmod, link, open, readFile, rm } from "node:fs/promises";
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { codeOf } from "../core/system/error-code.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
+import { createWhole } from "../core/system/whole-file.ts";
 
-/** Who signs a log's checkpoints: one Ed25519 key, named after itself. */
+/** Signs a log's checkpoints with one Ed25519 key. */
 export interface Signer {
   /** The checkpoints' origin and the key's name: `postern/` + 16 hex digits of the public key's SHA-256. */
   readonly origin: string;
-  /** Eight hex digits: what C2SP calls the key hash, and the log's part of an audit id. */
+  /** Eight hex digits: the key hash of C2SP, and the log's part of an audit id. */
   readonly keyId: string;
-  /** The C2SP verifier key, `<origin>+<key id>+<base64>`: what a verifier must know of us. */
+  /** The C2SP verifier key, `<origin>+<key id>+<base64>`. A verifier needs it. */
   readonly publicKey: string;
   sign(text: string): Buffer;
 }
@@ -26,16 +20,16 @@ export interface Signer {
 /** Ed25519 in a C2SP key and signature. */
 const algorithm = 1;
 
-/** For a log that ends with its process. */
+/** A new key, for a log that ends with its process. */
 export function createSigner(): Signer {
   return signerOf(generateKeyPairSync("ed25519").privateKey);
 }
 
 /**
- * The key of the log in this folder: `audit.key` (PKCS 8, readable by its owner only) and `audit.pub` beside it; made
- * on first use.
+ * The key of the log in this folder: `audit.key` (PKCS 8, readable by its owner only), and `audit.pub`. Both are
+ * made on first use.
  *
- * A missing or foreign key is never replaced silently: every checkpoint it signed would become worthless.
+ * A missing or wrong key is never replaced silently: every checkpoint that it signed would become worthless.
  *
  * @throws RuntimeFault `audit_key_missing`, `audit_key_foreign` or `audit_key_unreadable`
  */
@@ -43,16 +37,16 @@ export async function loadSigner(folder: string): Promise<Signer> {
   makeOwnFolder(folder);
   const path = join(folder, "audit.key");
   const publicPath = join(folder, "audit.pub");
-  const known = await textOf(publicPath);
-  const kept = await textOf(path);
-  if (kept === undefined && known !== undefined) {
+  const publicText = await textOf(publicPath);
+  const keyText = await textOf(path);
+  if (keyText === undefined && publicText !== undefined) {
     throw new RuntimeFault(
       "audit_key_missing",
       `\`${path}\` is missing, and \`${publicPath}\` belongs to it. Put the key back; only to begin a new log, move both and the store away.`,
     );
   }
-  const signer = signerOf(readKey(kept ?? (await writeNew(path, newKey(), 0o600)), path));
-  const published = known ?? (await writeNew(publicPath, `${signer.publicKey}\n`, 0o644));
+  const signer = signerOf(readKey(keyText ?? (await create(path, newKey())), path));
+  const published = publicText ?? (await create(publicPath, `${signer.publicKey}\n`));
   if (published.trim() !== signer.publicKey) {
     throw new RuntimeFault(
       "audit_key_foreign",
@@ -60,6 +54,7 @@ export async function loadSigner(folder: string): Promise<Signer> {
     );
   }
   await chmod(path, 0o600);
+  if (publicText === undefined) await chmod(publicPath, 0o644);
   return signer;
 }
 
@@ -91,18 +86,9 @@ function newKey(): string {
   return privateKey.export({ format: "pem", type: "pkcs8" }).toString();
 }
 
-/** Whole or not at all, also after a power cut, and never over a file that is there: gives what the file holds then. */
-async function writeNew(path: string, text: string, mode: number): Promise<string> {
-  const temporary = `${path}.${randomUUID()}`;
-  const file = await open(temporary, "wx", mode);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await link(temporary, path).catch(() => undefined); // another process was first; otherwise reading it fails
-  await rm(temporary);
+/** Never replaces a file. Returns what the file holds then: another process may have been first. */
+async function create(path: string, text: string): Promise<string> {
+  await createWhole(path, Buffer.from(text));
   return await readFile(path, "utf8");
 }
 
@@ -110,7 +96,7 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined; // only the system fails here
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

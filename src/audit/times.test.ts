@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../test/fakes/log-store.ts";
 import type { Store } from "../store/store.ts";
-import { latestEvents } from "./latest.ts";
 import type { AuditFilter } from "./log.ts";
-import { queryEvents } from "./query.ts";
+import { latestEvents, queryEvents } from "./query.ts";
 import { Times, timeOf } from "./times.ts";
 
 const start = Date.UTC(2026, 10, 20, 12);

@@ -1,5 +1,5 @@
 /**
- * The verifier. Trusts only bodies, checkpoints and the public key, and shares no code with what writes them:
+ * The verifier. It trusts only bodies, checkpoints and the public key, and shares no code with what writes them:
  * recount.ts, note.ts and export-reader.ts are its own.
  */
 
@@ -17,30 +17,30 @@ import { Recount } from "./recount.ts";
 export interface VerifyLogOptions {
   /** Signed notes from outside the database. */
   readonly anchors?: Iterable<string> | AsyncIterable<string>;
-  /** One more of them. */
+  /** One more of these notes. */
   readonly against?: string;
-  /** Not further than so many entries, or than anything that was signed: a running log grows while it is read. */
+  /** Reads at least so many entries and everything that was signed. A running log grows while it is read. */
   readonly upTo?: number;
 }
 
 /** @public */
 export interface VerifyExportOptions {
-  /** The key as known from elsewhere (`audit.pub`). Without it the file is held against the key it names itself: that proves no more than that nothing was damaged. */
+  /** The key from another source (`audit.pub`). Without it, the file is checked with the key in the file: that only proves that nothing was damaged. */
   readonly publicKey?: string;
-  /** A signed note kept elsewhere: shows whether the file was cut off or belongs to another history. */
+  /** A signed note from elsewhere. It shows whether the file was cut off or has another history. */
   readonly against?: string;
 }
 
 /**
- * What an exported log was found to be. That it is intact says something about its writer only with `keyTrusted`.
+ * The result for an exported log. Only with `keyTrusted` does `intact` say something about its writer.
  *
  * @public
  */
 export type ExportVerification = (
   | (Extract<Verification, { readonly intact: true }> & {
-      /** The verifier key that every checkpoint in it is signed by. */
+      /** The verifier key that signed every checkpoint in the file. */
       readonly publicKey: string;
-      /** It is the one that was given; else it is what the file says of itself, as a forged one would. */
+      /** Whether it is the given key. Otherwise it comes from the file itself, which may be forged. */
       readonly keyTrusted: boolean;
     })
   | Broken
@@ -49,8 +49,8 @@ export type ExportVerification = (
 
 /**
  * Reads every entry again and says whether any was changed, moved, added or taken away since it was signed.
- * What came after the last checkpoint is counted as `unsigned`: in order, but vouched for by nobody. A store that cannot
- * be read is an answer, too: `unreadable`.
+ * Entries after the last checkpoint count as `unsigned`: in order, but not signed. A store that cannot be read gives
+ * `unreadable`.
  *
  * @param publicKey C2SP verifier key, as in `audit.pub`
  * @throws RuntimeFault `verifier_key_invalid`
@@ -76,7 +76,7 @@ interface VerifyReading {
   readonly upTo: number | undefined;
 }
 
-/** What it throws, the store threw: anything wrong with what was read is an answer. */
+/** Throws only what the store throws. Wrong entries are a result. */
 async function readAll(
   store: Pick<Store, "events" | "documents">,
   { key, recount, upTo = Number.POSITIVE_INFINITY }: VerifyReading,
@@ -88,7 +88,7 @@ async function readAll(
   let next = 0;
   for await (const { seq, body } of store.events({ after: -1, fresh: true })) {
     if (recount.size === until) break;
-    const wrong = place(recount, seq, body) ?? recount.add(body);
+    const wrong = placeProblem(recount, seq, body) ?? recount.add(body);
     if (wrong !== undefined) return wrong;
     for (let id = ids[next]; id !== undefined && Number(id) <= recount.size; id = ids[next]) {
       const unsigned = await checkOne(store, key, recount, id);
@@ -108,13 +108,13 @@ async function readAll(
 const header = /^#postern-audit 1 (\S+)$/;
 
 /**
- * Checks an exported log: the file alone, needing no Postern.
+ * Checks an exported log. It needs only the file.
  *
  * @example
  * const found = await verifyExport(createReadStream("audit.log"), { publicKey: await readFile("audit.pub", "utf8") });
  * if (!found.intact) console.log(`From entry ${found.firstBroken} on: ${found.why}`);
  *
- * @throws RuntimeFault `verifier_key_invalid`; `request_invalid` and `export_unreadable` for what is no text
+ * @throws RuntimeFault `verifier_key_invalid`; `request_invalid` and `export_unreadable` for a value that is no text
  * @public
  */
 export async function verifyExport(log: ExportedLog, options: VerifyExportOptions = {}): Promise<ExportVerification> {
@@ -133,7 +133,7 @@ export async function verifyExport(log: ExportedLog, options: VerifyExportOption
   return { ...found, publicKey: publicKey ?? "", keyTrusted, integrity, signer, outcome: "ok" };
 }
 
-/** Holds the file against the key that it names itself; whose key that is, the caller says. */
+/** Checks the file with the key that it names. The caller decides whether that key is the right one. */
 async function readExport(
   log: ExportedLog,
   options: VerifyExportOptions,
@@ -171,7 +171,7 @@ export function trustedKey(publicKey: string): VerifierKey {
   );
 }
 
-/** Adds what was kept elsewhere, each once. */
+/** Adds the notes from elsewhere, each once. */
 async function claimAll(
   recount: Recount,
   key: VerifierKey,
@@ -189,12 +189,12 @@ async function claimAll(
       );
     }
     recount.claim(checkpoint);
-    await setImmediate(); // a log has thousands of them, and calls wait meanwhile
+    await setImmediate(); // a log has thousands of notes, and calls wait meanwhile
   }
   return undefined;
 }
 
-function place(recount: Recount, seq: number, body: unknown): Broken | undefined {
+function placeProblem(recount: Recount, seq: number, body: unknown): Broken | undefined {
   if (seq !== recount.size) {
     const missing = Math.min(seq, recount.size);
     return recount.broken(`Entry ${seq} stands where entry ${recount.size} belongs.`, missing);
