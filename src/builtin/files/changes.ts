@@ -2,10 +2,24 @@ import { hash } from "node:crypto";
 import { closeSync } from "node:fs";
 import type { JsonObject } from "../../core/json.ts";
 import { codeOf } from "../../core/system/error-code.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { edited, type TextEdit } from "./editing.ts";
 import { FileRejection } from "./guard/rejection.ts";
-import { announce, type FileKit, lockOf, reach } from "./kit.ts";
+import {
+  announce,
+  type FileKit,
+  fileTool,
+  inFolderOf,
+  inputSchema,
+  lockOf,
+  path,
+  pathOf,
+  reach,
+  targeting,
+  text,
+  wholeNumber,
+} from "./kit.ts";
 import type { PathName } from "./path-name.ts";
 import { previewOf } from "./preview.ts";
 import { readWhole } from "./reading.ts";
@@ -23,13 +37,67 @@ export interface EditInput extends TextEdit {
   readonly path: string;
 }
 
-/** A plain file as it was when it was looked at. */
+/** A plain file as it was when it was read. */
 export interface SeenFile {
   readonly before: NonNullable<Before>;
   readonly bytes: Buffer;
 }
 
-/** What `write_file`, `edit_file` and `append_file` do, and what they show before. All of them throw Rejections. */
+/** All tools that change files have these. Their previews bind: if a file changes after its preview, the approval is void. */
+export const changesFiles = {
+  risk: "medium",
+  effects: "write",
+  permissions: ["filesystem.write"],
+} as const;
+
+const encoding: JsonObject = { enum: ["utf8", "base64"], description: "How the content is given; utf8 when left out." };
+
+/** `write_file`, `edit_file` and `append_file`: one change of a file at a time. */
+export function writeTools(kit: FileKit): readonly LocalTool[] {
+  const where = kit.roots.describe(kit.mayWrite);
+  const changes = new FileChanges(kit);
+  const shared = { ...changesFiles, pathOf, classify: targeting(kit, pathOf) };
+  const input = inputSchema({ path, content: text("The content."), encoding }, ["path", "content"]);
+  return [
+    fileTool<WriteInput>({
+      ...shared,
+      name: "write_file",
+      idempotent: true,
+      description: `Writes a whole file, in the place of one that is there; missing folders are made. ${where}`,
+      input,
+      run: (given, context) => changes.write(given, context),
+      show: (given, caller) => changes.showWrite(given, caller),
+    }),
+    fileTool<EditInput>({
+      ...shared,
+      name: "edit_file",
+      idempotent: false,
+      description: `Replaces a text in a file by another, exactly; it must be there once, or \`count\` times. ${where}`,
+      input: inputSchema(
+        {
+          path,
+          old_text: { type: "string", minLength: 1, description: "What is there now, with its line breaks." },
+          new_text: text("What stands there afterwards."),
+          count: wholeNumber(1, 10_000, "How often it is there; all of them are replaced. Once when left out."),
+        },
+        ["path", "old_text", "new_text"],
+      ),
+      run: (given, context) => changes.revise(given.path, (now) => edited(now, given), context),
+      show: (given, caller) => changes.showRevised(given.path, (now) => edited(now, given), caller),
+    }),
+    fileTool<WriteInput>({
+      ...shared,
+      name: "append_file",
+      idempotent: false,
+      description: `Adds to the end of a file; one that is not there is made. ${where}`,
+      input,
+      run: (given, context) => changes.append(given, context),
+      show: (given, caller) => changes.showAppend(given, caller),
+    }),
+  ];
+}
+
+/** Changes of one file, and their previews. All methods throw rejections. */
 export class FileChanges {
   readonly #kit: FileKit;
 
@@ -46,7 +114,7 @@ export class FileChanges {
     });
   }
 
-  /** Writes a file that must not be there yet. */
+  /** Writes a file that must not exist yet. */
   async create(given: WriteInput, context: ToolContext): Promise<ToolAnswer> {
     const bytes = this.#bytesOf(given);
     return this.#change(given.path, context, async (spot, name) => {
@@ -56,13 +124,9 @@ export class FileChanges {
     });
   }
 
-  async edit(given: EditInput, context: ToolContext): Promise<ToolAnswer> {
-    return this.revise(given.path, (text) => edited(text, given), context);
-  }
-
-  /** Makes a file's text another one. */
-  async revise(path: string, revised: (text: string) => string, context: ToolContext): Promise<ToolAnswer> {
-    return this.#change(path, context, async (spot, name) => {
+  /** Replaces the text of a file by what `revised` makes of it. */
+  async revise(given: string, revised: (text: string) => string, context: ToolContext): Promise<ToolAnswer> {
+    return this.#change(given, context, async (spot, name) => {
       const before = plainAt(spot);
       const bytes = this.sized(Buffer.from(revised(textOf(await this.#bytesAt(spot)))));
       await writeWhole(spot, { bytes, from: { before } }, this.#kit.disk);
@@ -85,51 +149,47 @@ export class FileChanges {
   async showWrite(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
     const name = this.fileName(given.path);
     const after = this.#bytesOf(given);
-    return previewOf("write", { path: name.shown, before: await this.#bytesNow(name, caller), after });
+    const before = (await this.look(name, caller))?.bytes;
+    return previewOf("write", { path: name.shown, before, after });
   }
 
-  async showEdit(given: EditInput, caller: FileCaller): Promise<JsonObject> {
-    return this.showRevised(given.path, (text) => edited(text, given), caller);
-  }
-
-  async showRevised(path: string, revised: (text: string) => string, caller: FileCaller): Promise<JsonObject> {
-    const name = this.fileName(path);
-    const before = await this.#bytesNow(name, caller);
+  async showRevised(given: string, revised: (text: string) => string, caller: FileCaller): Promise<JsonObject> {
+    const name = this.fileName(given);
+    const before = (await this.look(name, caller))?.bytes;
     if (before === undefined) throw new FileRejection("not_found");
     return previewOf("edit", { path: name.shown, before, after: Buffer.from(revised(textOf(before))) });
   }
 
-  /** What stands at a name and what it is at the moment; undefined: nothing. */
+  async showAppend(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
+    const name = this.fileName(given.path);
+    const before = (await this.look(name, caller))?.bytes;
+    const after = Buffer.concat([before ?? Buffer.alloc(0), this.#bytesOf(given)]);
+    return previewOf("append to", { path: name.shown, before, after });
+  }
+
+  /** The file as it is now. Returns undefined if there is none. */
   async look(name: PathName, caller: FileCaller): Promise<SeenFile | undefined> {
     try {
-      using reached = await reach(this.#kit, name, caller);
-      using folder = reached.root.descend(name.parts.slice(0, -1));
-      const spot = { folder, name: name.parts.at(-1) ?? "" };
-      const before = plainAt(spot);
-      return before === undefined ? undefined : { before, bytes: await this.#bytesAt(spot) };
+      return await inFolderOf(this.#kit, { name, caller }, async (spot) => {
+        const before = plainAt(spot);
+        return before === undefined ? undefined : { before, bytes: await this.#bytesAt(spot) };
+      });
     } catch (error) {
       if (codeOf(error) === "ENOENT") return undefined;
       throw error;
     }
   }
 
-  /** Writes a file that has not changed since it was looked at. The caller holds its lock. */
+  /** Writes a file that has not changed since it was read. The caller holds its lock. */
   async put(name: PathName, content: Content, context: ToolContext): Promise<void> {
-    using reached = await reach(this.#kit, name, context);
-    using folder = await folderFor(reached.root, name.parts.slice(0, -1), this.#kit.disk);
+    using root = await reach(this.#kit, name, context);
+    using folder = await folderFor(root, name.parts.slice(0, -1), this.#kit.disk);
     await writeWhole({ folder, name: name.parts.at(-1) ?? "" }, content, this.#kit.disk);
     const created = content.from?.before === undefined;
     announce(context, "file.written", { path: name.shown, bytes: content.bytes.length, created });
   }
 
-  async showAppend(given: WriteInput, caller: FileCaller): Promise<JsonObject> {
-    const name = this.fileName(given.path);
-    const before = await this.#bytesNow(name, caller);
-    const after = Buffer.concat([before ?? Buffer.alloc(0), this.#bytesOf(given)]);
-    return previewOf("append to", { path: name.shown, before, after });
-  }
-
-  /** With the folder held and the name locked: nobody else of ours changes it meanwhile. */
+  /** The folder is open and the name is locked: no other tool of this process changes it meanwhile. */
   async #change(
     given: string,
     context: ToolContext,
@@ -139,9 +199,9 @@ export class FileChanges {
     const name = this.fileName(given);
     return kit.locks.with([lockOf(kit, name, context)], async () => {
       context.check(); // it may have waited for another change
-      using reached = await reach(kit, name, context);
-      using folder = await folderFor(reached.root, name.parts.slice(0, -1), kit.disk);
-      return await change({ folder, name: name.parts.at(-1) ?? "" }, name); // awaited here: the folder is let go after it
+      using root = await reach(kit, name, context);
+      using folder = await folderFor(root, name.parts.slice(0, -1), kit.disk);
+      return await change({ folder, name: name.parts.at(-1) ?? "" }, name); // awaited here: the folder closes after it
     });
   }
 
@@ -160,14 +220,9 @@ export class FileChanges {
     }
   }
 
-  /** What a preview is made from; undefined: nothing is there. */
-  async #bytesNow(name: PathName, caller: FileCaller): Promise<Buffer | undefined> {
-    return (await this.look(name, caller))?.bytes;
-  }
-
-  #bytesOf({ content, encoding = "utf8" }: WriteInput): Buffer {
-    const bytes = Buffer.from(content, encoding);
-    const isWhole = encoding === "utf8" || bytes.toString("base64").replace(/=+$/, "") === content.replace(/=+$/, "");
+  #bytesOf({ content, encoding: as = "utf8" }: WriteInput): Buffer {
+    const bytes = Buffer.from(content, as);
+    const isWhole = as === "utf8" || bytes.toString("base64").replace(/=+$/, "") === content.replace(/=+$/, "");
     if (!isWhole) throw new FileRejection("content_invalid");
     return this.sized(bytes);
   }
@@ -184,18 +239,18 @@ export class FileChanges {
 
 const existsAlready = "exists already; nothing was written. Edit it, or choose another name.";
 
-/** @throws Rejection when they are no text */
+/** @throws FileRejection if they are no text */
 export function textOf(bytes: Buffer): string {
-  const text = wholeText(bytes);
-  if (text === undefined) throw new FileRejection("not_text");
-  return text;
+  const found = wholeText(bytes);
+  if (found === undefined) throw new FileRejection("not_text");
+  return found;
 }
 
 function written(
   { name, bytes, created }: { readonly name: PathName; readonly bytes: Uint8Array; readonly created: boolean },
   context: ToolContext,
 ): ToolAnswer {
-  const said = { path: name.shown, bytes: bytes.length, created };
-  announce(context, "file.written", said);
-  return { structured: { ...said, sha256: hash("sha256", bytes, "hex") } };
+  const facts = { path: name.shown, bytes: bytes.length, created };
+  announce(context, "file.written", facts);
+  return { structured: { ...facts, sha256: hash("sha256", bytes, "hex") } };
 }

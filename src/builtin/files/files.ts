@@ -11,13 +11,14 @@ import { RuntimeFault } from "../../core/fault.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import { Locks } from "../../core/system/locks.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
+import { writeTools } from "./changes.ts";
 import { type Disk, realDisk } from "./disk.ts";
-import { atFirstUse, type FileKit, type FileLimits, reachBy } from "./kit.ts";
-import { deleteTool, moveTool } from "./move-tools.ts";
-import { readTools } from "./read-tools.ts";
+import { type FileKit, type FileLimits, reachBy } from "./kit.ts";
+import { deleteTool, moveTool } from "./moves.ts";
+import { readTools } from "./reads.ts";
 import { type FileRoot, FileRoots } from "./roots.ts";
+import { SearchThreads } from "./search/thread.ts";
 import { searchTools } from "./search-tools.ts";
-import { writeTools } from "./write-tools.ts";
 
 /**
  * What `fileTools` offers, and where.
@@ -98,7 +99,7 @@ export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKi
     roots: new FileRoots(options),
     limits: limitsFrom(options),
     mayWrite: options.write === true || options.delete === true,
-    searches: atFirstUse(async () => new (await import("./search/searches.ts")).Searches()),
+    searches: new SearchThreads(),
     locks,
     disk,
     reach: reachBy(options.openat2 !== false),

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { Locks } from "../../core/system/locks.ts";
 import type { Suggestion } from "../../policy/policy.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
 import { visible } from "../../tools/names.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import type { Disk } from "./disk.ts";
@@ -8,7 +9,8 @@ import { type Beneath, type Folder, walkBeneath } from "./guard/folder.ts";
 import { type FileRejection, rejectionOf } from "./guard/rejection.ts";
 import type { PathName } from "./path-name.ts";
 import type { FileCaller, FileRoots } from "./roots.ts";
-import type { Searches } from "./search/searches.ts";
+import type { SearchThreads } from "./search/thread.ts";
+import type { Spot } from "./writing.ts";
 
 export interface FileLimits {
   readonly maxFileBytes: number;
@@ -18,59 +20,81 @@ export interface FileLimits {
   readonly searchTimeMs: number;
 }
 
-/** What every file tool works with. */
+/** What every file tool needs. */
 export interface FileKit {
   readonly roots: FileRoots;
   readonly limits: FileLimits;
-  /** Some tool may change files: then writable roots are called so. */
+  /** Whether a tool may change files: only then do descriptions call roots writable. */
   readonly mayWrite: boolean;
-  readonly searches: () => Promise<Searches>;
+  readonly searches: SearchThreads;
   readonly locks: Locks;
   readonly disk: Disk;
   readonly reach: () => Promise<Beneath>;
 }
 
-/** How folders are reached: by the kernel in one call where that can be had, else step by step. Found out once, at the first use. */
+/** Folders are reached by the kernel in one call if possible, else step by step. Decided once, at the first use. */
 export function reachBy(useOpenat2: boolean): () => Promise<Beneath> {
-  return atFirstUse(async () => {
+  let found: Promise<Beneath> | undefined;
+  const find = async (): Promise<Beneath> => {
     if (!useOpenat2) return walkBeneath;
     const { loadOpenat2 } = await import("./guard/openat2.ts");
     return (await loadOpenat2()) ?? walkBeneath;
-  });
-}
-
-/** Made once, when somebody first asks. */
-export function atFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
+  };
   return () => {
-    made ??= make();
-    return made;
+    found ??= find();
+    return found;
   };
 }
 
-/** A path that was parsed, with its root held. */
-export interface Reached extends Disposable {
-  readonly name: PathName;
-  readonly root: Folder;
+/** Opens the root of a path. The caller disposes of it. */
+export async function reach(kit: FileKit, { root }: PathName, caller: FileCaller): Promise<Folder> {
+  return kit.roots.open(root, caller, await kit.reach());
 }
 
-export async function reach(kit: FileKit, name: PathName, caller: FileCaller): Promise<Reached> {
-  const root = kit.roots.open(name.root, caller, await kit.reach());
-  return { name, root, [Symbol.dispose]: () => root[Symbol.dispose]() };
+/** Opens the folder of a path while `work` runs. */
+export async function inFolderOf<T>(
+  kit: FileKit,
+  { name, caller }: { readonly name: PathName; readonly caller: FileCaller },
+  work: (spot: Spot) => T | Promise<T>,
+): Promise<T> {
+  using root = await reach(kit, name, caller);
+  using folder = root.descend(name.parts.slice(0, -1));
+  return await work({ folder, name: name.parts.at(-1) ?? "." }); // awaited here: the folder closes after it
 }
 
-/** The names a change of a path is locked by. */
+/** Changes of a path are locked by this name. */
 export function lockOf(kit: FileKit, { root, parts }: PathName, caller: FileCaller): string {
   return `${kit.roots.keyOf(root, caller)}/${parts.join("/")}`;
 }
 
-export type FileToolBody<Input> = (input: Input, context: ToolContext) => Promise<ToolAnswer>;
+type FileToolBody<Input> = (input: Input, context: ToolContext) => Promise<ToolAnswer>;
+
+interface FileToolParts<Input> extends Omit<LocalTool, "execute" | "preview" | "classifyRisk"> {
+  /** The path that messages name. */
+  readonly pathOf: (input: Input) => string;
+  /** What rules and people see of a call. */
+  readonly classify?: (given: unknown) => Suggestion;
+  readonly run: FileToolBody<Input>;
+  readonly show?: (input: Input, caller: FileCaller) => Promise<JsonObject>;
+}
+
+/** A file tool: rejections of its body are answers, and its preview says why it cannot be made. */
+export function fileTool<Input>({ pathOf, classify, run, show, ...facts }: FileToolParts<Input>): LocalTool {
+  const execute = answering(pathOf, run);
+  return Object.freeze({
+    ...facts,
+    ...(classify !== undefined && { classifyRisk: classify }),
+    execute: (given: unknown, context: ToolContext) => execute(given as Input, context), // the schema says so
+    ...(show !== undefined && {
+      preview: (given: unknown, caller: FileCaller) =>
+        previewed(given as Input, pathOf, (input) => show(input, caller)),
+    }),
+  });
+}
 
 /**
- * A tool's body whose rejections are answers (`isError`, in words and as `{ rejected, path }`) and, where somebody tried
- * what no tool may, announced as `file.rejected`.
- *
- * @param pathsOf the paths as they were given, the first is the one that is spoken of
+ * A tool's body whose rejections are answers (`isError`, in words and as `{ rejected, path }`). An attempt to do what no
+ * tool may is announced as `file.rejected`.
  */
 export function answering<Input>(pathOf: (input: Input) => string, body: FileToolBody<Input>): FileToolBody<Input> {
   return async (input, context) => {
@@ -79,17 +103,13 @@ export function answering<Input>(pathOf: (input: Input) => string, body: FileToo
     } catch (error) {
       const rejection = rejectionOf(error);
       if (rejection === undefined) throw error;
-      return rejectedAnswer(rejection, pathOf(input), context);
+      const { text, ...structured } = rejected(rejection, pathOf(input), context);
+      return { isError: true, content: [{ type: "text", text }], structured };
     }
   };
 }
 
-function rejectedAnswer(rejection: FileRejection, given: string, context: ToolContext): ToolAnswer {
-  const { text, ...structured } = rejected(rejection, given, context);
-  return { isError: true, content: [{ type: "text", text }], structured };
-}
-
-/** What is said of a rejection, which is announced where somebody tried what no tool may. */
+/** What an answer says of a rejection. A rejection by the guard is announced. */
 export function rejected(
   rejection: FileRejection,
   given: string,
@@ -106,20 +126,19 @@ export function sentenceOf(rejection: FileRejection, path: string): string {
   return `${path === "" ? "The path" : visible(path)} ${rejection.message}`;
 }
 
-/** A preview that cannot be made says why; the call is asked about all the same, and refused for the same reason when it runs. */
-export function previewing<Input>(
+/** A preview that cannot be made says why. The approver is still asked, and the call is refused for the same reason. */
+export async function previewed<Input>(
+  input: Input,
   pathOf: (input: Input) => string,
-  body: (input: Input) => Promise<JsonObject>,
-): (input: Input) => Promise<JsonObject> {
-  return async (input) => {
-    try {
-      return await body(input);
-    } catch (error) {
-      const rejection = rejectionOf(error);
-      if (rejection === undefined) throw error;
-      return { supported: false, problem: sentenceOf(rejection, pathOf(input)) };
-    }
-  };
+  body: (input: Input) => Promise<JsonObject | null>,
+): Promise<JsonObject | null> {
+  try {
+    return await body(input);
+  } catch (error) {
+    const rejection = rejectionOf(error);
+    if (rejection === undefined) throw error;
+    return { supported: false, problem: sentenceOf(rejection, pathOf(input)) };
+  }
 }
 
 export function announce(
@@ -130,14 +149,37 @@ export function announce(
   context.emit(type, data.path, data);
 }
 
-/** What a call is about, in the one spelling rules and people can go by. It says nothing of risk. */
+/** The path of a call in the one form that rules and people can compare. It says nothing about the risk. */
 export function targeting<Input>(kit: FileKit, pathOf: (input: Input) => string): (given: unknown) => Suggestion {
   return (given) => {
     try {
-      return { target: kit.roots.parse(pathOf(given as Input)).shown }; // as sent: a path that is none is a rejection
+      return { target: kit.roots.parse(pathOf(given as Input)).shown }; // not checked yet: a wrong path is rejected
     } catch (error) {
       if (rejectionOf(error) === undefined) throw error;
-      return {}; // the call itself will say why
+      return {}; // the call itself says why
     }
   };
+}
+
+export function pathOf({ path = "" }: { readonly path?: string }): string {
+  return path;
+}
+
+/** The parts of input schemas. */
+export const path: JsonObject = { type: "string", description: "Path of the file, from its root." };
+
+export function wholeNumber(minimum: number, maximum: number, description: string): JsonObject {
+  return { type: "integer", minimum, maximum, description };
+}
+
+export function text(description: string): JsonObject {
+  return { type: "string", description };
+}
+
+export function flag(description: string): JsonObject {
+  return { type: "boolean", description };
+}
+
+export function inputSchema(properties: Readonly<Record<string, JsonObject>>, required: readonly string[]): JsonObject {
+  return { type: "object", properties, required: [...required], additionalProperties: false };
 }

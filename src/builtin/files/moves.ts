@@ -1,10 +1,25 @@
 import { readdirSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import type { JsonObject } from "../../core/json.ts";
 import { codeOf } from "../../core/system/error-code.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
+import { changesFiles } from "./changes.ts";
 import { checkPlain } from "./guard/folder.ts";
 import { FileRejection } from "./guard/rejection.ts";
-import { announce, type FileKit, lockOf, reach } from "./kit.ts";
+import {
+  announce,
+  type FileKit,
+  fileTool,
+  flag,
+  inFolderOf,
+  inputSchema,
+  lockOf,
+  path,
+  pathOf,
+  reach,
+  targeting,
+  text,
+} from "./kit.ts";
 import type { PathName } from "./path-name.ts";
 import type { FileCaller } from "./roots.ts";
 import { folderFor, lookAt, type Spot, syncFolder } from "./writing.ts";
@@ -19,7 +34,48 @@ export interface DeleteInput {
   readonly path: string;
 }
 
-/** What `move_file` and `delete_file` do, and what they show before. All of them throw Rejections. */
+/** `move_file`: files and folders, also from one root to another of the same file system. */
+export function moveTool(kit: FileKit): LocalTool {
+  const moves = new FileMoves(kit);
+  return fileTool<MoveInput>({
+    ...changesFiles,
+    name: "move_file",
+    idempotent: false,
+    description: `Gives a file or folder another name or place; what is there already is replaced only with \`overwrite\`. ${kit.roots.describe(true)}`,
+    input: inputSchema(
+      {
+        from: text("What is moved."),
+        to: text("Its new path, its name included."),
+        overwrite: flag("Replace a file that is there."),
+      },
+      ["from", "to"],
+    ),
+    pathOf: ({ from }) => from,
+    classify: targeting<MoveInput>(kit, ({ to }) => to),
+    run: (given, context) => moves.move(given, context),
+    show: (given, caller) => moves.showMove(given, caller),
+  });
+}
+
+/** `delete_file`: one file or one empty folder. It is destructive, so a policy must name it and an approver decides. */
+export function deleteTool(kit: FileKit): LocalTool {
+  const moves = new FileMoves(kit);
+  return fileTool<DeleteInput>({
+    name: "delete_file",
+    risk: "critical",
+    effects: "destructive",
+    permissions: ["filesystem.delete"],
+    idempotent: false,
+    description: `Deletes a file or an empty folder, for good. ${kit.roots.describe(true)}`,
+    input: inputSchema({ path }, ["path"]),
+    pathOf,
+    classify: targeting(kit, pathOf),
+    run: (given, context) => moves.remove(given, context),
+    show: (given, caller) => moves.showRemove(given, caller),
+  });
+}
+
+/** Moves and deletions, and their previews. All methods throw rejections. */
 export class FileMoves {
   readonly #kit: FileKit;
 
@@ -33,37 +89,34 @@ export class FileMoves {
     const to = this.#named(given.to);
     return kit.locks.with([lockOf(kit, from, context), lockOf(kit, to, context)], async () => {
       context.check();
-      using source = await reach(kit, from, context);
       using target = await reach(kit, to, context);
-      using sourceFolder = source.root.descend(from.parts.slice(0, -1));
-      const old = { folder: sourceFolder, name: nameOf(from) };
-      checkMovable(lookAt(old), old);
-      using targetFolder = await folderFor(target.root, to.parts.slice(0, -1), kit.disk);
-      await this.#rename(old, { folder: targetFolder, name: nameOf(to) }, given.overwrite === true);
+      await inFolderOf(kit, { name: from, caller: context }, async (old) => {
+        checkMovable(lookAt(old), old);
+        using folder = await folderFor(target, to.parts.slice(0, -1), kit.disk);
+        await this.#rename(old, { folder, name: to.parts.at(-1) ?? "" }, given.overwrite === true);
+      });
       announce(context, "file.written", { path: to.shown, from: from.shown });
       return { structured: { from: from.shown, to: to.shown } };
     });
   }
 
-  async remove({ path }: DeleteInput, context: ToolContext, isTree = false): Promise<ToolAnswer> {
+  async remove({ path: given }: DeleteInput, context: ToolContext, isTree = false): Promise<ToolAnswer> {
     const kit = this.#kit;
-    const name = this.#named(path);
+    const name = this.#named(given);
     return kit.locks.with([lockOf(kit, name, context)], async () => {
       context.check();
-      await this.take(name, context, (spot) => (isTree ? removeTree(spot) : removeOne(spot)));
+      await this.take(name, context, isTree ? removeTree : removeOne);
       return { structured: { path: name.shown, deleted: true } };
     });
   }
 
-  /** Takes away what stands at a name. The caller holds its lock. */
-  async take(name: PathName, context: ToolContext, removed: (spot: Spot, stats: Stats) => void): Promise<void> {
-    using reached = await reach(this.#kit, name, context);
-    using folder = reached.root.descend(name.parts.slice(0, -1));
-    const spot = { folder, name: nameOf(name) };
-    const stats = lookAt(spot);
-    if (stats === undefined) throw new FileRejection("not_found");
-    removed(spot, stats);
-    await syncFolder(folder, this.#kit.disk);
+  /** Removes what has a name. The caller holds its lock. */
+  async take(name: PathName, context: ToolContext, remove: (spot: Spot) => void): Promise<void> {
+    await inFolderOf(this.#kit, { name, caller: context }, async (spot) => {
+      if (lookAt(spot) === undefined) throw new FileRejection("not_found");
+      remove(spot);
+      await syncFolder(spot.folder, this.#kit.disk);
+    });
     announce(context, "file.written", { path: name.shown, deleted: true });
   }
 
@@ -78,14 +131,14 @@ export class FileMoves {
     return { summary: `move ${from.shown} (${sizeOf(moved)}) to ${to.shown}${over}` };
   }
 
-  async showRemove({ path }: DeleteInput, caller: FileCaller): Promise<JsonObject> {
-    const name = this.#named(path);
+  async showRemove({ path: given }: DeleteInput, caller: FileCaller): Promise<JsonObject> {
+    const name = this.#named(given);
     const stats = await this.#seen(name, caller);
     if (stats === undefined) throw new FileRejection("not_found");
     return { summary: `delete ${name.shown} (${sizeOf(stats)}, changed ${stats.mtime.toISOString()}) for good` };
   }
 
-  /** A root itself is nobody's to move or delete. */
+  /** A root itself cannot be moved or deleted. */
   #named(given: string): PathName {
     const name = this.#kit.roots.parseForWriting(given);
     if (name.parts.length > 0) return name;
@@ -112,12 +165,10 @@ export class FileMoves {
     await syncFolder(from.folder, disk);
   }
 
-  /** Undefined: nothing is there. */
+  /** Returns undefined if nothing is there. */
   async #seen(name: PathName, caller: FileCaller): Promise<Stats | undefined> {
     try {
-      using reached = await reach(this.#kit, name, caller);
-      using folder = reached.root.descend(name.parts.slice(0, -1));
-      return lookAt({ folder, name: nameOf(name) });
+      return await inFolderOf(this.#kit, { name, caller }, lookAt);
     } catch (error) {
       if (codeOf(error) === "ENOENT") return undefined;
       throw error;
@@ -125,14 +176,11 @@ export class FileMoves {
   }
 }
 
-function nameOf({ parts }: PathName): string {
-  return parts.at(-1) ?? "";
-}
-
-/** A file, a link itself and never what it points at, or an empty folder. */
-function removeOne({ folder, name }: Spot): void {
-  if (lookAt({ folder, name })?.isDirectory() === true) rmdirSync(folder.at(name));
-  else unlinkSync(folder.at(name));
+/** A file, a link itself and never its target, or an empty folder. */
+function removeOne(spot: Spot): void {
+  const at = spot.folder.at(spot.name);
+  if (lookAt(spot)?.isDirectory() === true) rmdirSync(at);
+  else unlinkSync(at);
 }
 
 function removeTree(spot: Spot): void {
@@ -143,7 +191,7 @@ function removeTree(spot: Spot): void {
   removeOne(spot);
 }
 
-/** Folders move with what is in them; links stay where they are. */
+/** Folders move with everything in them. Links are not moved. */
 function checkMovable(stats: Stats | undefined, { folder }: Spot): void {
   if (stats === undefined) throw new FileRejection("not_found");
   if (!stats.isDirectory()) checkPlain(stats, folder.rules);

@@ -1,28 +1,59 @@
 import { hash } from "node:crypto";
+import type { StructuredPatchHunk } from "diff";
 import type { JsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
-import { unifiedDiff } from "./diff.ts";
 import { wholeText } from "./text.ts";
 
 export interface ShownChange {
   readonly path: string;
-  /** Undefined: the file is new. */
+  /** Undefined if the file is new. */
   readonly before: Buffer | undefined;
   readonly after: Buffer;
 }
 
+/** If more lines differ, the diff shows the whole text as replaced: a longer diff takes its square of time. */
+const mostChangedLines = 1_000;
+
 /**
- * What a change would do: a unified diff to read, and the digests of before and after, so that an approval is bound to
- * all of it, also to what the diff has no room for.
+ * What a change would do: a unified diff to read, and the digests of before and after. They bind an approval to the whole
+ * change, also to what the diff has no room for.
  */
-export function previewOf(verb: string, { path, before, after }: ShownChange): JsonObject {
+export async function previewOf(verb: string, { path, before, after }: ShownChange): Promise<JsonObject> {
   const now = before === undefined ? "new" : counted(before.length, "byte");
   const [old, text] = [before === undefined ? "" : wholeText(before), wholeText(after)];
+  const diff = old === undefined || text === undefined ? undefined : await unifiedDiff(old, text);
   return {
     summary: `${verb} ${path} (${now} → ${counted(after.length, "byte")})`,
-    ...(old !== undefined && text !== undefined && { diff: `--- ${path}\n+++ ${path}\n${unifiedDiff(old, text)}` }),
+    ...(diff !== undefined && { diff: `--- ${path}\n+++ ${path}\n${diff}` }),
     details: { path, before: before === undefined ? null : digestOf(before), after: digestOf(after) },
   };
+}
+
+/** Two texts as a unified diff, as `diff -u` writes it, without the header of the file. Empty if they are equal. */
+export async function unifiedDiff(before: string, after: string): Promise<string> {
+  const { structuredPatch } = await import("diff");
+  const patch = structuredPatch("", "", before, after, "", "", { context: 3, maxEditLength: mostChangedLines });
+  return (patch?.hunks ?? [replacing(before, after)])
+    .map(({ oldStart, oldLines, newStart, newLines, lines }) => {
+      const from = `${oldLines === 0 ? oldStart - 1 : oldStart},${oldLines}`;
+      const to = `${newLines === 0 ? newStart - 1 : newStart},${newLines}`;
+      return [`@@ -${from} +${to} @@`, ...lines].join("\n");
+    })
+    .join("\n");
+}
+
+/** One hunk that replaces the whole text. */
+function replacing(before: string, after: string): StructuredPatchHunk {
+  const [old, now] = [linesOf(before), linesOf(after)];
+  const lines = [...old.map((line) => `-${line}`), ...now.map((line) => `+${line}`)];
+  return { oldStart: 1, oldLines: old.length, newStart: 1, newLines: now.length, lines };
+}
+
+/** A text that ends without a line break says so, as `diff -u` does. */
+function linesOf(text: string): readonly string[] {
+  const lines = text.split("\n");
+  const last = lines.pop() ?? "";
+  return last === "" ? lines : [...lines, `${last}\n\\ No newline at end of file`];
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -1,67 +1,111 @@
 import { createHash } from "node:crypto";
 import { closeSync, type Stats } from "node:fs";
 import type { Json } from "../../core/json.ts";
+import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readFrom } from "./disk.ts";
-import type { Folder } from "./guard/folder.ts";
 import { FileRejection } from "./guard/rejection.ts";
-import { announce, type FileKit, reach } from "./kit.ts";
+import {
+  announce,
+  type FileKit,
+  fileTool,
+  flag,
+  inFolderOf,
+  inputSchema,
+  path,
+  pathOf,
+  reach,
+  targeting,
+  wholeNumber,
+} from "./kit.ts";
+import type { PathName } from "./path-name.ts";
 import { type FileReading, type ReadRange, readRange } from "./reading.ts";
 import { lookAt } from "./writing.ts";
 
-export interface ReadInput extends ReadRange {
-  readonly path: string;
+/** All tools that only read have these. */
+export const onlyReads = {
+  risk: "safe",
+  effects: "read",
+  idempotent: true,
+  concurrencySafe: true,
+  permissions: ["filesystem.read"],
+} as const;
+const most = Number.MAX_SAFE_INTEGER;
+
+type ReadInput = ReadRange & { readonly path: string };
+type StatInput = { readonly path: string; readonly digest?: boolean };
+
+/** `read_file` and `stat_file`. */
+export function readTools(kit: FileKit): readonly LocalTool[] {
+  const where = kit.roots.describe(kit.mayWrite);
+  return [
+    fileTool<ReadInput>({
+      ...onlyReads,
+      name: "read_file",
+      description: `Reads a file: text as text (at most ${kit.limits.maxFileBytes} bytes a call, then it says how to go on), other files as media. ${where}`,
+      input: inputSchema(
+        {
+          path,
+          first_line: wholeNumber(1, most, "From this line on, counted from 1."),
+          lines: wholeNumber(1, most, "So many lines."),
+          first_byte: wholeNumber(0, most, "From this byte on, counted from 0."),
+          bytes: wholeNumber(1, most, "So many bytes."),
+        },
+        ["path"],
+      ),
+      pathOf,
+      classify: targeting(kit, pathOf),
+      run: async (range, context) => {
+        const name = kit.roots.parse(range.path);
+        if (name.mustBeFolder || name.parts.length === 0) throw new FileRejection("is_a_folder");
+        return answerOf(await readPart(kit, { name, range }, context), name);
+      },
+    }),
+    fileTool<StatInput>({
+      ...onlyReads,
+      name: "stat_file",
+      description: `What a file or folder is: type, bytes, last change; with \`digest\`, the SHA-256 of a file. ${where}`,
+      input: inputSchema({ path, digest: flag("The file's SHA-256 as well.") }, ["path"]),
+      pathOf,
+      run: (given, context) => stat(kit, given, context),
+    }),
+  ];
 }
 
-export interface StatInput {
-  readonly path: string;
-  readonly digest?: boolean;
-}
-
-/** What `read_file` and `stat_file` do. All of them throw Rejections. */
-export class FileReads {
-  readonly #kit: FileKit;
-
-  constructor(kit: FileKit) {
-    this.#kit = kit;
-  }
-
-  async read(range: ReadInput, context: ToolContext): Promise<ToolAnswer> {
-    const kit = this.#kit;
-    const name = kit.roots.parse(range.path);
-    if (name.mustBeFolder || name.parts.length === 0) throw new FileRejection("is_a_folder");
-    using reached = await reach(kit, name, context);
-    const descriptor = reached.root.openFile(name.parts);
-    try {
-      const read = await readRange(descriptor, range, { ...kit.limits, check: () => context.check() });
-      announce(context, "file.read", { path: name.shown, bytes: read.bytes });
-      return answerOf(read, name.parts.at(-1) ?? "");
-    } finally {
-      closeSync(descriptor);
-    }
-  }
-
-  async stat({ path, digest }: StatInput, context: ToolContext): Promise<ToolAnswer> {
-    const name = this.#kit.roots.parse(path);
-    using reached = await reach(this.#kit, name, context);
-    const last = name.parts.at(-1);
-    using folder = reached.root.descend(name.parts.slice(0, -1));
-    const stats = lookAt({ folder, name: last ?? "." });
-    if (stats === undefined) throw new FileRejection("not_found");
-    if (name.mustBeFolder && !stats.isDirectory()) throw new FileRejection("not_a_folder");
-    const sha256 = digest === true ? { sha256: await digestOf(reached.root, name.parts, context) } : {};
-    return { structured: { path: name.shown, ...described(stats), ...sha256 } };
+/** Reads a part of a file and announces it. */
+export async function readPart(
+  kit: FileKit,
+  { name, range }: { readonly name: PathName; readonly range: ReadRange },
+  context: ToolContext,
+): Promise<FileReading> {
+  using root = await reach(kit, name, context);
+  const descriptor = root.openFile(name.parts);
+  try {
+    const read = await readRange(descriptor, range, { ...kit.limits, check: () => context.check() });
+    announce(context, "file.read", { path: name.shown, bytes: read.bytes });
+    return read;
+  } finally {
+    closeSync(descriptor);
   }
 }
 
-export function answerOf(read: FileReading, name: string): ToolAnswer {
+export function answerOf(read: FileReading, name: PathName): ToolAnswer {
   if (read.kind === "text") {
     const note = read.note === undefined ? [] : [{ type: "text" as const, text: read.note }];
     return { content: [{ type: "text", text: read.text }, ...note] };
   }
   const { mediaType, data } = read;
   const type = mediaType.startsWith("image/") ? "image" : mediaType.startsWith("audio/") ? "audio" : "file";
-  return { content: [{ type, mediaType, data: data.toString("base64"), name }] };
+  return { content: [{ type, mediaType, data: data.toString("base64"), name: name.parts.at(-1) ?? "" }] };
+}
+
+async function stat(kit: FileKit, { path: given, digest }: StatInput, context: ToolContext): Promise<ToolAnswer> {
+  const name = kit.roots.parse(given);
+  const stats = await inFolderOf(kit, { name, caller: context }, lookAt);
+  if (stats === undefined) throw new FileRejection("not_found");
+  if (name.mustBeFolder && !stats.isDirectory()) throw new FileRejection("not_a_folder");
+  const sha256 = digest === true ? { sha256: await digestOf(kit, name, context) } : {};
+  return { structured: { path: name.shown, ...described(stats), ...sha256 } };
 }
 
 function described(stats: Stats): Record<string, Json> {
@@ -76,8 +120,9 @@ function described(stats: Stats): Record<string, Json> {
 
 const chunkBytes = 1024 * 1024;
 
-async function digestOf(root: Folder, parts: readonly string[], context: ToolContext): Promise<string> {
-  const descriptor = root.openFile(parts);
+async function digestOf(kit: FileKit, name: PathName, context: ToolContext): Promise<string> {
+  using root = await reach(kit, name, context);
+  const descriptor = root.openFile(name.parts);
   try {
     const hash = createHash("sha256");
     for (let position = 0; ; position += chunkBytes) {

@@ -1,6 +1,6 @@
 /**
- * The other end of search/thread.ts: walks a tree for one question at a time, and may be killed at any moment; the
- * descriptors it opened are closed with it. It is lent the root and no environment.
+ * The worker of search/thread.ts: walks a tree for one job at a time. It may be terminated at any moment, which closes its
+ * descriptors. It gets the root's descriptor and no environment.
  */
 import { lstatSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
@@ -59,16 +59,23 @@ function glob(job: SearchJob, { pattern }: GlobTask): SearchResult {
 }
 
 function grep(job: SearchJob, task: GrepTask): SearchResult {
-  const looking = new Grep(task, job.maxResults + 1);
-  if (isFile(job)) return { ...nothing, ...oneFile(job, looking) };
-  const walk = walkOver(job, mostLevels, (met) => {
-    if (met.type === "file") looking.search(met, shownOf(job, met), below(job, met));
-    return !looking.isFull;
+  const grep = new Grep(task, job.maxResults + 1);
+  const walk = isFile(job) ? grepOneFile(job, grep) : grepTree(job, grep);
+  const { files, skipped, isFull } = grep;
+  return {
+    ...nothing,
+    matches: grep.matches.slice(0, job.maxResults),
+    files,
+    truncated: isFull ? "results" : walk?.truncated,
+    skipped: Object.fromEntries([...(walk?.skipped ?? []), ...skipped]),
+  };
+}
+
+function grepTree(job: SearchJob, grep: Grep): TreeWalk {
+  return walkOver(job, mostLevels, (met) => {
+    if (met.type === "file" && grep.wants(below(job, met))) grep.search(met, shownOf(job, met));
+    return !grep.isFull;
   });
-  // Every thread walks the whole tree; only the first tells what was passed over on the way.
-  const skipped = new Map([...(task.share.number === 0 ? walk.skipped : []), ...looking.skipped]);
-  const { matches, files } = looking;
-  return { ...nothing, matches, files, truncated: walk.truncated, skipped: Object.fromEntries(skipped) };
 }
 
 function isFile(job: SearchJob): boolean {
@@ -81,12 +88,9 @@ function isFile(job: SearchJob): boolean {
   }
 }
 
-/** A path that names a file means that file; the first thread alone has it. */
-function oneFile(job: SearchJob, looking: Grep): Pick<SearchResult, "matches" | "files" | "skipped"> {
+function grepOneFile(job: SearchJob, grep: Grep): undefined {
   using folder = rootOf(job).descend(job.start.slice(0, -1));
-  const name = job.start.at(-1) ?? "";
-  looking.searchOnly({ folder, name, type: "file", names: job.start, depth: 1 }, `${job.shown}/${job.start.join("/")}`);
-  return { matches: looking.matches, files: looking.files, skipped: Object.fromEntries(looking.skipped) };
+  grep.search({ folder, name: job.start.at(-1) ?? "" }, shownOf(job, { names: job.start }));
 }
 
 function walkOver(job: SearchJob, maxDepth: number, meet: (met: Met) => boolean): TreeWalk {
@@ -96,18 +100,18 @@ function walkOver(job: SearchJob, maxDepth: number, meet: (met: Met) => boolean)
   return walk;
 }
 
-/** Not disposed of here: the descriptor is only lent. */
+/** Not disposed of here: the descriptor belongs to the main thread. */
 function rootOf({ root }: SearchJob): Folder {
   return "path" in root
     ? new PlainFolder(root.path, root.rules)
     : new HeldFolder(root.descriptor, root.rules, walkBeneath);
 }
 
-function shownOf({ shown }: SearchJob, { names }: Met): string {
+function shownOf({ shown }: SearchJob, { names }: Pick<Met, "names">): string {
   return `${shown}/${names.join("/")}`;
 }
 
-/** The path from where the search began: what patterns are matched against. */
+/** The path from where the search began. Patterns match this path. */
 function below({ start }: SearchJob, { names }: Met): string {
   return names.slice(start.length).join("/");
 }

@@ -1,4 +1,4 @@
-/** `apply_patch`: OpenAI's items, one file each, and Codex's text with several files. */
+/** `apply_patch`: OpenAI's items with one file each, and Codex's text with several files. */
 import { unlinkSync } from "node:fs";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { Suggestion } from "../../policy/policy.ts";
@@ -14,7 +14,7 @@ import type { PathName } from "../files/path-name.ts";
 import { previewOf } from "../files/preview.ts";
 import type { FileCaller } from "../files/roots.ts";
 import { isStill, plainAt } from "../files/writing.ts";
-import { rootedPath } from "./rooted.ts";
+import { rootedPath } from "./editor.ts";
 import { operationStep, type PatchStep, parsePatch, patched } from "./v4a.ts";
 
 interface PatchInput {
@@ -22,13 +22,14 @@ interface PatchInput {
   readonly input?: string;
 }
 
-/** One file that is changed, checked as a whole before any is written. */
-interface Planned {
+/** The change of one file. All are planned before any is written. */
+interface PlannedStep {
   readonly name: PathName;
-  /** Undefined: it is new. */
+  /** Undefined if the file is new. */
   readonly seen: SeenFile | undefined;
-  /** Undefined: it is taken away. */
+  /** Undefined if the file is removed. */
   readonly after: Buffer | undefined;
+  readonly verb: string;
 }
 
 const inputSchema: JsonObject = {
@@ -48,9 +49,9 @@ const inputSchema: JsonObject = {
   anyOf: [{ required: ["operation"] }, { required: ["input"] }],
 };
 
-/** What `applyPatchTool` may touch: the roots and limits of `fileTools`. `delete`: a patch may delete files. */
+/** The roots and limits of `fileTools`. `delete`: a patch may delete files. */
 export interface ApplyPatchOptions extends Omit<FileToolOptions, "write"> {
-  /** How OpenAI is told of it: as its own tool, or as the custom tool that takes Codex's text. Default: `apply_patch`. */
+  /** How the tool is declared to OpenAI: as its own tool, or as the custom tool that takes Codex's text. Default: `apply_patch`. */
   readonly declare?: "apply_patch" | "custom" | undefined;
 }
 
@@ -95,6 +96,10 @@ interface PatchProblem {
   readonly rejection: FileRejection;
 }
 
+type PatchPlan =
+  | { readonly steps: readonly PlannedStep[]; readonly problems?: never }
+  | { readonly problems: readonly PatchProblem[]; readonly steps?: never };
+
 class FilePatches {
   readonly #kit: FileKit;
   readonly #changes: FileChanges;
@@ -106,28 +111,24 @@ class FilePatches {
     this.#mayDelete = mayDelete;
   }
 
-  /** Deleting is for good; which files it is about is for rules and people. */
+  /** Deleting is critical. Rules and people see which files a patch changes. */
   classify(given: PatchInput): Suggestion {
-    try {
-      const steps = stepsOf(given);
-      const paths = steps.flatMap((step) => pathsOf(step).map((path) => this.#named(path).shown));
-      const deletes = this.#mayDelete && steps.some(({ kind }) => kind === "delete");
-      return { target: paths.join(", "), affected: paths.length, ...(deletes && { risk: "critical" as const }) };
-    } catch (error) {
-      if (rejectionOf(error) === undefined) throw error;
-      return {}; // the call itself will say why
-    }
+    const steps = orRejection(() => stepsOf(given));
+    if (steps instanceof FileRejection) return {}; // the call itself says why
+    const paths = orRejection(() => steps.flatMap((step) => pathsOf(step).map((path) => this.#named(path).shown)));
+    if (paths instanceof FileRejection) return {};
+    const deletes = this.#mayDelete && steps.some(({ kind }) => kind === "delete");
+    return { target: paths.join(", "), affected: paths.length, ...(deletes && { risk: "critical" as const }) };
   }
 
   async preview(given: PatchInput, caller: FileCaller): Promise<JsonObject> {
-    const planned = await this.#plan(given, caller);
-    if ("problems" in planned)
-      return {
-        supported: false,
-        problem: planned.problems.map(({ path, rejection }) => said(rejection, path)).join("\n"),
-      };
-    const shown = planned.steps.map(({ name: { shown: path }, seen, after = Buffer.alloc(0), ...step }) =>
-      previewOf(step.verb, { path, before: seen?.bytes, after }),
+    const { steps, problems } = await this.#plan(given, caller);
+    if (steps === undefined)
+      return { supported: false, problem: problems.map(({ path, rejection }) => sentence(rejection, path)).join("\n") };
+    const shown = await Promise.all(
+      steps.map(({ name: { shown: path }, seen, after = Buffer.alloc(0), verb }) =>
+        previewOf(verb, { path, before: seen?.bytes, after }),
+      ),
     );
     return {
       summary: shown.map(({ summary }) => summary as string).join("; "),
@@ -137,50 +138,43 @@ class FilePatches {
   }
 
   async apply(given: PatchInput, context: ToolContext): Promise<ToolAnswer> {
-    const steps = read(given);
-    const names = steps instanceof FileRejection ? [] : steps.flatMap((step) => this.#lockable(step));
-    const locks = names.map((name) => lockOf(this.#kit, name, context));
+    const names = orRejection(() => stepsOf(given).flatMap((step) => pathsOf(step).map((path) => this.#named(path))));
+    const locks = names instanceof FileRejection ? [] : names.map((name) => lockOf(this.#kit, name, context));
     return this.#kit.locks.with(locks, async () => {
       context.check();
-      const planned = await this.#plan(given, context);
-      if ("problems" in planned) return refused(planned.problems, context);
-      const written: string[] = [];
-      for (const step of planned.steps) {
+      const { steps, problems } = await this.#plan(given, context);
+      if (steps === undefined) return refused(problems, context);
+      const done: string[] = [];
+      for (const step of steps) {
         try {
           await this.#carryOut(step, context);
         } catch (error) {
           const rejection = rejectionOf(error);
           if (rejection === undefined) throw error;
-          return stopped(said(rejection, step.name.shown), written);
+          return stopped(sentence(rejection, step.name.shown), done);
         }
-        written.push(`${step.verb} ${step.name.shown}`);
+        done.push(`${step.verb} ${step.name.shown}`);
       }
-      return { content: [{ type: "text", text: `Done: ${written.join("; ")}.` }] };
+      return { content: [{ type: "text", text: `Done: ${done.join("; ")}.` }] };
     });
   }
 
-  async #carryOut({ name, seen, after }: Planned, context: ToolContext): Promise<void> {
+  async #carryOut({ name, seen, after }: PlannedStep, context: ToolContext): Promise<void> {
     if (after !== undefined) {
       await this.#changes.put(name, { bytes: after, from: { before: seen?.before } }, context);
       return;
     }
-    await new FileMoves(this.#kit).take(name, context, ({ folder, name: last }) => {
-      if (!isStill(seen?.before, plainAt({ folder, name: last }))) throw new FileRejection("changed");
-      unlinkSync(folder.at(last));
+    await new FileMoves(this.#kit).take(name, context, (spot) => {
+      if (!isStill(seen?.before, plainAt(spot))) throw new FileRejection("changed");
+      unlinkSync(spot.folder.at(spot.name));
     });
   }
 
-  /** Every file is read and every change made in memory; all that is wrong is told at once. */
-  async #plan(
-    given: PatchInput,
-    caller: FileCaller,
-  ): Promise<
-    | { readonly steps: readonly (Planned & { readonly verb: string })[] }
-    | { readonly problems: readonly PatchProblem[] }
-  > {
-    const steps = read(given);
+  /** Reads every file and makes every change in memory. Reports all problems at once. */
+  async #plan(given: PatchInput, caller: FileCaller): Promise<PatchPlan> {
+    const steps = orRejection(() => stepsOf(given));
     if (steps instanceof FileRejection) return { problems: [{ path: "", rejection: steps }] };
-    const planned: (Planned & { readonly verb: string })[] = [];
+    const planned: PlannedStep[] = [];
     const problems: PatchProblem[] = [];
     const seen = new Set<string>();
     for (const step of steps) {
@@ -203,7 +197,7 @@ class FilePatches {
     seen.add(shown);
   }
 
-  async #planned(step: PatchStep, caller: FileCaller): Promise<readonly (Planned & { readonly verb: string })[]> {
+  async #planned(step: PatchStep, caller: FileCaller): Promise<readonly PlannedStep[]> {
     const name = this.#named(step.path);
     const seen = await this.#changes.look(name, caller);
     if (step.kind === "create") return [{ ...this.#fresh(name, seen, Buffer.from(step.text)), verb: "add" }];
@@ -221,7 +215,7 @@ class FilePatches {
     return [moved, { name, seen, after: undefined, verb: "remove" }];
   }
 
-  #fresh(name: PathName, seen: SeenFile | undefined, after: Buffer): Planned {
+  #fresh(name: PathName, seen: SeenFile | undefined, after: Buffer): Omit<PlannedStep, "verb"> {
     if (seen !== undefined) throw new FileRejection("exists", `cannot be made: ${visible(name.shown)} exists already.`);
     return { name, seen, after: this.#changes.sized(after) };
   }
@@ -229,24 +223,15 @@ class FilePatches {
   #named(path: string): PathName {
     return this.#changes.fileName(rootedPath(this.#kit, path));
   }
-
-  #lockable(step: PatchStep): readonly PathName[] {
-    try {
-      return pathsOf(step).map((path) => this.#named(path));
-    } catch (error) {
-      if (rejectionOf(error) === undefined) throw error;
-      return []; // the plan will say why
-    }
-  }
 }
 
 function stepsOf({ operation, input = "" }: PatchInput): readonly PatchStep[] {
   return operation === undefined ? parsePatch(input) : [operationStep(operation)];
 }
 
-function read(given: PatchInput): readonly PatchStep[] | FileRejection {
+function orRejection<T>(make: () => T): T | FileRejection {
   try {
-    return stepsOf(given);
+    return make();
   } catch (error) {
     const rejection = rejectionOf(error);
     if (rejection === undefined) throw error;
@@ -258,8 +243,8 @@ function pathsOf(step: PatchStep): readonly string[] {
   return step.kind === "update" && step.to !== undefined ? [step.path, step.to] : [step.path];
 }
 
-/** A patch that cannot be read is no path's fault. */
-function said(rejection: FileRejection, path: string): string {
+/** If the patch cannot be read, the message names no path. */
+function sentence(rejection: FileRejection, path: string): string {
   return path === "" && rejection.reason === "patch_invalid"
     ? `The patch ${rejection.message}`
     : sentenceOf(rejection, path);
@@ -268,7 +253,7 @@ function said(rejection: FileRejection, path: string): string {
 function refused(problems: readonly PatchProblem[], context: ToolContext): ToolAnswer {
   const all = problems.map(({ path, rejection }) => ({
     ...rejected(rejection, path, context),
-    text: said(rejection, path),
+    text: sentence(rejection, path),
   }));
   const text = ["Nothing was changed.", ...all.map((one) => one.text)].join("\n");
   return {

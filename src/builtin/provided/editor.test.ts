@@ -4,8 +4,8 @@ import { openAgentTools } from "../../agents/agent-tools.ts";
 import { anthropicResult, anthropicTools, anthropicToolUses } from "../../agents/anthropic.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
+import { textEditorTool } from "./editor.ts";
 import { memoryTool } from "./memory-tool.ts";
-import { textEditorTool } from "./text-editor.ts";
 
 const editor = "str_replace_based_edit_tool";
 
@@ -83,16 +83,16 @@ it.each<[string, JsonObject, string]>([
   expect(house.read("a.txt")).toBe("a\nb\nb\nd\n");
 });
 
-it("looks unasked and asks before it writes", async () => {
+it("views without asking and asks before it writes", async () => {
   await using house = await providedHouse(textEditorTool, { autonomy: "A2", approvals: { patience: "suspend" } });
   house.put("a.txt", "a\n");
   expect(await house.call(editor, { command: "view", path: "a.txt" })).toMatchObject({ text: "     1\ta" });
   house.put("a.txt", "a\nb\n");
   expect(await house.call(editor, { command: "view", path: "a.txt" })).toMatchObject({ text: "     1\ta\n     2\tb" });
-  const given = { command: "str_replace", path: "a.txt", old_str: "a", new_str: "b" };
+  const given = { command: "str_replace", path: "a.txt", old_str: "a", new_str: "c" };
   expect(await house.call(editor, given)).toMatchObject({ status: "pending" });
   const [request] = await house.runtime.approvals.list({ state: "pending" });
-  expect(JSON.stringify(request)).toContain("-a\\n+b");
+  expect(JSON.stringify(request)).toContain("-a\\n+c");
   expect(house.read("a.txt")).toBe("a\nb\n");
 });
 

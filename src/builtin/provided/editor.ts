@@ -1,14 +1,15 @@
-/** The commands that Anthropic's text editor and memory tools have in common, over the functions of the file tools. */
-import { closeSync } from "node:fs";
+/** The commands that Anthropic's text editor and memory tools share, over the functions of the file tools. */
 import type { JsonObject } from "../../core/json.ts";
+import type { Suggestion } from "../../policy/policy.ts";
+import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { FileChanges } from "../files/changes.ts";
 import { edited, inserted } from "../files/editing.ts";
-import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import { announce, type FileKit, reach } from "../files/kit.ts";
+import { type FileToolOptions, fileKit } from "../files/files.ts";
+import { FileRejection } from "../files/guard/rejection.ts";
+import { answering, type FileKit, inFolderOf, previewed, targeting } from "../files/kit.ts";
 import type { PathName } from "../files/path-name.ts";
-import { readRange } from "../files/reading.ts";
-import { answerOf } from "../files/reads.ts";
+import { answerOf, readPart } from "../files/reads.ts";
 import type { FileCaller } from "../files/roots.ts";
 import { search } from "../files/search-tools.ts";
 import { lookAt } from "../files/writing.ts";
@@ -27,7 +28,7 @@ export interface EditorInput {
   readonly new_path?: string;
 }
 
-/** What a command needs beside `command` and a path. */
+/** What a command needs beside `command`. Without an entry, `path`. */
 const needed: Readonly<Record<string, readonly (keyof EditorInput)[]>> = {
   create: ["path", "file_text"],
   str_replace: ["path", "old_str"],
@@ -35,8 +36,7 @@ const needed: Readonly<Record<string, readonly (keyof EditorInput)[]>> = {
   rename: ["old_path", "new_path"],
 };
 
-/** The schema of a tool that has these commands. */
-export function editorSchema(commands: readonly EditorInput["command"][], properties: JsonObject): JsonObject {
+function editorSchema(commands: readonly EditorInput["command"][], properties: JsonObject): JsonObject {
   const text = { type: "string" };
   return {
     type: "object",
@@ -51,20 +51,20 @@ export function editorSchema(commands: readonly EditorInput["command"][], proper
     required: ["command"],
     allOf: commands.map((command) => ({
       if: { properties: { command: { const: command } } },
-      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
       then: { required: [...(needed[command] ?? ["path"])] },
     })),
   };
 }
 
-/** Lines that are shown before and behind a change. */
+/** Lines that are shown before and after a change. */
 const around = 4;
 const listingDepth = 2;
 
 export interface EditorOptions {
-  /** The path in the file kit. @throws Rejection */
+  /** The path in the file kit. @throws FileRejection */
   readonly inKit: (path: string, caller: FileCaller) => string;
-  /** How the model calls what the kit calls so. */
+  /** The path that the model knows for a path of the kit. */
   readonly shown: (path: string, caller: FileCaller) => string;
 }
 
@@ -79,7 +79,7 @@ export class Editor {
     this.#options = options;
   }
 
-  /** @throws Rejection */
+  /** @throws FileRejection */
   async run(given: EditorInput, context: ToolContext): Promise<ToolAnswer> {
     const { path = "" } = given;
     const inKit = this.#options.inKit(path, context);
@@ -99,7 +99,7 @@ export class Editor {
     return textAnswer(`${path} was edited. It holds there now:\n${excerpt(before, after)}`);
   }
 
-  /** What the command would change; undefined: it only looks. */
+  /** Returns null for a command that only reads. */
   async preview(given: EditorInput, caller: FileCaller): Promise<JsonObject | null> {
     if (given.command === "view") return null;
     const inKit = this.#options.inKit(given.path ?? "", caller);
@@ -113,21 +113,14 @@ export class Editor {
       if (range !== undefined) throw new FileRejection("range_invalid", "is a folder: leave `view_range` out.");
       return this.#list(path, context);
     }
-    using reached = await reach(this.#kit, name, context);
-    const descriptor = reached.root.openFile(name.parts);
-    try {
-      const lines = linesWanted(range);
-      const read = await readRange(descriptor, lines, { ...this.#kit.limits, check: () => context.check() });
-      announce(context, "file.read", { path: name.shown, bytes: read.bytes });
-      if (read.kind === "media") return answerOf(read, name.parts.at(-1) ?? "");
-      const shown = read.text.replace(/\r?\n$/, "").split(/\r?\n/);
-      const first = lines.first_line ?? 1;
-      const isCut = read.note?.includes("go on with") === true && lines.lines === undefined;
-      const rest = isCut ? `\n[The file goes on: view_range [${first + shown.length}, -1].]` : "";
-      return textAnswer(read.text === "" ? "(nothing: it ends before)" : `${numbered(shown, first)}${rest}`);
-    } finally {
-      closeSync(descriptor);
-    }
+    const lines = linesWanted(range);
+    const read = await readPart(this.#kit, { name, range: lines }, context);
+    if (read.kind === "media") return answerOf(read, name);
+    const shown = read.text.replace(/\r?\n$/, "").split(/\r?\n/);
+    const first = lines.first_line ?? 1;
+    const isCut = read.note?.includes("go on with") === true && lines.lines === undefined;
+    const rest = isCut ? `\n[The file goes on: view_range [${first + shown.length}, -1].]` : "";
+    return textAnswer(read.text === "" ? "(nothing: it ends before)" : `${numbered(shown, first)}${rest}`);
   }
 
   async #list(path: string, context: ToolContext): Promise<ToolAnswer> {
@@ -145,9 +138,7 @@ export class Editor {
 
   async #isFolder(name: PathName, context: ToolContext): Promise<boolean> {
     if (name.parts.length === 0) return true;
-    using reached = await reach(this.#kit, name, context);
-    using folder = reached.root.descend(name.parts.slice(0, -1));
-    return lookAt({ folder, name: name.parts.at(-1) ?? "" })?.isDirectory() === true;
+    return (await inFolderOf(this.#kit, { name, caller: context }, lookAt))?.isDirectory() === true;
   }
 }
 
@@ -161,7 +152,7 @@ function revisionOf(given: EditorInput): (text: string) => string {
   return (text) => edited(text, { old_text, new_text: new_str });
 }
 
-/** `[first, last]` counted from 1; -1: to the end. */
+/** `[first, last]` counted from 1; -1 means the end. */
 function linesWanted(range: readonly number[] | undefined): { readonly first_line?: number; readonly lines?: number } {
   const [first, last] = range ?? [];
   if (first === undefined || last === undefined) return { first_line: 1 };
@@ -185,7 +176,66 @@ function excerpt(before: string, after: string): string {
   return numbered(now.slice(from, Math.min(now.length - same + around, from + 60)), from + 1);
 }
 
-/** Whether a rejection says that nothing is there. */
-export function isMissing(error: unknown): boolean {
-  return rejectionOf(error)?.reason === "not_found";
+interface EditorToolParts
+  extends Pick<ProviderDefinedTool, "name" | "description" | "permissions" | "providerSpecs">,
+    Pick<Editor, "run" | "preview"> {
+  readonly commands: readonly EditorInput["command"][];
+  /** More properties of the input. */
+  readonly properties?: JsonObject;
+  readonly pathOf: (given: EditorInput) => string;
+  readonly classify: (given: unknown) => Suggestion;
+}
+
+/** A provider-defined tool with these commands. Viewing is `safe`. */
+export function editorTool(parts: EditorToolParts): ProviderDefinedTool {
+  const { commands, properties = {}, pathOf, classify, run, preview, ...facts } = parts;
+  const body = answering(pathOf, run);
+  return Object.freeze({
+    ...facts,
+    ...({ risk: "medium", effects: "write", openWorld: false, idempotent: false } as const),
+    callTypes: [],
+    input: editorSchema(commands, properties),
+    classifyRisk: (given: unknown) => ({
+      ...classify(given),
+      ...((given as EditorInput).command === "view" && { risk: "safe" as const }), // not checked yet
+    }),
+    preview: (given: unknown, caller: FileCaller) =>
+      previewed(given as EditorInput, pathOf, (input) => preview(input, caller)), // the schema says so
+    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
+      body(call.arguments as unknown as EditorInput, context), // the schema says so
+  });
+}
+
+/** Models that think in whole paths name a root as `/workspace/…`, as the shell tool shows it. It is the same file. */
+export function rootedPath({ roots }: FileKit, path: string): string {
+  const [, first = ""] = /^\/([^/]+)(?:\/|$)/.exec(path) ?? [];
+  return roots.has(first) ? path.slice(1) : path;
+}
+
+/**
+ * Anthropic's text editor (`text_editor_20250728`), run beneath the file guard. Viewing a file is `safe`.
+ *
+ * @throws RuntimeFault as `fileTools` does
+ *
+ * @example
+ * const runtime = await createRuntime({ tools: [textEditorTool({ roots: { src: { path: "src", writable: true } } })] });
+ *
+ * @public
+ */
+export function textEditorTool(options: Omit<FileToolOptions, "write" | "delete">): ProviderDefinedTool {
+  const kit = fileKit({ ...options, write: true });
+  const pathOf = ({ path = "" }: EditorInput): string => rootedPath(kit, path);
+  const editor = new Editor(kit, { inKit: (path) => rootedPath(kit, path), shown: (path) => path });
+  const name = "str_replace_based_edit_tool";
+  return editorTool({
+    name,
+    description: `Shows files and folders, creates files, replaces a text that stands there once, inserts lines. ${kit.roots.describe(true)}`,
+    permissions: ["filesystem.write"],
+    providerSpecs: { anthropic: { type: "text_editor_20250728", name } },
+    commands: ["view", "create", "str_replace", "insert"],
+    pathOf,
+    classify: targeting(kit, pathOf),
+    run: (given, context) => editor.run(given, context),
+    preview: (given, caller) => editor.preview(given, caller),
+  });
 }

@@ -5,21 +5,19 @@ import { plainName } from "../../observe/runs/folders.ts";
 import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
-import { FileRejection } from "../files/guard/rejection.ts";
-import { answering, type FileKit, previewing } from "../files/kit.ts";
+import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
+import type { FileKit } from "../files/kit.ts";
 import { FileMoves } from "../files/moves.ts";
 import type { FileCaller } from "../files/roots.ts";
-import { Editor, type EditorInput, editorSchema, isMissing, textAnswer } from "./editor.ts";
-import { classified } from "./text-editor.ts";
+import { Editor, type EditorInput, editorTool, textAnswer } from "./editor.ts";
 
-const commands = ["view", "create", "str_replace", "insert", "delete", "rename"] as const;
 const root = "memories";
-/** A memory is read by models: a longer file is of no use to them. */
+/** A model cannot use a longer memory. */
 const maxFileBytes = 100_000;
 
-/** Where memories are kept. Each agent of each tenant has a folder of its own in it. */
+/** Where memories are stored. Each agent of each tenant has its own folder there. */
 export interface MemoryToolOptions extends Pick<FileToolOptions, "openat2" | "notRaceSafe"> {
-  /** Made when it is missing. */
+  /** Made if it is missing. */
   readonly folder: string;
 }
 
@@ -42,20 +40,17 @@ export function memoryTool({ folder, ...options }: MemoryToolOptions): ProviderD
     ...{ write: true, maxWriteBytes: maxFileBytes },
   });
   const memories = new Memories(kit);
-  const run = answering<EditorInput>(pathOf, (given, context) => memories.run(given, context));
-  return Object.freeze({
-    ...({ name: "memory", risk: "medium", effects: "write", openWorld: false, idempotent: false } as const),
+  return editorTool({
+    name: "memory",
     description: "Keeps what the agent wants to remember between runs, as text files under /memories.",
     permissions: ["memory.write"],
     providerSpecs: { anthropic: { type: "memory_20250818", name: "memory" } },
-    callTypes: [],
-    input: editorSchema(commands, { old_path: { type: "string" }, new_path: { type: "string" } }),
-    classifyRisk: (given: unknown) =>
-      classified(given as EditorInput, () => ({ target: pathOf(given as EditorInput) })), // as sent
-    preview: (given: unknown, caller: FileCaller) =>
-      previewing<EditorInput>(pathOf, (wanted) => memories.preview(wanted, caller))(given as EditorInput), // the schema says so
-    handleCall: (call: { readonly arguments: JsonObject }, context: ToolContext) =>
-      run(call.arguments as unknown as EditorInput, context), // the schema says so
+    commands: ["view", "create", "str_replace", "insert", "delete", "rename"],
+    properties: { old_path: { type: "string" }, new_path: { type: "string" } },
+    pathOf,
+    classify: (given) => ({ target: pathOf(given as EditorInput) }), // not checked yet
+    run: (given, context) => memories.run(given, context),
+    preview: (given, caller) => memories.preview(given, caller),
   });
 }
 
@@ -88,7 +83,8 @@ class Memories {
     try {
       return await this.#editor.run(given, context);
     } catch (error) {
-      const isNew = command === "view" && isMissing(error) && inKit(path, context) === ownFolder(context);
+      const isNew =
+        command === "view" && rejectionOf(error)?.reason === "not_found" && inKit(path, context) === ownFolder(context);
       if (isNew) return textAnswer("(nothing is remembered yet)");
       throw error;
     }
@@ -110,13 +106,13 @@ function moveOf({ old_path = "", new_path = "" }: EditorInput, caller: FileCalle
   return { from: notTheRoot(old_path, caller), to: notTheRoot(new_path, caller) };
 }
 
-/** One folder an agent; names that are no plain words are told by their digest. */
+/** One folder an agent. A name with other characters than a plain word is replaced by its digest. */
 function ownFolder({ principal }: FileCaller): string {
-  const { tenant, agent } = principal as Principal; // a call's own
+  const { tenant, agent } = principal as Principal; // the principal of a call is whole
   return [root, plainName(tenant), plainName(agent)].join("/");
 }
 
-/** Beneath the agent's folder; what leads out of it is refused as the file guard refuses it, in any part. */
+/** A path in the agent's folder. The file guard refuses every part that leads out of it. */
 function inKit(path: string, caller: FileCaller): string {
   if (!/^\/memories(?:\/|$)/.test(path))
     throw new FileRejection("root_unknown", "is no memory: a path begins with `/memories`.");

@@ -7,11 +7,11 @@ export interface ProvidedPlace {
   /** Roots and limits of `files`, and what they must not hold. */
   readonly files: FileToolOptions;
   readonly memories: string;
-  /** Hears of a tool that cannot be offered here. */
+  /** Called for a tool that cannot be offered here. */
   readonly reject: (tool: string, why: string) => void;
 }
 
-/** The provider-defined tools that a configuration turns on. Without a sandbox there is no shell, and that is told. */
+/** The provider-defined tools that a configuration turns on. Without a sandbox, the shell is rejected. */
 export async function openProvided(
   { applyPatch, textEditor, memory, shell }: ProvidedSettings,
   { files, memories, reject }: ProvidedPlace,
@@ -20,7 +20,7 @@ export async function openProvided(
   const tools: ProviderDefinedTool[] = [];
   if (applyPatch !== undefined)
     tools.push((await import("./apply-patch.ts")).applyPatchTool({ ...options, ...applyPatch }));
-  if (textEditor) tools.push((await import("./text-editor.ts")).textEditorTool(options));
+  if (textEditor) tools.push((await import("./editor.ts")).textEditorTool(options));
   if (memory) {
     const { openat2, notRaceSafe } = options;
     tools.push((await import("./memory-tool.ts")).memoryTool({ folder: memories, openat2, notRaceSafe }));

@@ -6,54 +6,43 @@ import type { GrepMatch, GrepTask } from "./job.ts";
 import { type Finder, finderOf, pathMatcher } from "./pattern.ts";
 import type { Met } from "./tree.ts";
 
-/** Larger files are counted, not searched. */
+/** A larger file is only counted. */
 const maxSearchedBytes = 32 * 1024 * 1024;
 const maxLineLength = 300;
 const binaryHeadBytes = 8_192;
 /**
- * Opened at once, without a handle first: the folder said it is a plain file. Should somebody put a pipe in its place
- * meanwhile, opening it does not wait; it is judged by its descriptor before a byte is read.
+ * Opened without a handle first, because the folder listed a plain file. If another process puts a pipe in its place,
+ * opening does not wait, and the descriptor is checked before a byte is read.
  */
 const flags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0);
 
-/** Looks through one file after another, line by line. */
+/** Searches one file after another, line by line. */
 export class Grep {
   readonly matches: GrepMatch[] = [];
-  /** Files that were passed over, by why. */
+  /** Skipped files by reason. */
   readonly skipped: Map<string, number> = new Map();
   files = 0;
-  readonly #task: GrepTask;
   readonly #finder: Finder;
-  readonly #wants: (path: string) => boolean;
+  /** Whether the path from where the search began is wanted. */
+  readonly wants: (path: string) => boolean;
   readonly #most: number;
   #buffer: Buffer = Buffer.allocUnsafeSlow(1024 * 1024);
 
-  /** @throws Rejection for a pattern that cannot be used */
+  /** @throws FileRejection for an unusable pattern */
   constructor(task: GrepTask, most: number) {
-    this.#task = task;
     this.#most = most;
     this.#finder = finderOf(task);
-    this.#wants = task.files === undefined ? () => true : pathMatcher(task.files);
+    this.wants = task.files === undefined ? () => true : pathMatcher(task.files);
   }
 
-  /** @param shown the path as the answer spells it; @param below from where the search began */
-  search(met: Met, shown: string, below: string): void {
-    const { number, of } = this.#task.share;
-    if (shareOf(met.name, of) === number && this.#wants(below)) this.#take(met, shown);
+  /** @param shown the path in the answer */
+  search(met: Pick<Met, "folder" | "name">, shown: string): void {
+    const reason = this.#searched(met, shown);
+    if (reason !== undefined) this.skipped.set(reason, (this.skipped.get(reason) ?? 0) + 1);
   }
 
-  /** The one file that was asked for. */
-  searchOnly(met: Met, shown: string): void {
-    if (this.#task.share.number === 0) this.#take(met, shown);
-  }
-
-  #take(met: Met, shown: string): void {
-    const passed = this.#searched(met, shown);
-    if (passed !== undefined) this.skipped.set(passed, (this.skipped.get(passed) ?? 0) + 1);
-  }
-
-  /** Why it was passed over; undefined: it was not. */
-  #searched({ folder, name }: Met, shown: string): string | undefined {
+  /** Returns why the file was skipped, or undefined. */
+  #searched({ folder, name }: Pick<Met, "folder" | "name">, shown: string): string | undefined {
     try {
       const descriptor = openSync(folder.at(name), flags);
       try {
@@ -100,15 +89,6 @@ export class Grep {
     }
     return undefined;
   }
-}
-
-/** Which of so many threads searches a file: by its name alone, so that they need not speak with each other. */
-function shareOf(name: string, threads: number): number {
-  if (threads === 1) return 0;
-  let hash = name.length;
-  for (let at = Math.max(0, name.length - 8); at < name.length; at += 1)
-    hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
-  return (hash >>> 0) % threads;
 }
 
 function shortened(line: string): string {

@@ -1,24 +1,24 @@
 import type { FileRules } from "../guard/folder.ts";
 import type { RejectionReason } from "../guard/rejection.ts";
 
-/** What a search thread is asked. Descriptors belong to the whole process: the thread is lent the root's number. */
+/** The request to a search thread. Descriptors belong to the whole process, so the thread gets the number of the root's. */
 export interface SearchJob {
   readonly root: ({ readonly descriptor: number } | { readonly path: string }) & { readonly rules: FileRules };
   /** Where to begin, beneath the root. */
   readonly start: readonly string[];
-  /** What the paths of the answer begin with: the root's name. */
+  /** The root's name: the paths of the answer begin with it. */
   readonly shown: string;
-  /** Files that `.gitignore` leaves out, and `.git` itself. */
+  /** Also files that `.gitignore` leaves out, and `.git` itself. */
   readonly includeIgnored: boolean;
   readonly maxResults: number;
-  /** After so long it stops by itself, with what it has. */
+  /** After this time it stops by itself and returns what it found. */
   readonly softLimitMs: number;
   readonly task: ListTask | GlobTask | GrepTask;
 }
 
 export interface ListTask {
   readonly kind: "list";
-  /** 1: what is in the folder itself. */
+  /** 1 means the folder itself. */
   readonly depth: number;
 }
 
@@ -32,10 +32,8 @@ export interface GrepTask {
   readonly pattern: string;
   readonly literal: boolean;
   readonly ignoreCase: boolean;
-  /** Only files whose path from the start fits. */
+  /** A glob for the path from the start. */
   readonly files: string | undefined;
-  /** One of so many threads, each with its share of the files. */
-  readonly share: { readonly number: number; readonly of: number };
 }
 
 export interface ListedEntry {
@@ -51,7 +49,7 @@ export interface GrepMatch {
   readonly text: string;
 }
 
-/** Why what was found is not all there is. */
+/** Why the result is not complete. */
 export type Truncated = "results" | "time" | "depth";
 
 export interface SearchResult {
@@ -60,7 +58,7 @@ export interface SearchResult {
   readonly matches: readonly GrepMatch[];
   readonly files: number;
   readonly truncated: Truncated | undefined;
-  /** How many were passed over, by why. */
+  /** How many were skipped, by reason. */
   readonly skipped: Readonly<Record<string, number>>;
 }
 

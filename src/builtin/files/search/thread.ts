@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type Clock, SystemClock } from "../../../core/clock.ts";
@@ -10,30 +11,48 @@ export interface SearchLimits {
   readonly signal: AbortSignal;
 }
 
+const mostWaiting = 64;
+
+/** The threads of all searches. Each search runs on the least busy one. */
+export class SearchThreads {
+  readonly #threads: readonly SearchThread[];
+
+  constructor(threads: number = Math.max(1, Math.min(4, availableParallelism()))) {
+    this.#threads = Array.from({ length: threads }, () => new SearchThread());
+  }
+
+  /** @throws FileRejection */
+  async run(job: SearchJob, limits: SearchLimits): Promise<SearchResult> {
+    const thread = this.#threads.reduce((best, one) => (one.waiting < best.waiting ? one : best));
+    if (thread.waiting >= mostWaiting) throw new FileRejection("busy");
+    return thread.run(job, limits);
+  }
+}
+
 /**
- * One worker for searches, one at a time. Whatever a search does, it ends at its limit: then the worker is killed, which
- * also closes the descriptors it had opened, and the next search gets a new one.
+ * One worker that runs one search at a time. Each search ends at its limit: then the worker is terminated, which closes
+ * its descriptors, and the next search gets a new worker.
  */
-export class SearchThread {
-  /** A worker burns real time, also where a test's clock stands still. */
+class SearchThread {
+  /** A worker needs real time, also if a test's clock stands still. */
   readonly #clock: Clock = new SystemClock();
   #worker: Worker | undefined;
-  #line: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** @throws Rejection `search_stopped` at the limit, or what the search itself was refused for */
+  /** @throws FileRejection `search_stopped` at the limit, or the rejection of the search itself */
   run(job: SearchJob, limits: SearchLimits): Promise<SearchResult> {
     this.#waiting += 1;
-    const turn = this.#line
+    const turn = this.#queue
       .then(() => this.#one(job, limits))
       .finally(() => {
         this.#waiting -= 1;
       });
-    this.#line = turn.catch(() => undefined); // its own caller hears of it
+    this.#queue = turn.catch(() => undefined); // its own caller gets the error
     return turn;
   }
 
@@ -77,14 +96,14 @@ export class SearchThread {
       ready.reject(new FileRejection("busy", `cannot be searched: ${messageOf(error)}.`)),
     );
     await ready.promise;
-    worker.removeAllListeners("error").on("error", () => {}); // it ends: `exit` tells who waits, and the next search starts another
+    worker.removeAllListeners("error").on("error", () => {}); // `exit` reports it, and the next search starts another worker
     worker.on("exit", () => {
       if (this.#worker === worker) this.#worker = undefined;
     });
     return worker;
   }
 
-  /** Killed before anybody goes on: until then it may use the root it was lent. */
+  /** Resolves when the worker has ended: until then it may use the root. */
   async #drop(worker: Worker): Promise<void> {
     if (this.#worker === worker) this.#worker = undefined;
     await worker.terminate();

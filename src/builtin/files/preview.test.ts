@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { expectWork } from "../../../test/fakes/in-time.ts";
-import { unifiedDiff } from "./diff.ts";
+import { unifiedDiff } from "./preview.ts";
 
 /** What `patch` would make of it. */
 function patched(before: string, diff: string): string {
@@ -46,21 +46,21 @@ const text = fc
   .array(fc.constantFrom("a", "b", "c", "", "long line"), { maxLength: 30 })
   .map((lines) => `${lines.join("\n")}\n`);
 
-it("equal texts have no difference", () => {
-  expect(unifiedDiff("a\nb", "a\nb")).toBe("");
+it("is empty for equal texts", async () => {
+  expect(await unifiedDiff("a\nb", "a\nb")).toBe("");
 });
 
-it("is what `diff -u` would write", () => {
-  expect(unifiedDiff("a\nb\nc\n", "a\nB\nc\n")).toBe("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c");
-  expect(unifiedDiff("", "new\n")).toBe("@@ -0,0 +1,1 @@\n+new");
-  expect(unifiedDiff("old\n", "")).toBe("@@ -1,1 +0,0 @@\n-old");
-  expect(unifiedDiff("a", "a\n")).toBe("@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a");
+it("is what `diff -u` writes", async () => {
+  expect(await unifiedDiff("a\nb\nc\n", "a\nB\nc\n")).toBe("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c");
+  expect(await unifiedDiff("", "new\n")).toBe("@@ -0,0 +1,1 @@\n+new");
+  expect(await unifiedDiff("old\n", "")).toBe("@@ -1,1 +0,0 @@\n-old");
+  expect(await unifiedDiff("a", "a\n")).toBe("@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a");
 });
 
-it("holds both texts, whatever they are (10,000 pairs)", async () => {
+it("holds both texts (10,000 pairs)", async () => {
   await fc.assert(
-    fc.property(text, text, (before, after) => {
-      const diff = unifiedDiff(before, after);
+    fc.asyncProperty(text, text, async (before, after) => {
+      const diff = await unifiedDiff(before, after);
       if (before === after) return diff === "";
       expect(sides(before, diff)).toEqual([before, after]);
       return true;
@@ -69,12 +69,12 @@ it("holds both texts, whatever they are (10,000 pairs)", async () => {
   );
 });
 
-it("is taken by `patch`", () => {
+it("is accepted by `patch`", async () => {
   const before = `${Array.from({ length: 60 }, (_, i) => `line ${i}`).join("\n")}\n`;
   const after = before.replace("line 3\n", "").replace("line 30\n", "line 30\nnew\n").replace("line 59", "the end");
   let made: string;
   try {
-    made = patched(before, unifiedDiff(before, after));
+    made = patched(before, await unifiedDiff(before, after));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return; // no `patch` here
     throw error;
@@ -82,8 +82,8 @@ it("is taken by `patch`", () => {
   expect(made).toBe(after);
 });
 
-it("of two large texts that have nothing in common comes at once", async () => {
+it("comes at once for two large texts without a common line", async () => {
   const many = (word: string): string => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join("");
   const [before, after] = [many("a"), many("b")];
-  await expectWork(2_000, () => expect(unifiedDiff(before, after).split("\n")).toHaveLength(40_001));
+  await expectWork(2_000, async () => expect((await unifiedDiff(before, after)).split("\n")).toHaveLength(40_001));
 });
