@@ -10,15 +10,21 @@ import type { Redactor } from "../../secrets/secret-store.ts";
 import { isSuspended } from "../../tools/define.ts";
 import { failureOf } from "../../tools/failure.ts";
 import type { Suspended } from "../../tools/tool.ts";
-import { type Candidate, readCandidates } from "./candidates.ts";
-import { type CandidateStep, type DecisionLine, readDecisions, writeDecision } from "./decisions.ts";
+import {
+  type Candidate,
+  type CandidateStep,
+  type DecisionLine,
+  readCandidates,
+  readDecisions,
+  writeDecision,
+} from "./candidates.ts";
 import { type MemoryCall, type MemoryFor, type MemoryProvider, providerFor, type WrittenMemory } from "./memory.ts";
 import { checkedScopes, scopeProblem } from "./scopes.ts";
 
-/** One at a time in each run of this process, whichever desk it comes to. */
+/** Decisions of one run are made one at a time in this process, also by several services. */
 const deciding = new Locks();
 
-/** `unknown`: an acceptance began and nobody knows whether the memory was written. `waiting`: for an approval. */
+/** `unknown`: an acceptance began, and its end is not known. `waiting`: for an approval. */
 export type CandidateState = "open" | "accepted" | "rejected" | "waiting" | "unknown";
 
 export interface CandidateRecord extends Candidate {
@@ -39,10 +45,10 @@ export interface CandidateName {
 export interface CandidateRuling {
   readonly by: Actor;
   readonly reason?: string;
-  /** An acceptance whose end is unknown is begun again: the person has looked whether the memory is there. */
+  /** Repeats an acceptance whose end is unknown. The person has checked whether the memory exists. */
   readonly again?: boolean;
   readonly signal?: AbortSignal;
-  /** How the provider may call tools: on the person's behalf, each call under the key it is given. */
+  /** Calls a tool for the provider, on the person's behalf and under the given key. */
   readonly call: (request: Parameters<MemoryCall["call"]>[0], key: string) => Promise<ToolOutcome>;
 }
 
@@ -71,21 +77,21 @@ export interface CandidateServiceOptions {
   readonly redactor?: Pick<Redactor, "redact">;
 }
 
-/** An acceptance under way: the line that says so is written. */
+/** An acceptance that runs. Its line `accepting` is written. */
 interface StartedAcceptance {
   readonly name: CandidateName;
   readonly record: CandidateRecord;
   readonly ruling: CandidateRuling;
-  /** A person said no to a call of the provider. */
+  /** An approver denied a call of the provider. */
   isDenied: boolean;
 }
 
 /**
- * A person's word on what agents proposed to remember. The file of candidates is never changed; every word is a line
- * beside it, `archive/memory-decisions.jsonl`.
+ * Decisions of people on what agents proposed to remember. The file of candidates never changes; each decision is a line
+ * in `archive/memory-decisions.jsonl`.
  *
- * Invariant: the provider is asked only after a line says that it will be, and once a candidate: a second acceptance
- * meets the first one's line.
+ * Invariant: the provider is called only after the line `accepting` is written, so at most once a candidate: a second
+ * acceptance finds that line.
  */
 export class CandidateService {
   readonly #options: CandidateServiceOptions;
@@ -97,7 +103,7 @@ export class CandidateService {
     this.#scopes = checkedScopes(options.scopes);
   }
 
-  /** One run's, in the order they were written. */
+  /** The candidates of one run, in the order they were written. */
   async list(tenant: string, runId: string): Promise<readonly CandidateRecord[]> {
     const folder = this.#options.runs.find(tenant, runId);
     if (folder === undefined) return [];
@@ -109,23 +115,23 @@ export class CandidateService {
 
   reject(name: CandidateName, ruling: Pick<CandidateRuling, "by" | "reason">): Promise<CandidateDecided> {
     return this.#decide(name, async (record) => {
-      if (record.state === "accepted" || record.state === "rejected") return decidedAlready(record);
-      return { decided: true, candidate: await this.#write(name, record, { step: "rejected", ...spoken(ruling) }) };
+      if (record.state === "accepted" || record.state === "rejected") return alreadyDecided(record);
+      return { decided: true, candidate: await this.#write(name, record, { step: "rejected", ...decidedBy(ruling) }) };
     });
   }
 
-  /** Writes it to the provider. What fails leaves it open, and says so. */
+  /** Writes it to the provider. After a failure the candidate is open again. */
   accept(name: CandidateName, ruling: CandidateRuling): Promise<CandidateDecided> {
     return this.#decide(name, async (record) => {
       const problem = this.#obstacle(record, name.tenant, ruling.again === true);
       if (problem !== undefined) return { decided: false, ...problem, candidate: record };
       const attempt = (record.decision?.attempt ?? 0) + (record.state === "waiting" ? 0 : 1);
-      const accepting = await this.#write(name, record, { step: "accepting", attempt, ...spoken(ruling) });
-      const begun: StartedAcceptance = { name, record: accepting, ruling, isDenied: false };
+      const accepting = await this.#write(name, record, { step: "accepting", attempt, ...decidedBy(ruling) });
+      const started: StartedAcceptance = { name, record: accepting, ruling, isDenied: false };
       try {
-        return await this.#wrote(begun, await this.#provide(begun));
+        return await this.#wrote(started, await this.#provide(started));
       } catch (error) {
-        return await this.#failed(begun, error);
+        return await this.#failed(started, error);
       }
     });
   }
@@ -148,7 +154,7 @@ export class CandidateService {
     again: boolean,
   ): { readonly code: CandidateProblem; readonly message: string } | undefined {
     const { id, state, scope } = record;
-    if (state === "accepted" || state === "rejected") return decidedAlready(record);
+    if (state === "accepted" || state === "rejected") return alreadyDecided(record);
     if (state === "unknown" && !again) {
       const message = `An acceptance of \`${id}\` began and its end is not known. Look whether the memory is there; then reject it, or accept it with \`again\`.`;
       return { code: "candidate_unclear", message };
@@ -159,25 +165,25 @@ export class CandidateService {
     return problem === undefined ? undefined : { code: "candidate_refused", message: `\`${id}\`: ${problem}.` };
   }
 
-  /** The memory becomes its agent's, not the person's who accepted it. */
-  async #provide(begun: StartedAcceptance): Promise<WrittenMemory | Suspended> {
-    const { name, record, ruling } = begun;
+  /** The memory belongs to its agent, not to the person who accepted it. */
+  async #provide(started: StartedAcceptance): Promise<WrittenMemory | Suspended> {
+    const { name, record, ruling } = started;
     const { call, signal } = ruling;
     const { provider } = this.#options;
     if (provider === undefined) return {};
     let position = 0;
-    const forWhom: MemoryCall = {
+    const memoryCall: MemoryCall = {
       principal: ownerOf(record, name.tenant),
       signal: signal ?? new AbortController().signal,
       call: async (request) => {
         position += 1;
         const outcome = await call(request, `memory/${record.id}/${record.decision?.attempt ?? 1}/${position}`);
         if (outcome.refusal?.code === "approval_denied" || outcome.refusal?.code === "approval_skipped")
-          begun.isDenied = true;
+          started.isDenied = true;
         return outcome;
       },
     };
-    return providerFor(provider, forWhom).write(record.content, record.scope, record.tags);
+    return providerFor(provider, memoryCall).write(record.content, record.scope, record.tags);
   }
 
   async #wrote(
@@ -190,33 +196,38 @@ export class CandidateService {
         step: "waiting",
         ...tried(record),
         approvalId,
-        ...spoken(ruling),
+        ...decidedBy(ruling),
       });
       const message = `The memory's own call waits for an approval (${approvalId}). Decide it, then accept \`${record.id}\` again.`;
       return { decided: false, code: "candidate_waiting", message, candidate };
     }
-    const kept = written?.id === undefined ? {} : { memoryId: written.id };
+    const given = written?.id === undefined ? {} : { memoryId: written.id };
     return {
       decided: true,
-      candidate: await this.#write(name, record, { step: "accepted", ...tried(record), ...kept, ...spoken(ruling) }),
+      candidate: await this.#write(name, record, {
+        step: "accepted",
+        ...tried(record),
+        ...given,
+        ...decidedBy(ruling),
+      }),
     };
   }
 
   async #failed({ name, record, ruling, isDenied }: StartedAcceptance, error: unknown): Promise<CandidateDecided> {
     const message = cut(messageOf(error), errorBytes);
-    const said = this.#options.redactor?.redact(message) ?? message;
+    const clean = this.#options.redactor?.redact(message) ?? message;
     if (failureOf(error).unknown) {
-      const told = `The memory provider was lost while it wrote \`${record.id}\`: ${said}. Look whether the memory is there.`;
-      return { decided: false, code: "candidate_unclear", message: told, candidate: record };
+      const why = `The memory provider was lost while it wrote \`${record.id}\`: ${clean}. Look whether the memory is there.`;
+      return { decided: false, code: "candidate_unclear", message: why, candidate: record };
     }
     const candidate = await this.#write(name, record, {
       step: "failed",
       ...(isDenied ? triedBefore(record) : tried(record)),
-      error: said,
-      ...spoken(ruling),
+      error: clean,
+      ...decidedBy(ruling),
     });
-    const told = `The memory provider did not take \`${record.id}\`: ${said}`;
-    return { decided: false, code: "memory_failed", message: told, candidate };
+    const why = `The memory provider did not take \`${record.id}\`: ${clean}`;
+    return { decided: false, code: "memory_failed", message: why, candidate };
   }
 
   async #write(
@@ -251,7 +262,10 @@ function ownerOf({ agent, user }: Candidate, tenant: string): Principal {
   return { tenant, agent, ...(user !== undefined && { user }) };
 }
 
-function spoken({ by, reason }: Pick<CandidateRuling, "by" | "reason">): Pick<DecisionLine, "by" | "via" | "reason"> {
+function decidedBy({
+  by,
+  reason,
+}: Pick<CandidateRuling, "by" | "reason">): Pick<DecisionLine, "by" | "via" | "reason"> {
   return { by: by.by, via: by.via, ...(reason !== undefined && { reason }) };
 }
 
@@ -259,12 +273,12 @@ function tried({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {
   return decision?.attempt === undefined ? {} : { attempt: decision.attempt };
 }
 
-/** The next acceptance has the same key, so that it is told the same denial until that expires. */
+/** The next acceptance has the same key, so it gets the same denial until that expires. */
 function triedBefore({ decision }: CandidateRecord): Pick<DecisionLine, "attempt"> {
   return { attempt: (decision?.attempt ?? 1) - 1 };
 }
 
-function decidedAlready(
+function alreadyDecided(
   candidate: CandidateRecord,
 ): Extract<CandidateDecided, { decided: false }> & { readonly code: CandidateProblem } {
   const message = `\`${candidate.id}\` is ${candidate.state} already.`;

@@ -1,7 +1,8 @@
 import type { Clock } from "../../core/clock.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
+import { lazySchema } from "../../core/zod.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { defineTool, isSuspended } from "../../tools/define.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
@@ -14,31 +15,31 @@ import {
   readCandidates,
   writeCandidate,
 } from "./candidates.ts";
-import { type Memory, type MemoryFor, type MemoryProvider, providerFor, type WriteMode, writeModes } from "./memory.ts";
+import { type MemoryFor, type MemoryProvider, providerFor, type WriteMode, writeModes } from "./memory.ts";
 import { checkedScopes, scopeProblem } from "./scopes.ts";
 
 /** @public */
 export interface MemoryOptions {
-  /** Who keeps memories. None: nothing can be recalled, candidates are still written. */
+  /** Stores memories. Without it nothing can be recalled, and candidates are still written. */
   readonly provider?: MemoryProvider | MemoryFor;
   /** Default: `candidate`. */
   readonly writeMode?: WriteMode;
-  /** Names an agent may use; the first is meant when it says none. Default: `agent`. */
+  /** Names that an agent may use. The first one is the default. Default: `agent`. */
   readonly scopes?: readonly string[];
   readonly runs: RunFolders;
   readonly clock: Clock;
-  /** Masks what is kept in candidates. */
+  /** Masks the content of candidates. */
   readonly redactor?: Pick<Redactor, "redact">;
 }
 
 interface MemoryToolParts extends MemoryOptions {
   readonly mode: WriteMode;
   readonly scopes: readonly string[];
-  readonly usual: string;
+  readonly defaultScope: string;
 }
 
 const mostRecalled = 50;
-const usualLimit = 10;
+const defaultLimit = 10;
 
 /**
  * `recall_memory(query, scope, limit)` and `write_memory(content, scope, tags)`.
@@ -48,20 +49,20 @@ const usualLimit = 10;
  * const memory = await openEmbeddedMemory(".postern/memory.db");
  * await createRuntime({ tools: memoryTools({ provider: memory.provider, runs, clock: new SystemClock() }) });
  *
- * @throws RuntimeFault `memory_invalid` for a mode or a scope that is none, or `external` without a provider
+ * @throws RuntimeFault `memory_invalid` for an invalid mode or scope, or `external` without a provider
  * @public
  */
 export function memoryTools(options: MemoryOptions): readonly LocalTool[] {
   const { writeMode: mode = "candidate", provider } = options;
   if (!writeModes.includes(mode)) {
-    const said = JSON.stringify(mode) ?? String(mode);
-    throw new RuntimeFault("memory_invalid", `\`memory.write_mode\` is ${said}; it must be ${writeModes.join(", ")}.`);
+    const found = JSON.stringify(mode) ?? String(mode);
+    throw new RuntimeFault("memory_invalid", `\`memory.write_mode\` is ${found}; it must be ${writeModes.join(", ")}.`);
   }
   if (mode === "external" && provider === undefined) {
     throw new RuntimeFault("memory_invalid", "`memory.write_mode` is `external`, which needs a provider; give one.");
   }
   const scopes = checkedScopes(options.scopes);
-  const parts: MemoryToolParts = { ...options, mode, scopes, usual: scopes[0] ?? "agent" };
+  const parts: MemoryToolParts = { ...options, mode, scopes, defaultScope: scopes[0] ?? "agent" };
   return [recallTool(parts), writeTool(parts)];
 }
 
@@ -84,7 +85,7 @@ function recallTool(parts: MemoryToolParts): LocalTool {
           type: "integer",
           minimum: 1,
           maximum: mostRecalled,
-          description: `At most; ${usualLimit} when left out.`,
+          description: `At most; ${defaultLimit} when left out.`,
         },
       },
       required: ["query"],
@@ -105,7 +106,7 @@ async function recall(
   context: ToolContext,
   parts: MemoryToolParts,
 ): Promise<ToolAnswer | Suspended> {
-  const { query, scope = parts.usual, limit = usualLimit } = input;
+  const { query, scope = parts.defaultScope, limit = defaultLimit } = input;
   if (parts.provider === undefined) return unavailable("no memory provider is configured", "memory.provider");
   const problem = scopeProblem(context.principal, scope, parts.scopes);
   if (problem !== undefined) return unavailable(problem, "memory.scopes");
@@ -120,29 +121,23 @@ async function recall(
   return { structured: { memories } };
 }
 
-/** Whatever a provider answers, the caller gets at most `limit` memories of the shape that was promised. */
+const memorySchema = lazySchema((zod) => {
+  const text = zod.string();
+  const at = zod.number().min(-8.64e15).max(8.64e15).exactOptional(); // what a Date can hold
+  return zod.array(zod.object({ id: text, content: text, scope: text, tags: zod.array(text), at }));
+});
+
+/** The caller gets at most `limit` memories, and only of the promised shape. */
 function checked(answer: unknown, limit: number): readonly JsonObject[] {
-  if (!Array.isArray(answer) || !answer.every(isMemory)) {
+  const parsed = memorySchema().safeParse(answer);
+  if (!parsed.success)
     throw new RuntimeFault(
       "memory_unreadable",
       "The memory provider answered with something that is no list of memories.",
     );
-  }
-  return answer.slice(0, limit).map(({ id, content, scope, tags, at }) => ({
-    id,
-    content,
-    scope,
-    tags: [...tags],
-    ...(at !== undefined && { at: new Date(at).toISOString() }),
-  }));
-}
-
-function isMemory(value: unknown): value is Memory {
-  if (!isJsonObject(value)) return false;
-  const { id, content, scope, tags, at } = value;
-  const named = [id, content, scope].every((text) => typeof text === "string");
-  const dated = at === undefined || (typeof at === "number" && Math.abs(at) <= 8.64e15);
-  return named && dated && Array.isArray(tags) && tags.every((tag: Json) => typeof tag === "string");
+  return parsed.data
+    .slice(0, limit)
+    .map(({ at, ...memory }) => ({ ...memory, ...(at !== undefined && { at: new Date(at).toISOString() }) }));
 }
 
 const writing: Readonly<Record<WriteMode, Pick<LocalTool, "description" | "risk" | "effects" | "idempotent">>> = {
@@ -152,7 +147,7 @@ const writing: Readonly<Record<WriteMode, Pick<LocalTool, "description" | "risk"
     effects: "read",
     idempotent: true,
   },
-  // Nothing reads a candidate before a person has: there is nothing to ask about yet.
+  // Nothing reads a candidate before a person decides, so no approval is needed.
   candidate: {
     description: "Proposes something to be remembered. A person decides later whether it is.",
     risk: "safe",
@@ -185,7 +180,7 @@ function writeTool(parts: MemoryToolParts): LocalTool {
     },
     execute: (given, context) => write(given as unknown as MemoryWriteInput, context, parts), // the schema says so
     ...(parts.mode === "candidate" && {
-      reconcile: (given: unknown, context: ToolContext) => reconcile(given as MemoryWriteInput, context, parts), // as above
+      reconcile: (given: unknown, context: ToolContext) => reconcile(given as MemoryWriteInput, context, parts), // the schema says so
     }),
   });
 }
@@ -201,7 +196,7 @@ async function write(
   context: ToolContext,
   parts: MemoryToolParts,
 ): Promise<ToolAnswer | Suspended> {
-  const { content, scope = parts.usual, tags = [] } = input;
+  const { content, scope = parts.defaultScope, tags = [] } = input;
   const { mode, provider, scopes } = parts;
   if (mode === "disabled") return unavailable("memory.write_mode is disabled", "memory.write_mode");
   const problem = scopeProblem(context.principal, scope, scopes);
@@ -250,9 +245,9 @@ function redacted(
   return { content: redactor.redact(content), scope, tags: tags.map((tag) => redactor.redact(tag)) };
 }
 
-/** After a crash: a candidate that is in the archive was written. */
+/** After a crash, a candidate in the archive counts as written. */
 async function reconcile(input: MemoryWriteInput, context: ToolContext, parts: MemoryToolParts): Promise<Reconciled> {
-  const { content, scope = parts.usual, tags = [] } = input;
+  const { content, scope = parts.defaultScope, tags = [] } = input;
   const { principal, runId } = context;
   const id = candidateId(principal, runId, redacted({ content, scope, tags }, parts));
   const folder = parts.runs.find(principal.tenant, runId);
@@ -261,8 +256,8 @@ async function reconcile(input: MemoryWriteInput, context: ToolContext, parts: M
   return { found: "failed", reason: "there is no such candidate in the run's archive" };
 }
 
-function scopeSchema({ scopes, usual }: MemoryToolParts): JsonObject {
-  return { type: "string", enum: scopes, description: `Whose memory; \`${usual}\` when left out.` };
+function scopeSchema({ scopes, defaultScope }: MemoryToolParts): JsonObject {
+  return { type: "string", enum: scopes, description: `Whose memory; \`${defaultScope}\` when left out.` };
 }
 
 function unavailable(why: string, setting: string): ToolAnswer {
