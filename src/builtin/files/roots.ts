@@ -1,12 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, realpathSync, type Stats, statfsSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, realpathSync, type Stats, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import { codeOf, whyUnreadable } from "../../core/system/error-code.ts";
 import type { FileToolOptions } from "./files.ts";
-import { type Beneath, canHold, type FileRules, type Folder, folderHandle, HeldFolder } from "./guard/folder.ts";
-import { PlainFolder } from "./guard/plain-folder.ts";
+import { type Beneath, canHold, type Folder } from "./guard/folder.ts";
+import { openRoot } from "./guard/plain-folder.ts";
 import { FileRejection } from "./guard/rejection.ts";
 import { type PathName, parsePath } from "./path-name.ts";
 
@@ -18,11 +18,11 @@ import { type PathName, parsePath } from "./path-name.ts";
 export interface FileRoot {
   /** Relative to the working folder. Links in it are followed once, when the tools are made. */
   readonly path: string;
-  /** Tools may change what is in it. Left out: they only read. */
+  /** Tools may change what is in it. Default: they only read. */
   readonly writable?: boolean | undefined;
 }
 
-/** Whose call it is: the run's own roots hang on it. */
+/** The caller decides which run's folders are used. */
 export interface FileCaller {
   readonly principal: Pick<Principal, "tenant">;
   readonly runId: string;
@@ -35,7 +35,7 @@ export type RootsOptions = Pick<
 
 interface Root {
   readonly writable: boolean;
-  /** Undefined: a folder of the run. */
+  /** Undefined for a folder of the run. */
   readonly fixed: { readonly path: string; readonly device: number; readonly inode: number } | undefined;
 }
 
@@ -44,18 +44,16 @@ const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 const taken: ReadonlySet<string> = new Set(["logs", "archive"]);
 const procMagic = 0x9fa0;
 
-/** The folders tools may see, each under the name paths begin with. Nothing of the disk is held between two calls. */
+/** The folders that tools may see, by the name that paths begin with. No folder stays open between two calls. */
 export class FileRoots {
   readonly #roots = new Map<string, Root>();
   readonly #runs: RunFolders | undefined;
   readonly #hardLinks: boolean;
-  readonly #isHeld: boolean;
 
   /** @throws RuntimeFault `files_invalid` for a root that must not be one, `files_not_race_safe` */
   constructor(options: RootsOptions) {
     const { runs, roots = {}, hardLinks = false, notRaceSafe = false } = options;
-    this.#isHeld = canHold();
-    if (!this.#isHeld && !notRaceSafe)
+    if (!canHold() && !notRaceSafe)
       throw new RuntimeFault(
         "files_not_race_safe",
         `On this system (${process.platform}, no \`/proc/self/fd\`) the file tools cannot be kept beneath their roots against a process that swaps folders for links. Run them on Linux, or say \`notRaceSafe: true\` where nobody else writes to the roots.`,
@@ -81,12 +79,12 @@ export class FileRoots {
     return `Paths begin with a root: ${roots.join(", ")}${home}.`;
   }
 
-  /** @throws Rejection */
+  /** @throws FileRejection */
   parse(path: string): PathName {
     return parsePath(path, this.#roots, this.#home);
   }
 
-  /** @throws Rejection */
+  /** @throws FileRejection */
   parseForWriting(path: string): PathName {
     const name = this.parse(path);
     if (this.#roots.get(name.root)?.writable !== true) throw new FileRejection("read_only");
@@ -94,18 +92,24 @@ export class FileRoots {
     return name;
   }
 
-  /** The root itself, held until it is disposed of. */
+  /** Opens the root itself. The caller disposes of it. */
   open(name: string, caller: FileCaller, beneath: Beneath): Folder {
     const root = this.#roots.get(name);
     if (root === undefined) throw new FileRejection("root_unknown");
-    return root.fixed === undefined ? this.#ofRun(name, caller, beneath) : this.#fixed(root.fixed, beneath);
+    const options = { hardLinks: this.#hardLinks, beneath };
+    if (root.fixed === undefined) return openRoot(join(this.#runFolder(caller), name), options);
+    const { path, device, inode } = root.fixed;
+    const check = ({ dev, ino }: Stats): void => {
+      if (dev !== device || ino !== inode) throw new FileRejection("root_replaced");
+    };
+    return openRoot(path, { ...options, check });
   }
 
   has(name: string): boolean {
     return this.#roots.has(name);
   }
 
-  /** One name for one root of one run: what is locked by. Two toolsets on one folder have the same. */
+  /** Names one root of one run for locks. Two toolsets on one folder have the same name. */
   keyOf(name: string, { principal, runId }: FileCaller): string {
     return this.#roots.get(name)?.fixed?.path ?? JSON.stringify([principal.tenant, runId, name]);
   }
@@ -116,51 +120,25 @@ export class FileRoots {
     return others.length === 0 ? only : undefined;
   }
 
-  #ofRun(name: string, { principal, runId }: FileCaller, beneath: Beneath): Folder {
-    const path = join(this.#runFolder(principal.tenant, runId), name);
-    if (!this.#isHeld) return new PlainFolder(path, this.#rules(statSync(path).dev));
-    const descriptor = openSync(path, folderHandle);
-    return new HeldFolder(descriptor, this.#rules(fstatSync(descriptor).dev), beneath);
-  }
-
-  #runFolder(tenant: string, runId: string): string {
+  #runFolder({ principal, runId }: FileCaller): string {
     try {
-      const folder = this.#runs?.open(tenant, runId);
+      const folder = this.#runs?.open(principal.tenant, runId);
       if (folder !== undefined) return folder;
     } catch (error) {
       if (!(error instanceof RuntimeFault)) throw error;
     }
-    throw new FileRejection("run_unusable"); // the fault's own words hold a path of the machine
-  }
-
-  #fixed({ path, device, inode }: NonNullable<Root["fixed"]>, beneath: Beneath): Folder {
-    if (!this.#isHeld) {
-      if (!isSame(statSync(path), device, inode)) throw new FileRejection("root_replaced");
-      return new PlainFolder(path, this.#rules(device));
-    }
-    const descriptor = openSync(path, folderHandle);
-    if (isSame(fstatSync(descriptor), device, inode)) return new HeldFolder(descriptor, this.#rules(device), beneath);
-    closeSync(descriptor);
-    throw new FileRejection("root_replaced");
-  }
-
-  #rules(device: number): FileRules {
-    return { device, hardLinks: this.#hardLinks };
+    throw new FileRejection("run_unusable"); // the fault's own message holds a path of the machine
   }
 }
 
-function isSame(stats: Stats, device: number, inode: number): boolean {
-  return stats.dev === device && stats.ino === inode;
-}
-
-/** What Postern keeps for itself, and what it is configured by, is not for the tools it gives to agents. */
+/** Postern's own data and configuration are out of reach of the tools that agents get. */
 function checkedRoot(name: string, { path: given, writable = false }: FileRoot, options: RootsOptions): Root {
   const { path, stats } = existing(name, given);
-  for (const kept of (options.outOfReach ?? []).map(real)) {
-    if (isWithin(kept, path) || isWithin(path, kept))
+  for (const own of (options.outOfReach ?? []).map(real)) {
+    if (isWithin(own, path) || isWithin(path, own))
       throw invalid(
         name,
-        `is \`${path}\`, and \`${kept}\` (Postern's own data) must not lie in it nor around it; choose a folder beside it`,
+        `is \`${path}\`, and \`${own}\` (Postern's own data) must not lie in it nor around it; choose a folder beside it`,
       );
   }
   for (const file of writable ? (options.notWritable ?? []).map(real) : []) {
@@ -186,13 +164,13 @@ function existing(name: string, given: string): { readonly path: string; readonl
   }
 }
 
-/** Where it really is, also when it does not exist yet. */
+/** The real path, also if the file does not exist yet. */
 function real(path: string): string {
   const whole = resolve(path);
   try {
     return realpathSync(whole);
   } catch {
-    return dirname(whole) === whole ? whole : join(real(dirname(whole)), basename(whole)); // its folder is judged instead
+    return dirname(whole) === whole ? whole : join(real(dirname(whole)), basename(whole)); // its folder is checked instead
   }
 }
 

@@ -4,7 +4,8 @@ import { type Clock, SystemClock } from "../../core/clock.ts";
 import type { NotedEvent } from "../../core/event.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { newTraceId } from "../../core/ids.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { lazySchema } from "../../core/zod.ts";
 import type { ActiveSkills } from "../../policy/policy.ts";
 import { alwaysOffered } from "../../policy/policy.ts";
 import { LiveCollection } from "../../store/live-collection.ts";
@@ -13,18 +14,18 @@ import type { Store } from "../../store/store.ts";
 import type { SkillRun } from "./skills.ts";
 
 /**
- * Where it is kept what is active; without one it ends with the process.
+ * Stores what is active. Without it, activations end with the process.
  *
  * @public
  */
 export interface SkillKeeping {
   readonly store: Store;
   readonly clock: Clock;
-  /** Told in the event of each change (D25). */
+  /** In the event of each change. */
   readonly policyVersion: string;
 }
 
-/** One skill as it was when it was activated: its restriction outlives its file. */
+/** A skill as it was when it was activated. Its restriction stays if its file is removed. */
 export interface ActiveSkill {
   readonly name: string;
   readonly version: string;
@@ -50,7 +51,7 @@ interface SkillChange {
 }
 
 const kind = "active-skills";
-/** More would be a prompt nobody has read. */
+/** No person reads a longer prompt. */
 const mostActive = 32;
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -66,7 +67,7 @@ export class ActiveRuns {
     this.#runs = runs;
   }
 
-  /** @throws RuntimeFault `skills_unreadable`: guessing what a run was held to would be worse than not starting */
+  /** @throws RuntimeFault `skills_unreadable`, because a guess could lift a restriction */
   static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
     const store = keeping?.store ?? new MemoryStore({ clock: new SystemClock(), spell: () => "" });
     return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
@@ -80,7 +81,7 @@ export class ActiveRuns {
     return this.#runs.at(idOf(run))?.skills ?? [];
   }
 
-  /** False: it was active already. */
+  /** Resolves to false if it was active already. */
   add(run: SkillRun, skill: ActiveSkill, by: Principal | Actor | undefined): Promise<boolean> {
     const next = (skills: readonly ActiveSkill[]): readonly ActiveSkill[] | undefined => {
       if (skills.some(({ name }) => name === skill.name)) return undefined;
@@ -90,7 +91,7 @@ export class ActiveRuns {
     return this.#change({ run, type: "skill.activated", skill, by, next });
   }
 
-  /** False: it was not active. */
+  /** Resolves to false if it was not active. */
   remove(run: SkillRun, name: string, by: Principal | Actor | undefined): Promise<boolean> {
     const skill = this.skillsOf(run).find((active) => active.name === name);
     if (skill === undefined) return Promise.resolve(false);
@@ -127,7 +128,7 @@ export class ActiveRuns {
   }
 }
 
-/** base ∩ union of the lists of those that have one (D3); the tools that find skills and tools stay. */
+/** The union of the lists of those that have one. The tools that find skills and tools are always allowed. */
 export function factsOf(skills: readonly Pick<ActiveSkill, "name" | "allowedTools">[]): ActiveSkills | undefined {
   if (skills.length === 0) return undefined;
   const lists = skills.filter(({ allowedTools }) => allowedTools.length > 0);
@@ -151,7 +152,7 @@ function checkRun({ tenant, runId }: SkillRun): void {
     );
 }
 
-/** A run's id has no slash, so no two of them are the same. */
+/** A run's id has no slash, so no two runs have the same name. */
 function idOf({ tenant, runId }: SkillRun): string {
   return `${tenant}/${runId}`;
 }
@@ -164,29 +165,20 @@ function bodyOf({ run: { tenant, runId }, skills }: RunSkills): JsonObject {
   };
 }
 
+const bodySchema = lazySchema((zod) => {
+  const text = zod.string();
+  const skill = zod.object({ name: text, version: text, digest: text, allowed_tools: zod.array(text) });
+  return zod.object({ tenant: text, run_id: text, skills: zod.array(skill) });
+});
+
 function readBody(body: Json): RunSkills {
-  if (!isJsonObject(body)) throw unreadable();
-  const { tenant, run_id: runId, skills: list } = body;
-  if (typeof tenant !== "string" || typeof runId !== "string" || !Array.isArray(list)) throw unreadable();
-  const skills = list.map(readActive);
+  const parsed = bodySchema().safeParse(body);
+  if (!parsed.success)
+    throw new RuntimeFault(
+      "skills_unreadable",
+      "What the store holds of a run's active skills is not what Postern writes.",
+    );
+  const { tenant, run_id: runId, skills: list } = parsed.data;
+  const skills = list.map(({ allowed_tools: allowedTools, ...skill }) => ({ ...skill, allowedTools }));
   return { run: { tenant, runId }, skills, facts: factsOf(skills) };
-}
-
-function readActive(given: Json): ActiveSkill {
-  if (!isJsonObject(given)) throw unreadable();
-  const { name, version, digest, allowed_tools: tools } = given;
-  if (typeof name !== "string" || typeof version !== "string" || typeof digest !== "string" || !isTexts(tools))
-    throw unreadable();
-  return { name, version, digest, allowedTools: tools };
-}
-
-function isTexts(value: Json | undefined): value is readonly string[] {
-  return Array.isArray(value) && value.every((one: Json) => typeof one === "string");
-}
-
-function unreadable(): RuntimeFault {
-  return new RuntimeFault(
-    "skills_unreadable",
-    "What the store holds of a run's active skills is not what Postern writes.",
-  );
 }

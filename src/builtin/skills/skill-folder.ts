@@ -1,15 +1,15 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { canHold, type Folder, folderHandle, HeldFolder, walkBeneath } from "../files/guard/folder.ts";
-import { PlainFolder } from "../files/guard/plain-folder.ts";
+import { type Folder, walkBeneath } from "../files/guard/folder.ts";
+import { openRoot } from "../files/guard/plain-folder.ts";
 import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
 
 const maxPathBytes = 4_095;
 const maxPartBytes = 255;
 const maxListed = 200;
 const maxDepth = 6;
-/** How many names are looked at for a list of files: a folder of a million is not walked. */
-const maxLooked = 2_000;
+/** How many names are read for a list of files: a folder of a million is not walked. */
+const maxRead = 2_000;
 
 export interface SkillEntry {
   readonly name: string;
@@ -17,13 +17,13 @@ export interface SkillEntry {
 }
 
 /**
- * A folder with skills in it, read beneath itself through no link. Nothing is held between two readings; a folder that
- * was replaced by another one meanwhile is refused.
+ * A folder with skills in it, read beneath itself and through no link. It does not stay open between two reads. If another
+ * folder replaced it, it is refused.
  *
- * Contract: throws `Rejection`, whose words hold no path, for whatever the disk or the guard refuses.
+ * Contract: throws `FileRejection`, whose message holds no path, for everything that the disk or the guard refuses.
  */
 export class SkillFolder {
-  /** Absolute, links in it followed once: whoever configures it may use them. */
+  /** Absolute. Links in it are followed once, because the operator configures it. */
   readonly path: string;
   readonly #device: number;
   readonly #inode: number;
@@ -36,9 +36,9 @@ export class SkillFolder {
     this.#inode = stats.ino;
   }
 
-  /** What could be a skill: folders, and links to folders, in the order of their characters. */
+  /** Folders and links to folders, in order of their characters. */
   entries(): readonly SkillEntry[] {
-    return this.#held((folder) =>
+    return this.#open((folder) =>
       readdirSync(folder.self, { withFileTypes: true })
         .filter(({ name }) => !name.startsWith(".") && !name.startsWith("_"))
         .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && leadsToFolder(folder.at(entry.name))))
@@ -47,32 +47,34 @@ export class SkillFolder {
     );
   }
 
-  /** Bytes of a plain file beneath, whole or not at all. */
+  /** All bytes of a plain file beneath. */
   read(parts: readonly string[], maxBytes: number): Buffer {
-    return this.#held((folder) => {
+    return this.#open((folder) => {
       const descriptor = folder.openFile(parts);
       try {
         const { size } = fstatSync(descriptor);
         if (size > maxBytes) throw new FileRejection("too_large", `has ${size} bytes; at most ${maxBytes} are read.`);
-        return whole(descriptor, maxBytes);
+        const bytes = readFileSync(descriptor);
+        if (bytes.length <= maxBytes) return bytes;
+        throw new FileRejection("too_large", `grew beyond ${maxBytes} bytes while it was read.`);
       } finally {
         closeSync(descriptor);
       }
     });
   }
 
-  /** Of one skill: its files, without links, hidden ones and SKILL.md itself. */
+  /** The files of one skill, without links, hidden files and SKILL.md itself. */
   files(skill: string): readonly string[] {
-    return this.#held((folder) => {
+    return this.#open((folder) => {
       const found: string[] = [];
-      let looked = 0;
+      let read = 0;
       const walk = (parts: readonly string[], depth: number): void => {
         using here = folder.descend(parts);
         for (const entry of readdirSync(here.self, { withFileTypes: true }).sort((a, b) =>
           a.name < b.name ? -1 : 1,
         )) {
-          looked += 1;
-          if (found.length >= maxListed || looked > maxLooked) return;
+          read += 1;
+          if (found.length >= maxListed || read > maxRead) return;
           if (entry.name.startsWith(".")) continue;
           const below = [...parts, entry.name];
           if (entry.isDirectory() && depth < maxDepth) walk(below, depth + 1);
@@ -84,39 +86,22 @@ export class SkillFolder {
     });
   }
 
-  #held<T>(use: (folder: Folder) => T): T {
+  #open<T>(use: (folder: Folder) => T): T {
     return guarded(() => {
-      using folder = this.#open();
+      const check = ({ dev, ino }: Stats): void => {
+        if (dev !== this.#device || ino !== this.#inode)
+          throw new FileRejection("root_replaced", "is not the folder it was at the start. Restart to accept it.");
+      };
+      using folder = openRoot(this.path, { hardLinks: false, beneath: walkBeneath, check });
       return use(folder);
     });
-  }
-
-  #open(): Folder {
-    const rules = { device: this.#device, hardLinks: false };
-    if (!canHold()) {
-      this.#check(statSync(this.path));
-      return new PlainFolder(this.path, rules);
-    }
-    const folder = new HeldFolder(openSync(this.path, folderHandle), rules, walkBeneath);
-    try {
-      this.#check(fstatSync(folder.descriptor));
-      return folder;
-    } catch (error) {
-      folder[Symbol.dispose]();
-      throw error;
-    }
-  }
-
-  #check({ dev, ino }: { readonly dev: number; readonly ino: number }): void {
-    if (dev !== this.#device || ino !== this.#inode)
-      throw new FileRejection("root_replaced", "is not the folder it was at the start. Restart to accept it.");
   }
 }
 
 /**
- * A path as an agent gave it, relative to its skill's folder.
+ * The parts of an agent's path, relative to its skill's folder.
  *
- * @throws Rejection
+ * @throws FileRejection
  */
 export function partsOf(path: string): readonly string[] {
   if (path.includes("\0") || Buffer.byteLength(path) > maxPathBytes || !path.isWellFormed())
@@ -139,20 +124,7 @@ function leadsToFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-function whole(descriptor: number, maxBytes: number): Buffer {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for (;;) {
-    const chunk = Buffer.allocUnsafe(65_536);
-    const bytes = readSync(descriptor, chunk, 0, chunk.length, null);
-    if (bytes === 0) return Buffer.concat(chunks);
-    total += bytes;
-    if (total > maxBytes) throw new FileRejection("too_large", `grew beyond ${maxBytes} bytes while it was read.`);
-    chunks.push(chunk.subarray(0, bytes));
-  }
-}
-
-/** Errors of the system carry absolute paths in their words: only their kind goes on. */
+/** Errors of the system hold absolute paths, so only their kind is used. */
 function guarded<T>(use: () => T): T {
   try {
     return use();

@@ -8,7 +8,9 @@ import { FileRejection } from "../files/guard/rejection.ts";
 import { shortened } from "./roster.ts";
 import type { LoadedSkill, SkillFile, SkillRun, Skills } from "./skills.ts";
 
-/** Two tools with a verb each, and one with all verbs as actions, for agents that know either (SPEC 11.4). None grants anything: activating only restricts. */
+const skillTool = { toolType: "SKILL", risk: "safe", idempotent: true } as const;
+
+/** Two tools with one verb each, and one tool with both verbs as actions. No tool grants anything: activating only restricts. */
 export function skillTools(skills: Skills): readonly LocalTool[] {
   return [listTool(skills), loadTool(skills), bothTool(skills)];
 }
@@ -20,10 +22,8 @@ function listTool(skills: Skills): LocalTool {
     name: "list_skills",
     title: "List skills",
     description: "Lists the skills there are: instructions for a kind of work, each with when to use it.",
-    toolType: "SKILL",
-    risk: "safe",
+    ...skillTool,
     effects: "read",
-    idempotent: true,
     input: { type: "object", properties: {}, additionalProperties: false },
     execute: (_input, context) => list(skills, context),
   });
@@ -34,14 +34,12 @@ function loadTool(skills: Skills): LocalTool {
     name: "load_skill",
     title: "Load a skill",
     description: "Reads a skill's instructions; with `path` one of the files it brings along. Changes nothing.",
-    toolType: "SKILL",
-    risk: "safe",
+    ...skillTool,
     effects: "read",
-    idempotent: true,
     input: {
       type: "object",
       properties: {
-        skill_id: { ...id, description: "Its name, as `list_skills` says it." },
+        skill_id: { ...id, description: "Its name from `list_skills`." },
         path: {
           type: "string",
           minLength: 1,
@@ -67,10 +65,8 @@ function bothTool(skills: Skills): LocalTool {
     title: "Skills",
     description:
       "`list`: the skills there are. `activate`: a skill's instructions hold for the rest of this run, and only the tools it allows can be called.",
-    toolType: "SKILL",
-    risk: "safe",
+    ...skillTool,
     effects: "write",
-    idempotent: true,
     input: {
       type: "object",
       properties: {
@@ -174,7 +170,7 @@ function runOf({ principal, runId }: ToolContext): SkillRun {
   return { tenant: principal.tenant, runId, agent: principal.agent };
 }
 
-/** Faults of skills are the caller's to act on: their sentences name the skill and hold no path of the machine. */
+/** The caller can act on faults of skills: their messages name the skill and hold no path of the machine. */
 async function orError(run: () => ToolAnswer | Promise<ToolAnswer>): Promise<ToolAnswer> {
   try {
     return await run();

@@ -1,14 +1,23 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { checkPlain, type FileRules, type Folder, noFollow } from "./folder.ts";
+import {
+  type Beneath,
+  canHold,
+  checkPlain,
+  type FileRules,
+  type Folder,
+  folderHandle,
+  HeldFolder,
+  noFollow,
+} from "./folder.ts";
 import { FileRejection } from "./rejection.ts";
 
-/** macOS 11 and later: no link is followed anywhere in the path. Elsewhere the bit means nothing we use. */
+/** macOS 11 and later follow no link anywhere in the path. Other systems ignore the bit. */
 const noFollowAny = process.platform === "darwin" ? 0x20000000 : 0;
 
 /**
- * The same checks by path, for systems without `/proc/self/fd`: right while nobody changes the tree, and not safe against
- * a process that swaps folders for links meanwhile. It is used only where the operator said `notRaceSafe`.
+ * The same checks by path, for systems without `/proc/self/fd`. They are not safe against a process that swaps folders for
+ * links meanwhile, so they need the option `notRaceSafe`.
  */
 export class PlainFolder implements Folder {
   readonly rules: FileRules;
@@ -51,5 +60,30 @@ export class PlainFolder implements Folder {
 
   [Symbol.dispose](): void {
     // It holds nothing but its path.
+  }
+}
+
+export interface RootOptions {
+  readonly hardLinks: boolean;
+  readonly beneath: Beneath;
+  /** Refuses another folder that was put in its place. */
+  readonly check?: (stats: Stats) => void;
+}
+
+/** Opens a root: held where the system allows it, else by its path. */
+export function openRoot(path: string, { hardLinks, beneath, check }: RootOptions): Folder {
+  if (!canHold()) {
+    const stats = statSync(path);
+    check?.(stats);
+    return new PlainFolder(path, { device: stats.dev, hardLinks });
+  }
+  const descriptor = openSync(path, folderHandle);
+  try {
+    const stats = fstatSync(descriptor);
+    check?.(stats);
+    return new HeldFolder(descriptor, { device: stats.dev, hardLinks }, beneath);
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
   }
 }
