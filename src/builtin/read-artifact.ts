@@ -8,16 +8,17 @@ import { defineTool } from "../tools/define.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
 import type { Finder } from "./files/search/pattern.ts";
+import { type Cuts, utf8In } from "./files/text.ts";
 
 export const readArtifactName = "read_artifact";
 
-/** What is said beside the bytes: where they stand and how to go on. */
+/** Room for the note beside the bytes. */
 const besideBytes = 512;
-/** A limit for inline results below this would leave no room for progress. */
+/** At least so much of an artifact is read at once. */
 const leastBytes = 256;
-/** Of one line that has what is looked for. */
+/** Of one line with a match. */
 const lineBytes = 500;
-/** A line without an end is looked through in pieces of this length. */
+/** A longer line is searched in pieces of this length. */
 const longestLine = 64 * 1024;
 
 interface ArtifactInput {
@@ -50,7 +51,7 @@ const input: JsonObject = {
 };
 
 /**
- * Reads a result that was too large to be given back at once, part by part. Reads only what was released to the caller.
+ * Reads a result that was too large to be returned at once, part by part. Reads only what was released to the caller.
  *
  * @public
  */
@@ -67,8 +68,8 @@ export const readArtifact: LocalTool = defineTool({
   execute: (given, context) => read(given as unknown as ArtifactInput, context), // the schema says so
 });
 
-async function read(asked: ArtifactInput, context: ToolContext): Promise<ToolAnswer> {
-  const { artifact, offset = 0, length, grep } = asked;
+async function read(given: ArtifactInput, context: ToolContext): Promise<ToolAnswer> {
+  const { artifact, offset = 0, length, grep } = given;
   const digest = (typeof artifact === "string" ? artifact : artifact[referenceKey]).replace(/^artifact:/, "");
   const room = Math.max(leastBytes, context.artifacts.inlineBytes - besideBytes);
   if (grep !== undefined) return matching(grep, { digest, offset, room }, context);
@@ -78,9 +79,9 @@ async function read(asked: ArtifactInput, context: ToolContext): Promise<ToolAns
   if ((kind === "image" || kind === "audio") && offset === 0)
     return { content: [{ type: kind, mediaType: meta.mediaType, artifact: digest }] };
   const bytes = await bytesOf(chunks);
-  const part = textPart(bytes, offset > 0, end < meta.bytes) ?? base64Part(bytes);
-  const from = offset + part.skipped;
-  const to = from + part.bytes;
+  const part = partOf(bytes, { before: offset > 0, after: end < meta.bytes });
+  const from = offset + part.begin;
+  const to = offset + part.end;
   const what = part.isBase64 ? "Base64 of bytes" : "Bytes";
   return answer(part.text, `${what} ${from} to ${to} of ${meta.bytes}`, to < meta.bytes ? to : undefined);
 }
@@ -93,41 +94,18 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 interface ArtifactPart {
   readonly text: string;
-  /** That the text stands for. */
-  readonly bytes: number;
-  /** The rest of a character that begins before the part. */
-  readonly skipped: number;
+  /** Which of the bytes the text stands for. */
+  readonly begin: number;
+  readonly end: number;
   readonly isBase64: boolean;
 }
 
-/** Whole characters. Undefined: it is no UTF-8. */
-function textPart(bytes: Buffer, startsInside: boolean, endsInside: boolean): ArtifactPart | undefined {
-  let start = 0;
-  while (startsInside && start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
-  const end = endsInside ? wholeEnd(bytes) : bytes.length;
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.subarray(start, end));
-    return { text, bytes: Math.max(0, end - start), skipped: start, isBase64: false };
-  } catch {
-    return undefined; // it is given as base64
-  }
-}
-
-/** Where the last whole character ends. */
-function wholeEnd(bytes: Buffer): number {
-  for (let at = bytes.length - 1; at >= Math.max(0, bytes.length - 4); at -= 1) {
-    const byte = bytes[at] ?? 0;
-    if ((byte & 0xc0) === 0x80) continue;
-    const width = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return at + width > bytes.length ? at : bytes.length;
-  }
-  return bytes.length;
-}
-
-/** Base64 is a third longer than what it stands for. */
-function base64Part(bytes: Buffer): ArtifactPart {
-  const part = bytes.subarray(0, Math.max(1, Math.floor(bytes.length / 4) * 3));
-  return { text: part.toString("base64"), bytes: part.length, skipped: 0, isBase64: true };
+/** Whole characters, else base64, which is a third longer than its bytes. */
+function partOf(bytes: Buffer, cuts: Cuts): ArtifactPart {
+  const found = utf8In(bytes, cuts);
+  if (found !== undefined) return { ...found, isBase64: false };
+  const end = Math.min(bytes.length, Math.max(1, Math.floor(bytes.length / 4) * 3));
+  return { text: bytes.toString("base64", 0, end), begin: 0, end, isBase64: true };
 }
 
 async function matching(
@@ -155,7 +133,7 @@ async function matching(
   return answer(found.join("\n"), `${counted(found.length, "line")} with a match`, next);
 }
 
-/** The engine is loaded when it is needed. A text says what is wrong with the pattern. */
+/** Returns a text if the pattern is wrong. The engine is loaded when it is needed. */
 async function finderFor(pattern: string): Promise<Finder | string> {
   const { finderOf } = await import("./files/search/pattern.ts");
   try {
@@ -186,7 +164,7 @@ async function* linesOf(
   if (rest.length > 0) yield { at, line: rest.toString() };
 }
 
-/** It fits by its making: cut again it would lead to itself. Two blocks, so that the first is exactly what was read. */
+/** Two blocks, so that the first is exactly what was read. It has the right size, so it must not be cut again. */
 function answer(text: string, what: string, next: number | undefined): ToolAnswer {
   const end = next === undefined ? "that is the end" : `read on with "offset": ${next}`;
   const content = [

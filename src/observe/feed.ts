@@ -6,6 +6,7 @@
  * `reset` and reloads.
  * Next: feed-event.ts (what an event is), live-feed.ts (how it is sent).
  */
+import { checkMember, checkMembers, type Kind } from "../core/checked-members.ts";
 import type { FeedEvent, FeedFilter } from "./feed-event.ts";
 
 /**
@@ -46,4 +47,30 @@ export interface Feed {
 /** @public */
 export interface FeedSubscription extends Disposable {
   readonly from: string;
+}
+
+const ofFeed: Readonly<Record<keyof FeedFilter, Kind>> = {
+  tenant: "a text",
+  principal: "an object",
+  also: ["nothing", "alarms", "everything"],
+  types: "a list of texts",
+  runId: "a text",
+  traceId: "a text",
+};
+const ofReader: Readonly<Record<keyof FeedReader, Kind>> = {
+  take: "a function",
+  reset: "a function",
+  beat: "a function",
+  end: "a function",
+};
+
+/** @throws RuntimeFault `filter_invalid`, or `request_invalid` for an invalid place or reader */
+export function checkOpening(filter: FeedFilter, after: string | undefined, reader: FeedReader): void {
+  checkMembers(filter, {
+    ...{ code: "filter_invalid", what: "The filter", members: ofFeed },
+    ...{ needed: ["tenant", "also"], of: "the feed" },
+  });
+  const code = "request_invalid";
+  if (after !== undefined) checkMember("after", after, "a text", code);
+  checkMembers(reader, { code, what: "The reader", members: ofReader, needed: Object.keys(ofReader) });
 }

@@ -3,8 +3,7 @@ import type { CallEvent } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
 import type { Watcher } from "../core/watcher.ts";
 import type { Store } from "../store/store.ts";
-import { checkOpening } from "./checked-feed.ts";
-import type { Feed, FeedReader, FeedSubscription } from "./feed.ts";
+import { checkOpening, type Feed, type FeedReader, type FeedSubscription } from "./feed.ts";
 import {
   type FeedEvent,
   type FeedFilter,
@@ -249,7 +248,7 @@ export class LiveFeed implements Feed, Disposable {
         "body" in pending ? fromEntry(seqOf(place), pending.body) : fromAnnounced(pending, this.#options.redact);
       return [{ place, event }];
     } catch (error) {
-      this.#options.log(`An event could not be sent to those who look on: ${messageOf(error)}`);
+      this.#options.log(`An event could not be sent to the readers of the feed: ${messageOf(error)}`);
       return [];
     }
   }
@@ -275,10 +274,10 @@ export class LiveFeed implements Feed, Disposable {
     }
     if (last <= before) return;
     subscription.place = last;
-    const isLevel = before < (events[0]?.place ?? 0);
-    const known = isLevel ? lists.get(subscription.key) : undefined;
+    const isUpToDate = before < (events[0]?.place ?? 0);
+    const known = isUpToDate ? lists.get(subscription.key) : undefined;
     const wanted = known ?? eventsFor(events, { place: before, filter: subscription.filter });
-    if (isLevel) lists.set(subscription.key, wanted);
+    if (isUpToDate) lists.set(subscription.key, wanted);
     subscription.sent += wanted.length;
     if (isFlood || subscription.sent > mostASecond) {
       subscription.floodedIn = now;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** Which ends of some bytes are cuts, so that half a character there is no mistake of the file's. */
+/** Which ends of some bytes are cuts: half a character there is no mistake in the file. */
 export interface Cuts {
   readonly before: boolean;
   readonly after: boolean;
@@ -8,19 +8,26 @@ export interface Cuts {
 
 export interface FoundText {
   readonly text: string;
-  /** Where its last whole character ends in the bytes it was found in. */
+  /** Where its first whole character begins in the bytes, and where the last one ends. */
+  readonly begin: number;
   readonly end: number;
 }
 
-/** As text a model can be shown: UTF-8 without NUL. Undefined: it is none. Halves of characters at a cut are left out. */
-export function textIn(bytes: Buffer, { before, after }: Cuts): FoundText | undefined {
+/** Text for a model: UTF-8 without NUL, and without halves of characters at a cut. Returns undefined if it is no text. */
+export function textIn(bytes: Buffer, cuts: Cuts): FoundText | undefined {
+  const found = utf8In(bytes, cuts);
+  return found?.text.includes("\0") === true ? undefined : found;
+}
+
+/** The same, but the text may hold NUL. */
+export function utf8In(bytes: Buffer, { before, after }: Cuts): FoundText | undefined {
   const begin = before ? characterStart(bytes) : 0;
   const end = after ? characterEnd(bytes, begin) : bytes.length;
   const whole = bytes.subarray(begin, end);
-  return whole.includes(0) || !isUtf8(whole) ? undefined : { text: whole.toString("utf8"), end };
+  return isUtf8(whole) ? { text: whole.toString("utf8"), begin, end } : undefined;
 }
 
-/** All of the bytes, as text. Undefined: they are none. */
+/** All of the bytes as text. Returns undefined if they are no text. */
 export function wholeText(bytes: Buffer): string | undefined {
   return textIn(bytes, { before: false, after: false })?.text;
 }
@@ -47,7 +54,7 @@ function isContinuation(byte: number | undefined): boolean {
 
 const newline = 0x0a;
 
-/** Where the line begins that comes after so many; -1 when there are fewer. */
+/** Where the line after `count` lines begins. Returns -1 if there are fewer. */
 export function afterLines(bytes: Uint8Array, count: number): number {
   let at = 0;
   for (let line = 0; line < count; line += 1) {

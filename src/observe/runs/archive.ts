@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../../audit/log.ts";
 import type { DurableEvent } from "../../core/event.ts";
@@ -7,9 +7,9 @@ import type { Watcher } from "../../core/watcher.ts";
 import type { Store } from "../../store/store.ts";
 import { openRunFolders } from "./folders.ts";
 import { OpenRuns, type OpenRunsOptions, type RunOwner } from "./open-runs.ts";
-import { type Position, readPosition, writePosition } from "./position.ts";
 import { type EmittedEvent, runIn } from "./projection.ts";
 import type { LogEntry } from "./records.ts";
+import { readWholeFile, writeWholeFile } from "./whole-file.ts";
 
 export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "projected"> {
   /** Where the folders of runs lie. It belongs to one process at a time. */
@@ -20,17 +20,24 @@ export interface ArchiveOptions extends Omit<OpenRunsOptions, "folders" | "proje
   readonly follow: (watcher: Watcher) => void;
 }
 
+/** How far the run folders follow the audit log. Entries from `since` to before `up_to` have their lines in the files. */
+interface Position {
+  /** Where this archive began. */
+  readonly since: number;
+  readonly up_to: number;
+}
+
 /** An entry of the log as its store announced it, or what a tool emitted. */
 type Announced =
   | { readonly seq: number; readonly body: string; readonly event: DurableEvent | undefined }
   | { readonly emitted: EmittedEvent; readonly at: number };
 
-const everyMs = 50;
-const housekeepingMs = 1_000;
+const flushEveryMs = 50;
+const saveEveryMs = 1_000;
 /** If more wait, the rest is read from the audit log. */
 const mostBuffered = 16_384;
 /** So many entries are projected in one turn of the event loop. */
-const stride = 128;
+const entriesATurn = 128;
 /** So many are projected between two writes. */
 const mostUnwritten = 2_048;
 /** Entries that one query reads. */
@@ -48,12 +55,12 @@ export class Archive implements AsyncDisposable {
   /** The next entry to project: ahead of the position while lines still wait. */
   #next: number;
   #buffer: Announced[] = [];
-  #isOverflown = false;
+  #hasOverflowed = false;
   #isPositionSaved = true;
   #isSavingFailed = false;
-  #lastHousekeeping: number;
+  #lastSave: number;
   #stopTimer: (() => void) | undefined;
-  #stopHousekeeping: (() => void) | undefined;
+  #stopSaveTimer: (() => void) | undefined;
   #work: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -64,7 +71,7 @@ export class Archive implements AsyncDisposable {
     this.#next = position.up_to;
     const projected = (): number => this.#position.up_to;
     this.runs = new OpenRuns({ ...options, folders: openRunFolders(options.folder), projected });
-    this.#lastHousekeeping = options.clock.monotonic();
+    this.#lastSave = options.clock.monotonic();
   }
 
   /** Resolves when the folders have everything that is in the log now. */
@@ -80,7 +87,7 @@ export class Archive implements AsyncDisposable {
     });
     await archive.#alone(async () => {
       await archive.#drain(true);
-      await archive.#keepHouse();
+      await archive.#save();
     });
     return archive;
   }
@@ -108,10 +115,10 @@ export class Archive implements AsyncDisposable {
     await this.#alone(async () => {
       await this.#drain(true);
       for (const run of this.runs.all()) await this.runs.close(run);
-      await this.#keepHouse();
+      await this.#save();
     });
     this.#stopTimer?.();
-    this.#stopHousekeeping?.();
+    this.#stopSaveTimer?.();
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
@@ -120,15 +127,15 @@ export class Archive implements AsyncDisposable {
     return mine;
   }
 
-  /** All that a call waits for. */
+  /** Runs during a call, so it only adds to the buffer. */
   #add(announced: Announced): void {
     if (this.#closed) return;
     if (this.#buffer.length < mostBuffered) this.#buffer.push(announced);
-    else if (!this.#isOverflown) {
-      this.#isOverflown = true;
+    else if (!this.#hasOverflowed) {
+      this.#hasOverflowed = true;
       this.#options.log("The run archive cannot keep up; it reads what it misses from the audit log.");
     }
-    this.#stopTimer ??= this.#options.clock.in(everyMs, () => void this.flush());
+    this.#stopTimer ??= this.#options.clock.in(flushEveryMs, () => void this.flush());
   }
 
   async #drain(isLast: boolean): Promise<void> {
@@ -137,18 +144,18 @@ export class Archive implements AsyncDisposable {
     const upTo = this.#options.audit.size;
     const taken = this.#buffer;
     this.#buffer = [];
-    this.#isOverflown = false;
-    const isDue = isLast || this.#options.clock.monotonic() - this.#lastHousekeeping >= housekeepingMs;
+    this.#hasOverflowed = false;
+    const isDue = isLast || this.#options.clock.monotonic() - this.#lastSave >= saveEveryMs;
     try {
       if (isDue && this.#isBehind()) this.#projectAgain();
       await this.#takeAll(taken);
       await this.#readUpTo(upTo);
       const isWritten = await this.runs.flush(isLast);
       if (isWritten && !this.#isBehind()) this.#advance();
-      if (isDue) await this.#keepHouse();
-      else this.#keepHouseLater();
+      if (isDue) await this.#save();
+      else this.#saveLater();
     } catch (error) {
-      this.#options.log(`The run archive failed inside: ${messageOf(error)}`);
+      this.#options.log(`The run archive has failed: ${messageOf(error)}`);
     }
   }
 
@@ -171,7 +178,7 @@ export class Archive implements AsyncDisposable {
         await this.#readUpTo(one.seq);
         if (one.seq === this.#next) await this.#project({ seq: one.seq, ...JSON.parse(one.body) }, one.event);
       }
-      if (i % stride === stride - 1) await setImmediate();
+      if (i % entriesATurn === entriesATurn - 1) await setImmediate();
     }
   }
 
@@ -204,21 +211,21 @@ export class Archive implements AsyncDisposable {
     this.#isPositionSaved = false;
   }
 
-  #keepHouseLater(): void {
+  #saveLater(): void {
     if (this.#closed) return;
-    this.#stopHousekeeping ??= this.#options.clock.in(housekeepingMs, () => void this.flush(), false);
+    this.#stopSaveTimer ??= this.#options.clock.in(saveEveryMs, () => void this.flush(), false);
   }
 
-  async #keepHouse(): Promise<void> {
-    this.#stopHousekeeping?.();
-    this.#stopHousekeeping = undefined;
-    this.#lastHousekeeping = this.#options.clock.monotonic();
+  async #save(): Promise<void> {
+    this.#stopSaveTimer?.();
+    this.#stopSaveTimer = undefined;
+    this.#lastSave = this.#options.clock.monotonic();
     await this.runs.evict();
     await this.runs.save();
-    if (this.#isBehind() || this.runs.all().some((run) => run.isWaiting)) this.#keepHouseLater();
+    if (this.#isBehind() || this.runs.all().some((run) => run.isWaiting)) this.#saveLater();
     if (this.#isPositionSaved) return;
     try {
-      await writePosition(this.folder, this.#position);
+      await writeWholeFile(join(this.folder, positionFile), `${JSON.stringify(this.#position)}\n`);
       this.#isPositionSaved = true;
       this.#isSavingFailed = false;
     } catch (error) {
@@ -237,4 +244,22 @@ function ownerOfCall({ call }: EmittedEvent): RunOwner {
 function ownerOf({ tenant, principal, refs }: LogEntry, runId: string): RunOwner {
   const isOwner = refs.tool_call !== undefined || !(principal?.agent === "system" || principal?.agent === "operator");
   return { tenant, runId, principal: isOwner && principal ? { tenant, ...principal } : undefined, taskId: refs.task };
+}
+
+const positionFile = ".position.json";
+
+/** @param size entries in the audit log now: a new archive begins there, and a position beyond it is of another log */
+async function readPosition(folder: string, size: number): Promise<Position> {
+  const { since, up_to } = positionIn((await readWholeFile(join(folder, positionFile))) ?? "");
+  if (since === undefined || up_to === undefined) return { since: size, up_to: size };
+  return up_to <= size ? { since, up_to } : { since: 0, up_to: 0 };
+}
+
+function positionIn(text: string): Partial<Position> {
+  try {
+    const position: Partial<Position> = JSON.parse(text);
+    return [position.since, position.up_to].every(Number.isSafeInteger) ? position : {};
+  } catch {
+    return {}; // the archive begins at the end of the log, and written lines stay
+  }
 }

@@ -10,7 +10,7 @@ import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redact } from "./bounded.ts";
 import type { Extent } from "./line-file.ts";
 import { type ArtifactManifest, artifactEntries, deliverablesIn } from "./manifest.ts";
-import { pretty } from "./parse.ts";
+import { pretty } from "./reading.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunAbout } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";

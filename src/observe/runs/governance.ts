@@ -2,63 +2,42 @@ import { counted } from "../../core/shown.ts";
 import type { Governance, GovernanceReason } from "./runs.ts";
 import type { Tally } from "./tally.ts";
 
-const ranks = { blocked: 3, failed: 2, incomplete: 1 } as const;
-ranks satisfies Record<GovernanceReason["result"], number>;
-
-/** SPEC 15.5: the worst reason is the result; without any the run has passed. */
+/** The worst reason is the result. A run without a reason has passed. */
 export function governanceOf(tally: Tally, missing: readonly string[], lost: number): Governance {
-  const reasons = [...unsafe(tally), ...broken(tally, lost), ...unfinished(tally, missing)].sort(
-    (one, other) => ranks[other.result] - ranks[one.result],
-  );
+  const reasons = [...blocked(tally), ...failed(tally, lost), ...incomplete(tally, missing)]; // the worst first
   return { result: reasons[0]?.result ?? "passed", reasons };
 }
 
-function* unsafe({ unsafe: found }: Tally): Generator<GovernanceReason> {
-  for (const [code, { first, times }] of found) {
-    yield {
-      result: "blocked",
-      code,
-      message: times === 1 ? `${first}.` : `${first}, and ${times - 1} more.`,
-    };
-  }
+function blocked({ unsafe }: Tally): readonly GovernanceReason[] {
+  return [...unsafe].map(([code, { first, times }]) => {
+    return { result: "blocked", code, message: times === 1 ? `${first}.` : `${first}, and ${times - 1} more.` };
+  });
 }
 
-function* broken({ state, reason, unknown, late }: Tally, lost: number): Generator<GovernanceReason> {
-  if (state === "failed")
-    yield { result: "failed", code: "run_failed", message: reason ?? "The run was said to have failed." };
-  if (unknown.size > 0) {
-    const [first = ""] = unknown;
-    yield {
-      result: "failed",
-      code: "outcome_unknown",
-      message: `${counted(unknown.size, "call")} may have happened, \`${first}\` first; settle with \`postern calls settle\`.`,
-    };
-  }
-  if (late > 0)
-    yield {
-      result: "failed",
-      code: "late_events",
-      message: `${counted(late, "event")} came after the run was finished.`,
-    };
+function* failed({ state, reason, unknown, late }: Tally, lost: number): Generator<GovernanceReason> {
+  const because = (code: string, message: string): GovernanceReason => ({ result: "failed", code, message });
+  const [first = ""] = unknown;
+  const calls = counted(unknown.size, "call");
+  if (state === "failed") yield because("run_failed", reason ?? "The run was said to have failed.");
+  if (unknown.size > 0)
+    yield because(
+      "outcome_unknown",
+      `${calls} may have happened, \`${first}\` first; settle with \`postern calls settle\`.`,
+    );
+  if (late > 0) yield because("late_events", `${counted(late, "event")} came after the run was finished.`);
   if (lost > 0)
-    yield {
-      result: "failed",
-      code: "events_lost",
-      message: `${counted(lost, "event")} could not be written; they are made up from the audit log at the next start.`,
-    };
+    yield because(
+      "events_lost",
+      `${counted(lost, "event")} could not be written; they are made up from the audit log at the next start.`,
+    );
 }
 
-function* unfinished({ finishedAt, waiting, open }: Tally, missing: readonly string[]): Generator<GovernanceReason> {
-  if (finishedAt === undefined)
-    yield { result: "incomplete", code: "not_finished", message: "Nobody has finished the run." };
-  for (const path of missing)
-    yield { result: "incomplete", code: "deliverable_missing", message: `\`deliverables/${path}\` is missing.` };
+function* incomplete({ finishedAt, waiting, open }: Tally, missing: readonly string[]): Generator<GovernanceReason> {
+  const because = (code: string, message: string): GovernanceReason => ({ result: "incomplete", code, message });
+  const isOver = finishedAt !== undefined;
+  if (!isOver) yield because("not_finished", "Nobody has finished the run.");
+  for (const path of missing) yield because("deliverable_missing", `\`deliverables/${path}\` is missing.`);
   if (waiting.size > 0)
-    yield {
-      result: "incomplete",
-      code: "approval_pending",
-      message: `${counted(waiting.size, "request")} for approval nobody has decided.`,
-    };
-  if (finishedAt !== undefined && open.size > 0)
-    yield { result: "incomplete", code: "calls_open", message: `${counted(open.size, "call")} had not ended.` };
+    yield because("approval_pending", `${counted(waiting.size, "request")} for approval nobody has decided.`);
+  if (isOver && open.size > 0) yield because("calls_open", `${counted(open.size, "call")} had not ended.`);
 }

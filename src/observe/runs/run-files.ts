@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { codeOf } from "../../core/system/error-code.ts";
 import { type Extent, LineFile } from "./line-file.ts";
-import { errorIn, eventIn, recordIn } from "./parse.ts";
+import { errorIn, eventIn, recordIn } from "./reading.ts";
 import type { RunEvent } from "./runs.ts";
 
 export const lineFiles = ["events.jsonl", "logs/tools.jsonl", "logs/errors.jsonl"] as const;

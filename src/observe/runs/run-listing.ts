@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { RuntimeFault } from "../../core/fault.ts";
 import type { Archive } from "./archive.ts";
 import { folderName } from "./folders.ts";
-import { summaryIn } from "./parse.ts";
+import { summaryIn } from "./reading.ts";
 import type { RunPage, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 
@@ -16,11 +16,6 @@ interface ListedPlace {
   readonly name: string;
 }
 
-interface Written extends ListedPlace {
-  /** How long its `run.json` is. */
-  readonly bytes: number;
-}
-
 export interface PageRequest {
   readonly isWanted: (summary: RunSummary) => boolean;
   readonly limit: number;
@@ -28,14 +23,12 @@ export interface PageRequest {
   readonly after?: string | undefined;
 }
 
-/** Read side by side. */
+/** So many files are read at the same time. */
 const atOnce = 64;
-const mostRead = 10_000;
 
-/** The list of runs. Open runs come from memory, others from their `run.json`, which is read again only if it changed. */
+/** The list of runs. Open runs come from memory, others from their `run.json`. */
 export class RunListing {
   readonly #archive: Pick<Archive, "folder" | "runs">;
-  readonly #read = new Map<string, Written & { readonly summary: RunSummary | undefined }>();
 
   constructor(archive: Pick<Archive, "folder" | "runs">) {
     this.#archive = archive;
@@ -56,7 +49,7 @@ export class RunListing {
     const behind = others.filter(isBehind);
     for (let at = 0; at < behind.length && found.length <= limit; at += atOnce) {
       const some = behind.slice(at, at + atOnce);
-      const read = await Promise.all(some.map((place) => this.#summary(place).then((summary) => ({ summary, place }))));
+      const read = await Promise.all(some.map((place) => this.#summary(place.name).then((summary) => ({ summary, place }))));
       for (const { summary, place } of read)
         if (summary !== undefined && isWanted(summary)) found.push({ summary, place });
     }
@@ -68,39 +61,32 @@ export class RunListing {
     };
   }
 
-  /** As its folder says. A run that is not open here has stopped, whatever its file says. */
+  /** The summary in a folder. A run that is not open here has stopped, even if its file says otherwise. */
   async stored(name: string): Promise<RunSummary | undefined> {
     const path = join(this.#archive.folder, name, "run.json");
-    const text = await readWholeFile(path).catch(() => undefined); // unreadable: it is none
+    const text = await readWholeFile(path).catch(() => undefined); // an unreadable file is no run
     const summary = text === undefined ? undefined : summaryIn(text);
     if (summary === undefined || this.#archive.runs.get(summary.tenant, summary.run_id) !== undefined) return summary;
     return summary.state === "started" || summary.state === "running" ? { ...summary, state: "stopped" } : summary;
   }
 
   /** The latest first. */
-  async #written(leftOut: ReadonlySet<string>): Promise<readonly Written[]> {
+  async #written(leftOut: ReadonlySet<string>): Promise<readonly ListedPlace[]> {
     const entries = await readdir(this.#archive.folder, { withFileTypes: true });
     const written = await Promise.all(
       entries
         .filter((entry) => entry.isDirectory() && !leftOut.has(entry.name))
         .map(async ({ name }) => {
           const found = await lstat(join(this.#archive.folder, name, "run.json")).catch(() => undefined); // no run
-          return found === undefined ? [] : [{ isLive: false, name, at: found.mtimeMs, bytes: found.size }];
+          return found === undefined ? [] : [{ isLive: false, name, at: found.mtimeMs }];
         }),
     );
     return written.flat().sort(inOrder);
   }
 
-  async #summary(written: Written): Promise<RunSummary | undefined> {
-    const { name, at, bytes } = written;
-    const known = this.#read.get(name);
-    if (known !== undefined && known.at === at && known.bytes === bytes) return known.summary;
+  async #summary(name: string): Promise<RunSummary | undefined> {
     const found = await this.stored(name);
-    const isItsOwn = found !== undefined && folderName(found.tenant, found.run_id) === name; // a copy is no run
-    const summary = isItsOwn ? found : undefined;
-    if (this.#read.size >= mostRead) this.#read.clear();
-    this.#read.set(name, { ...written, summary });
-    return summary;
+    return found !== undefined && folderName(found.tenant, found.run_id) === name ? found : undefined; // a copy is no run
   }
 }
 
@@ -116,12 +102,12 @@ function inOrder(one: ListedPlace, other: ListedPlace): number {
 }
 
 function cursorOf({ isLive, at, name }: ListedPlace): string {
-  return `${isLive ? "live" : "kept"}@${at}@${name}`;
+  return `${isLive ? "live" : "stored"}@${at}@${name}`;
 }
 
-/** @throws RuntimeFault `filter_invalid`: it is no page's. */
+/** @throws RuntimeFault `filter_invalid` if it is no cursor of a page */
 function placeIn(cursor: string): ListedPlace {
-  const [, how, at, name] = /^(live|kept)@(\d{1,16}(?:\.\d{1,16})?)@(.+)$/.exec(cursor) ?? [];
+  const [, how, at, name] = /^(live|stored)@(\d{1,16}(?:\.\d{1,16})?)@(.+)$/.exec(cursor) ?? [];
   if (how === undefined || at === undefined || name === undefined)
     throw new RuntimeFault("filter_invalid", `\`after\` is a page's \`next_after\`, not \`${cursor.slice(0, 100)}\`.`);
   return { isLive: how === "live", at: Number(at), name };

@@ -7,7 +7,7 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { brief } from "./bounded.ts";
 import { governanceOf } from "./governance.ts";
-import { pretty, summaryIn } from "./parse.ts";
+import { pretty, summaryIn } from "./reading.ts";
 import { type EmittedEvent, emitted, project, type UnnumberedEvent } from "./projection.ts";
 import type { LiveEvent, LogEntry, ProjectionOptions } from "./records.ts";
 import { type LineFileName, RunFiles } from "./run-files.ts";

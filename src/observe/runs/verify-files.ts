@@ -5,7 +5,7 @@ import { isJsonObject, type Json, sha256 } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import { sealedDocuments } from "./documents.ts";
 import { deliverablesIn } from "./manifest.ts";
-import { summaryIn } from "./parse.ts";
+import { summaryIn } from "./reading.ts";
 import { lineFiles } from "./run-files.ts";
 import type { RunEvent, RunProblem, RunSummary } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";

@@ -6,11 +6,11 @@ import { messageOf } from "../../core/fault.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { noLink } from "../../core/system/plain-file.ts";
 import type { Redact } from "./bounded.ts";
-import { errorIn, eventIn, recordIn } from "./parse.ts";
 import { type Projected, project, runIn, sealType } from "./projection.ts";
+import { errorIn, eventIn, recordIn } from "./reading.ts";
 import type { CallStart } from "./records.ts";
-import { lineFiles } from "./run-files.ts";
-import type { ErrorRecord, RunEvent, RunProblem, RunVerification, ToolRecord } from "./runs.ts";
+import { type LineFileName, lineFiles } from "./run-files.ts";
+import type { RunEvent, RunProblem, RunVerification, ToolRecord } from "./runs.ts";
 import {
   documentProblems,
   type LinesRead,
@@ -52,8 +52,11 @@ export async function verifyRun(options: VerifyOptions): Promise<RunVerification
   const errors = parsed("logs/errors.jsonl", errorIn, reading);
   problems.push(...orderOf(events, runId));
   if (audit.size === 0) notes.push("The audit log is empty, so lines can be compared with nothing.");
-  const projected = audit.size === 0 ? undefined : await projectedAgain(options, calls);
-  if (projected !== undefined) problems.push(...compare(linesOf({ events, calls, errors }), projected, options));
+  else {
+    const projected = await projectedAgain(options, calls);
+    const lines = { "events.jsonl": events.flatMap(eventLine), "logs/tools.jsonl": calls.map(recordLine) };
+    problems.push(...compare({ ...lines, "logs/errors.jsonl": errors.map(recordLine) }, projected, options));
+  }
   const seals = sealsIn(await entriesOf(audit, { tenant, type: sealType, text: runId }), runId);
   if (seals.length === 0) notes.push("The run was never sealed: texts in its lines can be compared with nothing.");
   problems.push(...sealProblems(seals, files));
@@ -113,20 +116,19 @@ function parsed<T>(
 }
 
 function* orderOf(events: readonly Numbered<RunEvent>[], runId: string): Generator<RunProblem> {
+  const file = "events.jsonl";
   let expected = 1;
   for (const { line, value } of events) {
-    if (value.sequence !== expected)
-      yield {
-        file: "events.jsonl",
-        line,
-        why: `sequence ${value.sequence} stands where ${expected} was expected: lines were left out, added or moved`,
-      };
-    if (value.run_id !== runId) yield { file: "events.jsonl", line, why: `it is of another run, \`${value.run_id}\`` };
+    if (value.sequence !== expected) {
+      const why = `sequence ${value.sequence} stands where ${expected} was expected: lines were left out, added or moved`;
+      yield { file, line, why };
+    }
+    if (value.run_id !== runId) yield { file, line, why: `it is of another run, \`${value.run_id}\`` };
     expected = value.sequence + 1;
   }
 }
 
-/** Entries old to new, however many. */
+/** All entries, old to new. */
 async function entriesOf(audit: VerifyOptions["audit"], where: AuditFilter): Promise<readonly AuditEvent[]> {
   const found: AuditEvent[] = [];
   for (let after = -1; ; ) {
@@ -138,7 +140,7 @@ async function entriesOf(audit: VerifyOptions["audit"], where: AuditFilter): Pro
   }
 }
 
-/** The lines that the log gives, by entry. A replayed or settled call ended as its line says: the log does not hold that. */
+/** The lines that the log gives, by entry. The end of a replayed or settled call comes from its line, not from the log. */
 async function projectedAgain(
   { audit, tenant, runId, redact }: VerifyOptions,
   calls: readonly Numbered<ToolRecord>[],
@@ -165,62 +167,55 @@ const outcomeStatuses: Readonly<Record<ToolRecord["status"], ToolOutcome["status
   blocked: "denied",
 };
 
-/** A line that says which entry it comes from. */
+type LineFields = Readonly<Record<string, unknown>>;
+
+/** A line that names the entry it comes from. */
 interface FromLog {
-  readonly file: (typeof lineFiles)[number];
   readonly line: number;
   readonly seq: number;
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields: LineFields;
 }
 
-function linesOf({
-  events,
-  calls,
-  errors,
-}: {
-  readonly events: readonly Numbered<RunEvent>[];
-  readonly calls: readonly Numbered<ToolRecord>[];
-  readonly errors: readonly Numbered<ErrorRecord>[];
-}): readonly FromLog[] {
-  return [
-    ...events
-      .filter(({ value }) => value.data["audit_seq"] !== undefined || /^(?:tool|approval)\./.test(value.type))
-      .map(({ line, value }) => {
-        const seq = Number(value.data["audit_seq"]);
-        return { file: "events.jsonl" as const, line, seq, fields: eventFields(value) };
-      }),
-    ...calls.map(({ line, value }) => {
-      return { file: "logs/tools.jsonl" as const, line, seq: value.audit_seq, fields: { ...value } };
-    }),
-    ...errors.map(({ line, value }) => {
-      return { file: "logs/errors.jsonl" as const, line, seq: value.audit_seq, fields: { ...value } };
-    }),
-  ];
+function eventLine({ line, value }: Numbered<RunEvent>): readonly FromLog[] {
+  const seq = value.data["audit_seq"];
+  if (seq === undefined && !/^(?:tool|approval)\./.test(value.type)) return [];
+  return [{ line, seq: Number(seq), fields: eventFields(value) }];
 }
 
-function eventFields({ data, ...event }: Projected["event"]): Readonly<Record<string, unknown>> {
+function recordLine({ line, value }: Numbered<{ readonly audit_seq: number }>): FromLog {
+  return { line, seq: value.audit_seq, fields: { ...value } };
+}
+
+function eventFields({ data, ...event }: Projected["event"]): LineFields {
   return { ...event, ...data };
 }
 
-/** What the log does not hold, or what is the file's own. */
+/** The line of a file that an entry must have. */
+const expectedIn: Readonly<Record<LineFileName, (projected: Projected) => LineFields | undefined>> = {
+  "events.jsonl": ({ event }) => eventFields(event),
+  "logs/tools.jsonl": ({ record }) => record && { ...record },
+  "logs/errors.jsonl": ({ error }) => error && { ...error },
+};
+
+/** Fields that the log does not have, or that only the file has. */
 const notInLog: ReadonlySet<string> = new Set([
   ...["event_id", "sequence", "run_id", "parent_event_id", "artifacts", "artifacts_of"],
   ...["args_summary", "result_summary", "started_at", "error", "message", "recovered"],
 ]);
 
 function* compare(
-  lines: readonly FromLog[],
+  lines: Readonly<Record<LineFileName, readonly FromLog[]>>,
   projected: ReadonlyMap<number, Projected>,
   { covers, redact }: Pick<VerifyOptions, "covers" | "redact">,
 ): Generator<RunProblem> {
   for (const file of lineFiles) {
-    const left = new Map<number, Readonly<Record<string, unknown>>>();
+    const left = new Map<number, LineFields>();
     for (const [seq, line] of projected) {
-      const fields = fieldsFor(file, line);
+      const fields = expectedIn[file](line);
       if (fields !== undefined) left.set(seq, fields);
     }
     let before = -1;
-    for (const { line, seq, fields } of lines.filter((one) => one.file === file)) {
+    for (const { line, seq, fields } of lines[file]) {
       const expected = left.get(seq);
       left.delete(seq);
       if (expected === undefined) {
@@ -240,14 +235,8 @@ function* compare(
   }
 }
 
-function fieldsFor(file: FromLog["file"], { event, record, error }: Projected): FromLog["fields"] | undefined {
-  if (file === "events.jsonl") return eventFields(event);
-  const line = file === "logs/tools.jsonl" ? record : error;
-  return line && { ...line };
-}
-
-/** A secret that was learned since the line was written is masked in what is expected now. */
-function difference(fields: FromLog["fields"], expected: FromLog["fields"], redact: Redact): string | undefined {
+/** If a secret was learned after the line was written, the expected text is masked and the line is not. */
+function difference(fields: LineFields, expected: LineFields, redact: Redact): string | undefined {
   for (const name of new Set([...Object.keys(fields), ...Object.keys(expected)])) {
     if (notInLog.has(name)) continue;
     const was = JSON.stringify(expected[name]) ?? "missing";

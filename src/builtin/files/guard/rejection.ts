@@ -1,45 +1,5 @@
-/** Why a file was not touched, in one word for programs. */
-export type RejectionReason = GuardReason | PlainReason;
-
-/** Somebody tried to leave the root, or to reach what no tool may: these are announced as `file.rejected`. */
-export type GuardReason =
-  | "path_invalid"
-  | "absolute"
-  | "parent"
-  | "root_unknown"
-  | "reserved"
-  | "read_only"
-  | "protected"
-  | "link"
-  | "hard_link"
-  | "special_file"
-  | "other_device"
-  | "root_replaced";
-
-/** Nothing is wrong with the path: the world is just not as the caller thought. */
-export type PlainReason =
-  | "not_found"
-  | "exists"
-  | "is_a_folder"
-  | "not_a_folder"
-  | "not_empty"
-  | "not_text"
-  | "no_match"
-  | "patch_invalid"
-  | "changed"
-  | "too_large"
-  | "range_invalid"
-  | "content_invalid"
-  | "pattern_invalid"
-  | "search_stopped"
-  | "busy"
-  | "no_permission"
-  | "disk_full"
-  | "across_devices"
-  | "run_unusable"
-  | "io_failed";
-
-const sentences: Readonly<Record<RejectionReason, string>> = {
+/** An attempt to leave the root, or to reach what no tool may. These rejections are announced as `file.rejected`. */
+const guardSentences = {
   path_invalid:
     "is no path a tool can use: it holds a NUL, is longer than 4095 bytes, or a part of it is longer than 255.",
   absolute: "is absolute. Name a path that begins with a root, as list_files shows them.",
@@ -54,6 +14,10 @@ const sentences: Readonly<Record<RejectionReason, string>> = {
   other_device: "lies on another file system than its root.",
   root_replaced:
     "cannot be reached: the folder of its root is not the one it was when the tools were made. Restart to accept it.",
+} as const;
+
+/** The path is allowed, but the file is not what the caller expects. */
+const plainSentences = {
   not_found: "does not exist.",
   exists: "exists already.",
   is_a_folder: "is a folder, or is written like one.",
@@ -74,29 +38,27 @@ const sentences: Readonly<Record<RejectionReason, string>> = {
   across_devices: "cannot be moved there: the two roots are on different file systems. Write a copy, then delete.",
   run_unusable: "cannot be reached: this run has no folder.",
   io_failed: "cannot be used: the disk reports an error.",
-};
+} as const;
 
-const guarded: ReadonlySet<RejectionReason> = new Set<GuardReason>([
-  ...(["path_invalid", "absolute", "parent", "root_unknown", "reserved", "read_only", "protected"] as const),
-  ...(["link", "hard_link", "special_file", "other_device", "root_replaced"] as const),
-]);
+/** Why a file was not used, in one word for programs. */
+export type RejectionReason = keyof typeof guardSentences | keyof typeof plainSentences;
 
 /**
- * Thrown inside this folder only, so that every handle on the way out is closed; `answering` turns it into the tool's
- * answer. Its words never hold a path of the machine: only what the caller wrote himself is added to them.
+ * Thrown only inside the file tools, so every handle closes on the way out; `answering` makes it the tool's answer. Its
+ * message never holds a path of the machine, only what the caller wrote.
  */
 export class FileRejection extends Error {
   override readonly name = "Rejection";
   readonly reason: RejectionReason;
 
-  /** @param detail in the place of the reason's own sentence */
+  /** @param detail replaces the reason's own sentence */
   constructor(reason: RejectionReason, detail?: string) {
-    super(detail ?? sentences[reason]);
+    super(detail ?? { ...guardSentences, ...plainSentences }[reason]);
     this.reason = reason;
   }
 
   get isGuard(): boolean {
-    return guarded.has(this.reason);
+    return Object.hasOwn(guardSentences, this.reason);
   }
 }
 
@@ -125,7 +87,7 @@ const byCode: ReadonlyMap<unknown, RejectionReason> = new Map<unknown, Rejection
   ["ENXIO", "special_file"],
 ]);
 
-/** What the operating system answered, as a rejection. Anything else is a bug, and stays what it is. */
+/** An error of the operating system as a rejection. Returns undefined for any other error, which is a bug. */
 export function rejectionOf(error: unknown): FileRejection | undefined {
   if (error instanceof FileRejection) return error;
   if (!(error instanceof Error) || !("code" in error) || !("syscall" in error)) return undefined;

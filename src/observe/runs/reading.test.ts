@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { linesIn } from "./reader.ts";
+import { linesIn } from "./reading.ts";
 
 let folder: string;
 beforeAll(async () => {
