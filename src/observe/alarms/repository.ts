@@ -6,6 +6,7 @@ import type { NotedEvent } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
 import { newTraceId } from "../../core/ids.ts";
 import { isJsonObject, type Json, sha256 } from "../../core/json.ts";
+import { lazySchema } from "../../core/zod.ts";
 import { type CollectionChange, plainJson } from "../../store/collection.ts";
 import { LiveCollection } from "../../store/live-collection.ts";
 import type { Store } from "../../store/store.ts";
@@ -28,6 +29,13 @@ interface AlarmStep {
   readonly alarm: Alarm;
   readonly event?: Pick<NotedEvent, "type" | "summary" | "outcome" | "by" | "via">;
 }
+
+interface ChangeByPerson {
+  readonly by: Actor;
+  readonly reason: string | undefined;
+  readonly verb: "acknowledge" | "resolve";
+}
+type PersonWord = Omit<AlarmWord, "at">;
 
 /** Counts are written so often at most; the alarm itself is written at once. */
 const countEveryMs = 10_000;
@@ -135,23 +143,11 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 
   acknowledge(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    if (id === storeAlarmId) return this.#changeStoreAlarm("acknowledge", by, reason);
-    return this.#byPerson(id, by, (before) => {
-      if (before.state === "acked") return { alarm: before };
-      const acked: AlarmWord = { ...whoOf(by), at: this.#options.clock.now(), ...this.#reasonOf(reason) };
-      const event = {
-        type: "alarm.acknowledged",
-        summary: `Acknowledged: ${before.summary}`,
-        outcome: "info",
-        ...whoOf(by),
-      } as const;
-      return { alarm: { ...before, state: "acked", acked }, event };
-    });
+    return this.#byPerson(id, { by, reason, verb: "acknowledge" });
   }
 
   resolve(id: string, by: Actor, reason?: string): Promise<AlarmChange> {
-    if (id === storeAlarmId) return this.#changeStoreAlarm("resolve", by, reason);
-    return this.#byPerson(id, by, (before) => this.#resolvedStep(before, { ...whoOf(by), ...this.#reasonOf(reason) }));
+    return this.#byPerson(id, { by, reason, verb: "resolve" });
   }
 
   /** What was raised is written before the store closes. */
@@ -161,11 +157,20 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     await this.#turn;
   }
 
-  #resolvedStep(before: Alarm, word: Omit<AlarmWord, "at">): AlarmStep {
+  #resolvedStep(before: Alarm, word: PersonWord): AlarmStep {
     const { reason: _reason, ...by } = word;
     return {
       alarm: { ...before, state: "resolved", resolved: { ...word, at: this.#options.clock.now() } },
       event: { type: "alarm.resolved", summary: `Over: ${before.summary}`, outcome: "success", ...by },
+    };
+  }
+
+  #ackedStep(before: Alarm, word: PersonWord): AlarmStep {
+    if (before.state === "acked") return { alarm: before };
+    const { reason: _reason, ...by } = word;
+    return {
+      alarm: { ...before, state: "acked", acked: { ...word, at: this.#options.clock.now() } },
+      event: { type: "alarm.acknowledged", summary: `Acknowledged: ${before.summary}`, outcome: "info", ...by },
     };
   }
 
@@ -178,36 +183,28 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
     };
   }
 
-  #reasonOf(reason: string | undefined): Pick<AlarmWord, "reason"> {
+  /** @throws RuntimeFault `alarm_invalid` */
+  async #byPerson(id: string, { by, reason, verb }: ChangeByPerson): Promise<AlarmChange> {
+    checkWho(by, "alarm_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
-    return reason === undefined ? {} : { reason: this.#options.redact(reason) };
-  }
-
-  async #changeStoreAlarm(
-    verb: "acknowledge" | "resolve",
-    by: Actor,
-    reason: string | undefined,
-  ): Promise<AlarmChange> {
-    checkWho(by, "alarm_invalid");
-    const { alarm } = this.storeAlarm;
-    if (alarm === undefined || alarm.state === "resolved") return refusalOf(storeAlarmId, alarm);
-    this.storeAlarm[verb]({ ...whoOf(by), ...this.#reasonOf(reason) });
-    return { changed: true, alarm: this.storeAlarm.alarm ?? alarm };
-  }
-
-  async #byPerson(id: string, by: Actor, next: (before: Alarm) => AlarmStep): Promise<AlarmChange> {
-    checkWho(by, "alarm_invalid");
+    const word = { by: by.by, via: by.via, ...(reason !== undefined && { reason: this.#options.redact(reason) }) };
     let refused: AlarmChange | undefined;
-    const made = this.#turn.then(() =>
-      this.#change(id, (before) => {
-        refused = before === undefined || before.state === "resolved" ? refusalOf(id, before) : undefined;
-        return refused === undefined && before !== undefined ? next(before) : undefined;
-      }),
-    );
-    this.#turn = made.catch(() => undefined); // its caller has the rejection
-    await made;
+    if (id === storeAlarmId) {
+      refused = refusalOf(id, this.storeAlarm.alarm);
+      if (refused === undefined) this.storeAlarm[verb](word);
+    } else {
+      const made = this.#turn.then(() =>
+        this.#change(id, (before) => {
+          refused = refusalOf(id, before);
+          if (refused !== undefined || before === undefined) return undefined;
+          return verb === "resolve" ? this.#resolvedStep(before, word) : this.#ackedStep(before, word);
+        }),
+      );
+      this.#turn = made.catch(() => undefined); // its caller has the rejection
+      await made;
+    }
     const alarm = this.get(id);
-    return refused ?? (alarm === undefined ? refusalOf(id, undefined) : { changed: true, alarm });
+    return refused ?? (alarm === undefined ? unknownAlarm(id) : { changed: true, alarm });
   }
 
   /** Changes run one after the other, and the caller does not wait. */
@@ -264,13 +261,14 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
   }
 }
 
-function whoOf({ by, via }: Actor): Pick<Actor, "by" | "via"> {
-  return { by, via };
+function unknownAlarm(id: string): AlarmChange {
+  return { changed: false, why: "alarm_unknown", message: `There is no alarm \`${id.slice(0, 64)}\`.` };
 }
 
-function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange {
-  if (alarm === undefined)
-    return { changed: false, why: "alarm_unknown", message: `There is no alarm \`${id.slice(0, 64)}\`.` };
+/** Returns undefined if a person may change the alarm. */
+function refusalOf(id: string, alarm: Alarm | undefined): AlarmChange | undefined {
+  if (alarm === undefined) return unknownAlarm(id);
+  if (alarm.state !== "resolved") return undefined;
   return { changed: false, why: "alarm_resolved", message: `The alarm \`${id}\` is over already.` };
 }
 
@@ -278,17 +276,20 @@ function alarmId(tenant: string, key: string): string {
   return `alm_${sha256(`${tenant}\0${key}`).slice(0, 24)}`;
 }
 
+const schema = lazySchema((zod) => {
+  const [text, number] = [zod.string(), zod.number()];
+  return zod.looseObject({
+    ...{ kind: text, key: text, tenant: text, summary: text, count: number, firstSeen: number, lastSeen: number },
+    severity: zod.enum(["warning", "critical"]),
+    state: zod.enum(["open", "acked", "resolved"]),
+    data: zod.looseObject({}),
+  });
+});
+
 /** Returns undefined if Postern did not write it. */
 function alarmIn(id: string, body: Json): Alarm | undefined {
-  if (!isJsonObject(body)) return undefined;
-  const { kind, key, tenant, summary, count, firstSeen, lastSeen, severity, state, data } = body;
-  const isOurs =
-    [kind, key, tenant, summary].every((field) => typeof field === "string") &&
-    [count, firstSeen, lastSeen].every((field) => typeof field === "number") &&
-    (severity === "warning" || severity === "critical") &&
-    (state === "open" || state === "acked" || state === "resolved") &&
-    isJsonObject(data);
-  return isOurs ? ({ ...body, id } as unknown as Alarm) : undefined; // every required field was checked
+  const parsed = schema().safeParse(body);
+  return parsed.success ? ({ ...parsed.data, id } as unknown as Alarm) : undefined; // every required field was checked
 }
 
 function cleaned(value: Json, redact: (text: string) => string): Json {

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import {
   type Decided,
   type Decider,
@@ -7,8 +8,10 @@ import {
 } from "../../approvals/decision.ts";
 import type { Actor } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
-import { isJsonObject, type Json } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
+import { keysOf, schemaProblems } from "../../core/schema-problems.ts";
+import { lazySchema } from "../../core/zod.ts";
 import type { Account } from "../../identity/accounts.ts";
 import { permissionsOf } from "../../identity/roles.ts";
 import { Collection } from "../../store/collection.ts";
@@ -20,9 +23,9 @@ export interface DecisionOptions {
   readonly name: string;
   /** What signs: `secret://connector/key`. */
   readonly secret: string;
-  /** None: those of tenant `default`. */
+  /** Without it, only the tenant `default`. */
   readonly tenants?: readonly string[];
-  /** Names over there, and who they are here. */
+  /** Names in the channel, and the users that they are here. */
   readonly users: Readonly<Record<string, string>>;
 }
 
@@ -60,10 +63,10 @@ export type Received =
 
 const toleranceSeconds = 300;
 /** Ids are remembered as long as a timestamp is accepted. */
-const keptMs = 2 * toleranceSeconds * 1000;
+const rememberedMs = 2 * toleranceSeconds * 1000;
 /** Within that time; people make fewer decisions. */
 const mostSeen = 2_000;
-const keyKeptMs = 30_000;
+const keyLifetimeMs = 30_000;
 /** A message has no typed name and no signed-in person. */
 const onlySignedIn: ReadonlySet<DecisionProblem> = new Set(["confirmation_needed", "sign_in_needed"]);
 const idPattern = /^[\x21-\x7e]{1,200}$/;
@@ -73,7 +76,7 @@ export class DecisionReceiver {
   readonly #channels: ReadonlyMap<string, DecisionOptions>;
   readonly #dependencies: DecisionDependencies;
   /** The recent messages of each channel. */
-  readonly #seen: Collection<readonly Seen[]>;
+  readonly #seen: Collection<readonly SeenMessage[]>;
   /** Anyone can send requests here, so a request must not fetch a secret each time. */
   readonly #keys = new Map<string, { readonly key: Promise<Buffer | undefined>; readonly until: number }>();
 
@@ -98,7 +101,7 @@ export class DecisionReceiver {
         "webhook_replayed",
         `The message \`${incoming.id}\` was taken already, or too many came; decide in the console.`,
       );
-    const { approvalId, user, ...request } = parsed;
+    const { approval_id: approvalId, user, decision, reason, expected_digest: expectedDigest } = parsed;
     const tenants = channel.tenants ?? ["default"];
     const approval = await this.#dependencies.approval(approvalId);
     if (approval === undefined || !tenants.includes(approval.principal.tenant))
@@ -111,7 +114,11 @@ export class DecisionReceiver {
         "decider_unknown",
         `\`${user.slice(0, 200)}\` may decide nothing here; an operator maps names to people in \`channels\`.`,
       );
-    const decided = await this.#dependencies.decide(approvalId, { ...request, by });
+    const decided = await this.#dependencies.decide(approvalId, {
+      ...{ decision, by },
+      ...(reason !== undefined && { reason }),
+      ...(expectedDigest !== undefined && { expectedDigest }),
+    });
     if (!decided.decided && onlySignedIn.has(decided.code))
       return refused("console_only", `This call is approved in the console alone. ${decided.message}`);
     return { taken: true, decided };
@@ -134,7 +141,7 @@ export class DecisionReceiver {
     if (known !== undefined && known.until > now) return known.key;
     const key = this.#dependencies.reveal(secret).then(keyFrom);
     key.catch(() => this.#keys.delete(name)); // the waiting caller gets the error
-    this.#keys.set(name, { key, until: now + keyKeptMs });
+    this.#keys.set(name, { key, until: now + keyLifetimeMs });
     return key;
   }
 
@@ -142,15 +149,15 @@ export class DecisionReceiver {
   async #isFirst(name: string, id: string): Promise<boolean> {
     const { changed } = await this.#seen.change(name, (before = []) => {
       const now = this.#dependencies.clock.now();
-      const seen = before.filter(({ at }) => now - at <= keptMs);
+      const seen = before.filter(({ at }) => now - at <= rememberedMs);
       if (seen.length >= mostSeen || seen.some((one) => one.id === id)) return undefined;
       return { item: [...seen, { id, at: now }], durability: "synced" };
     });
     return changed;
   }
 
-  async #decider({ name, users }: DecisionOptions, theirs: string, tenant: string): Promise<Decider | undefined> {
-    const user = Object.hasOwn(users, theirs) ? users[theirs] : undefined;
+  async #decider({ name, users }: DecisionOptions, sender: string, tenant: string): Promise<Decider | undefined> {
+    const user = Object.hasOwn(users, sender) ? users[sender] : undefined;
     if (user === undefined) return undefined;
     const via = `channel:${name}`;
     const by: Decider = { user, via, tenant, signedIn: false };
@@ -158,69 +165,64 @@ export class DecisionReceiver {
     try {
       const account = await this.#dependencies.people.get(user, { by: via, via, tenant });
       const may = !account.disabled && permissionsOf(account.roles, account.tenant).has("approvals:decide");
-      // The account's own name counts, so that two spellings are one person.
+      // The account's own name counts, so upper and lower case are one person.
       return may ? { ...by, user: account.name, roles: account.roles, groups: account.groups } : undefined;
     } catch {
-      return undefined; // no such account: the mapping is older than the people
+      return undefined; // the account no longer exists
     }
   }
 }
 
-type ParsedDecision = Pick<DecisionRequest, "decision" | "reason" | "expectedDigest"> & {
-  readonly approvalId: string;
-  readonly user: string;
-};
+const schemas = lazySchema((zod) => {
+  const text = zod.string();
+  return {
+    decision: zod.strictObject({
+      ...{ approval_id: text, user: text, decision: zod.enum(["approved", "denied", "skipped"]) },
+      ...{ reason: text.max(2_000).exactOptional(), expected_digest: text.exactOptional() },
+    }),
+    seen: zod.object({ seen: zod.array(zod.object({ id: text, at: zod.number() })) }),
+  };
+});
 
-function decisionIn(body: string): ParsedDecision | Extract<Received, { taken: false }> {
-  let value: Json;
-  try {
-    value = JSON.parse(body) as Json; // JSON.parse makes nothing but JSON
-  } catch {
-    return refused("decision_invalid", "The body is no JSON.");
+type Refused = Extract<Received, { taken: false }>;
+
+function decisionIn(body: string): z.infer<ReturnType<typeof schemas>["decision"]> | Refused {
+  const schema = schemas().decision;
+  const value = jsonIn(body);
+  if (value === undefined) return refused("decision_invalid", "The body is no JSON.");
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) {
+    const written = { value, schema: keysOf(schema), language: "file" } as const;
+    const [problem] = schemaProblems(parsed.error.issues, written);
+    return refused("decision_invalid", `The body is wrong: ${problem?.message ?? ""} ${problem?.fix ?? ""}`.trim());
   }
-  if (!isJsonObject(value)) return refused("decision_invalid", "The body is no JSON object.");
-  const { approval_id: approvalId, decision, user, reason, expected_digest: expectedDigest, ...more } = value;
-  const [odd] = Object.keys(more);
-  if (odd !== undefined) return refused("decision_invalid", `The body has an unknown field \`${odd.slice(0, 100)}\`.`);
-  if (typeof approvalId !== "string" || typeof user !== "string")
-    return refused("decision_invalid", "`approval_id` and `user` must be there, as text.");
-  if (decision !== "approved" && decision !== "denied" && decision !== "skipped")
-    return refused("decision_invalid", "`decision` must be `approved`, `denied` or `skipped`; edit in the console.");
-  if (reason !== undefined && (typeof reason !== "string" || reason.length > 2_000))
-    return refused("decision_invalid", "`reason` must be text of at most 2000 characters.");
-  if (expectedDigest !== undefined && typeof expectedDigest !== "string")
-    return refused("decision_invalid", "`expected_digest` must be text.");
   // A message may show anything; the digest proves which call the person saw.
-  if (decision === "approved" && expectedDigest === undefined)
+  if (parsed.data.decision === "approved" && parsed.data.expected_digest === undefined)
     return refused(
       "decision_invalid",
       "A yes must bring `expected_digest`: the `shown_digest` of the notice it answers.",
     );
-  return {
-    ...{ approvalId, user, decision },
-    ...(reason !== undefined && { reason }),
-    ...(expectedDigest !== undefined && { expectedDigest }),
-  };
+  return parsed.data;
 }
 
-interface Seen {
+function jsonIn(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+interface SeenMessage {
   readonly id: string;
   readonly at: number;
 }
 
-function seenIn(body: Json): readonly Seen[] {
-  const seen = isJsonObject(body) ? body["seen"] : undefined;
-  if (!Array.isArray(seen)) return [];
-  return seen.flatMap((one: Json) => {
-    if (!isJsonObject(one)) return [];
-    const { id, at } = one;
-    return typeof id === "string" && typeof at === "number" ? [{ id, at }] : [];
-  });
+function seenIn(body: Json): readonly SeenMessage[] {
+  const parsed = schemas().seen.safeParse(body);
+  return parsed.success ? parsed.data.seen : [];
 }
 
-function refused(
-  code: Extract<Received, { taken: false }>["code"],
-  message: string,
-): Extract<Received, { taken: false }> {
+function refused(code: Refused["code"], message: string): Refused {
   return { taken: false, code, message };
 }

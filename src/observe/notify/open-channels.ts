@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { credentialsIn } from "../../secrets/configured-values.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { referencesIn, withSecrets } from "../../secrets/secret-reference.ts";
-import type { Channel, ChannelState, Channels, Delivered } from "./channel.ts";
+import type { Channel, Channels } from "./channel.ts";
 import { type DecisionDependencies, DecisionReceiver, type Incoming, type Received } from "./decisions.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
 import { slackFormat } from "./slack.ts";
@@ -11,16 +11,16 @@ import { standardFormat, type WebhookDependencies, type WebhookOptions, webhookC
 
 /** @public */
 export interface WebhookSettings extends WebhookOptions {
-  /** Who may decide through it: their names over there, and who they are here. */
+  /** Who may decide through it: names in the channel, and the users that they are here. */
   readonly users?: Readonly<Record<string, string>>;
 }
 
 /** @public */
 export interface ChannelsOptions {
   readonly webhooks?: readonly WebhookSettings[];
-  /** Channels of your own: e-mail, push, whatever reaches people. */
+  /** Your own channels: e-mail, push, and others. */
   readonly also?: readonly Channel[];
-  /** Where people reach the console, for links in messages. A function when the port is known later. */
+  /** The address of the console, for links in messages. A function if the port is known later. */
   readonly consoleUrl?: string | (() => string | undefined);
 }
 
@@ -29,14 +29,14 @@ export interface ChannelsDependencies extends Omit<DecisionDependencies, "reveal
   readonly note: OutboxOptions["note"];
   readonly log: (problem: string) => void;
   readonly redact: (value: JsonObject) => JsonObject;
-  /** Makes secrets that stand in a channel's configuration known to the redactor. */
+  /** Tells the redactor the secrets in a channel's configuration. */
   readonly learn: (values: readonly string[]) => void;
-  /** A secret's value, which every mask knows from then on. */
+  /** The value of a secret. The redactor masks it from then on. */
   readonly resolveSecret: ResolveSecret;
 }
 
 /**
- * Channels as the runtime has them: with the way back for decisions.
+ * The channels of a runtime, which also receive decisions.
  *
  * @public
  */
@@ -46,7 +46,7 @@ export interface OpenChannels extends Channels, AsyncDisposable {
   urgent(type: "alarm.opened" | "alarm.resolved", summary: string): Promise<void>;
 }
 
-/** @throws RuntimeFault `channels_invalid` for two of one name */
+/** @throws RuntimeFault `channels_invalid` if two have one name */
 export async function openChannels(
   options: ChannelsOptions,
   dependencies: ChannelsDependencies,
@@ -63,42 +63,21 @@ export async function openChannels(
   const outboxes = new Map(
     channels.map((channel) => [channel.name, new Outbox({ ...dependencies, channel, random: Math.random, console })]),
   );
-  for (const outbox of outboxes.values()) await outbox.start();
-  return new RunningChannels(outboxes, new DecisionReceiver(webhooks.flatMap(decidersOf), { ...dependencies, reveal }));
-}
-
-class RunningChannels implements OpenChannels {
-  readonly #outboxes: ReadonlyMap<string, Outbox>;
-  readonly #decisions: DecisionReceiver;
-
-  constructor(outboxes: ReadonlyMap<string, Outbox>, decisions: DecisionReceiver) {
-    this.#outboxes = outboxes;
-    this.#decisions = decisions;
-  }
-
-  list(): readonly ChannelState[] {
-    return [...this.#outboxes.values()].map(({ state }) => state);
-  }
-
-  async test(name: string): Promise<Delivered | undefined> {
-    return this.#outboxes.get(name)?.test();
-  }
-
-  async retry(name: string): Promise<number | undefined> {
-    return this.#outboxes.get(name)?.retry();
-  }
-
-  receive(name: string, incoming: Incoming): Promise<Received> {
-    return this.#decisions.receive(name, incoming);
-  }
-
-  async urgent(...notice: Parameters<OpenChannels["urgent"]>): Promise<void> {
-    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.urgent(...notice)));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox[Symbol.asyncDispose]()));
-  }
+  const all = [...outboxes.values()];
+  for (const outbox of all) await outbox.start();
+  const decisions = new DecisionReceiver(webhooks.flatMap(decidersOf), { ...dependencies, reveal });
+  return {
+    list: () => all.map(({ state }) => state),
+    test: async (name) => outboxes.get(name)?.test(),
+    retry: async (name) => outboxes.get(name)?.retry(),
+    receive: (name, incoming) => decisions.receive(name, incoming),
+    urgent: async (...notice) => {
+      await Promise.all(all.map((outbox) => outbox.urgent(...notice)));
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(all.map((outbox) => outbox[Symbol.asyncDispose]()));
+    },
+  };
 }
 
 function channelOf(options: WebhookSettings, dependencies: WebhookDependencies): Channel {
@@ -111,7 +90,7 @@ function decidersOf({ name, secret, tenants, users }: WebhookSettings) {
   return [{ name, secret, users, ...(tenants !== undefined && { tenants }) }];
 }
 
-/** As it is, and without the prefix of Standard Webhooks. */
+/** The key with and without the prefix of Standard Webhooks. */
 function signingKey(secret: string): readonly string[] {
   return referencesIn(secret).length > 0 ? [] : [secret, secret.replace(/^whsec_/, "")];
 }
