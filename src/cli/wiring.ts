@@ -96,7 +96,7 @@ export async function wire(
   const shared: Shared = { settings, needs, log, redactor, secrets, memory, rejected: [], hosts: () => wired.hosts };
   const runtime = await createRuntime(await optionsOf(shared));
   const checkOffer = (): void => {
-    const around = memory?.wayAround(runtime.offered({ tenant: "default", agent: "local-agent" }));
+    const around = memory?.warningFor(runtime.offered({ tenant: "default", agent: "local-agent" }));
     if (around !== undefined) log.problem(around);
   };
   if (needs.servesAtOnce !== true) checkOffer();
@@ -149,7 +149,7 @@ async function httpDoorOf(
   const { command = "postern" } = needs;
   return createHttpDoor({
     ...{ runtime, credentials, hosts, clock },
-    memory: memory?.desk,
+    memory: memory?.candidates,
     rejected,
     accounts: runtime.accounts,
     openId: await openIdOf({ settings, needs, log, redactor, secrets }),

@@ -1,6 +1,6 @@
 /** The composition root: the one file that knows every part. It wires them in straight lines and decides nothing. */
 
-import { tellIndexed } from "../builtin/skills/indexed.ts";
+import { recordIndexed } from "../builtin/skills/indexed.ts";
 import type { Principal } from "../core/call.ts";
 import { SystemClock } from "../core/clock.ts";
 import { type Limits, limitsOf, limitsWarning } from "../core/session.ts";
@@ -160,7 +160,7 @@ async function offerTools(options: RuntimeOptions, path: OpenPath): Promise<Open
   if (skills !== undefined) {
     const { skillTools } = await import("../builtin/skills/skill-tools.ts");
     takeTools(skillTools(skills), register);
-    await tellIndexed(skills, { store, clock, policyVersion: parts.policy.version }, log);
+    await recordIndexed(skills, { store, clock, policyVersion: parts.policy.version }, log);
   }
   let chains: OpenChains | undefined;
   if (options.chains !== undefined) {

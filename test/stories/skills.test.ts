@@ -101,7 +101,7 @@ describe("a run that is held to a skill", () => {
     const letters = at.runtime.skills?.find("letters");
     expect(letters && at.runtime.skills?.unknownTools(letters)).toEqual(["gone"]);
     await at.runtime.skills?.activate(run, "letters");
-    expect(told).toContain("Skill `letters` allows `gone`, which nobody registered; ignored.");
+    expect(told).toContain("Skill `letters` allows `gone`, for which no tool is registered; ignored.");
     expect((await call(at, "gone")).refusal?.code).toBe("tool_unknown");
   });
 
@@ -157,7 +157,7 @@ describe("the tools", () => {
     });
     expect(await call(at, "skills", { action: "activate", name: "nope" })).toMatchObject({
       status: "error",
-      text: "There is no skill `nope`; `list_skills` says which there are.",
+      text: "There is no skill `nope`; `list_skills` lists them.",
     });
     expect(await call(at, "skills", { action: "foo" })).toMatchObject({ refusal: { code: "arguments_invalid" } });
     expect(at.runtime.skills?.active(run)).toEqual([]);
@@ -174,7 +174,7 @@ describe("the tools", () => {
     });
     expect(await call(at, "load_skill", { skill_id: "x" })).toMatchObject({
       status: "error",
-      text: "There is no skill `x`; `list_skills` says which there are.",
+      text: "There is no skill `x`; `list_skills` lists them.",
     });
     expect(await call(at, "load_skill", { skill_id: "letters" })).toMatchObject({
       status: "ok",

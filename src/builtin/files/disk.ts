@@ -1,7 +1,7 @@
 import { fdatasync, fsync, ftruncate, read, rename, write } from "node:fs";
 import { promisify } from "node:util";
 
-/** What waits for the disk is done off the event loop: the descriptors are held meanwhile. A test gives one that is full. */
+/** The disk is used off the event loop. A test gives a full disk. */
 export interface Disk {
   write(descriptor: number, bytes: Uint8Array): Promise<number>;
   sync(descriptor: number): Promise<void>;
@@ -25,7 +25,7 @@ export async function writeAll(disk: Disk, descriptor: number, bytes: Uint8Array
   for (let done = 0; done < bytes.length; ) done += await disk.write(descriptor, bytes.subarray(done));
 }
 
-/** Up to `length` bytes from `position` on; fewer only at the end of the file. */
+/** Reads `length` bytes from `position` on; fewer only at the end of the file. */
 export async function readFrom(descriptor: number, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(length);
   let filled = 0;

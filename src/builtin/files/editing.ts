@@ -11,8 +11,8 @@ const lineEnd = /\r\n|\n|\r/g;
 const mostNumbers = 20;
 
 /**
- * The text with the replacement made. What is replaced must be there as often as the caller thinks, else it has read
- * something else. A line end in `old_text` matches any line end of the file, and the file's line ends stay.
+ * Replaces a text that must occur exactly `count` times, else the caller has read something else. A line end in `old_text`
+ * matches any line end of the file, and the file's line ends stay.
  */
 export function edited(text: string, { old_text, new_text, count = 1 }: TextEdit): string {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
@@ -33,7 +33,7 @@ export function edited(text: string, { old_text, new_text, count = 1 }: TextEdit
   return mark + lines.replaced(found.map((match) => ({ ...match, by: after })));
 }
 
-/** The text with whole lines put in after so many of its lines; 0: before the first. */
+/** Inserts whole lines after a line; 0 means before the first. */
 export function inserted(
   text: string,
   { line, new_text }: { readonly line: number; readonly new_text: string },
@@ -45,14 +45,14 @@ export function inserted(
   });
 }
 
-/** So many lines from one on (counted from 0), and what stands in their place afterwards. */
+/** `taken` lines from `at` on (counted from 0) are replaced by `put`. */
 export interface LineChange {
   readonly at: number;
   readonly taken: number;
   readonly put: readonly string[];
 }
 
-/** The text with some of its lines changed. Its line ends stay, also the one that its last line may lack. */
+/** Changes some lines of a text. Its line ends stay, also a missing one at the end. */
 export function withLines(text: string, change: (lines: readonly string[]) => readonly LineChange[]): string {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
   const isOpen = text.length > mark.length && !/[\r\n]$/.test(text);
@@ -66,7 +66,7 @@ export function withLines(text: string, change: (lines: readonly string[]) => re
   return mark + (isOpen ? made.replace(/(?:\r\n|\n|\r)$/, "") : made);
 }
 
-/** Who has read a file may or may not have seen its mark; it is no part of its text. */
+/** A reader may not have seen the byte order mark, which is no part of the text. */
 function without(mark: string, text: string): string {
   return mark !== "" && text.startsWith(mark) ? text.slice(mark.length) : text;
 }
@@ -75,7 +75,7 @@ function withPlainEnds(text: string): string {
   return text.replaceAll(lineEnd, "\n");
 }
 
-/** A part of the text: UTF-16 units, the end exclusive. */
+/** A part of the text in UTF-16 units; the end is exclusive. */
 interface Match {
   readonly from: number;
   readonly to: number;
@@ -101,7 +101,7 @@ class LineEnds {
     return this.#plain.split("\n").slice(0, -1);
   }
 
-  /** Where so many whole lines stand. */
+  /** The place of whole lines. */
   spanOf(line: number, count: number): Match {
     return { from: this.#startOf(line), to: this.#startOf(line + count) };
   }
@@ -117,7 +117,7 @@ class LineEnds {
     let made = "";
     let at = 0;
     for (const { by, ...match } of changes) {
-      made += this.#text.slice(at, match.from) + this.#respelled(by, match);
+      made += this.#text.slice(at, match.from) + this.#withLineEnds(by, match);
       at = match.to;
     }
     return made + this.#text.slice(at);
@@ -127,10 +127,10 @@ class LineEnds {
     return line === 0 ? 0 : (this.#ends[line - 1]?.to ?? this.#text.length);
   }
 
-  /** Where the text stands, whatever its lines end with. */
+  /** The places of a text, with any line ends. */
   matches(wanted: string): readonly Match[] {
     let passed = 0;
-    let longer = 0; // a line end of two units is one in the plain text
+    let longer = 0; // a line end of two units has one unit in the plain text
     const inText = (position: number): number => {
       for (let end = this.#ends[passed]; end !== undefined && end.from - longer < position; end = this.#ends[passed]) {
         longer += end.end.length - 1;
@@ -144,14 +144,14 @@ class LineEnds {
     }));
   }
 
-  /** Where the text stands as it is; no match begins or ends inside a line end. */
+  /** The places of a text with its own line ends. No match begins or ends inside a line end. */
   exactMatches(wanted: string): readonly Match[] {
     const isInside = (position: number): boolean => this.#text[position - 1] === "\r" && this.#text[position] === "\n";
     return occurrences(this.#text, wanted).filter(({ from, to }) => !isInside(from) && !isInside(to));
   }
 
-  /** What is put in place of a match: its lines end as those that are replaced, and further ones as the lines around. */
-  #respelled(text: string, { from, to }: Match): string {
+  /** The replacement of a match: its lines end as the replaced ones do, and further lines as the lines around them. */
+  #withLineEnds(text: string, { from, to }: Match): string {
     const first = this.#firstFrom(from);
     const around = this.#usualBefore(first);
     let next = first;
@@ -162,7 +162,7 @@ class LineEnds {
     });
   }
 
-  /** Of the line ends, the first that does not begin before the position. */
+  /** The first line end that does not begin before the position. */
   #firstFrom(position: number): number {
     let low = 0;
     let high = this.#ends.length;
@@ -174,7 +174,7 @@ class LineEnds {
     return low;
   }
 
-  /** A lone `\r` is usual only in a text whose lines all end so. */
+  /** A lone `\r` counts as a line end only if all lines end with it. */
   #usualBefore(index: number): string | undefined {
     for (let i = index - 1; i >= 0; i -= 1) {
       const end = this.#ends[i]?.end;

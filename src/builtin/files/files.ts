@@ -1,9 +1,9 @@
 /**
- * Tools for files beneath roots: reading, searching, and, where the operator allows it, changing and deleting. They are
- * ordinary tools on the one path; what is particular to them is the guard.
+ * Tools that read and search files beneath roots and, if the operator allows it, change and delete them. They are ordinary
+ * tools with a guard.
  *
- * Invariant: nothing outside a root is opened, made, moved or deleted, also while another process swaps folders for
- * links; a file is changed whole or not at all; what is refused is an answer with a reason, never a path of the machine.
+ * Invariant: nothing outside a root is opened, made, moved or deleted, also while another process swaps folders for links.
+ * A file is changed completely or not at all. A rejection is an answer with a reason and without a path of the machine.
  * Next: guard/folder.ts (how things beneath a folder are opened), roots.ts (which folders), path-name.ts (what a path
  * may look like), writing.ts (how a file is replaced), search/ (how trees are walked and looked through).
  */
@@ -21,38 +21,38 @@ import { SearchThreads } from "./search/thread.ts";
 import { searchTools } from "./search-tools.ts";
 
 /**
- * What `fileTools` offers, and where.
+ * Which tools `fileTools` offers, and for which folders.
  *
  * @public
  */
 export interface FileToolOptions {
-  /** Gives every run its own `workspace/` and `deliverables/`; paths that name no root are in `workspace/`; without it, in the only root there is. */
+  /** Gives every run its own `workspace/` and `deliverables/`. A path without a root is in `workspace/`, or in the only root. */
   readonly runs?: RunFolders | undefined;
   /** Further folders, by the name paths begin with. */
   readonly roots?: Readonly<Record<string, FileRoot>> | undefined;
-  /** Offers `write_file`, `edit_file`, `append_file` and `move_file`. Left out: no. */
+  /** Offers `write_file`, `edit_file`, `append_file` and `move_file`. Default: no. */
   readonly write?: boolean | undefined;
-  /** Offers `delete_file`, which a policy must also name. Left out: no. */
+  /** Offers `delete_file`, which a policy must also name. Default: no. */
   readonly delete?: boolean | undefined;
-  /** Text one `read_file` gives back at most; 200,000. */
+  /** Text that one `read_file` returns at most. Default: 200,000. */
   readonly maxFileBytes?: number | undefined;
-  /** Largest file that is no text and is given back; 10 MB. */
+  /** Largest file that is no text and is returned. Default: 10 MB. */
   readonly maxMediaBytes?: number | undefined;
-  /** Largest file that is written or edited; 10 MB. */
+  /** Largest file that is written or edited. Default: 10 MB. */
   readonly maxWriteBytes?: number | undefined;
-  /** Names or lines one search gives back at most; 1,000. */
+  /** Names or lines that one search returns at most. Default: 1,000. */
   readonly maxResults?: number | undefined;
-  /** What one search may take; 10,000. */
+  /** Time limit of one search. Default: 10,000. */
   readonly searchTimeMs?: number | undefined;
   /** Folders no root may hold or lie in: the data folder of Postern. */
   readonly outOfReach?: readonly string[] | undefined;
-  /** Files no writable root may hold: what Postern is configured by. */
+  /** Files that no writable root may hold: the configuration of Postern. */
   readonly notWritable?: readonly string[] | undefined;
-  /** Use files that have a second name. It may be outside the root, so: no. */
+  /** Use files that have a second name, which may be outside the root. Default: no. */
   readonly hardLinks?: boolean | undefined;
-  /** Use the optional package `koffi` when it is installed; false never does. */
+  /** Use the optional package `koffi` if it is installed. Default: yes. */
   readonly openat2?: boolean | undefined;
-  /** Accept a system where the guard does not hold against a process that swaps links (not Linux). */
+  /** Accept a system other than Linux, where a process that swaps links can defeat the guard. */
   readonly notRaceSafe?: boolean | undefined;
 }
 
@@ -72,14 +72,14 @@ const defaults: FileLimits = {
  *   tools: [...fileTools({ runs: openRunFolders(".postern/runs"), roots: { docs: { path: "docs" } }, write: true })],
  * });
  *
- * @throws RuntimeFault `files_invalid` for a root or a limit that cannot be, `files_not_race_safe` where the guard does not hold
+ * @throws RuntimeFault `files_invalid` for an invalid root or limit, `files_not_race_safe` if the guard is not safe on this system
  * @public
  */
 export function fileTools(options: FileToolOptions): readonly LocalTool[] {
   return fileToolsOn(options, realDisk);
 }
 
-/** On a disk of the caller's own: tests give one that is full. */
+/** With the caller's own disk: tests give a full one. */
 export function fileToolsOn(options: FileToolOptions, disk: Disk): readonly LocalTool[] {
   const kit = fileKit(options, disk);
   return [
@@ -90,10 +90,10 @@ export function fileToolsOn(options: FileToolOptions, disk: Disk): readonly Loca
   ];
 }
 
-/** One for all toolsets of the process: they may share a folder. */
+/** Shared by all toolsets of the process, because they may share a folder. */
 const locks = new Locks();
 
-/** What file tools work with, also those that a provider defines. */
+/** What file tools need, also provider-defined ones. */
 export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKit {
   return {
     roots: new FileRoots(options),

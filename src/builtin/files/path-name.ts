@@ -1,24 +1,24 @@
 import { FileRejection } from "./guard/rejection.ts";
 
-/** A path as a tool was given it, taken apart: which root, and the names beneath it. No name is empty, `.` or `..`. */
+/** The root of a path and the names beneath it. No name is empty, `.` or `..`. */
 export interface PathName {
   readonly root: string;
   readonly parts: readonly string[];
-  /** In the one spelling that names it from its root. */
+  /** The path from its root, always in the same form. */
   readonly shown: string;
-  /** It ends as folders do, with a slash. */
+  /** Whether it ends with a slash. */
   readonly mustBeFolder: boolean;
 }
 
-/** The run's own record lies beside the workspace (SPEC 15.4). */
+/** The run's own record is beside the workspace. */
 const reserved: ReadonlySet<string> = new Set(["logs", "archive", "events.jsonl"]);
 const maxPathBytes = 4_095;
 const maxPartBytes = 255;
 
 /**
  * @param roots by name
- * @param home what paths are in that begin with no root's name; none: each must name its root
- * @throws Rejection
+ * @param home the root of paths that name none. Without it, each path must name its root
+ * @throws FileRejection
  */
 export function parsePath(given: string, roots: ReadonlyMap<string, unknown>, home: string | undefined): PathName {
   if (typeof given !== "string" || given.includes("\0") || Buffer.byteLength(given) > maxPathBytes)

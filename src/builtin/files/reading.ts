@@ -15,7 +15,7 @@ export interface ReadRange {
 export interface ReadLimits {
   readonly maxFileBytes: number;
   readonly maxMediaBytes: number;
-  /** Throws when the call is over. */
+  /** Throws if the call has ended. */
   readonly check: () => void;
 }
 
@@ -29,10 +29,10 @@ interface OpenFile {
 }
 
 const chunkBytes = 65_536;
-/** How far a range by lines is looked for. */
+/** How far a range by lines is searched. */
 const maxScanBytes = 64 * 1024 * 1024;
 
-/** A part of a plain file, never more than the limit. What is left out is said in the note, with how to go on. */
+/** Reads a part of a plain file, up to the limit. The note says what is left out and how to continue. */
 export async function readRange(descriptor: number, range: ReadRange, limits: ReadLimits): Promise<FileReading> {
   const byLines = range.first_line !== undefined || range.lines !== undefined;
   const byBytes = range.first_byte !== undefined || range.bytes !== undefined;
@@ -49,7 +49,7 @@ export async function readRange(descriptor: number, range: ReadRange, limits: Re
   return byBytes ? partByBytes(file, range, limits) : partByLines(file, range, limits);
 }
 
-/** A file that is no text, whole: half a picture is of no use to anybody. */
+/** A file that is no text is read completely or not at all. */
 async function wholeMedia({ descriptor, size }: OpenFile, limits: ReadLimits): Promise<FileReading | undefined> {
   const head = await readFrom(descriptor, 0, Math.min(chunkBytes, limits.maxFileBytes));
   if (textIn(head, { before: false, after: head.length < size }) !== undefined) return undefined;
@@ -68,7 +68,7 @@ async function partByBytes({ descriptor, size }: OpenFile, range: ReadRange, lim
   const data = await readFrom(descriptor, first, wanted);
   const found = textIn(data, { before: first > 0, after: first + data.length < size });
   if (found === undefined) return { kind: "media", data, mediaType: "application/octet-stream", bytes: data.length };
-  const end = first + (found.end || data.length); // a range inside one character goes on behind it
+  const end = first + (found.end || data.length); // a range inside one character continues after it
   const shown = data.length === 0 ? "nothing: the file ends before" : `bytes ${first} to ${end - 1}`;
   const note = first > 0 || end < size ? noteOf(shown, { size, end, next: `first_byte ${end}` }) : undefined;
   return { kind: "text", text: found.text, bytes: data.length, note };
@@ -97,7 +97,7 @@ async function partByLines({ descriptor, size }: OpenFile, range: ReadRange, lim
   return { kind: "text", text, bytes: end, note };
 }
 
-/** Where so many whole lines end, as far as they were read. 0: not even one did. */
+/** Where the wanted lines end in the read bytes. Returns 0 if not even one line ends there. */
 function endOfLines(data: Buffer, lines: number | undefined, isWholeRest: boolean): number {
   const wanted = lines === undefined ? -1 : afterLines(data, lines);
   if (wanted >= 0) return wanted;
@@ -109,7 +109,7 @@ function linesShown(first: number, part: Uint8Array): string {
   return part.length === 0 ? "nothing" : first === last ? `line ${first}` : `lines ${first} to ${last}`;
 }
 
-/** @param next how to go on behind `end` */
+/** @param next how to continue after `end` */
 function noteOf(
   shown: string,
   { size, end, next }: { readonly size: number; readonly end: number; readonly next: string },
@@ -117,7 +117,7 @@ function noteOf(
   return `[${shown}; the file has ${size} bytes${end < size ? `; go on with ${next}` : ""}]`;
 }
 
-/** Where a line begins. Undefined: there are fewer. */
+/** Where a line begins. Returns undefined if there are fewer lines. */
 async function findLine(descriptor: number, line: number, { check }: ReadLimits): Promise<number | undefined> {
   let missing = line - 1;
   for (let position = 0; missing > 0; position += chunkBytes) {
@@ -136,7 +136,7 @@ async function findLine(descriptor: number, line: number, { check }: ReadLimits)
   return 0;
 }
 
-/** All of a file, for a change that needs all of it. */
+/** Reads a whole file for a change. */
 export async function readWhole(descriptor: number, maxBytes: number): Promise<Buffer> {
   const { size } = fstatSync(descriptor);
   const data = size > maxBytes ? undefined : await readFrom(descriptor, 0, maxBytes + 1);

@@ -15,25 +15,25 @@ import { type Disk, writeAll } from "./disk.ts";
 import { checkPlain, type Folder, noFollow } from "./guard/folder.ts";
 import { FileRejection } from "./guard/rejection.ts";
 
-/** The folder a file is in, held, and its name there. */
+/** The open folder of a file, and the file's name in it. */
 export interface Spot {
   readonly folder: Folder;
   readonly name: string;
 }
 
-/** What stood there when it was looked at; undefined: nothing. */
+/** The file when it was read. Undefined if there was none. */
 export type Before = Pick<Stats, "ino" | "size" | "mtimeMs" | "ctimeMs"> | undefined;
 
 export interface Content {
   readonly bytes: Uint8Array;
-  /** What it was made from: when something else stands there by now, nothing is written. Left out: it replaces whatever stands there. */
+  /** The file that the content was made from. If it has changed, nothing is written. Without it, any file is replaced. */
   readonly from?: { readonly before: Before };
 }
 
-/** What a write in flight is called; hidden in listings. */
+/** The name of a file that is being written. Listings hide it. */
 export const draftName: RegExp = /^\.postern-[0-9a-f-]{36}\.draft$/;
 
-/** The folder of a path beneath `top`, made where it is missing. The caller disposes of it. */
+/** Opens a folder beneath `top` and makes missing folders. The caller disposes of it. */
 export async function folderFor(top: Folder, parts: readonly string[], disk: Disk): Promise<Folder> {
   let folder = top.descend([]);
   try {
@@ -58,18 +58,18 @@ async function entered(folder: Folder, part: string, disk: Disk): Promise<Folder
   try {
     mkdirSync(folder.at(part));
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error; // somebody else made it meanwhile: it is entered like any other
+    if (codeOf(error) !== "EEXIST") throw error; // another process made it meanwhile
   }
   await syncFolder(folder, disk);
   return folder.descend([part]);
 }
 
-/** What stands at a name, not followed. Undefined: nothing. */
+/** What has the name. A link is not followed. Returns undefined if nothing has it. */
 export function lookAt({ folder, name }: Spot): Stats | undefined {
   return lstatSync(folder.at(name), { throwIfNoEntry: false });
 }
 
-/** The plain file that would be replaced; undefined when there is none. */
+/** The plain file that would be replaced. Returns undefined if there is none. */
 export function plainAt(spot: Spot): Stats | undefined {
   const stats = lookAt(spot);
   if (stats !== undefined) checkPlain(stats, spot.folder.rules);
@@ -77,8 +77,8 @@ export function plainAt(spot: Spot): Stats | undefined {
 }
 
 /**
- * Writes a file whole or not at all: a draft in the same held folder, synced, then given its name, and the folder synced.
- * A name that is a link is never written through: it is refused, and a rename would only replace the link itself.
+ * Writes a file completely or not at all: a draft in the same folder is synced and renamed, then the folder is synced.
+ * A name that is a link is refused, and a rename would only replace the link itself.
  */
 export async function writeWhole(spot: Spot, { bytes, from }: Content, disk: Disk): Promise<void> {
   const { folder, name } = spot;
@@ -107,11 +107,11 @@ function discard(draft: string): void {
   try {
     unlinkSync(draft);
   } catch {
-    // The draft stays, under a name no listing shows; why the write failed is what the caller must hear.
+    // The draft stays hidden. The caller gets the error of the write.
   }
 }
 
-/** Whether what was looked at is what stands there now. */
+/** Whether the file has not changed since it was read. */
 export function isStill(before: Before, now: Before): boolean {
   if (before === undefined || now === undefined) return before === now;
   return (
@@ -122,7 +122,7 @@ export function isStill(before: Before, now: Before): boolean {
   );
 }
 
-/** Adds to the end of a plain file; when that fails half-way, the file is cut back to what it was. */
+/** Adds to the end of a plain file. If that fails, the file is cut back to its old size. */
 export async function appendTo(spot: Spot, bytes: Uint8Array, disk: Disk): Promise<number> {
   const descriptor = openForAppending(spot);
   try {
@@ -140,7 +140,7 @@ export async function appendTo(spot: Spot, bytes: Uint8Array, disk: Disk): Promi
   }
 }
 
-/** Opened without creating and without blocking, then judged by its own descriptor. */
+/** Opens without creating and without blocking, then checks the descriptor. */
 function openForAppending(spot: Spot): number {
   plainAt(spot);
   const flags = constants.O_WRONLY | constants.O_APPEND | noFollow | (constants.O_NONBLOCK ?? 0);
@@ -154,9 +154,9 @@ function openForAppending(spot: Spot): number {
   }
 }
 
-/** A name that was given, taken or changed is on the disk after this. */
+/** After this, changes of names in the folder are on the disk. */
 export async function syncFolder(folder: Folder, disk: Disk): Promise<void> {
-  if (process.platform === "win32") return; // folders cannot be opened there
+  if (process.platform === "win32") return; // Windows cannot open folders
   const descriptor = openSync(`${folder.self}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     await disk.sync(descriptor);

@@ -6,18 +6,18 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { sha256 } from "../../core/json.ts";
 import type { Memory, MemoryFor } from "./memory.ts";
 import { matchExpression } from "./query-words.ts";
-import { shelfOf } from "./scopes.ts";
+import { placeOf } from "./scopes.ts";
 
 /** @public */
 export interface EmbeddedMemory extends Disposable {
   readonly provider: MemoryFor;
-  /** How many memories it keeps, of everybody. */
+  /** How many memories it has, of all principals. */
   readonly size: number;
   close(): void;
 }
 
 const version = 1;
-/** Bounds the search for what the index has no words for. */
+/** Limits the search without the index. */
 const mostScanned = 10_000;
 
 const schema = `
@@ -32,10 +32,10 @@ pragma user_version = ${version};
 `;
 
 /**
- * Memories in a SQLite file of their own, found by full text and ranked by it (BM25; tags count twice). Each shelf is
- * searched alone, and words in a query are only words.
+ * Memories in their own SQLite file, found and ranked by full text (BM25; tags count twice). Each search reads one place,
+ * and words in a query are only words.
  *
- * @param file made when it is missing, readable by its owner alone; `:memory:` keeps nothing
+ * @param file made if it is missing, readable only by its owner; `:memory:` stores nothing
  * @throws RuntimeFault `memory_unopenable`
  * @public
  */
@@ -58,7 +58,7 @@ export async function openEmbeddedMemory(
   }
 }
 
-/** SQLite would make it as wide as the umask lets it. */
+/** SQLite itself would use the umask. */
 async function createPrivately(file: string): Promise<void> {
   const made = await open(file, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   await made.close();
@@ -109,8 +109,8 @@ class SqliteMemory implements EmbeddedMemory {
     );
     this.#count = database.prepare("select count(*) as n from memory");
     this.provider = ({ principal }) => ({
-      recall: async (query, scope, limit) => this.#recall(shelfOf(principal, scope), query, limit),
-      write: async (content, scope, tags) => ({ id: this.#write(shelfOf(principal, scope), { content, scope, tags }) }),
+      recall: async (query, scope, limit) => this.#recall(placeOf(principal, scope), query, limit),
+      write: async (content, scope, tags) => ({ id: this.#write(placeOf(principal, scope), { content, scope, tags }) }),
     });
   }
 
@@ -118,30 +118,30 @@ class SqliteMemory implements EmbeddedMemory {
     return Number(this.#count.get()?.["n"]);
   }
 
-  #recall(shelf: string, query: string, limit: number): readonly Memory[] {
+  #recall(place: string, query: string, limit: number): readonly Memory[] {
     const words = matchExpression(query);
     const expression =
-      words === undefined ? undefined : `shelf : "${shelfWord(shelf)}" AND {content tags} : (${words})`;
-    const found = expression === undefined ? [] : this.#match.all(expression, shelf, limit);
-    // Without a hit: writing without spaces, or a query of signs alone, is found as it stands.
-    const rows = found.length > 0 ? found : this.#scan.all(shelf, query, query, limit);
-    return (rows as unknown as readonly Row[]).map(memoryOf); // the columns that were asked for
+      words === undefined ? undefined : `shelf : "${placeWord(place)}" AND {content tags} : (${words})`;
+    const found = expression === undefined ? [] : this.#match.all(expression, place, limit);
+    // Without a hit, it finds text without spaces and queries of signs.
+    const rows = found.length > 0 ? found : this.#scan.all(place, query, query, limit);
+    return (rows as unknown as readonly Row[]).map(memoryOf); // the columns of the queries
   }
 
-  /** The same words on one shelf are one memory. */
-  #write(shelf: string, { content, scope, tags }: Pick<Memory, "content" | "scope" | "tags">): string {
+  /** The same content in one place is one memory. */
+  #write(place: string, { content, scope, tags }: Pick<Memory, "content" | "scope" | "tags">): string {
     const id = `mem_${sha256(content).slice(0, 32)}`;
     this.#database.exec("begin immediate");
     try {
       const { changes, lastInsertRowid } = this.#insert.run(
-        shelf,
+        place,
         id,
         scope,
         content,
         JSON.stringify(tags),
         this.#clock.now(),
       );
-      if (changes === 1) this.#index.run(lastInsertRowid, content, tags.join("\n"), shelfWord(shelf));
+      if (changes === 1) this.#index.run(lastInsertRowid, content, tags.join("\n"), placeWord(place));
       this.#database.exec("commit");
       return id;
     } catch (error) {
@@ -159,9 +159,9 @@ class SqliteMemory implements EmbeddedMemory {
   }
 }
 
-/** One word to the index, whatever the shelf is called. */
-function shelfWord(shelf: string): string {
-  return sha256(shelf);
+/** The index must see one word. */
+function placeWord(place: string): string {
+  return sha256(place);
 }
 
 function memoryOf({ id, scope, content, tags, at }: Row): Memory {

@@ -7,14 +7,14 @@ import { openPlainFile } from "../../core/system/plain-file.ts";
 
 const unusable = "line_file_unusable";
 
-/** What writes to one file of this process, one after another. */
+/** Writes to one file of this process run one after another. */
 const writing = new Locks();
 
 /**
- * Adds a line that is on the disk when this resolves, or not there at all. A line that a crash cut off is taken away
- * first: nobody was told that it is kept. One process writes a file.
+ * Adds a line. It is on the disk when this resolves, or not there at all. A line that a crash cut off is removed first. Only
+ * one process writes a file.
  *
- * @throws RuntimeFault `line_file_unusable` for what is no file of one name; or what the disk says
+ * @throws RuntimeFault `line_file_unusable` if it is no plain file with one name; errors of the disk
  */
 export function appendLine(path: string, line: string): Promise<void> {
   return writing.with([path], async () => {
@@ -35,7 +35,7 @@ export function appendLine(path: string, line: string): Promise<void> {
   });
 }
 
-/** Every complete line, in order; none when there is no file. */
+/** Every complete line, in order. A missing file has none. */
 export async function* linesOf(path: string): AsyncGenerator<string> {
   let file: FileHandle;
   try {
@@ -52,7 +52,7 @@ export async function* linesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The size of its complete lines: what follows the last line break was never kept. */
+/** The size of its complete lines. Text after the last line break is an incomplete write. */
 async function completeLength(file: FileHandle): Promise<number> {
   const { size } = await file.stat();
   const piece = Buffer.alloc(64 * 1024);

@@ -12,14 +12,14 @@ export interface MemorySection {
 
 /** The section with its defaults. */
 export interface MemorySettings {
-  /** Undefined: nobody keeps memories; what agents want remembered is kept as candidates. */
+  /** Undefined if there is no provider. Agents can still write candidates. */
   readonly provider: "embedded" | { readonly server: string } | undefined;
   readonly writeMode: WriteMode;
   readonly scopes: readonly string[] | undefined;
 }
 
 export const memorySchema: z.ZodType<SnakeCased<MemorySection>> = z.strictObject({
-  enabled: z.boolean().exactOptional().describe("Offer recall_memory and write_memory; false when nothing is said."),
+  enabled: z.boolean().exactOptional().describe("Offer recall_memory and write_memory. Default: false."),
   provider: z
     .union([
       z.enum(["embedded", "external"]),
@@ -44,7 +44,7 @@ export const memorySchema: z.ZodType<SnakeCased<MemorySection>> = z.strictObject
 /** The server that `provider: external` means. */
 const externalServer = "memory";
 
-/** A server that is named and not configured. `path`: below `memory`. */
+/** The problem if a named server is not configured. `path` is below `memory`. */
 export function memoryProblem(
   { provider, writeMode }: MemorySection,
   servers: readonly string[],
@@ -65,7 +65,7 @@ export function memoryProblem(
 }
 
 /**
- * Undefined: memory is off.
+ * Returns undefined if memory is off.
  *
  * @param servers the names of the configured MCP servers
  */

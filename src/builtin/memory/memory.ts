@@ -1,10 +1,10 @@
 /**
- * What agents may remember: `recall_memory` and `write_memory` over a contract that somebody else keeps (SPEC 15.3).
+ * What agents may remember: `recall_memory` and `write_memory` over a provider.
  *
- * Invariant: what an agent wants remembered reaches the provider only in the mode `external`, or by a person's word;
- * until then it is a line in its run's archive. A memory belongs to its scope's shelf: no tenant, and in the scopes
- * `agent` and `user` nobody else, ever recalls it.
- * Next: memory-tools.ts (the two tools), candidates.ts (the lines), candidate-service.ts (a person's word),
+ * Invariant: content reaches the provider only in the mode `external` or by a person's decision; until then it is a line in
+ * its run's archive. A memory belongs to a scope of one tenant. In the scopes `agent` and `user`, no other agent or user
+ * recalls it.
+ * Next: memory-tools.ts (the two tools), candidates.ts (the lines), candidate-service.ts (decisions),
  * embedded-memory.ts and server-memory.ts (two providers), memory-config.ts (the section of a configuration).
  */
 import type { Suspended, ToolContext } from "../../tools/tool.ts";
@@ -15,46 +15,46 @@ export interface Memory {
   readonly content: string;
   readonly scope: string;
   readonly tags: readonly string[];
-  /** Wall clock of its writing, milliseconds. */
+  /** When it was written: wall clock, milliseconds. */
   readonly at?: number;
 }
 
 /**
- * The external contract. It gets what the agent said and nothing else; whose memory it is, it learns as `MemoryFor`.
+ * Stores memories. It gets only what the agent wrote; a `MemoryFor` also gets the principal.
  *
- * A method may answer what `suspend()` made: the call then waits for that approval and is run again.
+ * A method may return what `suspend()` made: then the call waits for that approval and runs again.
  *
  * @public
  */
 export interface MemoryProvider {
   /** The best first, at most `limit`. */
   recall(query: string, scope: string, limit: number): Promise<readonly Memory[] | Suspended>;
-  /** Resolves when it is kept. */
+  /** Resolves when it is stored. */
   write(content: string, scope: string, tags: readonly string[]): Promise<WrittenMemory | Suspended>;
 }
 
 /** @public */
 export interface WrittenMemory {
-  /** How the provider names it, when it does. */
+  /** The id that the provider gave, if any. */
   readonly id?: string;
 }
 
 /**
- * What a provider may know of the call it serves: whose memory it is, and a way to other tools, through the gates.
+ * What a provider gets of a call: its principal, and a way to call other tools through the gates.
  *
  * @public
  */
 export type MemoryCall = Pick<ToolContext, "principal" | "signal" | "call">;
 
 /**
- * Makes the provider for one call: for those that keep the memories of several principals apart.
+ * Makes the provider for one call, to separate the memories of several principals.
  *
  * @public
  */
 export type MemoryFor = (call: MemoryCall) => MemoryProvider;
 
 /**
- * What `write_memory` does: nothing, a line in the run's archive for a person to decide on, or a write to the provider.
+ * What `write_memory` does: nothing, a line in the run's archive that a person decides on, or a write to the provider.
  *
  * @public
  */

@@ -11,7 +11,7 @@ import { memoryTools } from "./memory-tools.ts";
 import { type ServerMemoryOptions, serverMemory } from "./server-memory.ts";
 
 export interface MemoryContext {
-  /** The data folder: the embedded provider keeps its file there. */
+  /** The data folder, for the file of the embedded provider. */
   readonly folder: string;
   readonly runs: RunFolders;
   readonly clock: Clock;
@@ -21,20 +21,17 @@ export interface MemoryContext {
 
 type OfferedAction = Pick<Action, "tool" | "facts">;
 
-/** A configured memory: its tools, and the desk at which people decide on candidates. */
+/** A configured memory: its tools, and the service by which people decide on candidates. */
 export interface OpenMemory {
   readonly tools: readonly LocalTool[];
-  readonly desk: CandidateService;
-  /** What an operator should know, of what agents are offered beside these tools. */
-  wayAround(offered: readonly OfferedAction[]): string | undefined;
+  readonly candidates: CandidateService;
+  /** A warning for the operator about other tools that agents may call, or undefined. */
+  warningFor(offered: readonly OfferedAction[]): string | undefined;
   close(): void;
 }
 
-/**
- * A memory server's own tools are tools like any other: where agents may call them, they write without asking at the desk.
- * The sentence that says so; undefined: they may not, or they need not ask.
- */
-function wayAround({ provider, writeMode }: MemorySettings, offered: readonly OfferedAction[]): string | undefined {
+/** If agents may call the tools of a memory server directly, they write without a decision. */
+function warningFor({ provider, writeMode }: MemorySettings, offered: readonly OfferedAction[]): string | undefined {
   if (provider === undefined) return noProvider;
   if (provider === "embedded" || writeMode === "external") return undefined;
   const writing = offered.filter(({ facts }) => facts.server === provider.server && facts.effects !== "read");
@@ -47,13 +44,13 @@ const noProvider =
   "`memory.provider` is `external`, and no MCP server is named `memory`: nothing is recalled. Add it to `servers`, or name yours: `provider: { server: NAME }`.";
 
 /** @throws RuntimeFault `memory_unopenable`, `memory_invalid` */
-export async function openMemory(settings: MemorySettings, house: MemoryContext): Promise<OpenMemory> {
+export async function openMemory(settings: MemorySettings, context: MemoryContext): Promise<OpenMemory> {
   const { provider: kind, writeMode, scopes } = settings;
-  const { runs, clock, redactor } = house;
+  const { runs, clock, redactor } = context;
   const embedded =
-    kind === "embedded" ? await openEmbeddedMemory(join(house.folder, "memory.db"), { clock }) : undefined;
+    kind === "embedded" ? await openEmbeddedMemory(join(context.folder, "memory.db"), { clock }) : undefined;
   const provider =
-    typeof kind === "object" ? serverMemory({ server: kind.server, open: house.openArtifact }) : embedded?.provider;
+    typeof kind === "object" ? serverMemory({ server: kind.server, open: context.openArtifact }) : embedded?.provider;
   const options = {
     ...(provider !== undefined && { provider }),
     ...(scopes !== undefined && { scopes }),
@@ -63,8 +60,8 @@ export async function openMemory(settings: MemorySettings, house: MemoryContext)
   };
   return {
     tools: memoryTools({ ...options, writeMode }),
-    desk: new CandidateService(options),
-    wayAround: (offered) => wayAround(settings, offered),
+    candidates: new CandidateService(options),
+    warningFor: (offered) => warningFor(settings, offered),
     close: () => embedded?.close(),
   };
 }

@@ -2,7 +2,7 @@ const mostWords = 24;
 /** A word this long also finds longer ones that begin with it. */
 const prefixLength = 4;
 
-/** The different words of a query, in lower case and in their order. Everything else in it is only punctuation. */
+/** The different words of a query in lower case, in their order. Everything else is punctuation. */
 export function wordsOf(query: string): readonly string[] {
   const words = new Set<string>();
   for (const [word] of query.toLowerCase().matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
@@ -13,8 +13,8 @@ export function wordsOf(query: string): readonly string[] {
 }
 
 /**
- * The words as an expression of SQLite's full text search: any of them, quoted each, so that nothing in a query is ever
- * read as its syntax. Undefined: the query has no words.
+ * An expression of SQLite's full text search for any of the words. Each is quoted, so no query is read as syntax. Returns
+ * undefined if the query has no words.
  */
 export function matchExpression(query: string): string | undefined {
   const words = wordsOf(query);

@@ -3,7 +3,7 @@ import { RuntimeFault } from "../../core/fault.ts";
 
 const pattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** When nothing is said: each agent has a memory of its own, and no other. */
+/** By default each agent has only its own memory. */
 export const defaultScopes: readonly string[] = ["agent"];
 
 /** @throws RuntimeFault `memory_invalid` */
@@ -19,7 +19,7 @@ export function checkedScopes(scopes: readonly string[] = defaultScopes): readon
   return [...new Set(scopes)];
 }
 
-/** Why this principal has no such memory. Undefined: it has. */
+/** Returns why the principal has no such memory, or undefined. */
 export function scopeProblem(principal: Principal, scope: string, scopes: readonly string[]): string | undefined {
   if (!scopes.includes(scope)) return `there is no scope \`${scope.slice(0, 64)}\`; there are ${scopes.join(", ")}`;
   if (scope === "user" && principal.user === undefined)
@@ -28,10 +28,10 @@ export function scopeProblem(principal: Principal, scope: string, scopes: readon
 }
 
 /**
- * Where the memories of a scope lie: those of `agent` and `user` are one agent's, one user's; all others are the whole
- * tenant's. Two different shelves never spell alike.
+ * Names the place of a scope's memories: `agent` and `user` belong to one agent or user, other scopes to the whole tenant.
+ * Two places never have one name.
  */
-export function shelfOf({ tenant, agent, user = "" }: Principal, scope: string): string {
+export function placeOf({ tenant, agent, user = "" }: Principal, scope: string): string {
   const parts = scope === "agent" ? [tenant, scope, agent] : scope === "user" ? [tenant, scope, user] : [tenant, scope];
   return parts.map(encodeURIComponent).join("/");
 }

@@ -8,25 +8,25 @@ import type { Suspended } from "../../tools/tool.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import type { Memory, MemoryCall, MemoryFor } from "./memory.ts";
 import { wordsOf } from "./query-words.ts";
-import { shelfOf } from "./scopes.ts";
+import { placeOf } from "./scopes.ts";
 
 /** @public */
 export interface ServerMemoryOptions {
-  /** Name of a configured server that speaks as `@modelcontextprotocol/server-memory` does. */
+  /** Name of a configured server with the tools of `@modelcontextprotocol/server-memory`. */
   readonly server: string;
-  /** Opens an answer that was too big to come inline: `runtime.artifacts.open`. */
+  /** Opens an answer that was too large to be inline: `runtime.artifacts.open`. */
   readonly open?: (digest: string, principal: Principal) => Promise<{ readonly bytes: Uint8Array }>;
 }
 
-/** A query that is found nowhere as it stands is looked for word by word: so many words. */
+/** If the whole query is not found, so many of its words are searched. */
 const mostWords = 4;
 
 /**
- * Memories in the knowledge graph of an MCP server: one entity each, its first observation the content, the others its
- * tags, its type the shelf.
+ * Memories in the knowledge graph of an MCP server: one entity each. Its first observation is the content, the others are
+ * the tags, and its type is the place.
  *
- * The server's tools are called through the gates, as any tool is: under the policy, the budget and the audit of the call
- * that remembers or recalls. One that needs a person suspends that call until the person has decided.
+ * The server's tools are called through the gates, under the policy, the budget and the audit of the call that remembers or
+ * recalls. If one needs an approval, that call waits for it.
  *
  * @public
  */
@@ -34,9 +34,9 @@ export function serverMemory(options: ServerMemoryOptions): MemoryFor {
   return (call) => ({
     recall: (query, scope, limit) => recall({ query, scope, limit }, call, options),
     write: async (content, scope, tags) => {
-      const shelf = shelfOf(call.principal, scope);
-      const id = `mem_${sha256(`${shelf}\n${content}`).slice(0, 32)}`;
-      const entity = { name: id, entityType: typeOf(shelf), observations: [content, ...tags.map(tagLine)] };
+      const place = placeOf(call.principal, scope);
+      const id = `mem_${sha256(`${place}\n${content}`).slice(0, 32)}`;
+      const entity = { name: id, entityType: typeOf(place), observations: [content, ...tags.map(tagLine)] };
       const answer = await ask({ tool: "create_entities", arguments: { entities: [entity] } }, call, options);
       return isSuspended(answer) ? answer : { id };
     },
@@ -54,35 +54,35 @@ async function recall(
   call: MemoryCall,
   options: ServerMemoryOptions,
 ): Promise<readonly Memory[] | Suspended> {
-  const shelf = typeOf(shelfOf(call.principal, scope));
+  const place = typeOf(placeOf(call.principal, scope));
   const words = wordsOf(query);
   const longest = words.toSorted((one, other) => other.length - one.length).slice(0, mostWords);
   const found = new Map<string, Memory>();
   for (const asked of new Set([query, ...longest])) {
     const answer = await ask({ tool: "search_nodes", arguments: { query: asked } }, call, options);
     if (isSuspended(answer)) return answer;
-    for (const memory of memoriesIn(answer, shelf, scope)) found.set(memory.id, memory);
-    if (asked === query && found.size > 0) break; // as it stands is better than by its words
+    for (const memory of memoriesIn(answer, place, scope)) found.set(memory.id, memory);
+    if (asked === query && found.size > 0) break; // the whole query is better than its words
   }
   const phrase = query.toLowerCase();
   return [...found.values()]
     .map((memory, place) => ({ memory, place, score: scoreOf(memory, words, phrase) }))
-    .filter(({ score }) => score > 0) // the server also looks into names and types
+    .filter(({ score }) => score > 0) // the server also searches names and types
     .sort((one, other) => other.score - one.score || other.place - one.place)
     .slice(0, limit)
     .map(({ memory }) => memory);
 }
 
-/** Long words are rarer than short ones; the whole query as it stands is more than its words. */
+/** Long words are rarer than short ones. The whole query counts more than its words. */
 function scoreOf({ content, tags }: Memory, words: readonly string[], phrase: string): number {
   const text = `${content}\n${tags.join("\n")}`.toLowerCase();
   const found = words.reduce((sum, word) => sum + (text.includes(word) ? word.length : 0), 0);
   return text.includes(phrase) ? found + phrase.length : found;
 }
 
-/** The server's own name for a shelf: it searches types as well, so nothing of a query may be in there. */
-function typeOf(shelf: string): string {
-  return `postern:${sha256(shelf).slice(0, 32)}`;
+/** The type of a place. The server also searches types, so it must hold no word of a query. */
+function typeOf(place: string): string {
+  return `postern:${sha256(place).slice(0, 32)}`;
 }
 
 const tagMark = "tag: ";
@@ -154,10 +154,10 @@ function unreadable(cause?: unknown): RuntimeFault {
   return new RuntimeFault("memory_unreadable", message, { cause });
 }
 
-/** What may have happened there may have happened here. */
+/** If the server's outcome is unknown, ours is unknown too. */
 function refused({ status, refusal, text }: ToolOutcome, server: string): RuntimeFault {
-  const said = refusal?.message ?? text;
-  const fault = new RuntimeFault("memory_refused", `The memory server \`${server}\`: ${said === "" ? status : said}`);
+  const why = refusal?.message ?? text;
+  const fault = new RuntimeFault("memory_refused", `The memory server \`${server}\`: ${why === "" ? status : why}`);
   const unknown = refusal?.code === "outcome_unknown" || refusal?.code === "in_progress";
   return Object.assign(fault, { unknown, retryable: refusal?.retry === "later" });
 }

@@ -18,7 +18,7 @@ export interface ProvidedSection {
   readonly shell?: ToolSwitch & ShellSettings;
 }
 
-/** Undefined: the tool is off. */
+/** Undefined if the tool is off. */
 export interface ProvidedSettings {
   readonly applyPatch: Pick<ApplyPatchOptions, "declare" | "delete"> | undefined;
   readonly textEditor: boolean;
@@ -26,7 +26,7 @@ export interface ProvidedSettings {
   readonly shell: ShellSettings | undefined;
 }
 
-const enabled = z.boolean().exactOptional().describe("Offer the tool; false when nothing is said.");
+const enabled = z.boolean().exactOptional().describe("Offer the tool. Default: false.");
 const megabyte = 1024 * 1024;
 
 /** One key a tool. */
@@ -36,11 +36,11 @@ export const providedShape: { readonly [Key in keyof ProvidedFile]: z.ZodExactOp
     apply_patch: z
       .strictObject({
         enabled,
-        delete: z.boolean().exactOptional().describe("Patches may delete and move files; false when nothing is said."),
+        delete: z.boolean().exactOptional().describe("Patches may delete and move files. Default: false."),
         declare: z
           .enum(["apply_patch", "custom"])
           .exactOptional()
-          .describe("OpenAI's own tool, or a custom tool that takes Codex's text; apply_patch when nothing is said."),
+          .describe("OpenAI's own tool, or a custom tool that takes Codex's text. Default: apply_patch."),
       })
       .exactOptional()
       .describe("OpenAI's apply_patch, in the roots of `files`."),
@@ -59,11 +59,11 @@ export const providedShape: { readonly [Key in keyof ProvidedFile]: z.ZodExactOp
           .string()
           .min(1)
           .exactOptional()
-          .describe("A writable root of `files`; the run's workspace when nothing is said."),
+          .describe("A writable root of `files`. Default: the run's workspace."),
         network: z
           .boolean()
           .exactOptional()
-          .describe("Commands may use this machine's network; false when nothing is said."),
+          .describe("Commands may use this machine's network. Default: false."),
         readable: z
           .array(z.string().min(1))
           .exactOptional()
@@ -71,21 +71,21 @@ export const providedShape: { readonly [Key in keyof ProvidedFile]: z.ZodExactOp
         declare: z
           .enum(["shell", "local_shell"])
           .exactOptional()
-          .describe("How OpenAI is told; shell when nothing is said."),
-        timeout_ms: z.int().min(1).max(3_600_000).exactOptional().describe("Of one call; 120000 when nothing is said."),
+          .describe("How the tool is declared to OpenAI. Default: shell."),
+        timeout_ms: z.int().min(1).max(3_600_000).exactOptional().describe("Of one call. Default: 120000."),
         max_output_bytes: z
           .int()
           .min(1)
           .max(16 * megabyte)
           .exactOptional()
-          .describe("Kept of each stream of a command; 16000 when nothing is said."),
+          .describe("At most of each stream of a command. Default: 16000."),
         memory_bytes: z
           .int()
           .min(16 * megabyte)
           .max(2 ** 40)
           .exactOptional()
-          .describe("All processes of a command together; 536870912 when nothing is said."),
-        processes: z.int().min(4).max(10_000).exactOptional().describe("At once; 64 when nothing is said."),
+          .describe("All processes of a command together. Default: 536870912."),
+        processes: z.int().min(4).max(10_000).exactOptional().describe("At once. Default: 64."),
       })
       .exactOptional()
       .describe("Anthropic's bash, OpenAI's shell: commands in a sandbox. A rule of the policy must name `shell`."),

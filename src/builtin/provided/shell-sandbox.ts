@@ -1,8 +1,8 @@
 /**
- * One command at a time, each in a bubblewrap sandbox of its own: the workspace can be written, the system's programs can
- * be read, nothing else is there, and no network unless it is allowed.
+ * Runs one command at a time, each in its own bubblewrap sandbox: the command can write the workspace and read the system's
+ * programs, and nothing else. It has no network unless that is allowed.
  *
- * Invariant: what a command starts ends with it. The sandbox is a process namespace: when its first process is gone, the
+ * Invariant: every process of a command ends with it. The sandbox is a process namespace: when its first process ends, the
  * kernel ends all others, also those that left its group or session.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -26,13 +26,13 @@ export interface SandboxOptions extends ShellLimits {
 }
 
 export interface ShellRun {
-  /** The writable folder, absolute, and where commands find it. */
+  /** The writable folder, absolute, and its path in the sandbox. */
   readonly folder: string;
   readonly at: string;
   /** `DEVICE:INODE` of the folder. */
   readonly identity: string;
   readonly command: string;
-  /** What an earlier command left: folder, variables, functions. Undefined: nothing is kept of this one either. */
+  /** The state after an earlier command: folder, variables, functions. Undefined if no state is used. */
   readonly state?: string | undefined;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
@@ -43,19 +43,19 @@ export interface ShellEnd {
   readonly stdout: string;
   readonly stderr: string;
   readonly outcome: { readonly type: "exit"; readonly exit_code: number } | { readonly type: "timeout" };
-  /** Why it was ended, where that is not in the outcome. */
+  /** Why it was ended, if the outcome does not say so. */
   readonly note?: string;
-  /** What it leaves for the next command. Undefined: as before. */
+  /** The state for the next command. Missing if it stays as before. */
   readonly state?: string;
 }
 
 const clock = new SystemClock(); // processes live in real time
-/** A command that writes more is ended: nobody reads it. */
+/** A command that writes more is ended. */
 const floodBytes = 64 * 1024 * 1024;
 const mostStateBytes = 64 * 1024;
 const temporaryBytes = 256 * 1024 * 1024;
 
-/** Reads what was left and the command from its input, and tells on descriptor 3 what is left afterwards. Readonly names cannot be set again: that is no error. */
+/** Reads the state and the command from its input, and writes the new state to descriptor 3. Setting a readonly name fails silently. */
 const keeping = `
 IFS= read -r -d '' __state; IFS= read -r -d '' __command; exec </dev/null
 set -- "$__command"
@@ -70,13 +70,13 @@ eval "$1"`;
 
 const bash = ["/bin/bash", "--noprofile", "--norc", "-c"];
 /**
- * Looks whether the folder is the one that was meant: bubblewrap finds it by its path. Then waits for bash. bubblewrap ends
- * after it, and the kernel lets it end after all others.
+ * Checks that the folder is the expected one, because bubblewrap finds it by its path. Then it waits for bash. bubblewrap
+ * ends after it, and the kernel lets it end after all other processes.
  */
 const firstProcess = `[ "$(stat -c %d:%i .)" = "$1" ] || { echo "The folder is not the one it was." >&2; exit 125; }
 shift; "$@"; exit $?`;
 
-/** As an engine: it is tried before it is offered. */
+/** It is tried before it is offered, as an engine is. */
 export class ShellSandbox {
   readonly #bubblewrap: Bubblewrap;
   readonly #options: SandboxOptions;
@@ -86,7 +86,7 @@ export class ShellSandbox {
     this.#options = options;
   }
 
-  /** @returns a sandbox that was seen to hold here, or why there is none */
+  /** @returns a sandbox that was tested here, or why there is none */
   static async open(options: SandboxOptions): Promise<ShellSandbox | { readonly missing: string }> {
     const bubblewrap = Bubblewrap.find({ name: "postern-shell", mostProcesses: options.processes });
     if ("missing" in bubblewrap) return bubblewrap;
@@ -106,7 +106,7 @@ export class ShellSandbox {
     );
     const stdio = ["pipe", "pipe", "pipe", "pipe"] as const;
     const child = spawn(command, [...args], { cwd: "/", env: {}, stdio: [...stdio], detached: true });
-    child.stdin?.on("error", ignored); // it may end before it has read
+    child.stdin?.on("error", ignored); // the command may end before it reads
     child.stdin?.end(`${keeps ? `${run.state}\0` : ""}${run.command}\0`);
     try {
       return await this.#ended(child, run);
@@ -127,15 +127,15 @@ export class ShellSandbox {
     const disarm = clock.in(timeoutMs, () => end("time"));
     let total = 0;
     const [stdout, stderr, state] = [1, 2, 3].map((descriptor) => {
-      const kept = new Excerpt(descriptor === 3 ? 2 * mostStateBytes : maxOutputBytes);
+      const excerpt = new Excerpt(descriptor === 3 ? 2 * mostStateBytes : maxOutputBytes);
       const stream = child.stdio[descriptor] as Readable; // all three are pipes
-      stream.on("error", ignored); // its end is told by "close"
+      stream.on("error", ignored); // "close" reports its end
       stream.on("data", (chunk: Buffer) => {
         total += chunk.length;
-        kept.take(chunk);
+        excerpt.take(chunk);
         if (total > floodBytes) end("output");
       });
-      return kept;
+      return excerpt;
     });
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     child.once("error", reject);
@@ -162,7 +162,7 @@ export class ShellSandbox {
     if (state === undefined || state.bytes === 0) return {};
     if (state.bytes <= mostStateBytes) return { state: state.text };
     return {
-      note: `Its variables and functions are more than ${mostStateBytes} bytes; they are kept as they were before.`,
+      note: `Its variables and functions are more than ${mostStateBytes} bytes; the earlier ones stay.`,
     };
   }
 }
@@ -177,32 +177,32 @@ function wallsAround({ network, readable }: SandboxOptions, run?: Pick<ShellRun,
     ...Object.entries(settings).flatMap((pair) => ["--setenv", ...pair]),
     ...["--ro-bind", "/usr", "/usr", ...["/bin", "/sbin", "/lib", "/lib32", "/lib64"].flatMap(systemFolder)],
     ...files.flatMap((path) => ["--ro-bind-try", path, path]),
-    // Root may write what belongs to root in `/proc/sys`, whatever its capabilities: so no file in there can be written.
+    // Root may write root's files in `/proc/sys` without any capability, so `/proc` is made read-only.
     ...["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", `${temporaryBytes}`, "--tmpfs", "/tmp"],
     ...(run === undefined ? ["--chdir", "/tmp"] : ["--bind", run.folder, run.at, "--chdir", run.at]),
     ...["--remount-ro", "/", "--as-pid-1", "--"],
   ];
 }
 
-/** On most systems a link into `/usr`. */
+/** On most systems it is a link into `/usr`. */
 function systemFolder(path: string): readonly string[] {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return [];
   return stats.isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
 }
 
-/** With the first process of its namespace all others end, and bubblewrap after them. Before there is one, bubblewrap itself. */
+/** When the first process of the namespace ends, all others end, and then bubblewrap. Before it exists, bubblewrap is killed. */
 function killAll({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ");
     process.kill(first === undefined || first === "" ? -pid : Number(first), "SIGKILL");
   } catch {
-    // it is gone already
+    // it has ended already
   }
 }
 
-/** The begin and the end of what was written, with a note of what is left out between. */
+/** The beginning and the end of an output, with a note of what is left out between. */
 class Excerpt {
   readonly #half: number;
   #head = Buffer.alloc(0);

@@ -21,7 +21,7 @@ export interface ShellToolOptions
   readonly network?: boolean | undefined;
   /** Folders with further programs, absolute: commands may read them. */
   readonly readable?: readonly string[] | undefined;
-  /** How OpenAI is told of it. Default: `shell`. */
+  /** How the tool is declared to OpenAI. Default: `shell`. */
   readonly declare?: "shell" | "local_shell" | undefined;
 }
 
@@ -50,11 +50,11 @@ const usual: ShellLimits = {
   memoryBytes: 512 * megabyte,
   processes: 64,
 };
-/** For what a call does around its commands. */
+/** For the work of a call beside its commands. */
 const graceMs = 10_000;
 const mostSessions = 256;
 
-/** Commands find their folder under the root's name: it must not hide what they are run with. */
+/** Commands find their folder under the root's name, which must not hide a folder of the system. */
 const systemFolders = new Set(["bin", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "sys", "tmp", "usr"]);
 
 const wholeOrNull: JsonObject = { type: ["integer", "null"], minimum: 1 };
@@ -67,7 +67,7 @@ const inputSchema: JsonObject = {
       minLength: 1,
       description: "A command of bash. The folder and variables stay for the next.",
     },
-    restart: { type: "boolean", description: "Begin anew: forget the folder and variables." },
+    restart: { type: "boolean", description: "Begin a new session: forget the folder and variables." },
     action: {
       type: "object",
       properties: {
@@ -82,10 +82,10 @@ const inputSchema: JsonObject = {
 };
 
 /**
- * A shell for models. It is `critical`, and off until a rule of the policy names it. Each command runs in a sandbox of its
- * own; the folder and variables of `bash` are kept for a run's next command.
+ * A shell for models. It is `critical`, and off until a policy rule names it. Each command runs in its own sandbox. The
+ * folder and variables of `bash` stay for the run's next command.
  *
- * @throws RuntimeFault `shell_unavailable` where no sandbox can be had, `files_invalid` for a root that cannot be
+ * @throws RuntimeFault `shell_unavailable` if there is no sandbox, `files_invalid` for an unusable root
  *
  * @example
  * const tools = [await shellTool({ roots: { work: { path: "work", writable: true } } })];
@@ -162,7 +162,7 @@ interface ShellParts {
 
 class Shell {
   readonly #parts: ShellParts;
-  /** What the last command of a run's agent left, by who that is; the oldest is forgotten first. */
+  /** The state after the last command, by agent and run. The oldest is forgotten first. */
   readonly #sessions = new Map<string, string>();
   readonly #locks = new Locks();
 
@@ -180,16 +180,16 @@ class Shell {
       if (given.command === undefined) return { content: [{ type: "text", text: "A new session has begun." }] };
       const state = this.#sessions.get(session) ?? "";
       const end = await this.#command(given.command, { state }, context);
-      this.#keep(session, end.state ?? state);
+      this.#remember(session, end.state ?? state);
       return answerOf([end]);
     });
   }
 
-  /** The commands of one item share its time; each begins in the folder with nothing of the one before. */
+  /** The commands of one item share its time. Each begins in the folder and without state of the one before. */
   async #act(action: ShellAction, context: ToolContext): Promise<ToolAnswer> {
     const { commands, command, timeout_ms: asked, max_output_length: most, user } = action;
     if (typeof user === "string" && user !== "")
-      throw new FileRejection("no_permission", `cannot be used: commands run as nobody here, and not as \`${user}\`.`);
+      throw new FileRejection("no_permission", `cannot be used: commands run as the user \`nobody\`, and not as \`${user}\`.`);
     const before = preludeOf(action);
     const given = commands ?? [(command ?? []).map(quoted).join(" ")];
     const until = performance.now() + Math.min(asked ?? Number.POSITIVE_INFINITY, this.#parts.limits.timeoutMs);
@@ -209,16 +209,16 @@ class Shell {
   ): Promise<ShellEnd> {
     if (command.includes("\0")) throw new FileRejection("content_invalid", "is no command: it holds a NUL.");
     const { kit, root, sandbox, limits } = this.#parts;
-    using held = kit.roots.open(root, context, await kit.reach());
-    const { dev, ino } = statSync(`${held.self}/.`, { bigint: true });
+    using folder = kit.roots.open(root, context, await kit.reach());
+    const { dev, ino } = statSync(`${folder.self}/.`, { bigint: true });
     const maxOutputBytes = Math.min(most ?? limits.maxOutputBytes, limits.maxOutputBytes);
     return await sandbox.run({
-      ...{ folder: readlinkSync(held.self), at: `/${root}`, identity: `${dev}:${ino}`, command, state, maxOutputBytes },
+      ...{ folder: readlinkSync(folder.self), at: `/${root}`, identity: `${dev}:${ino}`, command, state, maxOutputBytes },
       ...{ timeoutMs: Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs), signal: context.signal },
-    }); // awaited here: the folder is let go after it
+    }); // awaited here: the folder closes after it
   }
 
-  #keep(session: string, state: string): void {
+  #remember(session: string, state: string): void {
     this.#sessions.delete(session);
     this.#sessions.set(session, state);
     const [oldest] = this.#sessions.keys();
@@ -239,7 +239,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The item of OpenAI's `shell`; others are shown the same as text. A command that fails has still run: it is no error. */
+/** The item of OpenAI's `shell`, and the same as text. A command that fails has run, so it is no error. */
 function answerOf(ends: readonly ShellEnd[], max_output_length?: number): ToolAnswer {
   const output = ends.map(({ stdout, stderr, outcome, note }) => ({
     stdout,

@@ -1,9 +1,9 @@
 /**
- * OpenAI's patch format "V4A": hunks of context, removed and added lines, placed by what they hold and not by line numbers.
- * `apply_patch` items carry the hunks of one file; Codex's text carries several files between `*** Begin Patch` and
+ * OpenAI's patch format "V4A": hunks of context, removed and added lines, placed by their content and not by line numbers.
+ * `apply_patch` items have the hunks of one file; Codex's text has several files between `*** Begin Patch` and
  * `*** End Patch`.
  *
- * Invariant: a hunk that is not found as it stands, but for blanks at line ends or at line beginnings, changes nothing.
+ * Invariant: if a hunk does not match, nothing changes. Only blanks at the beginning and end of lines may differ.
  */
 import { type LineChange, withLines } from "../files/editing.ts";
 import { FileRejection } from "../files/guard/rejection.ts";
@@ -14,10 +14,10 @@ export interface HunkLine {
 }
 
 export interface Hunk {
-  /** Lines that stand before it in the file, each after the one before. */
+  /** Lines before it in the file, each after the one before. */
   readonly anchors: readonly string[];
   readonly lines: readonly HunkLine[];
-  /** It is the end of the file. */
+  /** Whether it is the end of the file. */
   readonly isLast: boolean;
 }
 
@@ -30,11 +30,11 @@ export type PatchStep =
 const headers = /^\*\*\* (Add|Update|Delete) File: (.*)$/;
 const moveHeader = "*** Move to: ";
 const endOfFile = "*** End of File";
-/** Of unified diffs: it says nothing that V4A goes by. */
+/** A range of unified diffs. V4A ignores it. */
 const unifiedRange = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 const mostComparisons = 20_000_000;
 
-/** Reads Codex's text. @throws Rejection `patch_invalid` */
+/** Reads Codex's text. @throws FileRejection `patch_invalid` */
 export function parsePatch(text: string): readonly PatchStep[] {
   const lines = linesOf(text.trim());
   if (lines[0]?.trim() !== "*** Begin Patch" || lines.at(-1)?.trim() !== "*** End Patch")
@@ -57,7 +57,7 @@ function stepOf([header = "", ...rest]: readonly string[]): PatchStep {
   return { kind: "delete", path };
 }
 
-/** What one `apply_patch` item does. @throws Rejection `patch_invalid` */
+/** The step of one `apply_patch` item. @throws FileRejection `patch_invalid` */
 export function operationStep(operation: {
   readonly type: "create_file" | "update_file" | "delete_file";
   readonly path: string;
@@ -86,7 +86,7 @@ function hunksOf(lines: readonly string[]): readonly Hunk[] {
     const begin = at;
     while (at < lines.length && lines[at]?.startsWith("@@") !== true && lines[at] !== endOfFile) at += 1;
     const body = lines.slice(begin, at);
-    while (body.at(-1) === "") body.pop(); // it parts the hunk from what follows
+    while (body.at(-1) === "") body.pop(); // it separates the hunk from the next one
     const isLast = lines[at] === endOfFile;
     if (isLast) at += 1;
     if (body.length === 0) throw invalid(`has nothing in its hunk ${hunks.length + 1}.`);
@@ -105,7 +105,7 @@ function hunkLine(line: string, hunk: number): HunkLine {
   );
 }
 
-/** The text with all hunks made. @throws Rejection `no_match`: which one was not found, and what the file holds there */
+/** Applies all hunks. @throws FileRejection `no_match` that names the hunk and shows the lines of the file */
 export function patched(text: string, hunks: readonly Hunk[]): string {
   return withLines(text, (lines) => {
     const file = new FileLines(lines);
@@ -113,14 +113,14 @@ export function patched(text: string, hunks: readonly Hunk[]): string {
   });
 }
 
-/** From the strictest: as it is, but for blanks at the end, but for blanks at both ends. */
-const likenesses: readonly ((line: string) => string)[] = [
+/** From strict to lenient: exact, without blanks at the end, without blanks at both ends. */
+const normalizers: readonly ((line: string) => string)[] = [
   (line) => line,
   (line) => line.trimEnd(),
   (line) => line.trim(),
 ];
 
-/** The lines of a file, in which hunks are looked for one after the other. */
+/** The lines of a file, in which the hunks are found one after the other. */
 class FileLines {
   readonly #lines: readonly string[];
   readonly #alike: readonly (readonly string[])[];
@@ -129,7 +129,7 @@ class FileLines {
 
   constructor(lines: readonly string[]) {
     this.#lines = lines;
-    this.#alike = likenesses.map((like) => lines.map(like));
+    this.#alike = normalizers.map((like) => lines.map(like));
   }
 
   place({ anchors, lines, isLast }: Hunk, number: number): readonly LineChange[] {
@@ -145,12 +145,12 @@ class FileLines {
         "no_match",
         `was not changed: hunk ${number} of the patch only adds lines and does not say where. Give lines of context, or \`@@\` and the line above.`,
       );
-    if (at < 0) throw this.#noMatch(number, old, "its lines do not stand there one after the other");
+    if (at < 0) throw this.#noMatch(number, old, "its lines are not there one after the other");
     this.#cursor = at + old.length;
     return changesOf(lines, at);
   }
 
-  /** Undefined: it could be anywhere. */
+  /** Returns undefined if it could be anywhere. */
   #find(old: readonly string[], { isLast, isAnchored }: { isLast: boolean; isAnchored: boolean }): number | undefined {
     const { length } = this.#lines;
     if (old.length === 0) return isLast ? length : isAnchored || length === 0 ? this.#cursor : undefined;
@@ -159,7 +159,7 @@ class FileLines {
   }
 
   #seek(wanted: readonly string[], from: number): number {
-    for (const [i, like] of likenesses.entries()) {
+    for (const [i, like] of normalizers.entries()) {
       const lines = this.#alike[i] ?? [];
       const looked = wanted.map(like);
       for (let at = from; at + looked.length <= lines.length; at += 1)
@@ -168,7 +168,7 @@ class FileLines {
     return -1;
   }
 
-  /** How many lines are the same from there on, until one is not. */
+  /** How many lines in a row are the same from there on. */
   #common(lines: readonly string[], wanted: readonly string[], at: number): number {
     let same = 0;
     while (same < wanted.length && lines[at + same] === wanted[same]) same += 1;
@@ -221,12 +221,12 @@ function changesOf(lines: readonly HunkLine[], at: number): readonly LineChange[
   return changes;
 }
 
-/** As models are shown a file: the number, a tab, the line. */
+/** How models see a file: the number, a tab, the line. */
 export function numbered(lines: readonly string[], first: number): string {
   return lines.map((line, i) => `${String(first + i).padStart(6)}\t${line}`).join("\n");
 }
 
-/** A line break at the end ends the last line and begins none. */
+/** A line break at the end begins no new line. */
 function linesOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();

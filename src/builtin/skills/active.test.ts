@@ -73,7 +73,7 @@ it("outlives a restart, restriction and all, also when the skill's file is gone 
   const third = await openSkills({ folders: [] }, { keep, log: (message) => void told.push(message) });
   expect(third.instructions(run)).toBe("");
   expect(third.instructions(run)).toBe("");
-  expect(told.slice(1)).toEqual([expect.stringMatching(/goes on without the instructions of an active skill/)]);
+  expect(told.slice(1)).toEqual([expect.stringMatching(/continues without the instructions of an active skill/)]);
   expect(third.activeFor("acme", "run_1")?.allowedTools).toEqual(["echo", ...alwaysOffered]);
   expect(await third.deactivate(run, "kept")).toBe(true);
   expect((await openSkills({ folders: [] }, { keep })).active(run)).toEqual([]);

@@ -3,7 +3,7 @@ import { visible } from "../../tools/names.ts";
 import type { Skill } from "./skills.ts";
 
 /**
- * A skill given in code, instructions and all.
+ * A skill that is defined in code.
  *
  * @public
  */
@@ -17,14 +17,14 @@ export interface SkillDefinition {
   readonly name: string;
   readonly instructions: string;
   readonly description?: string;
-  /** The tools a run is held to while it is active; left out: it restricts nothing. */
+  /** The tools that a run may call while the skill is active. Without it, the skill restricts nothing. */
   readonly allowedTools?: readonly string[];
   /** Default: `1`. */
   readonly version?: string;
 }
 
 /**
- * A skill that comes with the program instead of from a folder (SPEC 11.1).
+ * A skill that the program defines, instead of a folder.
  *
  * @example
  * const polite = defineSkill({ name: "polite", description: "For letters.", instructions: "Say please.", allowedTools: ["send_email"] });

@@ -8,7 +8,7 @@ import { skillFrom } from "./read-skill.ts";
 import { type SkillEntry, SkillFolder } from "./skill-folder.ts";
 import { maxSkillBytes, type Skill, type SkillProblem } from "./skills.ts";
 
-/** A skill, and where its files are when it was not given in code. */
+/** A skill, and where its files are if it is not defined in code. */
 export type FoundSkill = { readonly skill: SkillInput; readonly entry: undefined } | SkillOnDisk;
 
 export interface SkillOnDisk {
@@ -16,23 +16,23 @@ export interface SkillOnDisk {
   readonly folder: SkillFolder;
   /** Its folder's name in `folder`. */
   readonly entry: string;
-  /** What its instructions are in. */
+  /** The file with its instructions. */
   readonly file: string;
   /** SHA-256 of the front matter as it was read at the start. */
   readonly head: string;
 }
 
 export interface Discovered {
-  /** By name, in its order. */
+  /** By name, in order of the names. */
   readonly found: ReadonlyMap<string, FoundSkill>;
   readonly refused: readonly SkillProblem[];
   readonly notes: readonly SkillProblem[];
 }
 
-/** Beyond it a folder is not one of skills. */
+/** A folder with more entries is no skill folder. */
 const maxEntries = 20_000;
 
-/** Those given in code, then `FOLDER/NAME/SKILL.md` of each folder: of two skills with one name the first found wins (SPEC 11.3). */
+/** The skills defined in code, then `FOLDER/NAME/SKILL.md` of each folder. Of two skills with one name the first wins. */
 export function discover(folders: readonly string[], given: readonly SkillInput[] = []): Discovered {
   const search = new Search();
   for (const skill of given) search.add({ skill, entry: undefined });
@@ -60,7 +60,7 @@ class Search {
       if (!(error instanceof FileRejection)) throw error;
       this.#refused.push({
         path: given,
-        problem: `it ${wordsOf(error)}`,
+        problem: `it ${problemOf(error)}`,
         fix: "Name a folder that holds one folder for each skill.",
       });
     }
@@ -114,7 +114,7 @@ class Search {
   }
 }
 
-/** Undefined: there is no SKILL.md in it. */
+/** Returns undefined if it has no SKILL.md. */
 function readSkill(folder: SkillFolder, entry: string): SkillOnDisk | RefusedSkill | undefined {
   const read = readText(folder, entry, "SKILL.md") ?? readText(folder, entry, "skill.md");
   if (read === undefined || "problem" in read) return read;
@@ -125,7 +125,7 @@ function readSkill(folder: SkillFolder, entry: string): SkillOnDisk | RefusedSki
   return "problem" in skill ? skill : { skill, folder, entry, file, head: sha256(text.head) };
 }
 
-/** The text of a skill's file, its body included; also what `load` reads again. Undefined: it is not there. */
+/** Reads a skill's file with its body. `load` reads it again. Returns undefined if there is none. */
 export function readText(
   folder: SkillFolder,
   entry: string,
@@ -141,14 +141,14 @@ export function readText(
     if (error instanceof FileRejection)
       return error.reason === "not_found"
         ? undefined
-        : { problem: `its ${file} ${wordsOf(error)}`, fix: fixFor(error) };
+        : { problem: `its ${file} ${problemOf(error)}`, fix: fixFor(error) };
     if (error instanceof TypeError) return { problem: `its ${file} is not UTF-8 text`, fix: "Save it as UTF-8." };
     throw error;
   }
 }
 
-/** A problem has no full stop: its fix follows in the same line. */
-function wordsOf({ message }: FileRejection): string {
+/** A problem has no full stop, because its fix follows in the same line. */
+function problemOf({ message }: FileRejection): string {
   return message.replace(/\.$/, "");
 }
 

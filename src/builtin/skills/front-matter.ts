@@ -1,10 +1,10 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit, type YAMLMap } from "yaml";
 
-/** The head of a SKILL.md as it was written: every scalar is its text, so that version 1.0 stays `1.0`. */
+/** A value of a SKILL.md's head. Every scalar is text, so version 1.0 stays `1.0`. */
 export type HeadValue = string | readonly string[] | ReadonlyMap<string, string> | undefined;
 
 export interface SkillText {
-  /** The front matter's own text: what a later reading is held against. */
+  /** The text of the front matter, to find later changes. */
   readonly head: string;
   readonly fields: ReadonlyMap<string, HeadValue>;
   readonly body: string;
@@ -16,7 +16,7 @@ export interface RefusedSkill {
   readonly fix: string;
 }
 
-/** What is read of it (SPEC 11.3). Whatever else is there can be as it likes. */
+/** The keys that are read. Other keys are ignored. */
 export const knownKeys: ReadonlySet<string> = new Set([
   ...["name", "description", "version", "license", "compatibility", "category"],
   ...["allowed_tools", "allowed-tools", "tags", "aliases", "metadata"],
@@ -25,7 +25,7 @@ export const knownKeys: ReadonlySet<string> = new Set([
 /** Front matter is a few lines; a description has at most 1,024 characters. */
 export const maxHeadBytes: number = 64 * 1024;
 
-/** Splits and reads a SKILL.md. Never throws: whatever is in the file, the answer is fields or a reason. */
+/** Splits and reads a SKILL.md. Never throws: it returns the fields, or why there are none. */
 export function readSkillText(text: string): SkillText | RefusedSkill {
   const split = splitFence(text);
   if ("problem" in split) return split;
@@ -41,12 +41,12 @@ export function readSkillText(text: string): SkillText | RefusedSkill {
   if ("fields" in read) return { head, body, ...read };
   const plainer = read.isSyntax === true ? quoted(head) : undefined;
   const again = plainer === undefined ? read : readHead(plainer);
-  if (!("fields" in again)) return refused(read.problem, read.fix); // said of the text as it was written
+  if (!("fields" in again)) return refused(read.problem, read.fix); // about the original text
   const odd = `front matter is not YAML (${read.problem.replace(/^its front matter is not YAML: /, "")}) and was read line by line; put the value in quotes`;
   return { head, body, fields: again.fields, warnings: [odd, ...again.warnings] };
 }
 
-/** Our own: a YAML parser would take the body for a second document. */
+/** A YAML parser would read the body as a second document. */
 function splitFence(text: string): { readonly head: string; readonly body: string } | RefusedSkill {
   const lines = text.replace(/^\uFEFF/, "").replace(/\r\n?/g, "\n");
   const opening = /^---[ \t]*\n/.exec(lines);
@@ -65,7 +65,7 @@ function splitFence(text: string): { readonly head: string; readonly body: strin
 
 type FrontMatterHead = Pick<SkillText, "fields" | "warnings">;
 
-/** With the line of the opening fence before it, so that line numbers are the file's. */
+/** The line of the opening fence is put before it, so that line numbers are those of the file. */
 function readHead(head: string): FrontMatterHead | (RefusedSkill & { readonly isSyntax?: true }) {
   try {
     const document = parseDocument(`\n${head}`, { schema: "failsafe", uniqueKeys: true, logLevel: "silent" });
@@ -81,7 +81,7 @@ function readHead(head: string): FrontMatterHead | (RefusedSkill & { readonly is
       return refused("its front matter uses aliases (`*name`), which are not read", "Write the values out.");
     return fieldsOf(document.contents);
   } catch (error) {
-    // A parser that recurses runs out of stack before it runs out of brackets.
+    // Deep nesting exhausts the stack of the parser.
     const name = error instanceof Error ? error.name : "unknown error";
     return refused(`its front matter cannot be read (${name})`, "Write plain keys and values without nesting.");
   }
@@ -95,7 +95,7 @@ const fixes: ReadonlyMap<string, string> = new Map([
   ["TAG_RESOLVE_FAILED", "Write plain text; tags (`!…`) are not read."],
 ]);
 
-/** A star that names no anchor is what somebody forgot to quote (`*.ts`). */
+/** A star without its anchor is a text without its quotes (`*.ts`). */
 function usesAliases(document: Document.Parsed): boolean {
   const anchors = new Set<string>();
   const aliases: string[] = [];
@@ -108,7 +108,7 @@ function usesAliases(document: Document.Parsed): boolean {
   return aliases.some((name) => anchors.has(name));
 }
 
-/** Nodes are read one by one: nothing is expanded, and no key can reach a prototype. */
+/** Reads node by node, so nothing is expanded and no key can reach a prototype. */
 function fieldsOf(map: YAMLMap): FrontMatterHead | RefusedSkill {
   const fields = new Map<string, HeadValue>();
   const warnings: string[] = [];
@@ -131,7 +131,7 @@ function fieldsOf(map: YAMLMap): FrontMatterHead | RefusedSkill {
   return { fields, warnings };
 }
 
-/** `isWhole`: nothing in it was left out. */
+/** `isWhole` is false if a part was left out. */
 function fieldOf(node: unknown): { readonly field: HeadValue; readonly isWhole: boolean } {
   if (isScalar(node)) return { field: String(node.value ?? ""), isWhole: true };
   if (isSeq(node)) {
@@ -153,13 +153,12 @@ function textOf(node: unknown): string | undefined {
 }
 
 const keyLine = /^([A-Za-z_][\w-]*):(?:[ \t]+(.*))?$/;
-/** Begins as a list, a mapping, a block or the like: that is for the parser to read. */
+/** Begins as a list, a mapping, a block or a quoted text, which the parser reads. */
 const special = /^(?:[[{|>&*!]|"(?:[^"\\]|\\.)*"\s*(?:#.*)?$|'(?:[^']|'')*'\s*(?:#.*)?$)/;
 
 /**
- * What many published skills get wrong is a `: ` in an unquoted description, or a hint in brackets nobody here reads. So
- * plain values of the keys that are read are quoted, and all other keys emptied. Undefined when there is a line of any
- * other form, since nothing would be certain then.
+ * Many published skills have a `: ` in a description without quotes, or a hint in brackets that we do not read. So plain
+ * values of known keys get quotes, and other keys are emptied. Returns undefined if a line has any other form.
  */
 function quoted(head: string): string | undefined {
   const lines: string[] = [];

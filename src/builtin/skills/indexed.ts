@@ -9,18 +9,18 @@ const id = "latest";
 const mostNamed = 100;
 
 /**
- * `skill.indexed` stands in the log each time that what was found is not what was found before; then whoever runs Postern
- * is told what is odd about it. What was not loaded is told at every start.
+ * Writes `skill.indexed` into the audit log if the found skills have changed. Then the log of the process gets their
+ * warnings. It gets the skills that were not loaded at every start.
  */
-export async function tellIndexed(
+export async function recordIndexed(
   skills: Skills,
   { store, clock, policyVersion }: SkillKeeping,
   log: (problem: string) => void,
 ): Promise<void> {
   const all = skills.list();
   for (const problem of skills.refused) log(`A skill was not loaded: ${sentenceOf(problem)}`);
-  const told = all.map(({ name, version, description, allowedTools }) => [name, version, description, allowedTools]);
-  const digest = digestOf(JSON.parse(JSON.stringify([told, skills.refused, skills.notes]).toWellFormed()) as Json); // JSON, by its making
+  const facts = all.map(({ name, version, description, allowedTools }) => [name, version, description, allowedTools]);
+  const digest = digestOf(JSON.parse(JSON.stringify([facts, skills.refused, skills.notes]).toWellFormed()) as Json); // it was just serialized
   const saved = await store.documents.get(kind, id);
   if (isJsonObject(saved?.body) && saved.body["digest"] === digest) return;
   for (const problem of skills.notes) log(`Skills: ${sentenceOf(problem)}`);
@@ -42,7 +42,7 @@ export async function tellIndexed(
     outcome: "info",
     data,
   } as const;
-  // Whoever else indexes at this moment has said the same, or will be compared with at the next start.
+  // If another process indexes at the same time, the next start compares with its digest.
   const expectedVersion = saved?.version ?? 0;
   await store.commit({ write: "document", kind, id, body: { digest }, expectedVersion, event }, "committed");
 }

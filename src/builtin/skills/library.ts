@@ -31,12 +31,12 @@ export interface SkillsOptions {
   readonly folders: readonly string[];
   /** Made by `defineSkill`; found before those of the folders. */
   readonly skills?: readonly SkillInput[];
-  /** Skills that an agent is held to in each of its runs, by the agent's name. No agent can end that. */
+  /** Skills that are always active in the runs of an agent, by the agent's name. No agent can end that. */
   readonly agents?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * What a runtime adds; without it activations end with the process and nobody knows which tools there are.
+ * What a runtime adds. Without it, activations end with the process and no tool counts as unknown.
  *
  * @public
  */
@@ -47,14 +47,14 @@ export interface SkillsContext {
   readonly log?: ((message: string) => void) | undefined;
 }
 
-/** @throws RuntimeFault `skills_unreadable` when the store does not say what was active, `skills_invalid` when an agent is to be held to what cannot be loaded */
-export async function openLibrary(options: SkillsOptions, house: SkillsContext): Promise<Skills> {
+/** @throws RuntimeFault `skills_unreadable` if the stored activations are not readable, `skills_invalid` if a skill of `agents` cannot be loaded */
+export async function openLibrary(options: SkillsOptions, context: SkillsContext): Promise<Skills> {
   const { folders, skills, agents = {} } = options;
-  const runs = await ActiveRuns.open(house.keep);
-  return new SkillLibrary(discover(folders, skills), runs, { ...house, agents });
+  const runs = await ActiveRuns.open(context.keep);
+  return new SkillLibrary(discover(folders, skills), runs, { ...context, agents });
 }
 
-/** What an agent is held to in each of its runs. */
+/** The skills that are always active for an agent. */
 interface ActiveSkillSet {
   readonly skills: readonly ActiveSkill[];
   readonly facts: ActiveSkills | undefined;
@@ -66,36 +66,36 @@ class SkillLibrary implements Skills {
   readonly #found: ReadonlyMap<string, FoundSkill>;
   readonly #aliases = new Map<string, FoundSkill>();
   readonly #runs: ActiveRuns;
-  readonly #house: SkillsContext;
-  readonly #held = new Map<string, ActiveSkillSet>();
+  readonly #context: SkillsContext;
+  readonly #fixed = new Map<string, ActiveSkillSet>();
   readonly #list: readonly Skill[];
   readonly #roster: string;
-  /** Instructions by the digest they were activated with: what a run was told does not change under it. */
-  readonly #told = new Map<string, string>();
+  /** Instructions by their digest at the activation. The instructions of a run do not change. */
+  readonly #instructions = new Map<string, string>();
 
   constructor(
     { found, refused, notes }: Discovered,
     runs: ActiveRuns,
-    house: SkillsContext & Pick<SkillsOptions, "agents">,
+    context: SkillsContext & Pick<SkillsOptions, "agents">,
   ) {
     this.#found = found;
     this.refused = refused;
     this.notes = notes;
     this.#runs = runs;
-    this.#house = house;
+    this.#context = context;
     this.#list = Object.freeze([...found.values()].map(({ skill }) => skill));
     this.#roster = rosterOf(this.#list);
     for (const one of found.values())
       for (const alias of one.skill.aliases) if (!this.#aliases.has(alias)) this.#aliases.set(alias, one);
-    for (const [agent, names] of Object.entries(house.agents ?? {})) this.#hold(agent, names);
+    for (const [agent, names] of Object.entries(context.agents ?? {})) this.#fix(agent, names);
   }
 
-  /** @throws RuntimeFault `skills_invalid`: without its skill an agent could call everything */
-  #hold(agent: string, names: readonly string[]): void {
+  /** @throws RuntimeFault `skills_invalid`, because an agent without its skill could call everything */
+  #fix(agent: string, names: readonly string[]): void {
     const skills = names.map((id): ActiveSkill => {
       try {
         const { skill, digest, instructions } = this.load(id);
-        this.#told.set(digest, instructions);
+        this.#instructions.set(digest, instructions);
         return { name: skill.name, version: skill.version, allowedTools: skill.allowedTools, digest };
       } catch (cause) {
         throw new RuntimeFault("skills_invalid", `\`skills.agents\` of agent \`${agent}\`: ${messageOf(cause)}`, {
@@ -103,7 +103,7 @@ class SkillLibrary implements Skills {
         });
       }
     });
-    this.#held.set(agent, { skills, facts: factsOf(skills) });
+    this.#fixed.set(agent, { skills, facts: factsOf(skills) });
   }
 
   list(): readonly Skill[] {
@@ -158,11 +158,11 @@ class SkillLibrary implements Skills {
     const { skill, digest, instructions } = given;
     const { name, version, allowedTools } = skill;
     if (await this.#runs.add(run, { name, version, allowedTools, digest }, by)) {
-      this.#told.set(digest, instructions);
+      this.#instructions.set(digest, instructions);
       const unknown = this.unknownTools(skill);
       if (unknown.length > 0)
-        this.#house.log?.(
-          `Skill \`${name}\` allows ${unknown.map(visible).join(", ")}, which nobody registered; ignored.`,
+        this.#context.log?.(
+          `Skill \`${name}\` allows ${unknown.map(visible).join(", ")}, for which no tool is registered; ignored.`,
         );
     }
     return given;
@@ -171,7 +171,7 @@ class SkillLibrary implements Skills {
   async deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean> {
     checkRun(run);
     checkId(id, "skill");
-    const name = this.find(id)?.name ?? id; // one whose file is gone can still be active
+    const name = this.find(id)?.name ?? id; // a skill whose file is gone can still be active
     return this.#runs.remove(run, name, by);
   }
 
@@ -180,21 +180,21 @@ class SkillLibrary implements Skills {
     return this.#allOf(run).map(({ name }) => name);
   }
 
-  /** Those of its agent first, each once. */
+  /** The skills of its agent first, each once. */
   #allOf(run: SkillRun): readonly ActiveSkill[] {
-    const held = this.#held.get(run.agent ?? "")?.skills ?? [];
-    const names = new Set(held.map(({ name }) => name));
-    return [...held, ...this.#runs.skillsOf(run).filter(({ name }) => !names.has(name))];
+    const fixed = this.#fixed.get(run.agent ?? "")?.skills ?? [];
+    const names = new Set(fixed.map(({ name }) => name));
+    return [...fixed, ...this.#runs.skillsOf(run).filter(({ name }) => !names.has(name))];
   }
 
   instructions(run: SkillRun): string {
     checkRun(run);
-    const parts = this.#allOf(run).map((active) => ({ name: active.name, text: this.#toldTo(run, active) }));
+    const parts = this.#allOf(run).map((active) => ({ name: active.name, text: this.#instructionsFor(run, active) }));
     return parts.flatMap(({ name, text }) => (text === "" ? [] : [`# Skill: ${name}\n\n${text}`])).join("\n\n");
   }
 
   activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined {
-    return this.#heldTo(agent, this.#runs.factsFor(tenant, runId));
+    return this.#withFixed(agent, this.#runs.factsFor(tenant, runId));
   }
 
   activeWith(run: SkillRun, ids: readonly string[]): ActiveSkills | undefined {
@@ -202,12 +202,12 @@ class SkillLibrary implements Skills {
     if (!Array.isArray(ids))
       throw new RuntimeFault("skill_unknown", `\`skills\` is ${shown(ids)}; it must be a list of names.`);
     const more = (ids as readonly string[]).map((id) => this.#known(id).skill);
-    return this.#heldTo(run.agent, factsOf([...this.#runs.skillsOf(run), ...more]));
+    return this.#withFixed(run.agent, factsOf([...this.#runs.skillsOf(run), ...more]));
   }
 
-  #heldTo(agent: string | undefined, ofRun: ActiveSkills | undefined): ActiveSkills | undefined {
-    const held = agent === undefined ? undefined : this.#held.get(agent)?.facts;
-    return ofRun === undefined || held === undefined ? (ofRun ?? held) : { ...ofRun, held };
+  #withFixed(agent: string | undefined, ofRun: ActiveSkills | undefined): ActiveSkills | undefined {
+    const fixed = agent === undefined ? undefined : this.#fixed.get(agent)?.facts;
+    return ofRun === undefined || fixed === undefined ? (ofRun ?? fixed) : { ...ofRun, held: fixed };
   }
 
   requests(run: SkillRun): readonly SkillRequest[] {
@@ -216,7 +216,7 @@ class SkillLibrary implements Skills {
   }
 
   unknownTools({ allowedTools }: Skill): readonly string[] {
-    const registered = this.#house.tools?.();
+    const registered = this.#context.tools?.();
     if (registered === undefined) return [];
     return allowedTools.filter((wanted) => {
       const matches = isGlob(wanted) ? globMatcher(wanted) : (tool: string) => tool === wanted;
@@ -224,23 +224,23 @@ class SkillLibrary implements Skills {
     });
   }
 
-  /** After a restart it is read anew. Empty: it cannot be; what it restricts holds all the same. */
-  #toldTo({ runId }: SkillRun, { name, digest }: ActiveSkill): string {
-    const told = this.#told.get(digest);
-    if (told !== undefined) return told;
+  /** Read again after a restart. Empty if it cannot be read; its restriction stays. */
+  #instructionsFor({ runId }: SkillRun, { name, digest }: ActiveSkill): string {
+    const known = this.#instructions.get(digest);
+    if (known !== undefined) return known;
     let instructions = "";
     try {
       const loaded = this.load(name);
       instructions = loaded.instructions;
       if (loaded.digest !== digest)
-        this.#house.log?.(
+        this.#context.log?.(
           `Skill \`${name}\` is active in run \`${runId}\` with other instructions than it was activated with.`,
         );
     } catch (error) {
       if (!(error instanceof RuntimeFault)) throw error;
-      this.#house.log?.(`Run \`${runId}\` goes on without the instructions of an active skill: ${error.message}`);
+      this.#context.log?.(`Run \`${runId}\` continues without the instructions of an active skill: ${error.message}`);
     }
-    this.#told.set(digest, instructions);
+    this.#instructions.set(digest, instructions);
     return instructions;
   }
 
@@ -251,7 +251,7 @@ class SkillLibrary implements Skills {
   #known(id: string): FoundSkill {
     const found = this.#named(id);
     if (found !== undefined) return found;
-    throw new RuntimeFault("skill_unknown", `There is no skill ${visible(id)}; \`list_skills\` says which there are.`);
+    throw new RuntimeFault("skill_unknown", `There is no skill ${visible(id)}; \`list_skills\` lists them.`);
   }
 }
 
@@ -263,7 +263,7 @@ function filesOf(folder: SkillOnDisk["folder"], entry: string): readonly string[
   try {
     return Object.freeze(folder.files(entry));
   } catch (error) {
-    if (error instanceof FileRejection) return []; // a list is a help; the instructions are worth having without it
+    if (error instanceof FileRejection) return []; // the instructions are useful without a list of files
     throw error;
   }
 }

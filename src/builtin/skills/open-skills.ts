@@ -14,17 +14,17 @@ import type { Skills } from "./skills.ts";
  * @throws RuntimeFault `skills_invalid` for folders that are no list of paths, `skills_unreadable`
  * @public
  */
-export async function openSkills(options: SkillsOptions, house: SkillsContext = {}): Promise<Skills> {
+export async function openSkills(options: SkillsOptions, context: SkillsContext = {}): Promise<Skills> {
   const { folders, skills = [], agents = {} } = options;
   if (!Array.isArray(folders) || !folders.every((folder) => typeof folder === "string" && folder !== "")) {
-    const said = JSON.stringify(folders) ?? String(folders);
-    throw new RuntimeFault("skills_invalid", `\`skills.folders\` is ${said}; it must be a list of paths.`);
+    const found = JSON.stringify(folders) ?? String(folders);
+    throw new RuntimeFault("skills_invalid", `\`skills.folders\` is ${found}; it must be a list of paths.`);
   }
   if (!Array.isArray(skills) || !skills.every((skill) => skill?.path === null))
     throw new RuntimeFault("skills_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
   checkAgents(agents);
   const { openLibrary } = await import("./library.ts"); // with its parser, which who has no skills never loads
-  return openLibrary(options, house);
+  return openLibrary(options, context);
 }
 
 function checkAgents(agents: unknown): void {

@@ -4,14 +4,14 @@ import { maxDescription, type Skill } from "./skills.ts";
 
 const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const maxName = 64;
-/** Beyond it nobody meant a name. */
+/** A longer text is no name. */
 const absurdName = 256;
 const maxCompatibility = 500;
 const maxAllowedTools = 500;
 
 /**
- * What the front matter says, as a skill. Lenient (SPEC 11.3): a name that breaks the rules is a warning. Refused is what
- * has no description, and what cannot be read without guessing how far it restricts.
+ * Makes a skill of the front matter. A name that breaks the rules is only a warning. A skill without a description is
+ * refused, and so is one whose restriction is not clear.
  *
  * @param folder its folder's name
  */
@@ -29,7 +29,7 @@ export function skillFrom({ fields, warnings }: SkillText, folder: string, path:
   const allowed = allowedToolsOf(fields);
   if ("problem" in allowed) return allowed;
   const { metadata, left } = metadataOf(fields.get("metadata"));
-  const said = [
+  const allWarnings = [
     ...warnings,
     ...nameWarnings(name, folder),
     ...lengthWarnings(description),
@@ -50,7 +50,7 @@ export function skillFrom({ fields, warnings }: SkillText, folder: string, path:
     aliases: Object.freeze(listOf(fields.get("aliases"))),
     metadata: Object.freeze(metadata),
     path,
-    warnings: Object.freeze(said),
+    warnings: Object.freeze(allWarnings),
   });
 }
 
@@ -68,7 +68,7 @@ function lengthWarnings({ length }: string): readonly string[] {
   return [`\`description\` has ${length} characters; the standard allows ${maxDescription}, and no more is shown`];
 }
 
-/** Each names the rule that is broken (case 235). */
+/** Each warning names the broken rule. */
 function nameWarnings(name: string, folder: string): readonly string[] {
   if (name === "") return [`\`name\` is missing; its folder's name \`${folder}\` is taken`];
   const warnings: string[] = [];
@@ -87,7 +87,7 @@ interface Allowed {
   readonly warnings: readonly string[];
 }
 
-/** Space-separated, with commas as many write it, or a list. A form that is not understood is refused: it was meant to restrict. */
+/** Separated by spaces or commas, or a list. Any other form is refused, because it was meant to restrict. */
 function allowedToolsOf(fields: SkillText["fields"]): Allowed | RefusedSkill {
   const key = ["allowed-tools", "allowed_tools"].find((one) => fields.has(one));
   if (key === undefined) return { tools: [], warnings: [] };
@@ -106,12 +106,12 @@ function allowedToolsOf(fields: SkillText["fields"]): Allowed | RefusedSkill {
   return { tools, warnings: tools.length === 0 ? [`\`${key}\` is empty: it restricts nothing`] : [] };
 }
 
-/** `Bash(git add:*)` is one word: other clients write arguments in brackets. */
+/** `Bash(git add:*)` is one word, because other clients write arguments in brackets. */
 function words(text: string): readonly string[] {
   return text.match(/(?:[^\s,(]|\([^)]*\)?)+/g) ?? [];
 }
 
-/** A list, or a text of words; `[a, b]` of a broken quote counts as words too. */
+/** A list, or a text of words. `[a, b]` in a broken quote counts as words too. */
 function listOf(value: HeadValue): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === "string") return value.split(/[\s,]+/).filter((word) => word !== "");
@@ -141,7 +141,7 @@ const likeKnown: ReadonlyMap<string, string> = new Map([
   ["tool", "allowed-tools"],
 ]);
 
-/** Keys of other clients are theirs; but a misspelled `allowed-tools` would restrict nothing, and nobody would know. */
+/** Keys of other clients are ignored. But a misspelled `allowed-tools` would restrict nothing, so it gets a warning. */
 function misspelled(fields: SkillText["fields"]): readonly string[] {
   return [...fields.keys()].flatMap((key) => {
     const meant = knownKeys.has(key) ? undefined : likeKnown.get(plainKey(key));

@@ -1,6 +1,6 @@
 import { maxDescription, type Skill } from "./skills.ts";
 
-/** For the system prompt (SPEC 11.5). What skills say of themselves is escaped: none can end its entry or open another's. */
+/** For the system prompt. Names and descriptions are escaped, so no skill can end its entry or begin another one. */
 export function rosterOf(skills: readonly Skill[]): string {
   if (skills.length === 0) return "";
   const entries = skills.map(
@@ -10,7 +10,7 @@ export function rosterOf(skills: readonly Skill[]): string {
   return `<available_skills>\n${entries.join("")}</available_skills>`;
 }
 
-/** In one line and bounded, for roster and list. */
+/** One short line, for the roster and lists. */
 export function shortened(description: string): string {
   const line = description.replace(/\s+/g, " ").trim();
   if (line.length <= maxDescription) return line;

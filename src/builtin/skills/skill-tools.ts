@@ -79,7 +79,7 @@ function bothTool(skills: Skills): LocalTool {
     execute: (given, context) => {
       const { action, name } = given as { readonly action: "list" | "activate"; readonly name?: string }; // the schema says so
       if (action === "list") return list(skills, context);
-      if (name === undefined) return error("`activate` needs `name`: which skill; `list` says which there are.");
+      if (name === undefined) return error("`activate` needs `name`, the skill; `list` lists them.");
       return orError(() => activate(skills, name, context));
     },
   });

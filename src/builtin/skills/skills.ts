@@ -1,9 +1,9 @@
 /**
- * Prompt packages from disk (the Agent Skills standard, SPEC 11): instructions that an agent is given while a skill is
- * active in its run, and the tools it is held to meanwhile.
+ * Prompt packages from disk (the Agent Skills standard): instructions that an agent gets while a skill is active in its
+ * run, and the only tools that it may call then.
  *
- * Invariant: a skill is data written by others. It restricts what its run may call and never widens it; its files are read
- * beneath its own folder only, through no link; of a skill that is not loaded nobody sees more than name and description.
+ * Invariant: a skill is data written by others. It restricts what its run may call and never widens it. Its files are read
+ * only beneath its own folder and through no link. Before a skill is loaded, agents see only its name and description.
  * Next: front-matter.ts (the text), read-skill.ts (the rules), discover.ts (the folders), library.ts (what was found),
  * active.ts (what is active where, over restarts), skill-tools.ts (what agents call), skills-config.ts (the section).
  */
@@ -13,11 +13,11 @@ import type { ActiveSkills, SkillRequest } from "../../policy/policy.ts";
 
 /** @public */
 export interface Skill {
-  /** What it is called by, its id. */
+  /** Its id. */
   readonly name: string;
   readonly description: string;
   readonly version: string;
-  /** The tools a run is held to while it is active, by name or pattern; empty: it restricts nothing. */
+  /** The tools that a run may call while it is active, by name or pattern. An empty list restricts nothing. */
   readonly allowedTools: readonly string[];
   readonly license?: string;
   readonly compatibility?: string;
@@ -26,9 +26,9 @@ export interface Skill {
   /** Other names it can be called by. */
   readonly aliases: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
-  /** Its folder; null: it was given in code. */
+  /** Its folder. Null if it is defined in code. */
   readonly path: string | null;
-  /** What is not as the standard wants it, in sentences; it was loaded all the same. */
+  /** What breaks the standard, in sentences. The skill was loaded nevertheless. */
   readonly warnings: readonly string[];
 }
 
@@ -39,12 +39,12 @@ export interface LoadedSkill {
   readonly instructions: string;
   /** SHA-256 of the instructions. */
   readonly digest: string;
-  /** What can be read with `read`, relative to the skill's folder: the first 200. */
+  /** The first 200 files for `read`, relative to the skill's folder. */
   readonly files: readonly string[];
 }
 
 /**
- * Something that lies in a skill folder and was not loaded, or was loaded with a doubt; and what to do about it.
+ * A file in a skill folder that was not loaded, or was loaded with a warning, and what to do about it.
  *
  * @public
  */
@@ -62,7 +62,7 @@ export interface SkillProblem {
 export interface SkillRun {
   readonly tenant: string;
   readonly runId: string;
-  /** Whose run it is: the skills that this agent is always held to count as active in it. */
+  /** The agent of the run. The skills that this agent always has count as active. */
   readonly agent?: string;
 }
 
@@ -81,9 +81,9 @@ export interface Skills {
   list(): readonly Skill[];
   /** What was not loaded. */
   readonly refused: readonly SkillProblem[];
-  /** What is odd about the folders themselves; what is odd about a skill stands in its `warnings`. */
+  /** Warnings about the folders. A skill has its own `warnings`. */
   readonly notes: readonly SkillProblem[];
-  /** For the system prompt: names and descriptions only, escaped. Empty when there are none. */
+  /** For the system prompt: names and descriptions, escaped. Empty if there are no skills. */
   roster(): string;
   /** By name, else by alias. */
   find(id: string): Skill | undefined;
@@ -91,27 +91,27 @@ export interface Skills {
   load(id: string): LoadedSkill;
   /** A reference, asset or script of a skill. Throws RuntimeFault `skill_unknown`, `skill_file_refused`. */
   read(id: string, path: string): SkillFile;
-  /** By the agent itself, or by an operator. From now on the run has its instructions and is held to its tools; on the disk when this resolves. Twice is once. */
+  /** By the agent itself or by an operator. The run gets its instructions and its restriction. Stored when this resolves. */
   activate(run: SkillRun, id: string, by?: Principal | Actor): Promise<LoadedSkill>;
-  /** By the host: an agent cannot lift what it is held to. False: it was not active. */
+  /** Only the host calls it: an agent cannot lift its restriction. Resolves to false if it was not active. */
   deactivate(run: SkillRun, id: string, by?: Principal | Actor): Promise<boolean>;
   /** Names, in the order of their activation. */
   active(run: SkillRun): readonly string[];
-  /** What is appended to the system prompt: it ends with the instructions of what is active. Empty when nothing is. */
+  /** The end of the system prompt: the instructions of the active skills. Empty if none is active. */
   instructions(run: SkillRun): string;
-  /** What the verdict gate asks at every call. Undefined: nothing is active. */
+  /** For the verdict gate at every call. Returns undefined if no skill is active. */
   activeFor(tenant: string, runId: string, agent?: string): ActiveSkills | undefined;
-  /** What `activeFor` will say when these are active in the run, too. Throws RuntimeFault `skill_unknown`. */
+  /** What `activeFor` returns if these are active too. Throws RuntimeFault `skill_unknown`. */
   activeWith(run: SkillRun, ids: readonly string[]): ActiveSkills | undefined;
-  /** What active skills ask for, for the report of the effective policy. */
+  /** What the active skills allow, for the report of the effective policy. */
   requests(run: SkillRun): readonly SkillRequest[];
-  /** Names in its `allowedTools` that nobody registered: they are ignored (case 155). */
+  /** Names in its `allowedTools` without a registered tool. They are ignored. */
   unknownTools(skill: Skill): readonly string[];
 }
 
-/** What a SKILL.md may weigh; the largest of the published ones found has 134 kB. */
+/** The largest published SKILL.md that we found has 134 kB. */
 export const maxSkillBytes: number = 512 * 1024;
-/** What a reference or an asset may weigh. */
+/** Of a reference or an asset. */
 export const maxFileBytes: number = 4 * 1024 * 1024;
-/** Of a description in roster and list: more is the body's business. */
+/** Of a description in the roster and in lists. */
 export const maxDescription = 1024;

@@ -38,7 +38,7 @@ const webhook = z
       .min(1)
       .exactOptional()
       .describe("All of them when nothing is said."),
-    tenants: z.array(z.string().min(1)).min(1).exactOptional().describe("Of which tenants; all when nothing is said."),
+    tenants: z.array(z.string().min(1)).min(1).exactOptional().describe("Of which tenants. Default: all."),
     allow_private: z.boolean().exactOptional().describe("Whether it may be a machine of this network, over http too."),
     arguments: z
       .boolean()
@@ -68,7 +68,7 @@ export const channelsSchema: z.ZodType<SnakeCased<ChannelsSection>> = z.strictOb
     .url({ protocol: /^https?$/ })
     .exactOptional()
     .describe(
-      "Where people reach the console, for links in messages; `listen.public_url`, else this machine's address, when nothing is said.",
+      "Where people reach the console, for links in messages. Default: `listen.public_url`, else this machine's address,.",
     ),
 });
 

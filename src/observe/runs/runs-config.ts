@@ -16,5 +16,5 @@ export const runsSchema: z.ZodType<SnakeCased<RunsSection>> = z.strictObject({
     .string()
     .min(1)
     .exactOptional()
-    .describe("Where, relative to this file; `runs` in the data folder when nothing is said."),
+    .describe("Where, relative to this file. Default: `runs` in the data folder."),
 });

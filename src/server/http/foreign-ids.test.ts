@@ -97,7 +97,7 @@ beforeAll(async () => {
     channels: { also: [channel] },
     accounts: { passwordCost: cheap },
   });
-  house = await httpHouse(runtime, { accounts: runtime.accounts, memory: memory.desk, clock: atTheDoor });
+  house = await httpHouse(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
   await runtime.controls.pause(actor("all-default"), "lunch of -default");
   await runtime.controls.resume(actor("all-default"));
   for (const tenant of ["default", "acme"]) owned.set(tenant, await settle(tenant));

@@ -46,7 +46,7 @@ async function office(
     approvals: { patience: "suspend" },
     ...options,
   });
-  const house = await httpHouse(runtime, { memory: memory.desk });
+  const house = await httpHouse(runtime, { memory: memory.candidates });
   const dispose = async (): Promise<void> => {
     await house[Symbol.asyncDispose]();
     await runtime.close();
@@ -194,13 +194,13 @@ it("tells of the way around the desk that a memory server's own tools are, until
   const agent = { tenant: "default", agent: "local-agent" };
   {
     await using at = await office({ server: "notes" });
-    const told = at.memory.wayAround(at.runtime.offered(agent));
+    const told = at.memory.warningFor(at.runtime.offered(agent));
     expect(told).toContain("agents may call `notes__add_observations`, `notes__create_entities`, ");
   }
   const rules = [{ effect: "deny", tool: "notes__*", principal: { agent: "local-agent" } }] as const;
   await using at = await office({ server: "notes" }, { policy: { rules } });
   const { house, runtime, memory } = at;
-  expect(memory.wayAround(runtime.offered(agent))).toBeUndefined();
+  expect(memory.warningFor(runtime.offered(agent))).toBeUndefined();
   const id = await propose(house, "tea at five", "run_1");
   expect(await ask(house, `${candidates}/${id}/accept`, {})).toMatchObject({ status: 202 });
 });

@@ -1,10 +1,10 @@
 /**
- * Opening what lies beneath a folder, and nothing else. A held folder is a descriptor: each step resolves ONE name in
- * a folder we hold, without following a link, so there is no path that somebody could change between a check and a use.
+ * Opens only what is beneath a folder. A held folder is an open descriptor: each step resolves ONE name in a folder that is
+ * open, without following a link, so no path can change between a check and a use.
  *
- * Invariant: what `openFile` gives is a plain file with one name, on the root's file system, beneath the root at the
- * moment it was opened. Pipes, devices and sockets are looked at through a handle and never opened.
- * Next: openat2.ts (the same in one system call), plain-folder.ts (where none of this holds), ../roots.ts (which folders).
+ * Invariant: `openFile` opens a plain file with one name, on the root's file system, beneath the root at that moment. Pipes,
+ * devices and sockets are checked through a handle and never opened.
+ * Next: openat2.ts (the same in one system call), plain-folder.ts (other systems), ../roots.ts (which folders).
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statfsSync } from "node:fs";
 import { codeOf } from "../../../core/system/error-code.ts";
@@ -13,7 +13,7 @@ import { FileRejection } from "./rejection.ts";
 export interface FileRules {
   /** The file system of the root: nothing is reached across a mount. */
   readonly device: number;
-  /** Files with a second name may be used: in stores of package managers they are usual. */
+  /** Whether files with a second name may be used: stores of package managers have them. */
   readonly hardLinks: boolean;
 }
 
@@ -21,15 +21,15 @@ export interface Folder extends Disposable {
   readonly rules: FileRules;
   /** Names this folder, for one system call. */
   readonly self: string;
-  /** Names what is called `name` in this folder, for one system call that does not follow links. */
+  /** The path of a name in this folder, for one system call that does not follow links. */
   at(name: string): string;
-  /** A new handle of a folder beneath; of this one, when there are no parts. */
+  /** A new handle of a folder beneath. Without parts, of this folder. */
   descend(parts: readonly string[]): Folder;
   /** A descriptor for reading a plain file beneath; the caller closes it. */
   openFile(parts: readonly string[]): number;
 }
 
-/** A handle (O_PATH) of what `parts` name beneath a held folder. Links on the way are refused; at the end they are named, not followed. */
+/** Opens a handle (O_PATH) beneath a folder. Links on the way are refused; a link at the end is not followed. */
 export type Beneath = (folder: number, parts: readonly string[], wanted: "folder" | "anything") => number;
 
 /** Node has no name for it; x86-64 and arm64 have the same number. */
@@ -38,7 +38,7 @@ export const noFollow: number = constants.O_NOFOLLOW ?? 0; // Windows has none
 export const folderHandle: number = onlyHandle | (constants.O_DIRECTORY ?? 0) | noFollow;
 const procMagic = 0x9fa0;
 
-/** Whether `/proc/self/fd` is there and is the kernel's own: without it nothing here holds. */
+/** Whether `/proc/self/fd` exists and belongs to the kernel. Without it the guard is not safe. */
 export function canHold(): boolean {
   try {
     return process.platform === "linux" && statfsSync("/proc/self/fd").type === procMagic;
@@ -92,7 +92,7 @@ export class HeldFolder implements Folder {
   }
 }
 
-/** The walk: one name a step, each relative to the folder held from the step before. */
+/** The walk: one name a step, each in the folder of the step before. */
 export function walkBeneath(folder: number, parts: readonly string[], wanted: "folder" | "anything"): number {
   let held = folder;
   for (const [i, part] of parts.entries()) {
@@ -111,12 +111,12 @@ export function walkBeneath(folder: number, parts: readonly string[], wanted: "f
   return held;
 }
 
-/** Only to say it better: O_DIRECTORY with O_NOFOLLOW calls a link no folder. */
+/** For a better message: O_DIRECTORY with O_NOFOLLOW reports a link as no folder. */
 function isLinkAt(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-/** @throws Rejection for anything but a plain file with one name on the root's file system */
+/** @throws FileRejection for anything but a plain file with one name on the root's file system */
 export function checkPlain(stats: Stats, { device, hardLinks }: FileRules): void {
   if (stats.isSymbolicLink()) throw new FileRejection("link");
   if (stats.isDirectory()) throw new FileRejection("is_a_folder");

@@ -11,13 +11,13 @@ const inCurrentFolder = -100;
 const tryAgain = 11;
 const notAFolder = 20;
 
-// biome-ignore lint/complexity/useMaxParams: the kernel wants them one by one
+// biome-ignore lint/complexity/useMaxParams: the system call has these parameters
 type SystemCall = (number: number, folder: number, path: string, how: Uint8Array, size: number) => number | bigint;
 
 /**
- * Reaching in one system call: the kernel itself keeps the path beneath the folder and off links and mounts. Needs the
- * optional package `koffi`. Undefined where that is not installed, or where the kernel (or a container's filter) does
- * not know the call: then the walk does the same.
+ * Opens in one system call: the kernel keeps the path beneath the folder and off links and mounts. It needs the optional
+ * package `koffi`. Returns undefined if that is not installed, or if the kernel or a container's filter does not know the
+ * call. Then the walk does the same.
  */
 export async function loadOpenat2(): Promise<Beneath | undefined> {
   if (process.platform !== "linux") return undefined;
@@ -32,7 +32,7 @@ export async function loadOpenat2(): Promise<Beneath | undefined> {
     closeSync(tried);
     return beneathBy(call, () => koffi.errno());
   } catch {
-    return undefined; // not installed, or not loadable here: the walk needs neither
+    return undefined; // `koffi` is not installed or cannot be loaded
   }
 }
 
@@ -42,12 +42,12 @@ function beneathBy(call: SystemCall, errno: () => number): Beneath {
   return (held, parts, wanted) => {
     const how = wanted === "folder" ? folder : anything;
     const path = parts.join("/");
-    // A rename anywhere meanwhile makes the kernel say "try again": it does not guess.
+    // After a rename anywhere, the kernel answers "try again".
     for (let tries = 0; ; tries += 1) {
       const descriptor = Number(call(openat2Number, held, path, how, how.length));
       if (descriptor >= 0) return descriptor;
       const number = errno();
-      if (number === notAFolder) return walkBeneath(held, parts, wanted); // which tells a link from a file; as safe, should the tree have changed
+      if (number === notAFolder) return walkBeneath(held, parts, wanted); // it tells a link from a file, and is as safe
       if (number !== tryAgain || tries === 128) throw systemError(number);
     }
   };

@@ -4,7 +4,7 @@ import type { Folder } from "../guard/folder.ts";
 
 const maxRuleBytes = 262_144;
 
-/** The `.gitignore` files from the root down to a folder, the nearest last: its word counts most. */
+/** The `.gitignore` files from the root down to a folder, the nearest last, which wins. */
 export class IgnoreRules {
   static readonly none: IgnoreRules = new IgnoreRules([]);
   readonly #layers: readonly { readonly depth: number; readonly rules: Ignore }[];
@@ -17,7 +17,7 @@ export class IgnoreRules {
     return this.#layers;
   }
 
-  /** With what the folder itself says. @param depth how many names lead from the root to it */
+  /** Adds the rules of a folder. @param depth how many names lead from the root to it */
   within(folder: Folder, depth: number): IgnoreRules {
     const text = textOf(folder);
     if (text === undefined) return this;
@@ -37,7 +37,7 @@ export class IgnoreRules {
   }
 }
 
-/** A `.gitignore` that cannot be read, or is a link out of here, says nothing. */
+/** A `.gitignore` that cannot be read, or is a link, has no rules. */
 function textOf(folder: Folder): string | undefined {
   let descriptor: number;
   try {

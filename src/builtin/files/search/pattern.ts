@@ -6,21 +6,21 @@ import type { GrepTask } from "./job.ts";
 
 const maxPatternLength = 1_000;
 
-/** Finds a pattern in text, in time that grows with the text alone (RE2): no pattern can make it hang. */
+/** Finds a pattern in text, in time that grows only with the text (RE2): no pattern can make it hang. */
 export interface Finder {
-  /** Whether any line of the text has it; may say yes where none has. */
+  /** Whether a line of the text may have it. */
   mayHold(text: string): boolean;
   holds(line: string): boolean;
 }
 
-/** @throws Rejection `pattern_invalid`, saying what is wrong with it */
+/** @throws FileRejection `pattern_invalid`, with what is wrong */
 export function finderOf(task: Pick<GrepTask, "pattern" | "ignoreCase" | "literal">): Finder {
   const { pattern, ignoreCase } = task;
   checkLength(pattern);
   if (task.literal || !/[\\^$.*+?()[\]{}|]/.test(pattern)) return plainFinder(pattern, ignoreCase);
-  const source = spelledForRe2(pattern);
+  const source = inRe2Syntax(pattern);
   const compiled = compile(source, RE2JS.MULTILINE | (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0));
-  // Only what sees no more of a text than its line can be asked of the whole text first.
+  // Only a pattern that sees one line at a time can be tried on the whole text first.
   const isLocal = !/\\[AzZ]|\(\?\w*-/.test(source);
   return {
     mayHold: (text) => !isLocal || compiled.test(text),
@@ -28,7 +28,7 @@ export function finderOf(task: Pick<GrepTask, "pattern" | "ignoreCase" | "litera
   };
 }
 
-/** Plain text needs no engine; without a choice in it, the language's own expressions cannot hang either. */
+/** Plain text needs no engine, and without alternatives a RegExp of the language cannot hang either. */
 function plainFinder(text: string, ignoreCase: boolean): Finder {
   if (!ignoreCase) return finderBy((where) => where.includes(text));
   const folded = new RegExp(literal(text), "iu");
@@ -39,7 +39,7 @@ function finderBy(holds: (text: string) => boolean): Finder {
   return { mayHold: holds, holds };
 }
 
-/** @throws Rejection `pattern_invalid` */
+/** @throws FileRejection `pattern_invalid` */
 export function pathMatcher(glob: string): (path: string) => boolean {
   checkLength(glob);
   const compiled = compile(globSource(glob), 0);
@@ -65,8 +65,8 @@ function compile(source: string, flags: number): RE2JS {
   }
 }
 
-/** `\u00e9` and `(?<name>` as JavaScript writes them are spelled otherwise in RE2. */
-function spelledForRe2(pattern: string): string {
+/** RE2 writes `\u00e9` of JavaScript in another way. */
+function inRe2Syntax(pattern: string): string {
   return pattern.replace(
     /\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|[\s\S])/g,
     (whole, long?: string, short?: string) =>

@@ -5,14 +5,14 @@ import { draftName } from "../writing.ts";
 import { IgnoreRules } from "./ignored.ts";
 import type { ListedEntry, Truncated } from "./job.ts";
 
-/** One name that was met. `folder` is held while it is looked at. */
+/** A name in the tree. `folder` is open during the visit. */
 export interface Met {
   readonly folder: Folder;
   readonly name: string;
   readonly type: ListedEntry["type"];
   /** Names from the root, the last one included. */
   readonly names: readonly string[];
-  /** 1: in the folder the search began in. */
+  /** 1 in the folder where the search began. */
   readonly depth: number;
 }
 
@@ -21,7 +21,7 @@ export interface TreeOptions {
   readonly maxDepth: number;
   /** `performance.now()` at which it stops. */
   readonly until: number;
-  /** False: enough. */
+  /** Returns false to stop. */
   readonly meet: (met: Met) => boolean;
 }
 
@@ -29,8 +29,8 @@ export interface TreeOptions {
 export const mostLevels = 64;
 
 /**
- * Walks a tree by held folders, names in order, links never followed. What disappears or cannot be entered meanwhile is
- * counted, not an error: the tree is somebody's who goes on working.
+ * Walks a tree by open folders, names in order, links never followed. A folder that disappears or cannot be opened is only
+ * counted, because other processes work in the tree.
  */
 export class TreeWalk {
   readonly skipped: Map<string, number> = new Map();
@@ -53,7 +53,7 @@ export class TreeWalk {
     this.skipped.set(why, (this.skipped.get(why) ?? 0) + 1);
   }
 
-  /** False: stop altogether. */
+  /** Returns false to stop the walk. */
   #enter(folder: Folder, { names, depth }: Pick<Met, "names" | "depth">, above: IgnoreRules): boolean {
     const entries = readdirSync(folder.self, { withFileTypes: true }).sort(byName);
     const hasRules = !this.#options.includeIgnored && entries.some(({ name }) => name === ".gitignore");
@@ -100,7 +100,7 @@ export class TreeWalk {
   }
 }
 
-/** The rules of the folders above where a search begins. A folder that was named outright is searched, ignored or not. */
+/** The rules of the folders above the start. A named folder is searched even if it is ignored. */
 function rulesAbove(root: Folder, start: readonly string[]): IgnoreRules {
   let rules = IgnoreRules.none;
   for (let depth = 0; depth < start.length; depth += 1) {
