@@ -24,7 +24,7 @@ describe("the runs of a Postern that is started for each command", () => {
     const shown = await cli.run("runs", "show", "run_1", ...data);
     expect(shown.code).toBe(0);
     expect(shown.out).toContain("2 ran: 1 completed, 1 failed");
-    expect(shown.out).toContain("Nobody has finished the run.");
+    expect(shown.out).toContain("The run is not finished.");
     expect(shown.out).toMatch(/tool\.failed +local-agent +`fail` failed: tool_failed/);
     const some = await cli.run("runs", "show", "run_1", "--type", "tool.", "--limit", "2", "--json", ...data);
     expect(JSON.parse(some.out)).toMatchObject({

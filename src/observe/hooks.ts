@@ -2,7 +2,7 @@ import type { ToolCall } from "../core/call.ts";
 import type { CallStatus } from "../core/outcome.ts";
 import type { Watcher } from "../core/watcher.ts";
 
-/** Of `TOOL_START`. Never arguments: those may hold what a hook's author should not see. */
+/** For `TOOL_START`. It has no arguments, because a hook's author may not be allowed to see them. */
 export interface ToolStart {
   readonly toolName: string;
   readonly action: string;
@@ -11,19 +11,19 @@ export interface ToolStart {
   readonly traceId: string;
 }
 
-/** Of `TOOL_END`: `durationMs` is the whole path's, waits included. */
+/** For `TOOL_END`: `durationMs` is the time of the whole path, waits included. */
 export interface ToolEnd extends ToolStart {
   readonly status: CallStatus;
   readonly durationMs: number;
 }
 
-/** SPEC 14.1. Called beside the call, never waited for; one that throws or rejects is logged (D14). */
+/** Calls do not wait for hooks. What a hook throws is logged. */
 export interface Hooks {
   readonly toolStart?: (info: ToolStart) => void | Promise<void>;
   readonly toolEnd?: (info: ToolEnd) => void | Promise<void>;
 }
 
-/** One `toolStart` an arrival and one `toolEnd`, also when it was refused. */
+/** Each arrival has one `toolStart` and one `toolEnd`, also if it was refused. */
 export function hooksWatcher(hooks: Hooks): Watcher {
   return (event) => {
     if (event.moment === "arrived") return hooks.toolStart?.(startOf(event.call));

@@ -122,7 +122,7 @@ export class LiveFeed implements Feed, Disposable {
     return placeOf(this.#seq, this.#step);
   }
 
-  /** From memory, else from the log. Entries that come meanwhile are read too. */
+  /** From memory, else from the log. New entries are read too. */
   async #catchUp(subscription: Subscription, from: number): Promise<void> {
     const known = from >= this.#recentFrom || seqOf(this.#now()) - seqOf(from) <= mostFromLog;
     if (from < 0 || from > this.#now() || !known) {

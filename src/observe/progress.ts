@@ -3,12 +3,11 @@ import { type AgentProgress, type CallEvent, type ProgressSink, words } from "..
 import type { Watcher } from "../core/watcher.ts";
 import type { Stream } from "./stream.ts";
 
-/** Beyond so many runs or open calls the oldest is forgotten: its count begins again. */
+/** Of more runs or open calls, the oldest is forgotten and its count begins again. */
 const mostCounted = 10_000;
 
 /**
- * Tells a sink of every call that is really attempted; of a refused or replayed one nothing (case 196). A sink that fails
- * is the stream's to log.
+ * Sends a sink the progress of every attempted call. Refused and replayed calls have none. The stream logs a failing sink.
  *
  * @example
  * using showing = runtime.watch(progressWatcher(({ step, content, seq }) => console.log(seq, step, content)));
@@ -21,8 +20,8 @@ export function progressWatcher(sink: ProgressSink): Watcher {
 }
 
 /**
- * Callers that hear of their own calls, and of the calls these make (`onProgress`). In the stream only while there is one:
- * other calls pay nothing for it.
+ * Sends callers the progress of their own calls and of the calls that these make (`onProgress`). It watches the stream only
+ * while it has a caller.
  */
 export class Listeners {
   readonly #stream: Pick<Stream, "watch">;

@@ -2,7 +2,7 @@ import { dataOf } from "../core/arrival.ts";
 import type { CallEvent, Weighing } from "../core/event.ts";
 import { copyOf, deepFrozen } from "../core/json.ts";
 
-/** An event as a watcher from outside gets it: frozen data. What the watcher does with it changes neither a call nor a record. */
+/** Outside watchers get an event as frozen data, so they can change neither a call nor a record. */
 export function shownEvent(event: CallEvent): CallEvent {
   if (event.moment === "noted")
     return deepFrozen({ ...event, ...(event.data !== undefined && { data: copyOf(event.data) }) });

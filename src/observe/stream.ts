@@ -9,8 +9,8 @@ export interface Stream {
 }
 
 /**
- * One stream, many watchers, each called in the same order. What a watcher throws, now or as a rejected promise, goes to `log`
- * and nowhere else (D14).
+ * One stream, many watchers, always called in the same order. What a watcher throws, also as a rejected promise, goes only
+ * to `log`.
  *
  * @param log throws nothing (core/harmless-log.ts)
  */
@@ -40,7 +40,7 @@ export function createStream(log: (problem: string) => void): Stream {
       }
       isAnnouncing = true;
       for (let next: CallEvent | undefined = event; next !== undefined; next = waiting.shift()) {
-        // `watchers` is replaced, never changed: so a watcher that comes or goes now is not in this round.
+        // `watchers` is replaced, never changed, so watchers that are added or removed now do not change this round.
         for (const { watcher } of watchers) tell(watcher, next);
       }
       isAnnouncing = false;

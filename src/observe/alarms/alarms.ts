@@ -1,5 +1,5 @@
 /**
- * Alarms: what a person should look at (SPEC 14.9).
+ * Alarms: what a person should look at.
  *
  * Invariant: one alarm a tenant and dedupe key; open → acked → resolved, each step written with its event in one
  * transaction; an alarm never holds a secret, and raising one never waits for, fails or slows a call.

@@ -54,7 +54,7 @@ const named =
   ({ data }: Fact): string =>
     String(data[name] ?? "");
 
-/** Every alarm that an event opens or closes (SPEC 14.9). */
+/** Every alarm that an event opens or closes. */
 const rules: readonly AlarmRule[] = [
   {
     ...{ kind: "tool_errors", severity: "warning", opens: toolFailed, data: lastError },

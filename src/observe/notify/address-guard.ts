@@ -1,10 +1,10 @@
 import { promises as dns, type LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
 
-/** Every address of a name. Injected, so that a test decides what names mean. */
+/** Every address of a name. A test gives its own. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** Where a request goes: the address that was looked at is the one that is connected to. */
+/** Where a request goes. The checked address is the one that is connected to. */
 export type Target =
   | { readonly allowed: true; readonly url: URL; readonly address: LookupAddress }
   | { readonly allowed: false; readonly problem: string };
@@ -30,7 +30,7 @@ for (const [net, bits] of [
   ["240.0.0.0", 4],
 ] as const)
   notPublic.addSubnet(net, bits, "ipv4");
-/** Of IPv6 only global unicast is public at all; within it not what hides another address or is for documents. */
+/** Of IPv6 only global unicast is public, without ranges that hide another address or are for documentation. */
 const global6 = new BlockList();
 global6.addSubnet("2000::", 3, "ipv6");
 const notPublic6 = new BlockList();
@@ -50,8 +50,8 @@ export function isPublic({ address, family }: LookupAddress): boolean {
 export const systemResolve: Resolve = (host) => dns.lookup(host, { all: true, verbatim: true });
 
 /**
- * Looks at where an address leads before anything is sent there: https, and no machine of this house, whatever the name
- * says. `allowPrivate`: the operator wants exactly such a machine; then http will do as well.
+ * Checks an address before anything is sent there: it must be https and no machine of this network. `allowPrivate`: the
+ * operator permits such a machine, also over http.
  */
 export async function targetOf(text: string, allowPrivate: boolean, resolve: Resolve = systemResolve): Promise<Target> {
   const url = URL.parse(text);
@@ -67,11 +67,11 @@ export async function targetOf(text: string, allowPrivate: boolean, resolve: Res
     const family = isIP(host);
     addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
   } catch {
-    return refused(`\`${host}\` has no address.`); // whatever the resolver says, there is nowhere to send
+    return refused(`\`${host}\` has no address.`); // there is no address to send to
   }
   const [first] = addresses;
   if (first === undefined) return refused(`\`${host}\` has no address.`);
-  // One private address among public ones is how a name is made to mean something else the next time.
+  // A private address among public ones is a sign of DNS rebinding.
   if (!allowPrivate && !addresses.every(isPublic))
     return refused(`\`${host}\` is a machine of this network; \`allow_private: true\` permits that.`);
   return { allowed: true, url, address: first };

@@ -15,7 +15,7 @@ const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "Use 1 to 32 of a-z 0
 
 const webhook = z
   .strictObject({
-    name: name.describe("How it is called in `postern channels` and in the audit log."),
+    name: name.describe("Its name in `postern channels` and in the audit log."),
     url: z
       .string()
       .min(1)
@@ -28,7 +28,7 @@ const webhook = z
       .string()
       .regex(reference, "Write `secret://connector/key`; `postern secrets set` keeps the value.")
       .exactOptional()
-      .describe("What signs, 24 bytes or more, or `whsec_…`. Needed by `standard`, and for `users`."),
+      .describe("The signing key: 24 bytes or more, or `whsec_…`. `standard` and `users` need it."),
     kind: z
       .enum(["standard", "slack"])
       .exactOptional()
@@ -43,15 +43,15 @@ const webhook = z
     arguments: z
       .boolean()
       .exactOptional()
-      .describe("Whether the arguments of a call go along. They are masked, but somebody else's server reads them."),
+      .describe("Whether notices hold the arguments of a call. They are masked, but another server reads them."),
     users: z
       .record(z.string().min(1).max(256), z.string().min(1).max(256))
       .exactOptional()
-      .describe("Who may decide through it: their names over there, and who they are here."),
+      .describe("Who may decide through it: names in the channel, and the users that they are here."),
   })
   .refine(
     ({ kind = "standard", secret }) => kind === "slack" || secret !== undefined,
-    "A `standard` webhook needs `secret`: without it nobody can know who sends.",
+    "A `standard` webhook needs `secret`: without it a receiver cannot know who sends.",
   )
   .refine(
     ({ users, secret }) => users === undefined || secret !== undefined,

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Standard Webhooks: what is signed is `id.timestamp.body`, by a key that both sides know. */
+/** Standard Webhooks signs `id.timestamp.body` by a shared key. */
 export interface Signed {
   readonly id: string;
   /** Whole seconds since 1970. */
@@ -10,10 +10,10 @@ export interface Signed {
 
 const prefix = "whsec_";
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
-/** Fewer bytes may be guessed. */
+/** A shorter key could be guessed. */
 export const fewestKeyBytes = 24;
 
-/** `whsec_` and base64, as receivers' libraries want it; any other text is the key itself. Undefined: too short. */
+/** `whsec_` and base64, as libraries of receivers use it; any other text is the key itself. Returns undefined if it is too short. */
 export function keyFrom(secret: string): Buffer | undefined {
   const encoded = secret.startsWith(prefix) ? secret.slice(prefix.length) : undefined;
   const key =
@@ -25,7 +25,7 @@ export function sign(key: Buffer, { id, timestamp, body }: Signed): string {
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
 }
 
-/** Several signatures stand apart by spaces, while a key is changed: one must fit. All are compared, always. */
+/** While a key is changed, a header has several signatures with spaces between. One must fit, and all are compared. */
 export function isSignedBy(key: Buffer, signed: Signed, header: string): boolean {
   const wanted = Buffer.from(sign(key, signed));
   let fits = false;

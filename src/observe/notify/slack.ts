@@ -11,8 +11,8 @@ const mostTextCharacters = 2_800;
 const mostReasons = 5;
 
 /**
- * A message for an incoming webhook of Slack, or of what speaks like it. What tools and agents say stands in plain text
- * only, so that nothing of it is markup, a mention or a link; a critical call has no button.
+ * A message for an incoming webhook of Slack or a compatible service. Texts of tools and agents are plain text, so they
+ * cannot hold markup, a mention or a link. A critical call has no button.
  */
 export function slackFormat(
   { clock, redact }: WebhookDependencies,
@@ -29,12 +29,12 @@ export function slackFormat(
   };
 }
 
-/** For the places where Slack reads markup: `&`, `<` and `>` are all of it that can call, link or mention. */
+/** For places where Slack reads markup: only `&`, `<` and `>` can make a link or a mention. */
 export function escaped(text: string): string {
   return shown(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** A person decides by it: nothing in it hides, reorders or passes for something else. */
+/** A person decides by this text, so no character hides, reorders or imitates another. */
 function shown(text: string): string {
   return spelledOut(text, (part) => (part.text === "\n" ? "\n" : codeOf(part)));
 }
@@ -76,7 +76,7 @@ function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: bool
     ...why.slice(0, mostReasons).map(({ rule, says }) => `Because: ${rule} → ${says}`),
     ...(summary === undefined ? [] : [`The tool says: ${summary}`]),
     ...(reason === undefined ? [] : [`The agent says (not verified): ${reason}`]),
-    standing(approval, now),
+    statusLine(approval, now),
   ];
   return [
     header(titleOf(notice)),
@@ -90,8 +90,8 @@ function approvalBlocks(notice: ApprovalNotice, now: number, withArguments: bool
   ];
 }
 
-/** How long it waits still, or what became of it. */
-function standing({ state, expiresAt, decision }: ApprovalRecord, now: number): string {
+/** How long it still waits, or how it was decided. */
+function statusLine({ state, expiresAt, decision }: ApprovalRecord, now: number): string {
   if (state === "pending") {
     const leftMinutes = Math.max(0, Math.round((expiresAt - now) / 60_000));
     const until = new Date(expiresAt).toISOString().slice(0, 16).replace("T", " ");
@@ -132,7 +132,7 @@ function plain(text: string): JsonObject {
   return { type: "section", text: { type: "plain_text", emoji: false, text: shownStart(text, mostTextCharacters) } };
 }
 
-/** Only as much is looked at as there is room for: a character is never shown as fewer. */
+/** Only the part that fits is converted, because no character gets shorter. */
 function shownStart(text: string, most: number): string {
   const start = shown(text.slice(0, most + 1));
   return start.length <= most ? start : `${start.slice(0, most - 1).toWellFormed()}…`;

@@ -11,14 +11,14 @@ export interface WebhookOptions {
   readonly name: string;
   /** May hold `secret://connector/key`. */
   readonly url: string;
-  /** What signs: `secret://connector/key`. Not of `slack`. */
+  /** The signing key: `secret://connector/key`. Not for `slack`. */
   readonly secret?: string;
   readonly kind?: "standard" | "slack";
-  /** None: all. */
+  /** Default: all. */
   readonly events?: readonly NoticeType[];
-  /** None: all. */
+  /** Default: all. */
   readonly tenants?: readonly string[];
-  /** A machine of this network, over http too. */
+  /** Allows a machine of this network, also over http. */
   readonly allowPrivate?: boolean;
   /** Whether notices hold the arguments, masked. Another server reads them. */
   readonly arguments?: boolean;
@@ -61,14 +61,14 @@ export function webhookChannel(
   };
 }
 
-/** A path of such an address is often its password. */
+/** The path of such an address is often its password, so it is not shown. */
 function shownTarget(url: string): string {
   if (url.startsWith("secret://")) return "(a secret address)";
   const { protocol, host } = URL.parse(url) ?? {};
   return host === undefined ? "(no address)" : `${protocol}//${host}/…`;
 }
 
-/** Signed as Standard Webhooks says; the same id at every try, so that a receiver may drop what it has seen. */
+/** Signed by the rules of Standard Webhooks, with the same id at every try, so that a receiver can drop repeats. */
 export function standardFormat(
   { clock, redact }: WebhookDependencies,
   { arguments: withArguments }: WebhookOptions,
@@ -99,7 +99,7 @@ function subjectOf({ approval, data }: Notice, withArguments: boolean): JsonObje
   return approval === undefined ? { alarm: data } : { approval: approvalBody(approval, withArguments) };
 }
 
-/** A message brings neither a typed name nor a person who signed in. */
+/** A message has no typed confirmation and no signed-in person. */
 function isForConsole({ risk, routed }: ApprovalRecord): boolean {
   return risk === "critical" || routed?.typedConfirmation === true || routed?.signedIn === true;
 }

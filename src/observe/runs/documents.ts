@@ -1,4 +1,4 @@
-/** The files of a run that are no lines: task, prompts, manifests. */
+/** The files of a run without lines: task, prompts, manifests. */
 
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import type { RunLog } from "./run-log.ts";
 import type { RunAbout } from "./runs.ts";
 import { readWholeFile } from "./whole-file.ts";
 
-/** Sealed as a whole, when they are there. */
+/** Sealed as a whole if they exist. */
 export const sealedDocuments = [
   "artifact-manifest.json",
   "config.yaml",
@@ -26,7 +26,7 @@ export const sealedDocuments = [
   "transcript.md",
 ] as const;
 
-/** Of a run that is new. `config`: the effective configuration as YAML. */
+/** For a new run. `config`: the effective configuration as YAML. */
 export async function writeFirstDocuments(run: RunLog, config: string | undefined, redact: Redact): Promise<void> {
   const sandbox = {
     run_id: run.runId,
@@ -42,7 +42,7 @@ export async function writeFirstDocuments(run: RunLog, config: string | undefine
   if (config === undefined) return;
   const text = redact(config);
   await run.write("config.yaml", text);
-  run.say("config.loaded", "The effective configuration is in `config.yaml`", {
+  run.record("config.loaded", "The effective configuration is in `config.yaml`", {
     data: { file: "config.yaml", ...extentOf(text) },
   });
 }
@@ -67,7 +67,7 @@ export async function writeAbout(run: RunLog, about: RunAbout, redact: Redact): 
 
 async function writePrompt(run: RunLog, file: string, text: string): Promise<void> {
   await run.write(file, text);
-  run.say("prompt.rendered", `\`${file}\` was written`, { data: { file, ...extentOf(text) } });
+  run.record("prompt.rendered", `\`${file}\` was written`, { data: { file, ...extentOf(text) } });
 }
 
 async function append(path: string, text: string): Promise<void> {
@@ -75,10 +75,10 @@ async function append(path: string, text: string): Promise<void> {
   await file.writeFile(text);
 }
 
-/** `deliverable.check.*` (SPEC 14.3): which of the expected ones are not there. */
+/** Writes `deliverable.check.*` and returns the missing deliverables. */
 export async function checkDeliverables(run: RunLog): Promise<readonly string[]> {
   const { expected } = run;
-  run.say("deliverable.check.started", `Expected: ${counted(expected.length, "deliverable")}`, {
+  run.record("deliverable.check.started", `Expected: ${counted(expected.length, "deliverable")}`, {
     data: { expected: expected.length },
   });
   const { deliverables } = await deliverablesIn(run.folder);
@@ -87,16 +87,16 @@ export async function checkDeliverables(run: RunLog): Promise<readonly string[]>
     path.endsWith("/") ? !deliverables.some((file) => file.path.startsWith(path)) : !there.has(path),
   );
   for (const path of missing)
-    run.say("deliverable.missing", `\`deliverables/${path}\` is missing`, { severity: "warning", data: { path } });
+    run.record("deliverable.missing", `\`deliverables/${path}\` is missing`, { severity: "warning", data: { path } });
   run.miss(missing);
-  run.say("deliverable.check.completed", `Missing: ${missing.length} of ${counted(expected.length, "deliverable")}`, {
+  run.record("deliverable.check.completed", `Missing: ${missing.length} of ${counted(expected.length, "deliverable")}`, {
     severity: missing.length === 0 ? "info" : "warning",
     data: { expected: expected.length, missing: missing.length, found: deliverables.length },
   });
   return missing;
 }
 
-/** `artifact-manifest.json`, and the digests a seal vouches for. */
+/** Writes `artifact-manifest.json`. */
 export async function writeManifest(
   run: RunLog,
   artifacts: Pick<ArtifactStore, "openStream"> | undefined,
@@ -111,7 +111,7 @@ export async function writeManifest(
   await run.write("artifact-manifest.json", pretty(manifest));
 }
 
-/** Of everything in the folder that a seal vouches for; the lines must be written out. */
+/** The digests of all sealed files. The lines must be written before. */
 export async function sealOf(run: RunLog): Promise<{ readonly [file: string]: Json }> {
   const files: Record<string, Json> = {};
   for (const [name, { bytes, sha256 }] of Object.entries(run.extents())) files[name] = { bytes, sha256 };

@@ -6,7 +6,7 @@ import type { RunFolders } from "../../core/run-folders.ts";
 import { codeOf } from "../../core/system/error-code.ts";
 import { makeOwnFolder } from "../../core/system/own-folder.ts";
 
-/** What every run's folder has. Tools may write to the first two only (SPEC 15.4). */
+/** The parts of every run's folder. Tools may write only to the first two. */
 export const runParts = ["workspace", "deliverables", "archive", "logs"] as const;
 
 const runIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
@@ -61,13 +61,13 @@ export function plainName(name: string): string {
   return plainTenant.test(name) ? name : digested(name);
 }
 
-/** A dot is in no plain tenant, so the two spellings cannot meet. */
+/** No plain name has a dot, so the two forms cannot be equal. */
 function digested(tenant: string): string {
   const readable = tenant.replaceAll(/[^A-Za-z0-9_-]+/g, "-").slice(0, 40);
   return `${readable}.${sha256(tenant.toWellFormed()).slice(0, 32)}`;
 }
 
-/** Links on the way to `base` are the operator's own; below it there are none. */
+/** Links on the way to `base` are allowed. Below it there are none. */
 function madeRoot(base: string): string {
   try {
     makeOwnFolder(base);
@@ -83,7 +83,7 @@ function madeRoot(base: string): string {
   }
 }
 
-/** `mkdir` makes no folder through a link at the end of its path; what stands there already must be a real one. */
+/** `mkdir` follows no link at the end of its path. An existing folder must be a real one. */
 function makeFolder(path: string, runId: string): void {
   try {
     mkdirSync(path, { mode: ownerOnly });
@@ -94,12 +94,12 @@ function makeFolder(path: string, runId: string): void {
   isFolder(path, runId);
 }
 
-/** @throws RuntimeFault `run_invalid` when something else stands there, a link for one */
+/** @throws RuntimeFault `run_invalid` if something else is there, for example a link */
 function isFolder(path: string, runId: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isDirectory()) return found !== undefined;
   throw new RuntimeFault(
     "run_invalid",
-    `The run \`${runId}\` cannot be kept: \`${path}\` is not a folder. Move it away.`,
+    `The run \`${runId}\` cannot be stored: \`${path}\` is not a folder. Move it away.`,
   );
 }

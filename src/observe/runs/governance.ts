@@ -35,9 +35,9 @@ function* failed({ state, reason, unknown, late }: Tally, lost: number): Generat
 function* incomplete({ finishedAt, waiting, open }: Tally, missing: readonly string[]): Generator<GovernanceReason> {
   const because = (code: string, message: string): GovernanceReason => ({ result: "incomplete", code, message });
   const isOver = finishedAt !== undefined;
-  if (!isOver) yield because("not_finished", "Nobody has finished the run.");
+  if (!isOver) yield because("not_finished", "The run is not finished.");
   for (const path of missing) yield because("deliverable_missing", `\`deliverables/${path}\` is missing.`);
   if (waiting.size > 0)
-    yield because("approval_pending", `${counted(waiting.size, "request")} for approval nobody has decided.`);
+    yield because("approval_pending", `${counted(waiting.size, "request")} for approval not decided.`);
   if (isOver && open.size > 0) yield because("calls_open", `${counted(open.size, "call")} had not ended.`);
 }

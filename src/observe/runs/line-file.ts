@@ -3,7 +3,7 @@ import { constants, type FileHandle } from "node:fs/promises";
 import { RuntimeFault } from "../../core/fault.ts";
 import { openPlainFile } from "../../core/system/plain-file.ts";
 
-/** What a seal vouches for: the first so many bytes have this digest. */
+/** A seal says that the first so many bytes have this digest. */
 export interface Extent {
   readonly bytes: number;
   readonly sha256: string;
@@ -17,8 +17,8 @@ const longestLineBytes = 1_048_576;
 const mostWaitingCharacters = 2_000_000;
 
 /**
- * A file of lines that only grows. Whatever happens, it ends with a whole line: what a dead process left torn is cut when
- * the file is opened, and what a full disk left torn is cut before the next line is added.
+ * A file of lines that only grows and always ends with a whole line. A torn end of a dead process is cut when the file is
+ * opened, and one of a full disk before the next line is added.
  */
 export class LineFile {
   readonly path: string;
@@ -42,7 +42,7 @@ export class LineFile {
     return this.#waiting.length > mostWaitingCharacters;
   }
 
-  /** Reads what is there, cuts a torn end, and goes on behind it. */
+  /** Reads the file, cuts a torn end, and continues after it. */
   async open(each: (line: string) => void = () => {}): Promise<void> {
     await using file = await openPlainFile(this.path, constants.O_RDWR | constants.O_CREAT, "run_invalid");
     this.#bytes = 0;
@@ -61,7 +61,7 @@ export class LineFile {
     this.#waiting += `${line}\n`;
   }
 
-  /** One append for everything that was added. When it throws, all of it is still waiting and the file is as it was. */
+  /** One append for all added lines. If it throws, they still wait and the file is unchanged. */
   async flush(): Promise<void> {
     if (this.#waiting === "") return;
     const bytes = Buffer.from(this.#waiting);
@@ -100,7 +100,7 @@ export class LineFile {
   }
 }
 
-/** Each with its break. What comes after the last break is no line. */
+/** Each line with its break. Text after the last break is no line. */
 async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for (let position = 0; ; ) {
@@ -114,7 +114,7 @@ async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
       text = text.subarray(end + 1);
     }
     if (text.length > longestLineBytes)
-      throw new RuntimeFault("run_invalid", "A line of the run's files is longer than 1 MiB; we wrote none such.");
+      throw new RuntimeFault("run_invalid", "A line of the run's files is longer than 1 MiB; Postern writes no such line.");
     rest = text;
   }
 }

@@ -1,4 +1,4 @@
-/** What one entry of the audit log is in a run folder (SPEC 7.5, 14.3 to 14.5). The writer and verify.ts both ask here. */
+/** The lines of one audit log entry in a run folder. The writer and verify.ts both use them. */
 import { type CallEvent, type EndName, endWords, words } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
@@ -35,7 +35,7 @@ const summaryBytes = 300;
 const dataBytes = 1_600;
 const mostArtifacts = 6;
 const gate = `${words.decided.audit}.`;
-/** Verify compares events of these names with the audit log, and the state of a run is made of them. */
+/** Verify compares events of these names with the audit log, and they give the state of a run. */
 const reserved = /^(?:tool|run|approval|deliverable|config|prompt|error)(?:\.|$)/;
 const wellFormed = /^[a-z0-9_]{1,40}(?:\.[a-z0-9_]{1,40}){0,3}$/;
 const waitRanOut: RefusalCode = "approval_timed_out";
@@ -165,7 +165,7 @@ function ended(entry: LogEntry, as: EndName, options: EndOptions & { readonly st
   return { event, parent: refs.tool_call, record, ...(isBad && { error: errorOf(entry, record, options) }) };
 }
 
-/** A caller whose wait for a person ran out was refused nothing: the request is still open. */
+/** If a caller's wait for an approver times out, the request is still open, so nothing was refused. */
 function endAs(
   as: EndName,
   code: string | undefined,

@@ -1,4 +1,4 @@
-/** The lines of `logs/tools.jsonl` and `logs/errors.jsonl` about the end of an arrival. Their limits sum up to less than 4 kB (case 188). */
+/** The lines of `logs/tools.jsonl` and `logs/errors.jsonl` about the end of an arrival. Their limits sum up to less than 4 kB. */
 import type { AuditEvent } from "../../audit/log.ts";
 import type { CallEvent, EndName } from "../../core/event.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
@@ -6,7 +6,7 @@ import { type RefusalCode, refusals } from "../../core/refusals.ts";
 import { brief, type Redact } from "./bounded.ts";
 import type { ErrorRecord, ToolRecord } from "./runs.ts";
 
-/** An entry as its body and its place say it. */
+/** An entry from its body and its place. */
 export type LogEntry = Omit<AuditEvent, "audit_id">;
 /** What the process that wrote the entry still knows. Arguments and results are in no entry. */
 export type LiveEvent = Extract<CallEvent, { readonly moment: "ended" }>;
@@ -52,7 +52,7 @@ export function recordOf(
   const { seq, type, refs, code, latency_ms = 0, timestamp, request_hash = start.digest } = entry;
   const { tool, action } = namesIn(entry, redact);
   const isBad = status === "failed" || status === "blocked";
-  // A preview refuses nothing, and is not what the caller asked for either.
+  // A preview refuses nothing, but does not do what the caller asked for.
   const reported = code ?? (as === "previewed" ? "preview_only" : "tool_failed");
   const message =
     live === undefined ? `${type}; the log holds no more` : brief(live.outcome.text, messageBytes, redact);
@@ -76,7 +76,7 @@ export function recordOf(
   };
 }
 
-/** Of a call that failed or was refused: ErrorInfo (SPEC 3.12), with the rules that refused (case 153). */
+/** ErrorInfo of a call that failed or was refused, with the rules that refused it. */
 export function errorOf(
   entry: LogEntry,
   { call_id, tool_name, action, completed_at, status, error, recovered, audit_seq }: ToolRecord,
@@ -109,7 +109,7 @@ export function namesIn(
   return { tool: brief(tool_name, nameBytes, redact), action: brief(action, nameBytes, redact) };
 }
 
-/** SPEC 3.7: the first 16 hex digits. */
+/** The first 16 hex digits. */
 export function digestIn(hash: string | undefined): string {
   return (hash ?? "").slice(0, 16);
 }

@@ -80,7 +80,7 @@ export class RunFiles {
     return byName((name) => this.#files[name].extent());
   }
 
-  /** Events last: also after a kill, the other files have what an event tells of a call. */
+  /** Events are written last, so after a kill the other files have the lines of every event. */
   async #flushAll(): Promise<void> {
     for (const name of lineFiles.toReversed()) await this.#files[name].flush();
   }

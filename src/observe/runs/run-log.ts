@@ -82,7 +82,7 @@ export class RunLog {
     if (run.tally.sequence > 0) return run;
     const { agent, user } = run.#principal ?? {};
     const shown = (name: string): string => brief(name, 300, options.redact);
-    run.say("run.created", agent === undefined ? "The run was made" : `Run of \`${shown(agent)}\``, {
+    run.record("run.created", agent === undefined ? "The run was made" : `Run of \`${shown(agent)}\``, {
       data: {
         tenant: shown(options.tenant),
         ...(agent !== undefined && { agent: shown(agent) }),
@@ -135,7 +135,7 @@ export class RunLog {
   }
 
   /** Something about the run itself. */
-  say(type: string, summary: string, { severity = "info", actor = "postern", data = {} }: OwnEvent = {}): void {
+  record(type: string, summary: string, { severity = "info", actor = "postern", data = {} }: OwnEvent = {}): void {
     const timestamp = new Date(this.#options.clock.now()).toISOString();
     this.add({ session_id: null, task_id: this.#taskId ?? null, type, timestamp, actor, severity, summary, data });
   }
@@ -160,7 +160,7 @@ export class RunLog {
   /** @param by who began it by hand; without one its first call did */
   start(by?: Actor): void {
     if (this.tally.sequence !== 1) return;
-    this.say("run.started", "The run has begun", by === undefined ? {} : { actor: by.by, data: { via: by.via } });
+    this.record("run.started", "The run has begun", by === undefined ? {} : { actor: by.by, data: { via: by.via } });
   }
 
   expect(paths: readonly string[]): void {

@@ -86,7 +86,7 @@ export class RunsApi implements Runs {
     return this.#change(name, { as: "finished", by, data: { state, ...because } }, async (run) => {
       await checkDeliverables(run);
       const data = { ...because, ...(by !== undefined && { via: by.via }) };
-      run.say(`run.${state}`, `The run has ${state}`, {
+      run.record(`run.${state}`, `The run has ${state}`, {
         severity: state === "failed" ? "error" : "info",
         ...(by !== undefined && { actor: by.by }),
         ...(Object.keys(data).length > 0 && { data }),

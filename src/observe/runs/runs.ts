@@ -1,5 +1,5 @@
 /**
- * Run folders: what an agent did, as files that a person can read (SPEC 14.6).
+ * Run folders: what an agent did, as files that a person can read.
  *
  * Invariant: the folders are a projection of the audit log. No call waits for them; lines are only added, and each entry
  * of the log has its lines once, so projecting again from any position is safe. Projecting again is the recovery.
@@ -10,10 +10,10 @@ import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { JsonObject } from "../../core/json.ts";
 
-/** One line of `events.jsonl` (SPEC 14.4), as written and as sent. */
+/** One line of `events.jsonl`, as written and as sent. */
 export interface RunEvent {
   readonly event_id: string;
-  /** From 1, without gaps: the order's truth. */
+  /** From 1, without gaps. It gives the order. */
   readonly sequence: number;
   readonly run_id: string;
   /** The session's trace: a session has one, and so has a call made alone. */
@@ -31,18 +31,18 @@ export interface RunEvent {
   readonly parent_event_id?: string;
 }
 
-/** One line of `logs/tools.jsonl` (SPEC 14.5): how one arrival ended. Summaries and artifact ids, never content. */
+/** One line of `logs/tools.jsonl`: how one arrival ended. Summaries and artifact ids, never content. */
 export interface ToolRecord {
   readonly call_id: string;
   readonly tool_name: string;
   readonly action: string;
-  /** Only of what was started. */
+  /** Only if the call was started. */
   readonly started_at?: string;
   readonly completed_at: string;
   readonly duration_ms: number;
   readonly status: "started" | "completed" | "failed" | "blocked";
   readonly args_summary: string;
-  /** First 16 hex digits of SHA-256 over the canonical arguments (SPEC 3.7). */
+  /** First 16 hex digits of SHA-256 over the canonical arguments. */
   readonly args_digest: string;
   readonly result_summary?: string;
   readonly artifacts: readonly string[];
@@ -55,7 +55,7 @@ export interface ToolRecord {
   readonly audit_seq: number;
 }
 
-/** One line of `logs/errors.jsonl`: ErrorInfo (SPEC 3.12), with the rules that refused (case 153). */
+/** One line of `logs/errors.jsonl`: ErrorInfo, with the rules that refused. */
 export interface ErrorRecord {
   readonly timestamp: string;
   readonly call_id: string;
@@ -73,7 +73,7 @@ export interface ErrorRecord {
 
 export type RunState = "started" | "running" | "completed" | "failed" | "stopped";
 
-/** What the run may be called after its end (SPEC 15.5), worst reason first. */
+/** What the run may be called after its end, worst reason first. */
 export interface Governance {
   readonly result: "passed" | "failed" | "incomplete" | "blocked";
   readonly reasons: readonly GovernanceReason[];
@@ -108,7 +108,7 @@ export interface RunCounts {
   /** Calls that ran, each once however often it was sent: those that have not ended are neither completed nor failed. */
   readonly started: number;
   readonly completed: number;
-  /** What may have happened too, until it is settled. */
+  /** Calls with an unknown end count here until they are settled. */
   readonly failed: number;
   /** Arrivals that were refused; a call that is sent again is refused again. Not those whose request is open still. */
   readonly blocked: number;
@@ -165,7 +165,7 @@ export interface RunProblem {
 export interface RunFilter {
   readonly tenant?: string;
   readonly agent?: string;
-  /** Only this one's own. */
+  /** Only runs of this principal. */
   readonly principal?: Principal;
   readonly limit?: number;
   /** A page's `nextAfter`: only those that come after it. */
@@ -175,7 +175,7 @@ export interface RunFilter {
 /** @public */
 export interface RunPage {
   readonly runs: readonly RunSummary[];
-  /** Where the next page begins; none: there is no more. */
+  /** Where the next page begins. Missing on the last page. */
   readonly nextAfter?: string;
 }
 
@@ -214,7 +214,7 @@ export interface Runs {
   ): Promise<readonly RunEvent[] | undefined>;
   /** Lines of `logs/tools.jsonl`, the latest last, 200 at most unless `limit` says otherwise. */
   calls(run: RunName, limit?: number): Promise<readonly ToolRecord[] | undefined>;
-  /** Holds the folder against the audit log. */
+  /** Compares the folder with the audit log. */
   verify(run: RunName): Promise<RunVerification | undefined>;
   /** The folder as a tar archive. Links and special files are left out. */
   export(run: RunName): Promise<AsyncIterable<Uint8Array> | undefined>;

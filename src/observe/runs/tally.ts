@@ -9,12 +9,12 @@ interface Start {
   readonly digest: string;
 }
 
-/** Beyond so many of a kind only their number is known. */
+/** Of more than this, only the number is known. */
 const mostKept = 10_000;
 
 /**
- * What a run's events add up to. It is fed with each event once: when it is written, or when the file is read again, so a
- * run that was reopened knows what it knew before.
+ * Counts a run's events. Each event is added once, when it is written or when the file is read again, so a reopened run has
+ * the same counts.
  */
 export class Tally {
   sequence = 0;
@@ -30,7 +30,7 @@ export class Tally {
   #started = 0;
   /** Calls that were started and have not ended: their event and when. */
   readonly open: Map<string, Start> = new Map();
-  /** Starts of calls that left without an end: a script that waited, or whose process died, goes on as the call it was. */
+  /** Starts of calls that left without an end: a script that waited, or whose process died, continues as the same call. */
   readonly #left: Map<string, Start> = new Map();
   /** Undecided approvals. */
   readonly waiting: Set<string> = new Set();
@@ -38,7 +38,7 @@ export class Tally {
   readonly unknown: Set<string> = new Set();
   /** Why something unsafe was refused: how often, and the first. */
   readonly unsafe: Map<string, { readonly first: string; readonly times: number }> = new Map();
-  /** Digests, and whose they are. */
+  /** Digests and their owners. */
   readonly artifacts: Map<string, { readonly agent: string; readonly user?: string }> = new Map();
   readonly sessions: Map<string, { calls: number; readonly firstAt: string; lastAt: string }> = new Map();
   sessionsForgotten = 0;
@@ -54,7 +54,7 @@ export class Tally {
     };
   }
 
-  /** The event that a call's later events belong to; also of one that goes on in another process, as a new arrival. */
+  /** The event that a call's later events belong to; also if it continues in another process, as a new arrival. */
   startOf(callId: string): Start | undefined {
     return this.open.get(callId) ?? this.#left.get(callId);
   }
@@ -66,8 +66,8 @@ export class Tally {
     if (event.severity === "error") this.errors += 1;
     const { data } = event;
     // A refused call of another principal has its line, and does not count.
-    const isStranger = data["code"] === "run_foreign";
-    if (this.finishedAt !== undefined && !event.type.startsWith("run.") && !isStranger) this.late += 1;
+    const isForeign = data["code"] === "run_foreign";
+    if (this.finishedAt !== undefined && !event.type.startsWith("run.") && !isForeign) this.late += 1;
     if (event.type.startsWith("run.")) this.#addRun(event, data);
     else if (event.type.startsWith("tool.")) this.#addTool(event, data);
     else if (event.type.startsWith("approval.")) this.waiting.delete(textIn(data, "approval_id"));
@@ -161,7 +161,7 @@ export class Tally {
 
 const mostSessions = 200;
 
-/** SPEC 15.5: a permission that was not there, or a secret where none may be. A person's no is none of them. */
+/** A missing permission, or a secret in the wrong place. A denial by an approver is not unsafe. */
 const unsafeCodes: ReadonlySet<string> = new Set([
   "permission_denied",
   "scope_missing",

@@ -2,12 +2,12 @@ import { walkFiles } from "./walk.ts";
 
 const block = 512;
 const chunkBytes = 65_536;
-/** What an octal field of the old format can say; beyond it a file needs a longer one, which few readers miss. */
+/** The largest value of an octal field. A larger file is left out. */
 const largestBytes = 0o77777777777;
 
 /**
- * A folder as a tar archive (POSIX ustar, names of any length by pax headers): plain files only, each as long as it was when
- * its turn came, whatever is written to it meanwhile.
+ * A folder as a tar archive (POSIX ustar, names of any length by pax headers): plain files only, each with the size it had
+ * when it was reached.
  */
 export async function* tarOf(folder: string, top: string): AsyncGenerator<Uint8Array> {
   for await (const found of walkFiles(folder)) {
@@ -24,7 +24,7 @@ export async function* tarOf(folder: string, top: string): AsyncGenerator<Uint8A
     let left = found.bytes;
     while (left > 0) {
       const chunk = Buffer.alloc(Math.min(chunkBytes, left));
-      await found.file.read(chunk, 0, chunk.length, found.bytes - left); // what is gone meanwhile is zeros
+      await found.file.read(chunk, 0, chunk.length, found.bytes - left); // a part that was removed is zeros
       left -= chunk.length;
       yield chunk;
     }

@@ -2,7 +2,7 @@ import { constants, open, readFile, rename, rm } from "node:fs/promises";
 import { codeOf } from "../../core/system/error-code.ts";
 import { noLink } from "../../core/system/plain-file.ts";
 
-/** The file with these bytes or as it was, also when the process dies in between. Not synced: a run's papers are no ledger. */
+/** The file has these bytes or stays unchanged, also if the process dies meanwhile. It is not synced: run folders are no ledger. */
 export async function writeWholeFile(path: string, content: string): Promise<void> {
   const draft = `${path}.new`;
   try {
@@ -20,7 +20,7 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
   }
 }
 
-/** Undefined: there is no such file. */
+/** Returns undefined if there is no such file. */
 export async function readWholeFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, { encoding: "utf8", flag: constants.O_RDONLY | noLink });
