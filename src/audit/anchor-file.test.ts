@@ -33,7 +33,7 @@ const open = (path: string = anchorFile) =>
   });
 
 describe("the anchor file", () => {
-  it("keeps each checkpoint outside the store, readable by its owner only", async () => {
+  it("stores each checkpoint outside the store, readable only by its owner", async () => {
     await using log = await open();
     await noteSome(store, 2);
     await clock.advance(1000);
@@ -58,7 +58,7 @@ describe("the anchor file", () => {
     });
   });
 
-  it("goes on after half a line", async () => {
+  it("continues after half a line", async () => {
     await writeFile(anchorFile, '"postern/half');
     await using log = await open();
     await noteSome(store, 1);
@@ -68,7 +68,7 @@ describe("the anchor file", () => {
     expect((await readFile(anchorFile, "utf8")).split("\n")).toHaveLength(3);
   });
 
-  it("is nothing when it is empty, and what is no note in it says nothing", async () => {
+  it("ignores an empty file and lines that are no notes", async () => {
     await writeFile(anchorFile, "");
     await using log = await open();
     await noteSome(store, 1);
@@ -82,7 +82,7 @@ describe("the anchor file", () => {
     expect(problems).toEqual([]);
   });
 
-  it("that cannot be read is told", async () => {
+  it("is reported if it cannot be read", async () => {
     await expect(open(folder)).rejects.toMatchObject({ code: "EISDIR" });
     await using log = await open();
     await mkdir(anchorFile);
@@ -91,7 +91,7 @@ describe("the anchor file", () => {
     expect(problems).toEqual([expect.stringContaining("could not be written: EISDIR")]);
   });
 
-  it("that cannot be written is told and stops nothing", async () => {
+  it("is reported if it cannot be written, and stops nothing", async () => {
     await using log = await open(join(folder, "missing", "anchors"));
     await noteSome(store, 1);
     expect(await log.checkpoint()).toContain("postern/");

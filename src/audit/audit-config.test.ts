@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { noOpaqueFields, toCamelCase } from "../core/case.ts";
 import { auditSchema, auditSettingsFrom } from "./audit-config.ts";
 
-it("reads how fast the log is verified, and leaves what is not said to the defaults", () => {
+it("reads the speed of the background check, and keeps the defaults", () => {
   expect(auditSettingsFrom({}, "/")).toEqual({ recheck: {} });
   const said = { recheck: { enabled: false, entries_per_second: 50 } };
   expect(auditSettingsFrom(toCamelCase(auditSchema.parse(said), noOpaqueFields), "/")).toEqual({

@@ -65,7 +65,7 @@ describe("a log that was tampered with", () => {
     },
   );
 
-  it("is found broken by every later verify, also after it has grown again (case 199)", async () => {
+  it("is broken for every later verification, also after it has grown again", async () => {
     await noteSome(store, 6);
     await (await open())[Symbol.asyncDispose]();
     const cut = aLogStore(clock);
@@ -93,7 +93,7 @@ describe("a log that was tampered with", () => {
     expect(unheard.size).toBe(5);
   });
 
-  it("is found broken while it runs, though its checkpoints are gone", async () => {
+  it("is found broken while it runs, even without its checkpoints", async () => {
     const changed = bent(store, {
       events: changedEvents(store, (entry) => (entry.seq === 1 ? { seq: 1, body: "{}" } : entry)),
       documents: { get: async () => undefined, list: async () => [] },

@@ -41,7 +41,7 @@ describe("a log that follows its store", () => {
     });
   });
 
-  it("signs a second after something new came, and nothing when nothing did", async () => {
+  it("signs a second after a new entry, and nothing without one", async () => {
     await using _log = await open();
     await clock.advance(5000);
     expect(await signedSizes()).toEqual([]);
@@ -69,7 +69,7 @@ describe("a log that follows its store", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("signs what is left when it is closed, and leaves no timer", async () => {
+  it("signs the rest when it closes, and leaves no timer", async () => {
     const log = await open();
     await noteSome(store, 5);
     await log[Symbol.asyncDispose]();
@@ -79,7 +79,7 @@ describe("a log that follows its store", () => {
     expect(log.size).toBe(5);
   });
 
-  it("goes on from its last checkpoint after a restart", async () => {
+  it("continues from its last checkpoint after a restart", async () => {
     await noteSome(store, 10);
     await (await open())[Symbol.asyncDispose]();
     await noteSome(store, 3); // committed, never signed: as if the process had died
@@ -97,7 +97,7 @@ describe("a log that follows its store", () => {
     expect(problems).toEqual([]);
   });
 
-  it("misses nothing that is committed while it opens, and reads what it was not told of", async () => {
+  it("misses no entry that is committed while it opens, and reads entries that were not announced", async () => {
     await noteSome(store, 4);
     let told: ((entries: readonly StoreEntry[]) => void) | undefined;
     const silent = bent(store, {
@@ -116,7 +116,7 @@ describe("a log that follows its store", () => {
     expect(await log.verify()).toMatchObject({ intact: true });
   });
 
-  it("says when it cannot read what it was not told of, and reads it at the next occasion", async () => {
+  it("reports entries that it cannot read, and reads them later", async () => {
     let told: ((entries: readonly StoreEntry[]) => void) | undefined;
     let unreadable = false;
     const silent = bent(store, {
@@ -142,7 +142,7 @@ describe("a log that follows its store", () => {
     expect(log.size).toBe(2);
   });
 
-  it("reads again what it was told of only in part while it read", async () => {
+  it("reads entries again that were announced while it read", async () => {
     await noteSome(store, 4);
     let tell: (() => Promise<void>) | undefined;
     const late = bent(store, {
@@ -184,7 +184,7 @@ async function entriesAfter(after: number): Promise<readonly StoreEntry[]> {
 }
 
 describe("a checkpoint", () => {
-  it("is the same note as long as nothing new came, and proves later that nothing was cut off", async () => {
+  it("is the same note without new entries, and proves later that nothing was cut off", async () => {
     await using log = await open();
     await noteSome(store, 8);
     const kept = await log.checkpoint();
@@ -201,14 +201,14 @@ describe("a checkpoint", () => {
     ).toMatchObject({ intact: false, firstBroken: 6 });
   });
 
-  it("of an empty log can be had and is not kept", async () => {
+  it("is given for an empty log and not stored", async () => {
     await using log = await open();
     expect((await log.checkpoint()).split("\n")[1]).toBe("0");
     expect(await signedSizes()).toEqual([]);
     expect(await log.verify()).toMatchObject({ intact: true, events: 0 });
   });
 
-  it("that cannot be written is told, tried again after a second, and does not stop the log", async () => {
+  it("is reported if it cannot be written, and tried again after a second", async () => {
     let full = true;
     const small = bent(store, {
       commit: (write, durability) =>
@@ -227,7 +227,7 @@ describe("a checkpoint", () => {
 });
 
 describe("a store that is broken for good", () => {
-  it("gets no further tries, and whoever opened the log need not listen", async () => {
+  it("gets no further checkpoint, also without a logger", async () => {
     const broken = new Error("disk gone");
     const dead = bent(store, { broken, commit: () => Promise.reject(broken) });
     const log = await openAuditLog({ store: dead, clock, signer });

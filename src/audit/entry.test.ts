@@ -33,8 +33,8 @@ const ended = (
   ...more,
 });
 
-describe("an event as it is kept", () => {
-  it("has a trace id, tenant, principal and policy version (case 200)", () => {
+describe("a stored event", () => {
+  it("has a trace id, tenant, principal and policy version", () => {
     const call = aCall();
     const events: readonly DurableEvent[] = [
       { moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 60_000 },
@@ -53,7 +53,7 @@ describe("an event as it is kept", () => {
     }
   });
 
-  it("has its members in the order in which they are spelled, so that nothing has to be sorted", () => {
+  it("has its members in canonical order", () => {
     const call = aCall();
     const note = {
       at,
@@ -77,7 +77,7 @@ describe("an event as it is kept", () => {
     }
   });
 
-  it("looks for secrets in nothing that it does not write: why it might run was told when it was attempted", () => {
+  it("masks only what it writes", () => {
     const where = "a rule of its own";
     const looked: string[] = [];
     const clean = (text: string): string => {
@@ -92,7 +92,7 @@ describe("an event as it is kept", () => {
     expect(looked).not.toContain(where);
   });
 
-  it("names what was asked of a person, and until when", () => {
+  it("names the approval request and its deadline", () => {
     const call = aCall();
     expect(read({ moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 958 })).toEqual({
       action: "default",
@@ -145,7 +145,7 @@ describe("an event as it is kept", () => {
     });
   });
 
-  it("names the code of a refusal and the gate it came from", () => {
+  it("names the code of a refusal and its gate", () => {
     expect(read(ended("refused", { code: "scope_missing" }))).toMatchObject({
       type: "tool_call.refused",
       code: "scope_missing",
@@ -163,7 +163,7 @@ describe("an event as it is kept", () => {
     });
   });
 
-  it("holds of a result its hash and of an answer its time, never arguments or text", () => {
+  it("holds the hash of a result, never arguments or text", () => {
     const call = { ...aCall(), arguments: { to: "argument-text" }, text: '{"to":"argument-text"}' };
     const text = spell(ended("succeeded", { call, outcome: outcomeOf("result-text") }));
     expect(text).not.toMatch(/argument-text|result-text/);
@@ -244,13 +244,13 @@ describe("an event as it is kept", () => {
     outcome: "success",
   } as const;
 
-  it("keeps a note under its own type, with the tenant `default` when it has none", () => {
+  it("stores a system event under its own type, with the tenant `default`", () => {
     expect(spell({ ...noted, by: "ann", data: { before: { b: 1, a: 2 } } })).toBe(
       '{"data":{"before":{"a":2,"b":1}},"decided_by":"ann","outcome":"success","policy_version":"p1","principal":{"agent":"operator","user":"ann"},"refs":{},"stage":"operator","summary":"paused","tenant":"default","timestamp":"2026-11-20T12:30:15.042Z","trace_id":"t1","type":"operator.action.pause"}',
     );
   });
 
-  it("tells tenant, principal and policy version of every note: an operator's, an agent's, Postern's own (D25)", () => {
+  it("has tenant, principal and policy version in every system event", () => {
     const agent = { tenant: "acme", agent: "bot", user: "ann", via: "token:agent" };
     expect(read({ ...noted, by: "ann", tenant: "acme" })).toMatchObject({
       tenant: "acme",
@@ -265,7 +265,7 @@ describe("an event as it is kept", () => {
     expect(read(noted)).toMatchObject({ tenant: "default", principal: { agent: "system" }, policy_version: "p1" });
   });
 
-  it("spells also what is no proper text, and data that is too deep", () => {
+  it("writes malformed text and data that is too deep", () => {
     let data: Json = "bottom";
     for (let i = 0; i < 200; i += 1) data = [data];
     const body = read({

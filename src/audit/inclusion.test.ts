@@ -25,7 +25,7 @@ async function rootOver(size: number): Promise<string> {
 }
 
 describe("the place of an entry in the log", () => {
-  it("is proved for first, last and in between, in trees of every shape around the subtrees that are remembered", async () => {
+  it("is proved for every entry, in trees of every shape", async () => {
     await noteSome(store, 3100);
     const inclusion = new Inclusion(store);
     for (const size of [1, 2, 7, 1023, 1024, 1025, 2047, 2048, 2049, 3072, 3100]) {
@@ -50,13 +50,13 @@ describe("the place of an entry in the log", () => {
     expect(proof).toMatchObject({ seq: 6, size: 7, root: await log.head(), leaf: leafHash(proof?.body ?? "") });
   });
 
-  it("is none for what is no entry", async () => {
+  it("is missing for a number without an entry", async () => {
     await noteSome(store, 2);
     await using log = await openAuditLog({ store, clock, signer });
     for (const seq of [2, -1, 0.5, Number.NaN, 2 ** 60]) expect(await log.prove(seq)).toBeUndefined();
   });
 
-  it("does not lead to the signed root once somebody has changed the entry", async () => {
+  it("does not lead to the signed root if the entry was changed", async () => {
     await noteSome(store, 9);
     let changed = false;
     const events = changedEvents(store, (entry) =>
@@ -70,7 +70,7 @@ describe("the place of an entry in the log", () => {
     expect(neighbour && verifyInclusion({ ...neighbour, index: 3 })).toBe(false);
   });
 
-  it("is none when entries were taken out", async () => {
+  it("is missing if entries were removed", async () => {
     await noteSome(store, 2000);
     let isCut = false;
     const events: Store["events"] = async function* (where) {
@@ -84,7 +84,7 @@ describe("the place of an entry in the log", () => {
     expect(await log.prove(1)).toBeDefined();
   });
 
-  it("can be asked again after a store that failed", async () => {
+  it("is found again after the store has failed", async () => {
     await noteSome(store, 2000);
     let fails = true;
     const events: Store["events"] = (where) => {

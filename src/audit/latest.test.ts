@@ -32,7 +32,7 @@ const note = (more: object) =>
   );
 
 describe("the latest events", () => {
-  it("come new to old, a page after the other, none twice and none left out", async () => {
+  it("come new to old, page by page, each once", async () => {
     await noteSome(store, 1300);
     await using log = await openAuditLog({ store, clock, signer: createSigner() });
     const seen: number[] = [];
@@ -45,7 +45,7 @@ describe("the latest events", () => {
     expect(seen).toEqual(Array.from({ length: 1300 }, (_, i) => 1299 - i));
   });
 
-  it("are 100 when nobody says how many, and none of an empty log", async () => {
+  it("are 100 by default, and none of an empty log", async () => {
     expect(await numbers(0)).toEqual([]);
     await noteSome(store, 150);
     expect(await numbers(150)).toHaveLength(100);
@@ -53,7 +53,7 @@ describe("the latest events", () => {
     expect(await numbers(150, { before: 0 })).toEqual([]);
   });
 
-  it("give a rare one's page back short, and say where to go on", async () => {
+  it("return a short page for rare events, and say where to continue", async () => {
     await note({ type: "test.rare" });
     await noteSome(store, 10_000);
     const size = 10_001;
@@ -65,7 +65,7 @@ describe("the latest events", () => {
     expect(second.nextBefore).toBeUndefined();
   });
 
-  it("are picked by agent, and by a text that stands anywhere in them", async () => {
+  it("are filtered by agent and by any text in them", async () => {
     await noteSome(store, 3);
     await note({ principal: { tenant: "default", agent: "ann" }, summary: 'said "hello"\n' });
     await note({ principal: { tenant: "default", agent: "bob" }, data: { agent: "ann" } });

@@ -106,7 +106,7 @@ describe("our own proofs", () => {
     }
   });
 
-  it("show that a part is in the whole, wherever it begins", () => {
+  it("show that any part is in the whole", () => {
     const rootOver = (start: number, end: number): string => {
       const tree = new Tree();
       for (const body of bodies.slice(start, end)) tree.append(body);
@@ -131,7 +131,7 @@ describe("our own proofs", () => {
   });
 });
 
-describe("a proof that is none", () => {
+describe("an invalid proof", () => {
   const leaves = ["a", "b", "c", "d", "e"].map(leafHash);
   const rootOf = (bodies: readonly string[]): string => {
     const tree = new Tree();
@@ -145,14 +145,14 @@ describe("a proof that is none", () => {
   const part = { start: 0, end: 3, size: 5, endRoot: rootOf(["a", "b", "c"]), root, path: grown };
   const empty = { start: 2, end: 2, size: 5, endRoot: rootOf([]), root, path: [] };
 
-  it("of an entry: outside the tree, of no number, with digests that are none, or with a path too long", () => {
+  it("of an entry is refused for a wrong place, number, digest or path", () => {
     const good = { leaf, index: 1, size: 5, root, path };
     expect(verifyInclusion(good)).toBe(true);
     for (const bad of [{ index: 5 }, { index: -1 }, { size: 0.5 }, { path: ["00"] }, { path: [...path, leaf] }])
       expect(verifyInclusion({ ...good, ...bad })).toBe(false);
   });
 
-  it("of a part: of no numbers, past the end, misplaced, with digests that are none, or with a path too short or too long", () => {
+  it("of a part is refused for a wrong place, number, digest or path", () => {
     expect(verifyPart(part)).toBe(true);
     const [first = ""] = grown;
     for (const bad of [
@@ -169,7 +169,7 @@ describe("a proof that is none", () => {
     expect(verifyPart({ ...part, start: 2, end: 3, path: [] })).toBe(false);
   });
 
-  it("of an empty part only the empty root holds, without a path", () => {
+  it("of an empty part is valid only with the empty root and no path", () => {
     expect(verifyPart(empty)).toBe(true);
     expect(verifyPart({ ...empty, endRoot: root })).toBe(false);
     expect(verifyPart({ ...empty, path: [root] })).toBe(false);

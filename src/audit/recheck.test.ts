@@ -70,7 +70,7 @@ async function checked(entries: number): Promise<void> {
 }
 
 describe("a log that is checked in the background", () => {
-  it("is found altered though nobody asks, with the first entry that cannot be trusted", async () => {
+  it("is found altered without a request, with the first entry that cannot be trusted", async () => {
     await noteSome(store, 20);
     await using log = await open(watched());
     await log.checkpoint();
@@ -85,7 +85,7 @@ describe("a log that is checked in the background", () => {
     expect(log.checked?.found).toBe(found[0]);
   });
 
-  it("is found altered where its checkpoints were taken away with it: this process knows what it saw", async () => {
+  it("is found altered even if its checkpoints were removed too", async () => {
     await noteSome(store, 20);
     const documents = { get: async () => undefined, list: async () => [] };
     await using _log = await open(bent(watched(), { documents }));
@@ -94,7 +94,7 @@ describe("a log that is checked in the background", () => {
     expect(found).toMatchObject([{ intact: false, firstBroken: 0 }]);
   });
 
-  it("is read a slice at a time, and no faster than was said", async () => {
+  it("is read a slice at a time, at the given speed", async () => {
     await noteSome(store, 900); // a busy log is hashed on a thread, whose time this clock does not rule
     await using _log = await open(watched(), 250);
     slices = [];
@@ -108,7 +108,7 @@ describe("a log that is checked in the background", () => {
     expect(slices.length).toBeLessThan(21);
   });
 
-  it("ends a slice when it took two milliseconds, however little was read", async () => {
+  it("ends a slice after two milliseconds", async () => {
     await noteSome(store, 100);
     const slow = Object.assign(Object.create(clock), {
       monotonic: () => {
@@ -128,7 +128,7 @@ describe("a log that is checked in the background", () => {
     expect(slices).toEqual([{ at: 60_000, entries: 3 }]);
   });
 
-  it("goes on while entries are added, and finds nothing wrong with them", async () => {
+  it("continues while entries are added", async () => {
     await noteSome(store, 300);
     await using log = await open(watched());
     await clock.advance(60_100);
@@ -143,7 +143,7 @@ describe("a log that is checked in the background", () => {
     expect(log.checked?.found).toMatchObject({ intact: true, events: 600 });
   });
 
-  it("that cannot be read is never called intact; it is tried again, and raised when the third try fails", async () => {
+  it("is never intact if it cannot be read, and raises an alarm after the third try", async () => {
     await noteSome(store, 10);
     let failure: Error | undefined;
     await using log = await open(failing(watched(), () => failure));
@@ -172,7 +172,7 @@ describe("a log that is checked in the background", () => {
     expect(log.checked?.found).toBe(found[0]);
   });
 
-  it("says so, and tries again, when the root it is held against is not to be had", async () => {
+  it("is reported and tried again if its root cannot be read", async () => {
     let isThere = false;
     const verify = async () => {
       if (!isThere) throw new Error("ask again");
@@ -192,7 +192,7 @@ describe("a log that is checked in the background", () => {
     expect(told).toMatchObject([{ intact: true }]);
   });
 
-  it("rests no more when it fails after it was ended", async () => {
+  it("sets no timer if it fails after the end", async () => {
     const begun = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<never>();
     const recheck = new Recheck({
@@ -213,7 +213,7 @@ describe("a log that is checked in the background", () => {
     expect([problems, clock.waiting]).toEqual([["The audit log could not be checked: too late"], 0]);
   });
 
-  it("says nothing of a store that has stopped: the store did", async () => {
+  it("is silent about a store that has stopped", async () => {
     await noteSome(store, 10);
     let broken: Error | undefined;
     await using log = await open(stopping(watched(), () => broken));
@@ -250,7 +250,7 @@ describe("a log that is checked in the background", () => {
     expect([found, log.checked, clock.waiting]).toEqual([[], undefined, 0]);
   });
 
-  it("is left off when the log is closed: nothing is read, told or waited for after that", async () => {
+  it("stops when the log closes", async () => {
     await noteSome(store, 300);
     const log = await open(watched());
     await clock.advance(60_100);
@@ -262,8 +262,8 @@ describe("a log that is checked in the background", () => {
   });
 });
 
-describe("how fast", () => {
-  it("is 500 entries a second where the store is a file, and not at all where it is none", () => {
+describe("the speed of the check", () => {
+  it("is 500 entries a second for a file store, and zero for other stores", () => {
     expect(paceOf({}, true)).toEqual({ entriesPerSecond: 500 });
     expect(paceOf({}, false)).toBeUndefined();
     expect(paceOf({ enabled: true, entriesPerSecond: 50 }, false)).toEqual({ entriesPerSecond: 50 });

@@ -24,7 +24,7 @@ describe("a signed checkpoint", () => {
     expect(lines.slice(5)).toEqual([""]);
   });
 
-  it("is opened by its own key only, and only as it was signed", () => {
+  it("is opened only by its own key, and only unchanged", () => {
     const signer = createSigner();
     const key = trustedKey(signer.publicKey);
     const note = signCheckpoint(signer, 42, root);
@@ -36,7 +36,7 @@ describe("a signed checkpoint", () => {
     }
   });
 
-  it("of another log is none of this one, though the same key signed it", () => {
+  it("of another log is refused, even with the same key", () => {
     const signer = createSigner();
     const other = { ...signer, origin: "postern/other" };
     const renamed = signCheckpoint(other, 7, root).replace("— postern/other ", `— ${signer.origin} `);
@@ -69,7 +69,7 @@ describe("a signed checkpoint", () => {
 });
 
 describe("a log's key", () => {
-  it("is made once, readable by its owner only, and found again", async () => {
+  it("is made once, readable only by its owner, and found again", async () => {
     const data = join(folder, "data");
     const first = await loadSigner(data);
     const again = await loadSigner(data);
@@ -80,19 +80,19 @@ describe("a log's key", () => {
     expect(openCheckpoint(signCheckpoint(again, 1, root), key)).toEqual({ size: 1, root });
   });
 
-  it("is one key when two start at once", async () => {
+  it("is one key if two processes start at once", async () => {
     const signers = await Promise.all([loadSigner(folder), loadSigner(folder), loadSigner(folder)]);
     expect(new Set(signers.map(({ publicKey }) => publicKey)).size).toBe(1);
   });
 
-  it("is closed to others when it was open", async () => {
+  it("is made private if it was readable by others", async () => {
     await loadSigner(folder);
     await chmod(join(folder, "audit.key"), 0o644);
     await loadSigner(folder);
     expect((await stat(join(folder, "audit.key"))).mode & 0o777).toBe(0o600);
   });
 
-  it("that cannot be read is told as the system tells it", async () => {
+  it("is reported with the error of the system if it cannot be read", async () => {
     await mkdir(join(folder, "audit.key"));
     await expect(loadSigner(folder)).rejects.toMatchObject({ code: "EISDIR" });
   });

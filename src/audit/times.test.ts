@@ -46,7 +46,7 @@ async function found(log: Asked, where: Pick<AuditFilter, "since" | "until">): P
 const minutes = (count: number, from = 0) => Array.from({ length: count }, (_, i) => start + (from + i) * 60_000);
 
 describe("a window of time", () => {
-  it("is not read again behind where the caller stands, and where an entry is missing its neighbours are read", async () => {
+  it("is not read again before `after`, and is read around a missing entry", async () => {
     const { log } = await logOf(minutes(1_200));
     expect(await queryEvents(log, { until: start + 9 * 60_000, after: 600 })).toEqual([]);
     const holed = bent(log.store as Store, {
@@ -65,7 +65,7 @@ describe("a window of time", () => {
     expect((await queryEvents(asked, window)).map(({ seq }) => seq)).toEqual([510, 511, 513, 514]);
   });
 
-  it("is found by reading little more than what is in it, however long the log is", async () => {
+  it("is found by reading few other entries, even in a long log", async () => {
     const { log, read } = await logOf(minutes(20_000));
     const [since, until] = [start + 9_000 * 60_000, start + 9_099 * 60_000];
     expect(await found(log, { since, until })).toEqual(Array.from({ length: 100 }, (_, i) => 9_000 + i));
@@ -77,7 +77,7 @@ describe("a window of time", () => {
     expect(read() - before).toBeLessThan(6 * 600);
   });
 
-  it("goes on at its right place from a page to the next", async () => {
+  it("continues at the right place from page to page", async () => {
     const { log } = await logOf(minutes(5_000));
     const where = { since: start + 1_000 * 60_000, until: start + 3_999 * 60_000 };
     const seen: number[] = [];
@@ -90,7 +90,7 @@ describe("a window of time", () => {
     expect(seen).toEqual(Array.from({ length: 3_000 }, (_, i) => 1_000 + i));
   });
 
-  it("misses nothing where the clock was set back, or was wrong for a while", async () => {
+  it("misses nothing if the clock was set back or was wrong for a while", async () => {
     const times = [
       ...minutes(1_500),
       ...Array.from({ length: 1_500 }, (_, i) => i * 60_000), // 1970, until somebody noticed
@@ -117,7 +117,7 @@ describe("a window of time", () => {
     expect(await found(log, { since: late, until: late })).toEqual([511]);
   });
 
-  it("misses nothing, whatever the order in which entries of a few seconds were committed", async () => {
+  it("misses nothing if entries of a few seconds were committed in any order", async () => {
     const late = fc.array(fc.integer({ min: 0, max: 9_000 }), { minLength: 1_100, maxLength: 1_100 });
     const window = fc.tuple(fc.integer({ min: 0, max: 1_100_000 }), fc.integer({ min: 0, max: 400_000 }));
     await fc.assert(
@@ -132,13 +132,13 @@ describe("a window of time", () => {
     );
   });
 
-  it("finds what was added since it was last asked", async () => {
+  it("finds entries that were added since the last query", async () => {
     const { log } = await logOf(minutes(2_000));
     expect(await found({ ...log, size: 600 }, { until: start + 60_000 })).toEqual([0, 1]);
     expect(await found(log, { since: start + 1_998 * 60_000 })).toEqual([1_998, 1_999]);
   });
 
-  it("is looked for everywhere where an entry says no time any more", async () => {
+  it("is searched everywhere if an entry has no time", async () => {
     const { log } = await logOf(minutes(2_000));
     const changed = bent(log.store as Store, {
       events: async function* (where) {
@@ -151,7 +151,7 @@ describe("a window of time", () => {
   });
 });
 
-it("takes an entry's time from its own field, whatever its data says", () => {
+it("reads an entry's time from its own field, not from its data", () => {
   const body = '{"data":{"timestamp":"2020-01-01T00:00:00.000Z","x":",\\"timestamp\\":\\"1999"},"tenant":"default",';
   expect(timeOf(`${body}"timestamp":"2026-11-20T12:00:00.001Z","trace_id":",\\"timestamp\\":\\"1"}`)).toBe(start + 1);
   expect(timeOf("{}")).toBeNaN();

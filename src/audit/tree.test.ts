@@ -20,7 +20,7 @@ describe("the tree", () => {
     }
   });
 
-  it("goes on from its edge at every size as if it had never stopped", () => {
+  it("continues from its edge at every size", () => {
     const whole = new Tree();
     for (let size = 0; size < 130; size += 1) {
       const again = new Tree(readEdge(JSON.parse(JSON.stringify(whole.edge()))));

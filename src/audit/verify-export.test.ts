@@ -108,7 +108,7 @@ describe("the verifier of an exported file", () => {
     expect(await verifyExport(lines)).toMatchObject({ intact: false, why });
   });
 
-  it("names the entry that is missing where only one can be, and a checkpoint that stands too late", async () => {
+  it("names a single missing entry, and a checkpoint in the wrong place", async () => {
     const often = logOf(3, 1);
     const lines = [...(await all(exportLines(often, signer.publicKey, await noteAt(often, 3))))];
     lines.splice(3, 1);
@@ -160,7 +160,7 @@ describe("the verifier of an exported file", () => {
     }
   });
 
-  it("takes no key but the one it was given, and no note of another history", async () => {
+  it("accepts only the given key, and no note of another history", async () => {
     const publicKey = createSigner().publicKey;
     expect(await verifyBytes(bytes, { publicKey })).toMatchObject({
       intact: false,
@@ -173,7 +173,7 @@ describe("the verifier of an exported file", () => {
     });
   });
 
-  it("takes no checkpoint that is spelled otherwise, and no foreign note", async () => {
+  it("accepts no checkpoint in another form, and no foreign note", async () => {
     const lines = linesOf();
     const at = lines.length - 2;
     for (const line of ["#checkpoint 7", "#checkpoint {", `${lines[at]} `]) {
@@ -185,13 +185,13 @@ describe("the verifier of an exported file", () => {
     expect(await verifyBytes(bytes, { against: "foreign" })).toMatchObject({ intact: false });
   });
 
-  it("misses a checkpoint that the store has lost, which an earlier or later one makes good", async () => {
+  it("accepts a lost checkpoint if another one covers its entries", async () => {
     const lost = { ...log, documents: { ...log.documents, get: async () => undefined } };
     const lines = exportLines(lost, signer.publicKey, await noteAt(log, 12));
     expect(await verifyExport(lines)).toMatchObject({ intact: true, events: 12, checkpoints: 1 });
   });
 
-  it("takes text, bytes, and lines with or without the empty one that splitting leaves", async () => {
+  it("accepts text, bytes, and lines with or without an empty last one", async () => {
     const text = bytes.toString();
     const forms = [text, text.trimEnd(), bytes, [text], text.split("\n"), linesOf(), new Set(linesOf())];
     const found = await Promise.all(forms.map((form) => verifyExport(form)));
@@ -200,7 +200,7 @@ describe("the verifier of an exported file", () => {
       expect(await verifyExport([...text.split("\n"), more])).toMatchObject({ intact: false, events: 12 });
   });
 
-  it("says whose key signed it, and whether that is more than its own word", async () => {
+  it("says which key signed it, and whether the key is trusted", async () => {
     const { publicKey } = signer;
     expect(await verifyBytes(bytes)).toMatchObject({ publicKey, keyTrusted: false });
     expect(await verifyBytes(bytes, { publicKey: `${publicKey}\n` })).toMatchObject({ publicKey, keyTrusted: true });
@@ -216,7 +216,7 @@ describe("the verifier of an exported file", () => {
     },
   );
 
-  it("reads lines as they were cut, whatever the pieces", async () => {
+  it("reads the same lines from any pieces", async () => {
     const chunks = Array.from(bytes, (byte) => Uint8Array.of(byte));
     expect(await all(readLines(chunks))).toEqual(linesOf());
     const text = bytes.toString();

@@ -67,7 +67,7 @@ const check = (log: OpenLog, options?: Parameters<typeof verifyStore>[2]) =>
 describe("the verifier of a store", () => {
   const whole = logOf(200, 25);
 
-  it("finds nothing wrong with a log as it was written", async () => {
+  it("finds nothing wrong with an unchanged log", async () => {
     const tree = new Tree();
     for (const { body } of whole.entries) tree.append(body);
     expect(await check(whole)).toEqual({
@@ -79,7 +79,7 @@ describe("the verifier of a store", () => {
     expect(await check(logOf(0, 1))).toMatchObject({ intact: true, events: 0, checkpoints: 0 });
   });
 
-  it("says how many entries nobody has signed yet", async () => {
+  it("counts the entries that are not signed yet", async () => {
     expect(await check(logOf(60, 25))).toMatchObject({
       intact: true,
       events: 60,
@@ -89,7 +89,7 @@ describe("the verifier of a store", () => {
     expect(await check(logOf(60, 25), { anchors: [noteAt(whole, 60)] })).not.toHaveProperty("unsigned");
   });
 
-  it("reads a growing log as far as it was told, or as far as anybody signed", async () => {
+  it("reads a growing log up to the given or the signed size", async () => {
     const unsigned = new OpenLog(whole.entries, new Map());
     expect(await check(unsigned, { upTo: 60 })).toMatchObject({ intact: true, events: 60 });
     expect(await check(unsigned, { upTo: 60, against: noteAt(whole, 90) })).toMatchObject({
@@ -147,7 +147,7 @@ describe("the verifier of a store", () => {
     });
   });
 
-  it("finds what was cut off together with its checkpoints by a note kept elsewhere", async () => {
+  it("finds entries and checkpoints that were cut off, by a note from elsewhere", async () => {
     const cut = new OpenLog(whole.entries.slice(0, 110), new Map([...whole.notes].slice(0, 4)));
     expect(await check(cut)).toMatchObject({ intact: true });
     for (const options of [{ against: noteAt(whole, 175) }, { anchors: [noteAt(whole, 175)] }]) {
@@ -159,7 +159,7 @@ describe("the verifier of a store", () => {
     }
   });
 
-  it("finds a log that was written anew and signed again by a note kept elsewhere", async () => {
+  it("finds a log that was rewritten and signed again, by a note from elsewhere", async () => {
     const forked = logOf(200, 40);
     const log = new OpenLog(forked.entries.with(90, { seq: 90, body: "{}" }), new Map());
     expect(await check(log, { against: noteAt(whole, 90) })).toMatchObject({ intact: true });
@@ -171,7 +171,7 @@ describe("the verifier of a store", () => {
     expect(await check(logOf(0, 1), { against: empty })).toMatchObject({ intact: false });
   });
 
-  it("takes no note and no checkpoint of another key", async () => {
+  it("accepts no note and no checkpoint of another key", async () => {
     const foreign = createSigner();
     expect(await check(logOf(50, 25, foreign))).toMatchObject({
       intact: false,
@@ -218,7 +218,7 @@ describe("the verifier of a store", () => {
 describe("a log that cannot be read", () => {
   const damage = Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
 
-  it("is an answer that names the first entry nobody could read", async () => {
+  it("gives a result that names the first unreadable entry", async () => {
     const log = logOf(20, 5);
     const events = async function* () {
       for await (const entry of log.events({ after: -1 })) {
@@ -232,7 +232,7 @@ describe("a log that cannot be read", () => {
     });
   });
 
-  it("is an answer where a checkpoint is what cannot be read", async () => {
+  it("gives a result if a checkpoint cannot be read", async () => {
     const log = logOf(20, 5);
     const get = async () => Promise.reject(new Error("disk I/O error"));
     const documents = { ...log.documents, get };

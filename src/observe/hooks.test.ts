@@ -13,7 +13,7 @@ const moments: readonly CallEvent[] = [
   { moment: "left", call, outcome, durationMs: 12.5 },
 ];
 
-it("calls one TOOL_START with the tool's name and one TOOL_END with name, status and duration (case 193)", () => {
+it("calls one TOOL_START with the tool's name and one TOOL_END with name, status and duration", () => {
   const stream = createStream(expect.unreachable);
   const toolStart = vi.fn();
   const toolEnd = vi.fn();
@@ -25,7 +25,7 @@ it("calls one TOOL_START with the tool's name and one TOOL_END with name, status
   expect(toolEnd.mock.calls).toEqual([[{ ...start, status: "ok", durationMs: 12.5 }]]);
 });
 
-it("is content with one hook or none", () => {
+it("works with one hook or none", () => {
   const stream = createStream(expect.unreachable);
   const toolEnd = vi.fn();
   stream.watch(hooksWatcher({}));
@@ -34,7 +34,7 @@ it("is content with one hook or none", () => {
   expect(toolEnd).toHaveBeenCalledOnce();
 });
 
-it("has TOOL_END called although TOOL_START threw, and both failures logged (D14)", async () => {
+it("calls TOOL_END although TOOL_START threw, and logs both failures", async () => {
   const problems: string[] = [];
   const stream = createStream((problem) => problems.push(problem));
   const toolEnd = vi.fn(async () => {

@@ -10,7 +10,7 @@ const echo = { tool: "echo", arguments: { to: "x" } };
 const mail = { tool: "mail", arguments: { to: "x" } };
 
 describe("the live feed", () => {
-  it("tells entries after they were committed and moments as they are announced, in order", async () => {
+  it("sends committed entries and announced moments, in order", async () => {
     await using h = await house();
     const ears = await listen(h);
     await h.runtime.invoke(echo, asker);
@@ -24,7 +24,7 @@ describe("the live feed", () => {
     expect(new Set(ears.heard.map(({ id }) => id)).size).toBe(4);
   });
 
-  it("tells of an approval that is asked and decided, with its id", async () => {
+  it("sends an approval request and its decision, with its id", async () => {
     await using h = await house();
     const ears = await listen(h, { ...all, types: ["gate."] });
     const { approvalId = "" } = await h.runtime.invoke(mail, asker);
@@ -34,7 +34,7 @@ describe("the live feed", () => {
     expect(ears.heard.map((event) => event.approvalId)).toEqual([approvalId, approvalId]);
   });
 
-  it("tells nobody of another tenant, and an agent only of itself, and for the same user", async () => {
+  it("sends nothing of another tenant, and an agent only its own events", async () => {
     await using h = await house();
     const acme = await listen(h, { ...all, tenant: "acme" });
     const other = await listen(h, { ...all, principal: { tenant: "default", agent: "b" }, also: "nothing" });
@@ -49,7 +49,7 @@ describe("the live feed", () => {
     expect(own.types).toHaveLength(4);
   });
 
-  it("tells whoever may not read the log of alarms and of the switches for everything, and of no other act by hand", async () => {
+  it("sends alarms and global switches to readers who may not read the log", async () => {
     await using h = await house();
     const viewer = await listen(h, { ...all, also: "alarms" });
     const boss = actor("boss");
@@ -62,7 +62,7 @@ describe("the live feed", () => {
     expect(viewer.types).toEqual(["operator.action.pause", "operator.action.resume", "operator.action.tool"]);
   });
 
-  it("goes on after the event a reader saw last, from what is kept here", async () => {
+  it("continues after a reader's last event, from memory", async () => {
     await using h = await house();
     const first = await listen(h);
     await h.runtime.invoke(echo, asker);
@@ -79,7 +79,7 @@ describe("the live feed", () => {
     expect(back.resets).toEqual([]);
   });
 
-  it("goes on from the log when nobody had listened, and tells nothing twice", async () => {
+  it("continues from the log if there was no reader, and sends nothing twice", async () => {
     await using h = await house();
     const first = await listen(h);
     await h.runtime.invoke(echo, asker);
@@ -112,7 +112,7 @@ describe("the live feed", () => {
     expect(ears.heard).toEqual([]);
   });
 
-  it("lets go of a reader that takes no more, and goes on with the others", async () => {
+  it("drops a reader that takes no more, and continues with the others", async () => {
     await using h = await house();
     const slow = await listen(h);
     const quick = await listen(h);
@@ -126,7 +126,7 @@ describe("the live feed", () => {
     expect(quick.heard).toHaveLength(8);
   });
 
-  it("leaves out what nobody could look at, and says so when the second is over", async () => {
+  it("drops events beyond 1,000 a second, and sends a reset after the second", async () => {
     await using h = await house();
     const ears = await listen(h);
     for (let call = 0; call < 300; call += 1) await h.runtime.invoke(echo, asker);
@@ -140,7 +140,7 @@ describe("the live feed", () => {
     expect(Number(ears.resets[0]?.[0])).toBeLessThan(Number(ears.heard[0]?.id));
   });
 
-  it("tells everybody who looks on of grants, and that who may decide has changed, without whose account or how", async () => {
+  it("sends grants to all readers, and changes of deciders without details", async () => {
     await using h = await house({ accounts: { passwordCost: cheap } });
     const ears = await listen(h, { ...all, also: "alarms" });
     const { approvalId = "" } = await h.runtime.invoke(mail, asker);
@@ -194,7 +194,7 @@ describe("the live feed", () => {
     expect(ears.heard[0]?.data).toEqual({ action: "default", ...told });
   });
 
-  it("tells how much of a script is done, and under which call one that was asked about and sent again is kept", async () => {
+  it("sends the progress of a script, and the call that a repeated one is recorded under", async () => {
     await using h = await house(
       {
         chains: { drivers: [fakeDriver()], engines: ["fake"] },
@@ -224,7 +224,7 @@ describe("the live feed", () => {
     ]);
   });
 
-  it("tells the last word of progress that comes faster than it is told", async () => {
+  it("sends only the last progress of a call", async () => {
     await using h = await house({}, [
       {
         ...report,
@@ -241,7 +241,7 @@ describe("the live feed", () => {
     expect(ears.heard.length).toBeLessThan(10);
   });
 
-  it("beats every 15 s, ends with the runtime, and takes 256 readers at most", async () => {
+  it("beats every 15 s, ends with the runtime, and has 256 readers at most", async () => {
     const h = await house();
     const ears = await listen(h);
     await h.clock.advance(45_000);
@@ -252,7 +252,7 @@ describe("the live feed", () => {
     expect(ears.ended).toBe(true);
   });
 
-  it("costs nothing when everybody has gone: no follower, no timer", async () => {
+  it("has no follower and no timer without readers", async () => {
     await using h = await house();
     const before = h.clock.waiting;
     const ears = await listen(h);

@@ -30,7 +30,7 @@ function progressOf(events: readonly CallEvent[]): readonly AgentProgress[] {
 
 const call = aCall({ number: 1, tool: "ping" });
 
-it("tells TOOL_CALL, then TOOL_RESULT, with the call's number in its run (case 196)", () => {
+it("sends TOOL_CALL, then TOOL_RESULT, with the call's number in its run", () => {
   const { runId, principal } = call.authority;
   const common = { agentId: principal.agent, runId, seq: 1 };
   const arrived: CallEvent = { moment: "arrived", call };
@@ -40,11 +40,11 @@ it("tells TOOL_CALL, then TOOL_RESULT, with the call's number in its run (case 1
   ]);
 });
 
-it("tells nothing of a denied call (case 196)", () => {
+it("sends nothing of a denied call", () => {
   expect(progressOf([{ moment: "arrived", call }, ended(call, "refused", "no")])).toEqual([]);
 });
 
-it("goes on when the sink throws (case 196)", async () => {
+it("continues if the sink throws", async () => {
   const problems: string[] = [];
   const stream = createStream((problem) => problems.push(problem));
   stream.watch(
@@ -64,7 +64,7 @@ it("goes on when the sink throws (case 196)", async () => {
   ]);
 });
 
-it("begins a call with TOOL_CALL also when its first progress comes before its claim", () => {
+it("begins a call with TOOL_CALL, also if its first progress comes before its claim", () => {
   const events = [
     { moment: "progressed", call, content: "half" } as const,
     attempted(call),
@@ -73,7 +73,7 @@ it("begins a call with TOOL_CALL also when its first progress comes before its c
   expect(progressOf(events).map(({ step }) => step)).toEqual(["TOOL_CALL", "TOOL_PROGRESS", "TOOL_RESULT"]);
 });
 
-it("counts each run's calls for itself and keeps parallel ones apart", () => {
+it("counts the calls of each run, also parallel ones", () => {
   const second = aCall({ number: 2, tool: "pong" });
   const elsewhere = aCall({ number: 3, tool: "else", runId: "run_other" });
   const events = [attempted(call), attempted(second), attempted(elsewhere)];
@@ -81,12 +81,12 @@ it("counts each run's calls for itself and keeps parallel ones apart", () => {
   expect(progressOf([...events, ...ends]).map(({ seq }) => seq)).toEqual([1, 2, 1, 2, 1]);
 });
 
-it("tells one TOOL_RESULT a call", () => {
+it("sends one TOOL_RESULT a call", () => {
   const events = [attempted(call), ended(call, "succeeded", "1"), ended(call, "settled", "2")];
   expect(progressOf(events).map(({ content }) => content)).toEqual(["ping", "1"]);
 });
 
-it("forgets the oldest run rather than growing for ever", () => {
+it("forgets the oldest run instead of growing without limit", () => {
   const told: AgentProgress[] = [];
   const watch = progressWatcher((progress) => void told.push(progress));
   const runs = Array.from({ length: 10_001 }, (_, n) => `run_${n}`);
@@ -102,7 +102,7 @@ it("forgets the oldest run rather than growing for ever", () => {
   expect(told.slice(-3).map(({ seq }) => seq)).toEqual([3, 2, 1]);
 });
 
-describe("a caller that listens to its own call", () => {
+describe("a caller with `onProgress`", () => {
   const pong = defineTool({ name: "pong", description: "p", risk: "safe", idempotent: true, execute: () => "pong" });
   const risky = defineTool({ name: "risky", description: "r", risk: "high", idempotent: false, execute: () => "done" });
   const outer = defineTool({
@@ -134,7 +134,7 @@ describe("a caller that listens to its own call", () => {
 
   const spelled = (told: readonly AgentProgress[]) => told.map(({ seq, step, content }) => `${seq} ${step} ${content}`);
 
-  it("is told what the run's display is told of it, and of the calls it makes (case 196)", async () => {
+  it("gets the progress of its call and of the calls that this makes", async () => {
     const runtime = await open();
     const shown: AgentProgress[] = [];
     using _ = runtime.watch(progressWatcher((step) => void shown.push(step)));
@@ -151,7 +151,7 @@ describe("a caller that listens to its own call", () => {
     expect(mine.told[0]).toMatchObject({ agentId: "ada", runId: "run_1" });
   });
 
-  it("is told nothing of the calls beside it, and nothing before its promise is kept is told after it", async () => {
+  it("gets nothing of other calls, and nothing after its call has ended", async () => {
     const runtime = await open();
     const [one, other] = [listening(), listening()];
     await Promise.all([
@@ -167,7 +167,7 @@ describe("a caller that listens to its own call", () => {
     ]);
   });
 
-  it("is told nothing of a call that is refused, held or replayed (case 196)", async () => {
+  it("gets nothing of a call that is refused, held or replayed", async () => {
     const runtime = await open();
     const mine = { ...listening(), idempotencyKey: "k" };
     await runtime.invoke({ tool: "nothing" }, mine);
@@ -181,7 +181,7 @@ describe("a caller that listens to its own call", () => {
     expect(mine.told).toEqual([]);
   });
 
-  it("that cannot listen is logged, and its call ends as any other (case 196)", async () => {
+  it("is logged if its sink fails, and its call ends normally", async () => {
     const runtime = await open();
     const onProgress = ({ step }: AgentProgress): Promise<void> => {
       if (step === "TOOL_CALL") return Promise.reject(new Error("no screen"));
@@ -195,7 +195,7 @@ describe("a caller that listens to its own call", () => {
     ]);
   });
 
-  it("stands in the stream only while it listens", () => {
+  it("watches the stream only during its call", () => {
     let watching = 0;
     const stream = createStream(expect.unreachable);
     const listeners = new Listeners({

@@ -7,7 +7,7 @@ const event: CallEvent = { moment: "arrived", call: aCall() };
 const outcome = { status: "ok", callId: "c", content: [], text: "" } as const;
 const left: CallEvent = { moment: "left", call: aCall(), outcome, durationMs: 1 };
 
-it("tells every watcher every moment, in the order they came", () => {
+it("calls every watcher with every moment, in order", () => {
   const stream = createStream(expect.unreachable);
   const told: string[] = [];
   stream.watch(({ moment }) => void told.push(`one ${moment}`));
@@ -16,7 +16,7 @@ it("tells every watcher every moment, in the order they came", () => {
   expect(told).toEqual(["one arrived", "two arrived"]);
 });
 
-it("logs a watcher that throws and goes on to the next", () => {
+it("logs a watcher that throws and continues with the next", () => {
   const log = vi.fn();
   const stream = createStream(log);
   const next = vi.fn();
@@ -48,7 +48,7 @@ it("does not wait for a slow watcher", () => {
   expect(next).toHaveBeenCalledOnce();
 });
 
-it("tells nothing to a watcher that is disposed, also when it watches twice", () => {
+it("does not call a disposed watcher, also if it watches twice", () => {
   const stream = createStream(expect.unreachable);
   const watcher = vi.fn();
   using _staying = stream.watch(watcher);
@@ -59,7 +59,7 @@ it("tells nothing to a watcher that is disposed, also when it watches twice", ()
   expect(watcher).toHaveBeenCalledOnce();
 });
 
-it("finishes its round when a watcher leaves or joins in the middle of it", () => {
+it("finishes its round if a watcher leaves or joins during it", () => {
   const stream = createStream(expect.unreachable);
   const joined = vi.fn();
   const second = vi.fn();
@@ -73,7 +73,7 @@ it("finishes its round when a watcher leaves or joins in the middle of it", () =
   expect(joined).not.toHaveBeenCalled();
 });
 
-it("tells every watcher in the same order, also when one of them makes the next moment while it is told one", () => {
+it("calls every watcher in the same order, also if one of them causes the next moment", () => {
   const stream = createStream(expect.unreachable);
   const told: string[] = [];
   const tellOf = (watcher: string) => stream.watch(({ moment }) => void told.push(`${watcher} ${moment}`));

@@ -37,7 +37,7 @@ describe("an edit keeps the file's line ends", () => {
     expect(edit("x\r\ny\nx\r\ny\rz", "x\ny", "X\nY", 2)).toBe("X\r\nY\nX\r\nY\rz");
   });
 
-  it("takes the text as it was sent when that alone stands there as often as said", () => {
+  it("matches the exact text if only that occurs `count` times", () => {
     expect(edit("a\nb;a\r\nb", "a\nb", "c", 1)).toBe("c;a\r\nb");
   });
 

@@ -17,15 +17,9 @@ const root = z.strictObject({
 });
 
 export const filesSchema: z.ZodType<SnakeCased<FilesSection>> = z.strictObject({
-  enabled: z
-    .boolean()
-    .exactOptional()
-    .describe("Offer tools that read, list and search files. Default: false."),
+  enabled: z.boolean().exactOptional().describe("Offer tools that read, list and search files. Default: false."),
   write: z.boolean().exactOptional().describe("Offer tools that write, edit and move. Default: false."),
-  delete: z
-    .boolean()
-    .exactOptional()
-    .describe("Offer delete_file, which a rule must also name. Default: false."),
+  delete: z.boolean().exactOptional().describe("Offer delete_file, which a rule must also name. Default: false."),
   roots: z
     .record(
       z
@@ -41,12 +35,7 @@ export const filesSchema: z.ZodType<SnakeCased<FilesSection>> = z.strictObject({
   max_file_bytes: bytes.describe("Text that one read returns at most. Default: 200000."),
   max_media_bytes: bytes.describe("Largest file that is no text and is returned. Default: 10000000."),
   max_write_bytes: bytes.describe("Largest file that is written or edited. Default: 10000000."),
-  max_results: z
-    .int()
-    .min(1)
-    .max(100_000)
-    .exactOptional()
-    .describe("Names or lines of one search. Default: 1000."),
+  max_results: z.int().min(1).max(100_000).exactOptional().describe("Names or lines of one search. Default: 1000."),
   search_time_ms: z
     .int()
     .min(1)

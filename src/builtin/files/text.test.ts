@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { textIn, wholeText } from "./text.ts";
 
-it("a text that is cut anywhere is a text still, and its parts make the whole", async () => {
+it("reads the parts of a text that is cut anywhere", async () => {
   await fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.nat(), (raw, at) => {
       const text = raw.replaceAll("\0", "");
@@ -16,7 +16,7 @@ it("a text that is cut anywhere is a text still, and its parts make the whole", 
   );
 });
 
-it("what is no UTF-8, or holds a NUL, is no text", () => {
+it("refuses bytes that are no UTF-8 or hold a NUL", () => {
   expect(wholeText(Buffer.from([0x66, 0xfc, 0x72]))).toBeUndefined();
   expect(wholeText(Buffer.from("a\0b"))).toBeUndefined();
   expect(wholeText(Buffer.from([0xc3]))).toBeUndefined();

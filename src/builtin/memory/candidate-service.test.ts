@@ -79,7 +79,7 @@ it("writes an accepted candidate to the provider once, for the agent that propos
   ]);
 });
 
-it("asks the provider once when two accept at the same moment", async () => {
+it("calls the provider once if two people accept at the same time", async () => {
   const { provider, wrote } = contract();
   const { desk: at, ids } = await desk(["tea"], { provider });
   const both = await Promise.all([at.accept(named(ids[0]), boss), at.accept(named(ids[0]), boss)]);
@@ -87,7 +87,7 @@ it("asks the provider once when two accept at the same moment", async () => {
   expect(wrote).toHaveLength(1);
 });
 
-it("keeps every word on record and never changes the candidates' file", async () => {
+it("records every decision and never changes the file of candidates", async () => {
   const { provider, wrote } = contract();
   const { desk: at, ids } = await desk(["tea", "coffee"], { provider });
   const before = readFileSync(archive("memory-candidates.jsonl"), "utf8");
@@ -105,7 +105,7 @@ it("keeps every word on record and never changes the candidates' file", async ()
   ]);
 });
 
-it("leaves a candidate open when the provider does not take it, and says why", async () => {
+it("leaves a candidate open if the provider fails, and says why", async () => {
   const answers = [
     (): never => {
       throw new Error("the memory is full");
@@ -123,7 +123,7 @@ it("leaves a candidate open when the provider does not take it, and says why", a
   expect(wrote).toHaveLength(2);
 });
 
-it("does not write again what may have been written, until a person says so", async () => {
+it("does not repeat an acceptance with an unknown end, unless a person asks", async () => {
   const answers = [
     (): never => {
       throw Object.assign(new Error("connection reset"), { code: "ECONNRESET" });
@@ -142,7 +142,7 @@ it("does not write again what may have been written, until a person says so", as
   expect(wrote).toHaveLength(2);
 });
 
-it("takes an acceptance that a crash cut short for unknown, not for open", async () => {
+it("shows an acceptance that a crash cut off as unknown", async () => {
   const { provider, wrote } = contract();
   const { desk: at, ids } = await desk(["tea"], { provider });
   const line = { candidate_id: ids[0], decision: "accepting", at: new Date(0).toISOString(), by: "boss" };
@@ -152,7 +152,7 @@ it("takes an acceptance that a crash cut short for unknown, not for open", async
   expect(await at.reject(named(ids[0]), boss)).toMatchObject({ decided: true, candidate: { state: "rejected" } });
 });
 
-it("waits with a provider that waits for an approval, and goes on when it is accepted again", async () => {
+it("waits for an approval of the provider's call, and continues when accepted again", async () => {
   const answers = [() => suspend("memory", "apr_1"), () => ({ id: "kept_1" })];
   const { provider } = contract(() => answers.shift()?.());
   const { desk: at, ids } = await desk(["tea"], { provider });
@@ -166,7 +166,7 @@ it("waits with a provider that waits for an approval, and goes on when it is acc
   });
 });
 
-it("calls tools under a key that is the candidate's and the attempt's", async () => {
+it("calls tools under a key of the candidate and the attempt", async () => {
   const keys: string[] = [];
   const provider: MemoryFor = ({ call }) => ({
     recall: async () => [],
@@ -186,7 +186,7 @@ it("calls tools under a key that is the candidate's and the attempt's", async ()
   expect(keys).toEqual(["1/1", "1/2", "2/1", "2/2", "3/1", "3/2"].map((key) => `memory/${ids[0]}/${key}`));
 });
 
-it("shows no candidate whose words are not those of its id", async () => {
+it("shows no candidate whose content does not fit its id", async () => {
   const { provider, wrote } = contract();
   const { desk: at, ids } = await desk(["tea"], { provider });
   const file = archive("memory-candidates.jsonl");
@@ -205,14 +205,14 @@ it("shows no candidate whose words are not those of its id", async () => {
   expect(wrote).toHaveLength(1);
 });
 
-it("knows no candidate of another run or tenant", async () => {
+it("finds no candidate of another run or tenant", async () => {
   const { desk: at, ids } = await desk(["tea"], contract());
   expect(await at.accept({ ...named(ids[0]), runId: "run_2" }, boss)).toMatchObject({ code: "candidate_unknown" });
   expect(await at.accept({ ...named(ids[0]), tenant: "acme" }, boss)).toMatchObject({ code: "candidate_unknown" });
   expect(await at.accept(named("mem_0"), boss)).toMatchObject({ code: "candidate_unknown" });
 });
 
-it("accepts nothing without a provider, or into a scope that is not there any more", async () => {
+it("accepts nothing without a provider, or into a removed scope", async () => {
   const { desk: bare, ids } = await desk(["tea"]);
   expect(await bare.accept(named(ids[0]), boss)).toMatchObject({ code: "candidate_refused" });
   const { desk: narrowed } = await desk([], { ...contract(), scopes: ["team"] });

@@ -43,7 +43,7 @@ it("finds by any word, in any case, with and without accents, by tags and by the
   expect(await contents(hers, "coffee")).toEqual([]);
 });
 
-it("puts the best first: rare words before common ones, and no more than the limit", async () => {
+it("returns the best first, up to the limit", async () => {
   using memory = await openEmbeddedMemory(":memory:");
   const hers = of(memory.provider, ann);
   for (let n = 0; n < 50; n += 1) await hers.write(`the meeting number ${n} was long`, "agent", []);
@@ -52,7 +52,7 @@ it("puts the best first: rare words before common ones, and no more than the lim
   expect((await contents(hers, "budget meeting"))[0]).toBe("the budget meeting was short");
 });
 
-it("finds what has no words for the index: writing without spaces, and signs", async () => {
+it("finds text without spaces, and signs", async () => {
   using memory = await openEmbeddedMemory(":memory:");
   const hers = of(memory.provider, ann);
   await hers.write("会議は火曜日です", "agent", []);
@@ -62,7 +62,7 @@ it("finds what has no words for the index: writing without spaces, and signs", a
   expect(await contents(hers, ":-)")).toEqual(["she likes 🫖 :-)"]);
 });
 
-it("keeps tenants apart in every scope, and agents and users in theirs", async () => {
+it("separates tenants in every scope, and agents and users in theirs", async () => {
   using memory = await openEmbeddedMemory(":memory:");
   for (const scope of ["agent", "user", "team"]) await of(memory.provider, ann).write(`plan ${scope}`, scope, []);
   const seenBy = async (who: Principal): Promise<unknown> =>
@@ -74,7 +74,7 @@ it("keeps tenants apart in every scope, and agents and users in theirs", async (
   expect(await seenBy({ tenant: "acme/agent", agent: "ann" })).toEqual([[], [], []]);
 });
 
-it("takes nothing in a query for syntax", async () => {
+it("reads nothing in a query as syntax", async () => {
   using memory = await openEmbeddedMemory(":memory:");
   const hers = of(memory.provider, ann);
   await of(memory.provider, { ...ann, agent: "bob" }).write("secret of bob", "agent", []);
@@ -118,7 +118,7 @@ it("finds every memory by a word of its own", async () => {
   );
 });
 
-it("keeps the same words once", async () => {
+it("stores the same content once", async () => {
   const clock = new FakeClock();
   using memory = await openEmbeddedMemory(":memory:", { clock });
   const hers = of(memory.provider, ann);
@@ -130,7 +130,7 @@ it("keeps the same words once", async () => {
   ]);
 });
 
-it("outlives its process in a file that is its owner's alone", async () => {
+it("keeps memories in a file that only its owner can read", async () => {
   const file = join(folder, "memory.db");
   {
     using memory = await openEmbeddedMemory(file);
@@ -141,7 +141,7 @@ it("outlives its process in a file that is its owner's alone", async () => {
   expect(await contents(of(again.provider, ann), "tea")).toEqual(["tea"]);
 });
 
-it("does not touch a file that is no memory, or a link", async () => {
+it("refuses a file that is no memory, and a link", async () => {
   const text = join(folder, "notes.txt");
   writeFileSync(text, "my notes ".repeat(999));
   await expect(openEmbeddedMemory(text)).rejects.toThrow("cannot be opened as a memory");

@@ -21,13 +21,13 @@ async function read(): Promise<readonly string[]> {
   return lines;
 }
 
-it("reads nothing where there is no file, and an empty one", async () => {
+it("reads nothing from a missing or empty file", async () => {
   expect(await read()).toEqual([]);
   writeFileSync(file, "");
   expect(await read()).toEqual([]);
 });
 
-it("does not read a line that was cut off, and takes it away before the next", async () => {
+it("skips a line that was cut off, and removes it before the next write", async () => {
   await appendLine(file, '{"n":1}');
   appendFileSync(file, `{"n":2,"text":"${"x".repeat(200_000)}`);
   expect(await read()).toEqual(['{"n":1}']);
@@ -35,13 +35,13 @@ it("does not read a line that was cut off, and takes it away before the next", a
   expect(readFileSync(file, "utf8")).toBe('{"n":1}\n{"n":3}\n');
 });
 
-it("takes away a file's only line when it was cut off", async () => {
+it("removes a file's only line if it was cut off", async () => {
   writeFileSync(file, '{"n":');
   await appendLine(file, '{"n":1}');
   expect(readFileSync(file, "utf8")).toBe('{"n":1}\n');
 });
 
-it("leaves links, other names, pipes and folders alone", async () => {
+it("refuses links, second names, pipes and folders", async () => {
   const target = join(folder, "target");
   writeFileSync(target, "mine");
   symlinkSync(target, file);
@@ -58,7 +58,7 @@ it("leaves links, other names, pipes and folders alone", async () => {
   expect(readFileSync(target, "utf8")).toBe("mine");
 });
 
-it("loses no line that was acknowledged, and holds nothing but whole lines after kill -9", async () => {
+it("loses no acknowledged line after kill -9", async () => {
   const told: string[] = [];
   for (let round = 0; round < 4; round += 1) {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", writer(round)], {

@@ -4,18 +4,18 @@ import { ConfigFolder, problemsOf } from "../../../test/fakes/config-folder.ts";
 const configs = new ConfigFolder();
 afterAll(() => configs[Symbol.dispose]());
 
-it("keeps candidates where no mode is said (case 258)", async () => {
+it("writes candidates by default", async () => {
   const { memory } = await configs.load("memory:\n  enabled: true\n");
   expect(memory).toEqual({ provider: "embedded", writeMode: "candidate", scopes: undefined });
 });
 
-it("is off until it is switched on", async () => {
+it("is off by default", async () => {
   expect((await configs.load("version: 1\n")).memory).toBeUndefined();
   expect((await configs.load("memory:\n  write_mode: external\n")).memory).toBeUndefined();
   expect((await configs.load("memory:\n  enabled: false\n")).memory).toBeUndefined();
 });
 
-it("says the same in a file and in code", async () => {
+it("is the same in a file and in code", async () => {
   const server = "servers:\n  notes: { command: node }\n";
   const file = `${server}memory:\n  enabled: true\n  provider: { server: notes }\n  write_mode: external\n  scopes: [agent, team]\n`;
   const code = `export default {
@@ -39,7 +39,7 @@ describe("provider: external", () => {
     },
   );
 
-  it("works without a server: candidates are kept, and nothing is recalled", async () => {
+  it("works without a server: candidates are written, and nothing is recalled", async () => {
     const { memory } = await configs.load("memory: { enabled: true, provider: external, write_mode: candidate }");
     expect(memory).toMatchObject({ provider: undefined, writeMode: "candidate" });
   });

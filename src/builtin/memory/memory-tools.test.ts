@@ -57,7 +57,7 @@ function candidateLines(run = "run_1"): readonly string[] {
 }
 
 describe("write_memory", () => {
-  it("answers that it is unavailable in the mode disabled, and nothing is written (case 256)", async () => {
+  it("is unavailable in the mode disabled", async () => {
     const provider = new Contract();
     await using runtime = await withMemory({ provider, writeMode: "disabled" });
     const outcome = await write(runtime, { content: "tea" });
@@ -71,7 +71,7 @@ describe("write_memory", () => {
     expect(() => candidateLines()).toThrow("ENOENT");
   });
 
-  it("writes a line into the run's archive by default, and calls nobody (case 256, 258)", async () => {
+  it("writes a line into the run's archive by default, and calls no provider", async () => {
     const provider = new Contract();
     await using runtime = await withMemory({ provider }, "A2");
     const outcome = await write(runtime, { content: "tea at five", tags: ["tea"] });
@@ -91,7 +91,7 @@ describe("write_memory", () => {
     expect(provider.asked).toEqual([]);
   });
 
-  it("calls the contract exactly once in the mode external (case 256)", async () => {
+  it("calls the provider exactly once in the mode external", async () => {
     const provider = new Contract();
     await using runtime = await withMemory({ provider, writeMode: "external" }, "A2");
     const given = { content: "tea at five", scope: "agent", tags: ["tea"] };
@@ -105,7 +105,7 @@ describe("write_memory", () => {
     expect(() => candidateLines()).toThrow("ENOENT");
   });
 
-  it("keeps the same words of one run as one candidate, whatever the calls", async () => {
+  it("writes the same content of one run as one candidate", async () => {
     await using runtime = await withMemory();
     const ids = new Set<unknown>();
     for (const content of ["tea", "tea", "coffee"])
@@ -114,7 +114,7 @@ describe("write_memory", () => {
     expect(candidateLines()).toHaveLength(3);
   });
 
-  it("keeps every line whole when many write at once", async () => {
+  it("writes whole lines if many calls write at once", async () => {
     await using runtime = await withMemory();
     const contents = Array.from({ length: 100 }, (_, n) => `${n} ${"käse\n".repeat(n * 10)}`);
     const outcomes = await Promise.all(contents.map((content) => write(runtime, { content })));
@@ -123,7 +123,7 @@ describe("write_memory", () => {
     expect(new Set(kept)).toEqual(new Set(contents));
   });
 
-  it("takes 65,535 bytes and refuses one more, by its size", async () => {
+  it("accepts 65,535 bytes and refuses one more", async () => {
     await using runtime = await withMemory();
     expect((await write(runtime, { content: "x".repeat(65_535) })).status).toBe("ok");
     expect(await write(runtime, { content: "x".repeat(65_536) })).toMatchObject({
@@ -158,7 +158,7 @@ describe("write_memory", () => {
     expect(outcome.text).toContain(named);
   });
 
-  it("has a memory of a user's only where there is a user", async () => {
+  it("has the scope `user` only with a user", async () => {
     await using runtime = await withMemory({ scopes: ["agent", "user"] });
     expect(await write(runtime, { content: "a", scope: "user" })).toMatchObject({
       status: "error",
@@ -169,7 +169,7 @@ describe("write_memory", () => {
     expect(JSON.parse(candidateLines("run_2")[0] ?? "")).toMatchObject({ user: "u1", scope: "user" });
   });
 
-  it("fails as a tool when its line cannot be kept", async () => {
+  it("fails as a tool if its line cannot be written", async () => {
     await using runtime = await withMemory({
       runs: {
         find: () => undefined,
@@ -183,7 +183,7 @@ describe("write_memory", () => {
 });
 
 describe("recall_memory", () => {
-  it("gives the contract exactly query, scope and limit (case 257)", async () => {
+  it("gives the provider exactly query, scope and limit", async () => {
     const provider = new Contract();
     await using runtime = await withMemory({ provider, scopes: ["agent", "team"] });
     const outcome = await recall(runtime, { query: "tea?", scope: "team", limit: 3 });
@@ -195,7 +195,7 @@ describe("recall_memory", () => {
     expect(provider.asked.at(-1)).toEqual(["recall", "tea", "agent", 10]);
   });
 
-  it("announces that it looks and what it found, without the words (case 257)", async () => {
+  it("announces the search and its count, without content", async () => {
     await using runtime = await withMemory({ provider: new Contract(), writeMode: "external" });
     const said: CallEvent[] = [];
     using _ = runtime.watch((event) => void said.push(event));
@@ -213,7 +213,7 @@ describe("recall_memory", () => {
     );
   });
 
-  it("gives no more than the limit, whatever the contract answers", async () => {
+  it("returns at most `limit` memories", async () => {
     const provider = new Contract();
     for (let n = 0; n < 99; n += 1) provider.memories.push({ id: `${n}`, content: "tea", scope: "agent", tags: [] });
     await using runtime = await withMemory({ provider });
@@ -253,7 +253,7 @@ describe("recall_memory", () => {
   });
 });
 
-it("refuses a mode or scopes that are none, and external without anybody to write to", () => {
+it("refuses an invalid mode or scope, and external without a provider", () => {
   const bad: readonly (readonly [Partial<MemoryOptions>, string])[] = [
     [{ writeMode: "on" as never }, '`memory.write_mode` is "on"; it must be disabled, candidate, external.'],
     [{ writeMode: "external" }, "needs a provider"],

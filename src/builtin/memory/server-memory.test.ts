@@ -67,7 +67,7 @@ async function recalled(
 }
 
 describe("a real memory server", () => {
-  it("keeps what is remembered, and finds it by phrase, by words and by tags", async () => {
+  it("stores memories, and finds them by phrase, words and tags", async () => {
     await using runtime = await office();
     await write(runtime, { content: "Ann drinks tea at five", tags: ["habits"] });
     await write(runtime, { content: "The tea is in the kitchen" });
@@ -82,14 +82,14 @@ describe("a real memory server", () => {
     expect(await recalled(runtime, "coffee")).toEqual([]);
   });
 
-  it("is written to once for the same words (case 256)", async () => {
+  it("gets the same content once", async () => {
     await using runtime = await office();
     await write(runtime, { content: "tea" });
     await write(runtime, { content: "tea" });
     expect(entities().map(({ observations }) => observations)).toEqual([["tea"]]);
   });
 
-  it("gives nobody another agent's memories, nor what others keep in the same graph", async () => {
+  it("returns no memories of other agents, and no other entities of the graph", async () => {
     await using runtime = await office();
     await write(runtime, { content: "the plan of Ann" });
     const foreign = { name: "plan", entityType: "postern", observations: ["the plan of somebody"] };
@@ -100,7 +100,7 @@ describe("a real memory server", () => {
     expect(await recalled(runtime, "plan", {}, ann)).toEqual(["the plan of Ann"]);
   });
 
-  it("is called through the gates: each call of it is on record, as a child of ours", async () => {
+  it("is called through the gates, each call as a child of ours", async () => {
     await using runtime = await office();
     const { callId } = await write(runtime, { content: "tea" });
     const calls = await runtime.calls.list();
@@ -110,7 +110,7 @@ describe("a real memory server", () => {
     ]);
   });
 
-  it("opens an answer that was too big to come inline", async () => {
+  it("opens an answer that was too large to be inline", async () => {
     await using runtime = await office();
     for (const n of [1, 2, 3]) await write(runtime, { content: `plan ${n} ${"word ".repeat(300)}` });
     expect(await recalled(runtime, "plan", { limit: 1 })).toHaveLength(1);
@@ -119,7 +119,7 @@ describe("a real memory server", () => {
     expect(outcome.summary).toMatch(/memories: table of 3 rows/);
   });
 
-  it("suspends the call while a person decides on the server's own, and runs it once (case 256)", async () => {
+  it("suspends the call while an approver decides on the server's call, and runs it once", async () => {
     await using runtime = await office({ ...trusted, create_entities: { risk: "high" } });
     const pending = await write(runtime, { content: "tea" });
     expect(pending).toMatchObject({ status: "pending" });
@@ -132,7 +132,7 @@ describe("a real memory server", () => {
     expect((await runtime.calls.list({ tool: "notes__create_entities" })).map(({ state }) => state)).toEqual(["ok"]);
   });
 
-  it("fails in words when the policy refuses the server's tool, or a person does", async () => {
+  it("fails with a reason if the policy or an approver refuses the server's tool", async () => {
     const rules = [{ effect: "deny", tool: "notes__create_*" }] as const;
     await using denying = await office(trusted, {}, { policy: { rules } });
     expect(await write(denying, { content: "tea" })).toMatchObject({
@@ -149,7 +149,7 @@ describe("a real memory server", () => {
     expect(() => entities()).toThrow("ENOENT");
   });
 
-  it("is not called at all in the mode candidate (case 256)", async () => {
+  it("is not called in the mode candidate", async () => {
     await using runtime = await office(trusted, { writeMode: "candidate" });
     expect(await write(runtime, { content: "tea" })).toMatchObject({ structured: { status: "candidate" } });
     expect(await runtime.calls.list({ tool: "notes__create_entities" })).toEqual([]);
@@ -157,7 +157,7 @@ describe("a real memory server", () => {
   });
 });
 
-it("says which server is missing", async () => {
+it("names the missing server", async () => {
   const clock = new FakeClock();
   const tools = memoryTools({ provider: serverMemory({ server: "gone" }), runs: openRunFolders(base), clock });
   await using runtime = await createRuntime({ tools, clock });

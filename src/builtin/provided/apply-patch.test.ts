@@ -6,7 +6,7 @@ import { applyPatchTool } from "./apply-patch.ts";
 
 const patch = (...lines: readonly string[]): string => ["*** Begin Patch", ...lines, "*** End Patch"].join("\n");
 
-it("carries out OpenAI's items and answers them in OpenAI's form", async () => {
+it("runs OpenAI's items and answers in OpenAI's form", async () => {
   await using house = await providedHouse((options) => applyPatchTool({ ...options, delete: true }));
   house.put("a.txt", "one\r\ntwo\r\n");
   house.put("gone.txt", "x\n");
@@ -40,7 +40,7 @@ it("carries out OpenAI's items and answers them in OpenAI's form", async () => {
   ]);
 });
 
-it("carries out Codex's text that comes as a custom tool's call", async () => {
+it("runs Codex's text in a custom tool's call", async () => {
   await using house = await providedHouse((options) => applyPatchTool({ ...options, declare: "custom" }));
   house.put("a.txt", "x\n");
   await using tools = openAgentTools(house.runtime, agent);
@@ -57,7 +57,7 @@ it("carries out Codex's text that comes as a custom tool's call", async () => {
   expect([house.read("a.txt"), house.read("b/c.txt")]).toEqual([undefined, "y\n"]);
 });
 
-it("changes no file when one does not match, and tells of all that do not", async () => {
+it("changes no file if one hunk does not match, and lists all problems", async () => {
   await using house = await providedHouse(applyPatchTool);
   house.put("a.txt", "a\n");
   house.put("b.txt", "b\nc\n");
@@ -100,7 +100,7 @@ it.each([
   expect([house.read("a.txt"), house.read("b.txt")]).toEqual(["a\n", "b\n"]);
 });
 
-it("shows what a patch would change, and runs what was approved and nothing else", async () => {
+it("previews a patch, and runs exactly the approved one", async () => {
   await using house = await providedHouse((options) => applyPatchTool(options), {
     ...{ autonomy: "A2", approvals: { patience: "suspend" } },
   });
@@ -120,7 +120,7 @@ it("shows what a patch would change, and runs what was approved and nothing else
   expect([house.read("a.txt"), house.read("n.txt")]).toEqual(["1\ntwo\n", "n\n"]);
 });
 
-it("asks about a patch that deletes as about a critical call", async () => {
+it("treats a patch that deletes as a critical call", async () => {
   await using house = await providedHouse((options) => applyPatchTool({ ...options, delete: true }));
   const explained = await house.runtime.explain(
     { tool: "apply_patch", arguments: { input: patch("*** Delete File: a.txt") } },
@@ -129,7 +129,7 @@ it("asks about a patch that deletes as about a critical call", async () => {
   expect(explained).toMatchObject({ reached: "verdict", decision: { risk: "critical", verdict: "CONFIRM" } });
 });
 
-it("refuses arguments that are no operation before it runs", async () => {
+it("refuses invalid operations before it runs", async () => {
   await using house = await providedHouse(applyPatchTool);
   for (const given of [{}, { operation: { type: "truncate_file", path: "a" } }, { operation: { type: "update_file" } }])
     expect(await house.call("apply_patch", given)).toMatchObject({ refusal: { code: "arguments_invalid" } });

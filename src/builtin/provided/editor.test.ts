@@ -9,7 +9,7 @@ import { memoryTool } from "./memory-tool.ts";
 
 const editor = "str_replace_based_edit_tool";
 
-it("carries out Anthropic's editor calls and answers them in Anthropic's form", async () => {
+it("runs Anthropic's editor calls and answers in Anthropic's form", async () => {
   await using house = await providedHouse(textEditorTool);
   house.put("a.txt", "one\r\ntwo\r\nthree\r\n");
   await using tools = openAgentTools(house.runtime, agent);
@@ -50,7 +50,7 @@ it.each<[string, JsonObject, string | RegExp]>([
   );
 });
 
-it("says how to go on in a file that is cut", async () => {
+it("says how to continue in a file that is cut", async () => {
   await using house = await providedHouse((options) => textEditorTool({ ...options, maxFileBytes: 20 }));
   house.put("a.txt", "1234567\n".repeat(9));
   const first = await house.call(editor, { command: "view", path: "a.txt" });
@@ -96,7 +96,7 @@ it("views without asking and asks before it writes", async () => {
   expect(house.read("a.txt")).toBe("a\nb\n");
 });
 
-it("keeps an agent's memories as files of its own", async () => {
+it("keeps each agent's memories in its own files", async () => {
   await using house = await providedHouse((_, base) => memoryTool({ folder: `${base}/memories` }));
   const call = (given: JsonObject, name = "a", tenant = "default"): Promise<ToolOutcome> =>
     house.runtime.invoke({ tool: "memory", arguments: given }, { principal: { tenant, agent: name } });

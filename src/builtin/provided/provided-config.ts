@@ -55,15 +55,8 @@ export const providedShape: { readonly [Key in keyof ProvidedFile]: z.ZodExactOp
     shell: z
       .strictObject({
         enabled,
-        root: z
-          .string()
-          .min(1)
-          .exactOptional()
-          .describe("A writable root of `files`. Default: the run's workspace."),
-        network: z
-          .boolean()
-          .exactOptional()
-          .describe("Commands may use this machine's network. Default: false."),
+        root: z.string().min(1).exactOptional().describe("A writable root of `files`. Default: the run's workspace."),
+        network: z.boolean().exactOptional().describe("Commands may use this machine's network. Default: false."),
         readable: z
           .array(z.string().min(1))
           .exactOptional()

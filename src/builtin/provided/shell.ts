@@ -189,7 +189,10 @@ class Shell {
   async #act(action: ShellAction, context: ToolContext): Promise<ToolAnswer> {
     const { commands, command, timeout_ms: asked, max_output_length: most, user } = action;
     if (typeof user === "string" && user !== "")
-      throw new FileRejection("no_permission", `cannot be used: commands run as the user \`nobody\`, and not as \`${user}\`.`);
+      throw new FileRejection(
+        "no_permission",
+        `cannot be used: commands run as the user \`nobody\`, and not as \`${user}\`.`,
+      );
     const before = preludeOf(action);
     const given = commands ?? [(command ?? []).map(quoted).join(" ")];
     const until = performance.now() + Math.min(asked ?? Number.POSITIVE_INFINITY, this.#parts.limits.timeoutMs);
@@ -213,7 +216,14 @@ class Shell {
     const { dev, ino } = statSync(`${folder.self}/.`, { bigint: true });
     const maxOutputBytes = Math.min(most ?? limits.maxOutputBytes, limits.maxOutputBytes);
     return await sandbox.run({
-      ...{ folder: readlinkSync(folder.self), at: `/${root}`, identity: `${dev}:${ino}`, command, state, maxOutputBytes },
+      ...{
+        folder: readlinkSync(folder.self),
+        at: `/${root}`,
+        identity: `${dev}:${ino}`,
+        command,
+        state,
+        maxOutputBytes,
+      },
       ...{ timeoutMs: Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs), signal: context.signal },
     }); // awaited here: the folder closes after it
   }

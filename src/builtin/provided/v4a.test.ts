@@ -7,7 +7,7 @@ function updated(text: string, diff: string): string {
   return step.kind === "update" ? patched(text, step.hunks) : "";
 }
 
-describe("a patch keeps what it does not name", () => {
+describe("a patch keeps everything else", () => {
   it.each([
     ["LF", "a\nb\nc\n", " a\n-b\n+B\n c", "a\nB\nc\n"],
     ["CRLF", "a\r\nb\r\nc\r\n", " a\n-b\n+B\n+B2\n c", "a\r\nB\r\nB2\r\nc\r\n"],
@@ -32,7 +32,7 @@ describe("a patch keeps what it does not name", () => {
   });
 });
 
-describe("a patch that cannot be made says why", () => {
+describe("a patch that cannot be applied says why", () => {
   it.each([
     ["a line that is another", "a\nb\nc\n", " a\n-x\n c", /hunk 1 .* line 2 is `b` and not `x`.*\n {5}1\ta\n {5}2\tb/],
     ["the second hunk", "a\nb\n", "@@\n-a\n+A\n@@\n-z\n+Z", /hunk 2 /],
@@ -46,7 +46,7 @@ describe("a patch that cannot be made says why", () => {
     expect(() => updated(text, diff)).toThrow(why);
   });
 
-  it("gives up on a patch that nearly fits everywhere", () => {
+  it("refuses a patch that nearly fits in too many places", () => {
     const text = "a\n".repeat(20_000);
     expect(() => updated(text, `${" a\n".repeat(9_000)}-b`)).toThrow("in too many places");
   });
@@ -86,7 +86,7 @@ it.each([
   expect(() => parsePatch(text)).toThrow(/^(?:must|names|has|creates) /);
 });
 
-it("makes of every text every other one, by a patch of all lines (property)", async () => {
+it("changes any text into any other by a patch of all lines (property)", async () => {
   const lines = fc.array(fc.constantFrom("", "a", " b", "+c", "-d", "@@ e", "*** f"), { minLength: 1, maxLength: 8 });
   await fc.assert(
     fc.property(lines, lines, fc.constantFrom("\n", "\r\n"), (old, now, end) => {

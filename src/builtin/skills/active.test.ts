@@ -28,7 +28,7 @@ beforeEach(() => {
   keep = { store, clock, policyVersion: "p1" };
 });
 
-it("restricts to the union of the lists of those that have one; finding skills stays (D3)", async () => {
+it("restricts to the union of the lists, and always permits finding skills", async () => {
   const library = await openSkills({ folders: [], skills });
   expect(library.activeFor("acme", "run_1")).toBeUndefined();
   await library.activate(run, "free");
@@ -54,7 +54,7 @@ it("restricts to the union of the lists of those that have one; finding skills s
   expect(await library.deactivate(run, "free")).toBe(false);
 });
 
-it("outlives a restart, restriction and all, also when the skill's file is gone or another", async () => {
+it("survives a restart with its restriction, also if the skill's file is gone or changed", async () => {
   const path = writeSkill(folder, "kept", skillText("name: kept\ndescription: d\nallowed-tools: echo", "First words."));
   const first = await openSkills({ folders: [folder] }, { keep });
   await first.activate(run, "kept");
@@ -79,7 +79,7 @@ it("outlives a restart, restriction and all, also when the skill's file is gone 
   expect((await openSkills({ folders: [] }, { keep })).active(run)).toEqual([]);
 });
 
-it("writes each change once, with who made it", async () => {
+it("writes each change once, with its author", async () => {
   const library = await openSkills({ folders: [], skills }, { keep });
   const agent = { tenant: "acme", agent: "bot" };
   await Promise.all([
@@ -104,7 +104,7 @@ it("writes each change once, with who made it", async () => {
   expect(library.active(run)).toEqual(["two"]);
 });
 
-it("loses nothing when two processes change one run", async () => {
+it("loses nothing if two processes change one run", async () => {
   const here = await openSkills({ folders: [], skills }, { keep });
   const there = await openSkills({ folders: [], skills }, { keep });
   await here.activate(run, "one");
@@ -113,7 +113,7 @@ it("loses nothing when two processes change one run", async () => {
   expect((await openSkills({ folders: [] }, { keep })).active(run)).toEqual(["one", "two"]);
 });
 
-it("does not start over a document that is not ours", async () => {
+it("does not start with a document of another program", async () => {
   for (const body of [[], { tenant: "a", run_id: "r", skills: [{ name: "x" }] }, { tenant: "a", run_id: "r" }]) {
     const clock = new FakeClock();
     const strange = new MemoryStore({ clock, spell: () => "{}" });
@@ -127,14 +127,14 @@ it("does not start over a document that is not ours", async () => {
   }
 });
 
-it("is not active when it could not be written", async () => {
+it("is not active if it could not be written", async () => {
   const full = { ...keep, store: bent(store, { commit: () => Promise.reject(new Error("disk full")) }) };
   const library = await openSkills({ folders: [], skills }, { keep: full });
   await expect(library.activate(run, "one")).rejects.toThrow("disk full");
   expect(library.activeFor("acme", "run_1")).toBeUndefined();
 });
 
-it("refuses a run that is none, and more skills than anybody reads", async () => {
+it("refuses an invalid run, and too many skills", async () => {
   const many = Array.from({ length: 33 }, (_, i) => given(`s${i}`));
   const library = await openSkills({ folders: [], skills: many });
   for (const runId of ["", "../x", "a/b", "x".repeat(65)])
@@ -145,7 +145,7 @@ it("refuses a run that is none, and more skills than anybody reads", async () =>
   await expect(library.activate(run, "nope")).rejects.toMatchObject({ code: "skill_unknown" });
 });
 
-it("only ever restricts: whatever is active, in whatever order, no tool is allowed that no list names", async () => {
+it("only restricts: no tool is allowed that no list names", async () => {
   const tool = fc.constantFrom("echo", "mail", "drop", "read", "mail__*");
   const skill = fc.record({
     name: fc.constantFrom("a", "b", "c", "d"),

@@ -16,7 +16,7 @@ function bad(text: string): RefusedSkill {
   return read;
 }
 
-it("splits head and body, whatever the line breaks, with a byte order mark before and rulers behind", () => {
+it("splits head and body with any line breaks, a byte order mark and rulers", () => {
   const text = skillText("name: a\ndescription: d", "# H\n\n---\n\nmore\n---\n");
   for (const spelled of [text, text.replaceAll("\n", "\r\n"), text.replaceAll("\n", "\r"), `\uFEFF${text}`]) {
     const read = good(spelled);
@@ -26,7 +26,7 @@ it("splits head and body, whatever the line breaks, with a byte order mark befor
   expect(good("--- \nname: a\n---").body).toBe("");
 });
 
-it("keeps every scalar as it was written", () => {
+it("keeps every scalar as text", () => {
   const { fields } = good(
     skillText("version: 1.0\nlicense: yes\ncategory: 0x10\ndescription: |\n  two\n  lines\ntags: [1, no]"),
   );
@@ -51,7 +51,7 @@ it("names the line in the file, and what to do", () => {
   expect(bad(skillText("? [a]\n: 1")).problem).toBe("its front matter has a key that is no text");
 });
 
-it("reads line by line what many write: a colon in an unquoted text, a hint in brackets, a star", () => {
+it("reads common mistakes line by line: a colon, a hint in brackets, a star", () => {
   const { fields, warnings } = good(
     skillText(
       'name: a\ndescription: Use when: it is asked "so"\nargument-hint: [file] [--flag]\nglobs: *.ts\nallowed-tools: Read Bash(git:*)\nmetadata:\n  by: me',
@@ -63,13 +63,13 @@ it("reads line by line what many write: a colon in an unquoted text, a hint in b
   expect(warnings[0]).toMatch(/^front matter is not YAML \(.*line 3.*\) and was read line by line/);
 });
 
-it("does not guess at a list of tools that cannot be read", () => {
+it("refuses a list of tools that cannot be read", () => {
   expect(bad(skillText("description: d\nallowed-tools: *")).problem).toMatch(/not YAML/);
   expect(bad(skillText("description: d\nallowed-tools: [Read, {a: b}]")).problem).toMatch(/not a text or a list/);
   expect(bad(skillText("description: d: e\nallowed-tools: [Read")).problem).toMatch(/not YAML/);
 });
 
-it("expands no alias: a bomb of them is refused at once", async () => {
+it("expands no alias, and refuses an alias bomb at once", async () => {
   const bomb = ["a: &a [x, x, x, x, x, x, x, x, x]"];
   for (let letter = 98; letter < 123; letter += 1) {
     const [before, own] = [String.fromCharCode(letter - 1), String.fromCharCode(letter)];
@@ -82,7 +82,7 @@ it("expands no alias: a bomb of them is refused at once", async () => {
   });
 });
 
-it("survives what would fill a stack or a memory", async () => {
+it("survives deep nesting and large input", async () => {
   const lists = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
   const deep = ["[".repeat(60_000), lists, "a: ".repeat(20_000), "- ".repeat(30_000), "? ".repeat(30_000)];
   await expectWork(10_000, () => {
@@ -91,7 +91,7 @@ it("survives what would fill a stack or a memory", async () => {
   });
 });
 
-it("takes `__proto__` and `constructor` for words", () => {
+it("reads `__proto__` and `constructor` as words", () => {
   const { fields } = good(
     skillText("description: d\n__proto__: {polluted: yes}\nconstructor: x\nmetadata: {__proto__: x, constructor: y}"),
   );
@@ -104,7 +104,7 @@ it("refuses tabs as indentation and tags", () => {
   expect(bad(skillText("description: !!js/function x")).problem).toMatch(/not YAML: Unresolved tag/);
 });
 
-it("answers any text with fields or a reason, and never throws", () => {
+it("returns fields or a reason for any text, and never throws", () => {
   const piece = fc.oneof(
     fc.constantFrom(
       "---\n",

@@ -20,7 +20,7 @@ const open = (...folders: readonly string[]): Promise<Skills> =>
 const names = (skills: Skills): readonly string[] => skills.list().map(({ name }) => name);
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 
-it("loads a body that contains the heading, with metadata that is the same object (case 233)", async () => {
+it("loads a body that contains the heading, with the same metadata object", async () => {
   writeSkill(folder, "a", skillText("name: a\ndescription: d"), {
     "references/more.md": "more",
     "scripts/run.py": "print(1)",
@@ -33,7 +33,7 @@ it("loads a body that contains the heading, with metadata that is the same objec
   expect(loaded.files).toEqual(["references/more.md", "scripts/run.py"]);
 });
 
-it("skips one without a description with its reason; others are found (case 234)", async () => {
+it("skips a skill without a description, with its reason", async () => {
   writeSkill(folder, "bare", skillText("name: bare"));
   writeSkill(folder, "good", skillText("name: good\ndescription: d"));
   const skills = await open();
@@ -43,7 +43,7 @@ it("skips one without a description with its reason; others are found (case 234)
   ]);
 });
 
-it("takes the first of two with one name, and says which it was (case 236)", async () => {
+it("uses the first of two with one name, and names it", async () => {
   const [one, two] = [join(folder, "one"), join(folder, "two")];
   writeSkill(one, "a", skillText("name: a\ndescription: first"));
   writeSkill(two, "a", skillText("name: a\ndescription: second"));
@@ -58,7 +58,7 @@ it("takes the first of two with one name, and says which it was (case 236)", asy
   ]);
 });
 
-it("reads no body into the roster: only names and descriptions, XML-escaped (case 237)", async () => {
+it("puts only names and descriptions into the roster, XML-escaped", async () => {
   writeSkill(
     folder,
     "a",
@@ -73,7 +73,7 @@ it("reads no body into the roster: only names and descriptions, XML-escaped (cas
   expect((await open(join(all, "f1"))).roster()).toContain("<name>a</name>");
 });
 
-it("survives broken YAML with a warning (case 238)", async () => {
+it("survives broken YAML with a warning", async () => {
   writeSkill(folder, "broken", skillText('name: "unclosed\ndescription: ['));
   writeSkill(folder, "good", skillText("name: good\ndescription: d"));
   const skills = await open();
@@ -81,7 +81,7 @@ it("survives broken YAML with a warning (case 238)", async () => {
   expect(skills.refused[0]?.problem).toMatch(/not YAML/);
 });
 
-it("finds skills in the order of their names, skips `_` and `.`, and ignores folders that are none", async () => {
+it("finds skills in order of their names, and skips `_`, `.` and other folders", async () => {
   for (const name of ["zeta", "alpha", "_draft", ".hidden"])
     writeSkill(folder, name, skillText(`name: ${name}\ndescription: d`));
   mkdirSync(join(folder, "assets"));
@@ -91,7 +91,7 @@ it("finds skills in the order of their names, skips `_` and `.`, and ignores fol
   expect(skills.refused).toEqual([]);
 });
 
-it("finds by alias, but a name is stronger than another's alias", async () => {
+it("finds by alias, but prefers a name to another's alias", async () => {
   writeSkill(folder, "a", skillText("name: a\ndescription: d\naliases: [b, short]"));
   writeSkill(folder, "b", skillText("name: b\ndescription: d"));
   const skills = await open();
@@ -111,7 +111,7 @@ it("notes names that look alike, and a folder with no skills in it", async () =>
   ]);
 });
 
-it("opens nothing outside its folder: links to folders and files, hard links, pipes and `..` are refused", async () => {
+it("opens nothing outside its folder", async () => {
   const outside = writeSkill(join(all, "outside"), "x", skillText("name: x\ndescription: SECRET"), {
     "secret.md": "SECRET",
   });
@@ -148,7 +148,7 @@ it("opens nothing outside its folder: links to folders and files, hard links, pi
   expect(descriptors()).toBe(before);
 });
 
-it("refuses what is too large, not text, or gone; and tells no path of the machine to an agent", async () => {
+it("refuses large, missing and non-text files, without a path of the machine", async () => {
   writeSkill(folder, "huge", skillText(`name: huge\ndescription: ${"x".repeat(10_000_000)}`));
   writeSkill(
     folder,
@@ -183,7 +183,7 @@ it("refuses what is too large, not text, or gone; and tells no path of the machi
   expect(String(fault)).not.toContain(folder);
 });
 
-it("refuses a skill whose front matter was changed since the start; a changed body is read", async () => {
+it("refuses a skill with changed front matter, but reads a changed body", async () => {
   const path = writeSkill(folder, "a", skillText("name: a\ndescription: d\nallowed-tools: echo", "one"));
   const skills = await open();
   writeFileSync(join(path, "SKILL.md"), skillText("name: a\ndescription: d\nallowed-tools: echo", "two"));
@@ -197,7 +197,7 @@ it("refuses a skill whose front matter was changed since the start; a changed bo
   expect(() => skills.load("a")).toThrow(/is not the folder it was at the start/);
 });
 
-it("takes skills given in code, and finds them before those of the folders", async () => {
+it("finds skills defined in code before those of the folders", async () => {
   writeSkill(folder, "polite", skillText("name: polite\ndescription: d"));
   const polite = defineSkill({ name: "polite", instructions: "Say please." });
   const skills = await openSkills({ folders: [folder], skills: [polite] });

@@ -15,7 +15,7 @@ function skill(head: string, folder?: string): Skill {
   return made;
 }
 
-it("takes what the file says: name, description, license, version, tools, tags (case 232)", () => {
+it("reads name, description, license, version, tools and tags", () => {
   const made = skill(
     'name: a\ndescription: Does it.\nlicense: MIT\nversion: "2.10"\nallowed-tools: echo risky\ntags: [one, two]\naliases: b c\ncompatibility: Needs git.\ncategory: work\nmetadata:\n  author: me',
   );
@@ -36,7 +36,7 @@ it("takes what the file says: name, description, license, version, tools, tags (
   expect(Object.isFrozen(made)).toBe(true);
 });
 
-it("has defaults for what it does not say", () => {
+it("has defaults for missing fields", () => {
   expect(skill("description: d")).toMatchObject({
     name: "a",
     version: "1.0",
@@ -68,7 +68,7 @@ it.each([
   expect(skill(`description: d\n${line}`).allowedTools).toEqual(tools);
 });
 
-it("refuses a restriction it does not understand, and says which", () => {
+it("refuses a restriction that it does not understand, and names it", () => {
   expect(read("description: d\nallowed-tools: {a: b}")).toMatchObject({ problem: "`allowed-tools` is a mapping" });
   expect(read("description: d\nallowed-tools: a\nallowed_tools: b")).toMatchObject({
     problem: expect.stringMatching(/two spellings/),
@@ -79,7 +79,7 @@ it("refuses a restriction it does not understand, and says which", () => {
   });
 });
 
-it("warns of what restricts nothing, is misspelled, too long or no text", () => {
+it("warns of fields that restrict nothing, are misspelled, too long or no text", () => {
   const { warnings, metadata } = skill(
     `description: ${"x".repeat(1_068)}\nallowed-tools:\ntools: Read\nAllowedTool: x\nmetadata: 3\nlicense: [MIT]\nfunny-key: 1`,
   );
@@ -95,7 +95,7 @@ it("warns of what restricts nothing, is misspelled, too long or no text", () => 
   ]);
 });
 
-it("is nothing without a description, and says so", () => {
+it("is refused without a description", () => {
   expect(read("name: a")).toMatchObject({ problem: "it has no description" });
   expect(read("name: a\ndescription: '  '")).toMatchObject({ problem: "it has no description" });
   expect(read("name: a\ndescription: [x]")).toMatchObject({ problem: "its `description` is no text" });

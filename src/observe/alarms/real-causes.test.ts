@@ -33,7 +33,7 @@ const toldOf = ({ told }: { readonly told: readonly Notice[] }) =>
   told.map(({ type, data }) => `${type} ${data["kind"]}`);
 
 describe("a store that fails", () => {
-  it("is raised once, acknowledged and resolved like any other, told each time it begins and ends", async () => {
+  it("is raised once, acknowledged and resolved, with a notice each time it begins and ends", async () => {
     const [clock, ops] = [new FakeClock(), listener()];
     const failing: Failing = new Map();
     await using h = await house({ store: new FaultyStore(clock, failing), clock, channels: { also: [ops] } });
@@ -78,7 +78,7 @@ describe("a store that fails", () => {
   });
 });
 
-it("a store that has stopped for good says so, whether or not a call has come since", () => {
+it("raises an alarm for a stopped store, also without a call", () => {
   const store: { broken: Error | undefined } = { broken: undefined };
   const alarm = new StoreAlarm({ store, clock: new FakeClock(), urgent: () => undefined });
   expect(alarm.alarm).toBeUndefined();
@@ -118,7 +118,7 @@ function tearPagesOf(text: string): void {
 const pageBytes = 4096;
 
 describe("a log that is edited under a Postern that runs", () => {
-  it("is found when it is verified, raised once, and over when a verification finds it intact", async () => {
+  it("is found by a verification, raised once, and resolved when the log is intact", async () => {
     const ops = listener();
     await using h = await house({
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
@@ -155,7 +155,7 @@ describe("a log that is edited under a Postern that runs", () => {
     expect(toldOf(ops)).toEqual(["alarm.opened audit_not_intact", "alarm.resolved audit_not_intact"]);
   });
 
-  it("is found though nobody verifies it: raised once, seen in the console, by `alarms` and beside the log", async () => {
+  it("is found in the background and raised once", async () => {
     const [ops, said] = [listener(), [] as string[]];
     await using h = await house({
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
@@ -185,7 +185,7 @@ describe("a log that is edited under a Postern that runs", () => {
     expect(said).toEqual([expect.stringContaining("The audit log is not intact from entry 0 on: ")]);
   });
 
-  it("is raised where a page of the database is torn: never shown as intact, by nobody, until it can be read", async () => {
+  it("is raised for a torn page, and not intact until it can be read", async () => {
     await using h = await house({ store: `sqlite:${join(folder, "postern.db")}`, folder });
     await using door = await httpHouse(h.runtime, { clock: h.clock });
     const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
@@ -217,7 +217,7 @@ describe("a log that is edited under a Postern that runs", () => {
     ]);
   });
 
-  it("is not looked for where that is switched off", async () => {
+  it("is not found if the background check is off", async () => {
     const audit = { recheck: { enabled: false } };
     await using h = await house({ store: `sqlite:${join(folder, "postern.db")}`, folder, audit });
     await h.clock.advance(3_600_000);

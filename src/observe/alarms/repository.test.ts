@@ -38,7 +38,7 @@ async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } =
 const files = sqliteFiles();
 
 describe("alarms", () => {
-  it("are turned page by page: each once, also when one comes again or is over meanwhile", async () => {
+  it("are listed page by page, each once, also if one changes between", async () => {
     const { alarms, clock } = await book();
     for (let number = 0; number < 7; number += 1) {
       alarms.raise({ ...cause, key: `tool_errors/${number}` });
@@ -57,7 +57,7 @@ describe("alarms", () => {
     expect(() => alarms.page({ after: "tool_errors/4" })).toThrow(/`nextAfter`/);
   });
 
-  it("are one for the same cause, however often it comes, with its count and times", async () => {
+  it("are one for the same cause, with its count and times", async () => {
     const { alarms, clock, told } = await book();
     for (let time = 0; time < 100; time += 1) {
       alarms.raise(cause);
@@ -74,7 +74,7 @@ describe("alarms", () => {
     expect(await told()).toEqual(["alarm.tool_errors"]);
   });
 
-  it("count what comes before the first is written", async () => {
+  it("count causes that come before the first is written", async () => {
     const { alarms, told } = await book();
     for (let time = 0; time < 1_000; time += 1) alarms.raise(cause);
     await settled();
@@ -82,7 +82,7 @@ describe("alarms", () => {
     expect(await told()).toEqual(["alarm.tool_errors"]);
   });
 
-  it("are apart for another tenant and another key", async () => {
+  it("are separate for another tenant and another key", async () => {
     const { alarms } = await book();
     for (const one of [cause, { ...cause, tenant: "acme" }, { ...cause, key: "tool_errors/send" }]) alarms.raise(one);
     await settled();
@@ -90,7 +90,7 @@ describe("alarms", () => {
     expect(alarms.list({ tenant: "acme" })).toHaveLength(1);
   });
 
-  it("go from open to acked to resolved, each with its event and who did it, and are raised anew", async () => {
+  it("go from open to acked to resolved, each with its event, and open again", async () => {
     const { alarms, told } = await book();
     alarms.raise(cause);
     await settled();
@@ -115,7 +115,7 @@ describe("alarms", () => {
     expect(await told()).toEqual(["alarm.tool_errors", "alarm.acknowledged", "alarm.resolved", "alarm.tool_errors"]);
   });
 
-  it("acknowledge once, and know no others", async () => {
+  it("are acknowledged once, and unknown ids are refused", async () => {
     const { alarms, told } = await book();
     alarms.raise(cause);
     await settled();
@@ -127,7 +127,7 @@ describe("alarms", () => {
     await expect(alarms.acknowledge(id, actor(""))).rejects.toMatchObject({ code: "alarm_invalid" });
   });
 
-  it("end by themselves when their cause does; one that is not raised stays so", async () => {
+  it("are resolved when their cause ends", async () => {
     const { alarms, told } = await book();
     alarms.settle("default", cause.key, "nothing was");
     alarms.raise(cause);
@@ -143,7 +143,7 @@ describe("alarms", () => {
     expect(await told()).toEqual(["alarm.tool_errors", "alarm.resolved"]);
   });
 
-  it("are there after a restart, their counts too", async () => {
+  it("exist after a restart, with their counts", async () => {
     const clock = new FakeClock();
     const open = (): Store => files.openAt("alarms.db", { clock });
     const store = open();
@@ -160,7 +160,7 @@ describe("alarms", () => {
     await again[Symbol.asyncDispose]();
   });
 
-  it("hold no secret, and nothing of any length", async () => {
+  it("hold no secret and no long text", async () => {
     const { alarms } = await book();
     alarms.raise({ ...cause, summary: "with hunter2", data: { last_error: `hunter2${"x".repeat(10_000)}` } });
     await settled();
@@ -169,7 +169,7 @@ describe("alarms", () => {
     expect(text.length).toBeLessThan(2_000);
   });
 
-  it("are kept out when there are too many, and say so", async () => {
+  it("are refused and logged if there are too many", async () => {
     const log: string[] = [];
     const { alarms } = await book({ log });
     for (let key = 0; key < 5_001; key += 1) alarms.raise({ ...cause, key: `k${key}` });

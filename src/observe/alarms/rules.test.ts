@@ -95,7 +95,7 @@ describe("alarm rules", () => {
     expect(open(h)).toEqual([]);
   });
 
-  it("a server that does not let Postern in, until it is connected", async () => {
+  it("a server that refuses Postern, until it is connected", async () => {
     await using h = await house();
     const note = (type: string, summary: string) => h.runtime.note(type, summary, { data: { server: "github" } });
     await note("mcp.disconnected", "Server `github` is not connected: the process ended");
@@ -118,7 +118,7 @@ describe("alarm rules", () => {
     ]);
   });
 
-  it("an API token that is over in three days, until it is", async () => {
+  it("an API token that expires within three days, until it has expired", async () => {
     await using h = await house();
     const { accounts } = h.runtime;
     const admin = { by: "operator", via: "token:operator" };
@@ -138,7 +138,7 @@ describe("alarm rules", () => {
     expect(open(h)).toEqual([]);
   });
 
-  it("a secret in what the log keeps: critical, and without the secret", async () => {
+  it("a secret in the log: critical, and without the secret", async () => {
     await using h = await house();
     const token = `ghp_${"a1B2".repeat(9)}`;
     await h.runtime.note("operator.action.test", `with ${token}`);
@@ -149,7 +149,7 @@ describe("alarm rules", () => {
     expect(JSON.stringify(alarm)).not.toContain(token);
   });
 
-  it("an audit log that is not intact, as soon as anybody verifies it", async () => {
+  it("an audit log that is not intact, after a verification", async () => {
     await using h = await house();
     await h.runtime.audit.verify();
     await settled();

@@ -21,7 +21,7 @@ const resolve: Resolve = async (host) => {
 const published = corpus<{ readonly url: string; readonly expect: string }>("ssrf/urls.dev.json");
 
 describe("where a notice may go", () => {
-  it("nowhere that published lists of such addresses name, whatever the scheme", async () => {
+  it("is refused for every address of the published lists", async () => {
     for (const { url } of published.filter((row) => row.expect === "block")) {
       for (const text of [url, url.replace(/^http:/, "https:")]) {
         expect(await targetOf(text, false, resolve), text).toMatchObject({ allowed: false });
@@ -29,7 +29,7 @@ describe("where a notice may go", () => {
     }
   });
 
-  it("a public machine over https, at the address that was looked at", async () => {
+  it("is a public machine over https, at the checked address", async () => {
     const target = await targetOf("https://example.com/hook", false, resolve);
     expect(target).toMatchObject({ allowed: true, address: { address: "93.184.215.14", family: 4 } });
   });
@@ -46,12 +46,12 @@ describe("where a notice may go", () => {
     expect(JSON.stringify(target)).not.toContain("secret");
   });
 
-  it("a machine of this network when the operator says so, but no other scheme", async () => {
+  it("is a machine of this network if the operator permits it, over http or https", async () => {
     expect(await targetOf("http://localhost:9000/", true, resolve)).toMatchObject({ allowed: true });
     expect(await targetOf("file:///etc/passwd", true, resolve)).toMatchObject({ allowed: false });
   });
 
-  it("never one of the ranges that are not the internet", () => {
+  it("is in no range outside the internet", () => {
     const octet = fc.integer({ min: 0, max: 255 });
     const inside = fc.oneof(
       fc.tuple(fc.constantFrom(10, 127, 0, 224, 240, 255), octet, octet, octet),

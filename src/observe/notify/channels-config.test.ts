@@ -9,7 +9,7 @@ const hook = "name: hook, url: https://hooks.example/in, secret: secret://hooks/
 const written = (more: string): string => `channels:\n  webhooks:\n    - { ${more} }\n`;
 
 describe("the channels of a configuration", () => {
-  it("are none until some are written", async () => {
+  it("are empty by default", async () => {
     expect((await configs.load("version: 1\n")).channels).toBeUndefined();
   });
 
@@ -47,7 +47,7 @@ describe("the channels of a configuration", () => {
     expect((await problemsOf(configs.load(written(more)))).join("\n")).toContain(said);
   });
 
-  it("refuse two of one name", async () => {
+  it("refuses two with one name", async () => {
     const two = `channels:\n  webhooks:\n    - { ${hook} }\n    - { ${hook} }\n`;
     expect((await problemsOf(configs.load(two))).join("\n")).toContain("same `name`");
   });
@@ -65,7 +65,7 @@ describe("the channels of a configuration", () => {
     expect((await configs.load(text)).listen.publicUrl).toBe(publicUrl);
   });
 
-  it("stand in what is kept with each run, their addresses masked", async () => {
+  it("are in the configuration of each run, with masked addresses", async () => {
     const slack = "name: slack, kind: slack, url: https://hooks.slack.example/services/T0/very-secret";
     const snapshot = configSnapshot(await configs.load(written(slack)));
     expect(snapshot).toContain("name: slack");
@@ -73,7 +73,7 @@ describe("the channels of a configuration", () => {
     expect(snapshot).not.toContain("very-secret");
   });
 
-  it("never repeat a secret that was written where its reference belongs", async () => {
+  it("never repeats a secret that was written instead of its reference", async () => {
     const problems = await problemsOf(
       configs.load(written(hook.replace("secret://hooks/key", "whsec_aGVsbG8gd29ybGQ"))),
     );

@@ -60,8 +60,8 @@ function send({ h, door }: { h: House; door: HttpHouse }, body: object | string,
 const codeOf = async (response: Response): Promise<unknown> =>
   ((await bodyOf(response))["error"] as { code?: unknown } | undefined)?.code;
 
-describe("a decision that comes in", () => {
-  it("is made by the person its user is here, and runs nothing by itself", async () => {
+describe("a decision through a channel", () => {
+  it("is made by the mapped user, and runs nothing by itself", async () => {
     await using r = await room();
     const id = await asked(r.h);
     const body = { ...(await yes(r.h, id)), reason: "fine" };
@@ -119,7 +119,7 @@ describe("a decision that comes in", () => {
     expect((await r.h.runtime.approvals.get(two))?.state).toBe("pending");
   });
 
-  it("sent a hundred times at once is made once", async () => {
+  it("is made once if it is sent a hundred times at once", async () => {
     await using r = await room();
     const id = await asked(r.h);
     const body = await yes(r.h, id);
@@ -128,7 +128,7 @@ describe("a decision that comes in", () => {
     expect((await eventTypes(r.h.runtime)).filter((type) => type === "gate.approved")).toHaveLength(1);
   });
 
-  it("on a critical call is for the console", async () => {
+  it("is refused for a critical call", async () => {
     await using r = await room();
     const id = await asked(r.h, "drop");
     const response = await send(r, await yes(r.h, id));
@@ -136,21 +136,21 @@ describe("a decision that comes in", () => {
     expect((await r.h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 
-  it.each(["U999", "ann", "__proto__", "toString"])("of somebody nobody mapped (%s) is refused", async (user) => {
+  it.each(["U999", "ann", "__proto__", "toString"])("is refused for a user without a mapping (%s)", async (user) => {
     await using r = await room();
     const id = await asked(r.h);
     const response = await send(r, { ...(await yes(r.h, id)), user });
     expect([response.status, await codeOf(response)]).toEqual([403, "decider_unknown"]);
   });
 
-  it("knows nothing of another tenant", async () => {
+  it("finds no approval of another tenant", async () => {
     await using r = await room();
     const id = await asked(r.h, "mail", { ...asker.principal, tenant: "acme" });
     const response = await send(r, await yes(r.h, id));
     expect([response.status, await codeOf(response)]).toEqual([404, "approval_unknown"]);
   });
 
-  it("of a person with an account needs a role that decides", async () => {
+  it("needs a role that decides, if the user has an account", async () => {
     await using r = await room();
     const admin = { by: "operator", via: "token:operator" };
     await r.h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, admin);
@@ -179,7 +179,7 @@ describe("a decision that comes in", () => {
     expect([response.status, await codeOf(response)]).toEqual([422, "decision_invalid"]);
   });
 
-  it("is decided already, expired or shown otherwise: the same answers as anywhere", async () => {
+  it("gets the usual answers if the approval is decided, expired or changed", async () => {
     await using r = await room();
     const id = await asked(r.h);
     const body = await yes(r.h, id);
@@ -188,7 +188,7 @@ describe("a decision that comes in", () => {
     expect((await send(r, body)).status).toBe(410);
   });
 
-  it("is not looked at after ten refused ones from the same address within a second; what was good counts for nothing", async () => {
+  it("is not checked after ten refused ones from one address within a second", async () => {
     await using r = await room();
     const ids: string[] = [];
     for (let i = 0; i < 12; i += 1) ids.push(await asked(r.h, "mail", { ...asker.principal, agent: `a${i}` }));
@@ -207,7 +207,7 @@ describe("a decision that comes in", () => {
     expect((await send(r, body(11))).status).toBe(200);
   });
 
-  it("needs no token, and a token does not help", async () => {
+  it("needs no token, and ignores one", async () => {
     await using r = await room();
     const id = await asked(r.h);
     const raw = JSON.stringify({ approval_id: id, decision: "approved", user: "U123" });

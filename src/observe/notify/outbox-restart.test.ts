@@ -38,7 +38,7 @@ function room() {
 }
 
 describe("a channel", () => {
-  it("loses nothing when the process dies, and tells under the same id again", async () => {
+  it("loses nothing if the process dies, and sends again under the same id", async () => {
     const channel = told();
     channel.answers.push(notTaken);
     const store = `sqlite:${files.at("outbox.db")}`;
@@ -59,7 +59,7 @@ describe("a channel", () => {
     await third.runtime.close();
   });
 
-  it("that was only opened when its process died is told of what came before the next", async () => {
+  it("gets what came between a death right after its opening and the next start", async () => {
     const r = room();
     await (await r.open(told())).outbox.start();
     await r.alarm();
@@ -69,7 +69,7 @@ describe("a channel", () => {
     expect(channel.told.map(({ type }) => type)).toEqual(["alarm.opened"]);
   });
 
-  it("is not told again of what was taken 200 ms before its process died", async () => {
+  it("does not get again what was delivered 200 ms before its process died", async () => {
     const r = room();
     const first = await r.open(told());
     await first.outbox.start();
@@ -83,7 +83,7 @@ describe("a channel", () => {
     expect(channel.told).toEqual([]);
   });
 
-  it("that is new is not told of the past", async () => {
+  it("gets nothing from before it was added", async () => {
     const store = `sqlite:${files.at("new.db")}`;
     const first = await house({ store });
     await first.runtime.invoke(mail("x"), asker);
@@ -97,7 +97,7 @@ describe("a channel", () => {
     expect(channel.told).toHaveLength(1);
   });
 
-  it("is told of what is committed at any moment of a reading, the last one too", async () => {
+  it("gets what is committed at any moment of a read", async () => {
     for (let moments = 0; moments < 16; moments += 1) {
       const r = room();
       let asked = 0;

@@ -5,7 +5,7 @@ import { asker, boss, eventTypes } from "../../../test/fakes/house.ts";
 import { channelOf, houseWith, notTaken, told } from "../../../test/fakes/told.ts";
 
 describe("a channel", () => {
-  it("is tried again later and later, under the same id, until it takes it", async () => {
+  it("is tried again with growing delays, under the same id, until it is delivered", async () => {
     const channel = told();
     channel.answers.push(notTaken, new Error("ECONNREFUSED"), notTaken);
     await using h = await houseWith(channel);
@@ -25,7 +25,7 @@ describe("a channel", () => {
     expect(channelOf(h)).toMatchObject({ waiting: 0, delivered: 1 });
   });
 
-  it("waits as long as it asks for", async () => {
+  it("waits as long as the receiver asks", async () => {
     const channel = told();
     channel.answers.push({ ...notTaken, retryAfterMs: 600_000 });
     await using h = await houseWith(channel);
@@ -37,7 +37,7 @@ describe("a channel", () => {
     expect(channel.told).toHaveLength(2);
   });
 
-  it("is given up on after eight tries: recorded, an alarm, listed, and tried anew when somebody says so", async () => {
+  it("is given up after eight tries, with an alarm, and tried again on request", async () => {
     const channel = told({ wants: ({ type }) => type === "approval.decided" });
     channel.answers.push(...Array.from({ length: 8 }, () => notTaken));
     await using h = await houseWith(channel);
@@ -61,7 +61,7 @@ describe("a channel", () => {
     expect(await h.runtime.channels?.retry("none")).toBeUndefined();
   });
 
-  it("is given up on at once when it says never again", async () => {
+  it("is given up at once if another try is of no use", async () => {
     const channel = told();
     channel.answers.push({ ...notTaken, final: true });
     await using h = await houseWith(channel);
@@ -70,7 +70,7 @@ describe("a channel", () => {
     expect(channelOf(h)?.dead).toHaveLength(1);
   });
 
-  it("where nobody is any more is sent nothing else, until somebody asks for it; what it was to be told is recorded", async () => {
+  it("gets nothing after `gone` until a person asks, and what it missed is recorded", async () => {
     const channel = told({ wants: ({ type }) => type === "approval.requested" });
     channel.answers.push({ ...notTaken, final: true, gone: true });
     await using h = await houseWith(channel);

@@ -22,7 +22,7 @@ class BreakingStore extends FaultyStore {
 }
 
 describe("a channel", () => {
-  it("is told of what is asked and decided, once, with the card's address", async () => {
+  it("gets requests and decisions once, with a link to the approval", async () => {
     const channel = told();
     await using h = await houseWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
@@ -40,7 +40,7 @@ describe("a channel", () => {
     expect(channelOf(h)).toMatchObject({ delivered: 2, waiting: 0, dead: [] });
   });
 
-  it("is told that a request was edited, with what it asks now, and not of each vote", async () => {
+  it("gets an edited request, but not each vote", async () => {
     const channel = told();
     const routes = [{ match: { tools: ["mail"] }, quorum: 2 }];
     await using h = await houseWith(channel, { approvals: { patience: "suspend", routes } });
@@ -52,7 +52,7 @@ describe("a channel", () => {
     expect(channel.told[1]?.approval).toMatchObject({ state: "pending", arguments: { to: "y" } });
   });
 
-  it("is told only what it wants", async () => {
+  it("gets only the events that it wants", async () => {
     const channel = told({ wants: ({ type, tenant }) => type === "approval.decided" && tenant === "default" });
     await using h = await houseWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
@@ -61,7 +61,7 @@ describe("a channel", () => {
     expect(channel.told.map(({ type }) => type)).toEqual(["approval.decided"]);
   });
 
-  it("is told of alarms that open and end, not of those somebody knows of", async () => {
+  it("gets alarms that open and end, but no acknowledgements", async () => {
     const channel = told();
     await using h = await houseWith(channel);
     await h.runtime.note("mcp.tool_changed", "`fs_read` changed", { data: { tool: "fs_read" } });
@@ -77,7 +77,7 @@ describe("a channel", () => {
     });
   });
 
-  it("is told that a request is about to expire, and of whom else is asked", async () => {
+  it("gets reminders and escalations", async () => {
     const channel = told();
     const route = {
       match: {},
@@ -96,7 +96,7 @@ describe("a channel", () => {
     expect(channel.told.map(({ approval }) => approval?.id)).toEqual([approvalId, approvalId, approvalId]);
   });
 
-  it("is not told any more of a request that is over when its turn comes", async () => {
+  it("does not get a request that is decided before it is sent", async () => {
     const channel = told();
     channel.answers.push(notTaken);
     await using h = await houseWith(channel);
@@ -109,7 +109,7 @@ describe("a channel", () => {
     expect(channelOf(h)).toMatchObject({ waiting: 0 });
   });
 
-  it("that takes nothing holds a hundred; the others wait in the log, and all are told in the end", async () => {
+  it("holds a hundred notices if nothing is delivered, and sends all in the end", async () => {
     let up = false;
     const seen = new Set<string>();
     const channel = told({
@@ -130,7 +130,7 @@ describe("a channel", () => {
     expect(seen.size).toBe(150);
   });
 
-  it("is tested on demand, and no other is known", async () => {
+  it("is tested on demand, and an unknown one is not found", async () => {
     const channel = told();
     await using h = await houseWith(channel);
     expect(await h.runtime.channels?.test("mine")).toEqual({ delivered: true });
@@ -140,7 +140,7 @@ describe("a channel", () => {
     expect(await h.runtime.channels?.test("other")).toBeUndefined();
   });
 
-  it("is told at once when the store breaks, which no alarm can be kept of", async () => {
+  it("gets an urgent notice if the store breaks", async () => {
     const channel = told();
     const clock = new FakeClock();
     const store = new BreakingStore(clock, new Map());
@@ -160,7 +160,7 @@ describe("a channel", () => {
     store.why = undefined;
   });
 
-  it("of the same name as another is refused at start", async () => {
+  it("is refused at start if its name is used twice", async () => {
     await expect(house({ channels: { also: [told(), told()] } })).rejects.toMatchObject({ code: "channels_invalid" });
   });
 });

@@ -13,7 +13,7 @@ function to(r: Pick<Receiver, "url">, host = "127.0.0.1"): Parameters<typeof pos
 const notice = { body: '{"a":"ü"}', headers: { "webhook-id": "msg_1" } };
 
 describe("sending", () => {
-  it("goes to the address that was looked at, whatever the name means by now", async () => {
+  it("goes to the checked address, even if the name has changed", async () => {
     await using r = await receiver();
     expect(await post(to(r, "means-something-else.invalid"), notice, going)).toEqual({ delivered: true });
     expect(r.requests).toEqual([expect.objectContaining({ body: notice.body })]);
@@ -49,14 +49,14 @@ describe("sending", () => {
     expect(await post(to(r), notice, going)).toEqual(delivered);
   });
 
-  it("says what kept it from being sent, and not where it went", async () => {
+  it("reports why it failed, without the address", async () => {
     const r = await receiver();
     await r[Symbol.asyncDispose]();
     const sent = await post({ ...to(r), url: new URL("/very-secret", r.url) }, notice, going);
     expect(sent).toEqual({ delivered: false, problem: "It could not be sent: ECONNREFUSED." });
   });
 
-  it("ends when Postern does", async () => {
+  it("ends with Postern", async () => {
     const server = createServer(() => {}); // takes it and says nothing
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
@@ -69,7 +69,7 @@ describe("sending", () => {
     server.close();
   });
 
-  it("reads no answer without end", async () => {
+  it("reads only the beginning of an answer", async () => {
     const server = createServer((_, response) => {
       response.writeHead(200);
       const more = (): void => {

@@ -8,7 +8,7 @@ const key = keyFrom(secret) ?? Buffer.alloc(0);
 const signed = { id: "msg_1", timestamp: Math.floor(Date.now() / 1000), body: '{"type":"approval.requested"}' };
 
 describe("signatures", () => {
-  it("are what the Standard Webhooks library takes", () => {
+  it("are accepted by the Standard Webhooks library", () => {
     const headers = {
       "webhook-id": signed.id,
       "webhook-timestamp": String(signed.timestamp),
@@ -18,7 +18,7 @@ describe("signatures", () => {
     expect(() => new Webhook(secret).verify(`${signed.body} `, headers)).toThrow();
   });
 
-  it("of that library are taken, alone or beside others", () => {
+  it("of that library are accepted, alone or beside others", () => {
     const theirs = new Webhook(secret).sign(signed.id, new Date(signed.timestamp * 1000), signed.body);
     expect(isSignedBy(key, signed, theirs)).toBe(true);
     expect(isSignedBy(key, signed, `v1,${randomBytes(32).toString("base64")} ${theirs}`)).toBe(true);

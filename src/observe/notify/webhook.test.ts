@@ -39,7 +39,7 @@ interface Body {
 const bodyAt = (r: Receiver, at: number): Body => JSON.parse(r.requests[at]?.body ?? "{}") as Body; // what we sent
 
 describe("a webhook", () => {
-  it("is signed, says what is asked, and not with which arguments", async () => {
+  it("is signed and has the request without its arguments", async () => {
     await using r = await receiver();
     await using h = await houseWith(hook(r));
     const id = await asked(h);
@@ -79,7 +79,7 @@ describe("a webhook", () => {
     expect(bodyAt(r, 0)).toMatchObject({ data: { approval: { decided_in: "console" } } });
   });
 
-  it("says of a test that it is one, and speaks of no approval and no alarm", async () => {
+  it("marks a test, without an approval or an alarm", async () => {
     await using r = await receiver();
     await using h = await houseWith(hook(r));
     expect(await h.runtime.channels?.test("hook")).toEqual({ delivered: true });
@@ -90,7 +90,7 @@ describe("a webhook", () => {
     });
   });
 
-  it("is taken by the Standard Webhooks library as it is", async () => {
+  it("is accepted by the Standard Webhooks library", async () => {
     await using r = await receiver();
     const { createRuntime, defineTool } = await import("../../index.ts");
     const tool = {
@@ -113,7 +113,7 @@ describe("a webhook", () => {
     expect(new Webhook(secret).verify(request?.body ?? "", headers)).toMatchObject({ type: "approval.requested" });
   });
 
-  it("takes arguments along when the operator wants that, masked", async () => {
+  it("holds masked arguments if the operator wants it", async () => {
     await using r = await receiver();
     await using h = await houseWith(hook(r, { arguments: true }));
     await asked(h, "mail", { to: `ghp_${"a1B2".repeat(9)}` });
@@ -122,7 +122,7 @@ describe("a webhook", () => {
     expect(r.requests[0]?.body).not.toContain("ghp_");
   });
 
-  it("tells the decision, by whom and why, and is tried again after a 500 with the same id", async () => {
+  it("has the decision, its author and reason, and is sent again after a 500 with the same id", async () => {
     await using r = await receiver();
     r.answers.push({ status: 500 });
     await using h = await houseWith(hook(r, { events: ["approval.decided"] }));
@@ -147,7 +147,7 @@ describe("a webhook", () => {
     expect(other.requests).toEqual([]);
   });
 
-  it("goes to no machine of this network unless the operator says so", async () => {
+  it("goes to no machine of this network unless the operator permits it", async () => {
     await using r = await receiver();
     await using h = await houseWith({ ...hook(r), url: r.url.replace("http:", "https:"), allowPrivate: false });
     await asked(h);
@@ -155,7 +155,7 @@ describe("a webhook", () => {
     expect(r.requests).toEqual([]);
   });
 
-  it("with a secret that is too short sends nothing, and says why", async () => {
+  it("sends nothing if its secret is too short, and says why", async () => {
     await using r = await receiver();
     const short = { get: async () => ({ reveal: () => "too short" }) } as never;
     await using h = await house({ secrets: short, channels: { webhooks: [hook(r)] } });
@@ -164,7 +164,7 @@ describe("a webhook", () => {
     expect(r.requests).toEqual([]);
   });
 
-  it("shows nobody its address when that is a secret", async () => {
+  it("hides its address if that is a secret", async () => {
     await using r = await receiver();
     urlOf.set("slack", `${r.url}/services/T0/B0/very-secret-part`);
     await using h = await houseWith(hook(r, { url: "secret://slack/url" }));
@@ -179,7 +179,7 @@ describe("a webhook", () => {
 });
 
 describe("a message for Slack", () => {
-  it("says what people decide by, and has a button that leads to the card", async () => {
+  it("has what people need to decide, and a button to the approval", async () => {
     await using r = await receiver();
     await using h = await houseWith(hook(r, { kind: "slack" }));
     const id = await asked(h);
@@ -216,7 +216,7 @@ describe("a message for Slack", () => {
     );
   });
 
-  it("of a critical call has no button: it is decided in the console", async () => {
+  it("has no button for a critical call", async () => {
     await using r = await receiver();
     await using h = await houseWith(hook(r, { kind: "slack" }));
     await asked(h, "drop");
@@ -226,7 +226,7 @@ describe("a message for Slack", () => {
     expect(body).toContain("This call is critical: decide it <https://postern.example/approvals/");
   });
 
-  it("shows what a tool or an agent says as text: no markup, no mention, nothing hidden", async () => {
+  it("shows texts of tools and agents without markup, mentions and hidden characters", async () => {
     await using r = await receiver();
     const nasty = "<!channel> <https://evil.example|ok> *bold* \u202egnp.exe \u001b[31m";
     await using h = await house({ secrets, channels: { webhooks: [hook(r, { kind: "slack" })], consoleUrl } }, [

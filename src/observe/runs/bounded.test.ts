@@ -7,7 +7,7 @@ const plain = (text: string): string => text;
 const bytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
 const anything = fc.oneof(fc.string({ unit: "binary", maxLength: 2_000 }), fc.string({ unit: "grapheme" }));
 
-it("leaves a text that fits as it is, but for half surrogates", () => {
+it("leaves a text that fits unchanged, except for half surrogates", () => {
   expect(brief("as it is", 300, plain)).toBe("as it is");
   expect(brief("half \ud800", 300, plain)).toBe("half \ufffd");
   expect(brief("", 300, plain)).toBe("");
@@ -26,7 +26,7 @@ it("never takes more bytes of a line than it may, and cuts between code points",
   );
 });
 
-it("masks a secret that the cut would have gone through", () => {
+it("masks a secret at the cut", () => {
   const redactor = createRedactor();
   const secret = "a-very-secret-value-of-some-length";
   redactor.learn(secret);
@@ -36,7 +36,7 @@ it("masks a secret that the cut would have gone through", () => {
   }
 });
 
-it("masks a secret at the end of what is cleaned, also when masks before it draw it near", () => {
+it("masks a secret at the end of the masked part, also after other masks", () => {
   const redactor = createRedactor();
   const secret = "s3cret-s3cret-s3cret-s3cret";
   redactor.learn(secret);
@@ -44,7 +44,7 @@ it("masks a secret at the end of what is cleaned, also when masks before it draw
   expect(brief(text, 600, (given) => redactor.redact(given))).not.toContain("s3cret");
 });
 
-it("keeps small data, and says of big data how big it is and how it begins", () => {
+it("keeps small data, and the size and beginning of large data", () => {
   expect(briefData({ path: "a.txt", lines: 3 }, 300, plain)).toEqual({ path: "a.txt", lines: 3 });
   const big = briefData({ text: "x".repeat(10_000) }, 300, plain);
   expect(big).toMatchObject({ cut: true, bytes: 10_011 });

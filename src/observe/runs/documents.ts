@@ -89,10 +89,14 @@ export async function checkDeliverables(run: RunLog): Promise<readonly string[]>
   for (const path of missing)
     run.record("deliverable.missing", `\`deliverables/${path}\` is missing`, { severity: "warning", data: { path } });
   run.miss(missing);
-  run.record("deliverable.check.completed", `Missing: ${missing.length} of ${counted(expected.length, "deliverable")}`, {
-    severity: missing.length === 0 ? "info" : "warning",
-    data: { expected: expected.length, missing: missing.length, found: deliverables.length },
-  });
+  run.record(
+    "deliverable.check.completed",
+    `Missing: ${missing.length} of ${counted(expected.length, "deliverable")}`,
+    {
+      severity: missing.length === 0 ? "info" : "warning",
+      data: { expected: expected.length, missing: missing.length, found: deliverables.length },
+    },
+  );
   return missing;
 }
 

@@ -19,7 +19,7 @@ function codeOf(act: () => unknown): string | undefined {
   }
 }
 
-it("makes the run's folder with its four parts, for the owner alone, and finds it again", () => {
+it("makes the run's folder with its four parts, only for the owner, and finds it again", () => {
   const base = join(emptyFolder(), "deep", "runs");
   const folder = openRunFolders(base).open("default", "run_1");
 
@@ -54,13 +54,13 @@ it.each([
   expect(readdirSync(base)).toEqual([]);
 });
 
-it("refuses what is no text at all", () => {
+it("refuses a run id that is no text", () => {
   for (const runId of [undefined, null, 7, {}, ["run_1"]]) {
     expect(codeOf(() => folderName("default", runId as never))).toBe("run_invalid");
   }
 });
 
-it("finds a run's folder that is there, and makes none for who only looks", () => {
+it("finds an existing folder of a run, and makes none for a reader", () => {
   const base = emptyFolder();
   const folders = openRunFolders(base);
   expect(folders.find("default", "run_1")).toBeUndefined();
@@ -69,7 +69,7 @@ it("finds a run's folder that is there, and makes none for who only looks", () =
   expect(codeOf(() => folders.find("default", "../x"))).toBe("run_invalid");
 });
 
-it.each(["", "workspace", "logs"])("refuses a link in the place of the run's folder or of %j in it", (part) => {
+it.each(["", "workspace", "logs"])("refuses a link instead of the run's folder or of %j in it", (part) => {
   const base = emptyFolder();
   const outside = emptyFolder();
   const folders = openRunFolders(base);
@@ -84,14 +84,14 @@ it.each(["", "workspace", "logs"])("refuses a link in the place of the run's fol
   expect(readdirSync(outside)).toEqual([]);
 });
 
-it("refuses a file in the place of a folder", () => {
+it("refuses a file instead of a folder", () => {
   const base = emptyFolder();
   writeFileSync(join(base, "run_1"), "");
   expect(codeOf(() => openRunFolders(base).open("default", "run_1"))).toBe("run_invalid");
   expect(codeOf(() => openRunFolders(join(base, "run_1")))).toBe("runs_unusable");
 });
 
-it("gives every tenant and run a folder of its own, one component below the base", async () => {
+it("gives every tenant and run its own folder, one level below the base", async () => {
   const tenants = fc.oneof(
     fc.string({ unit: "binary", minLength: 1, maxLength: 200 }),
     fc.constantFrom("default", "..", "a/b", "a~b", "a-b", "a.b", "A", "\0", "../../etc"),

@@ -36,7 +36,7 @@ it("adds lines, in order, in one append, and knows what is in the file", async (
   expect(file.extent()).toEqual(digestOf(path));
 });
 
-it("cuts a torn end, wherever the process died, and goes on behind the last whole line", async () => {
+it("cuts a torn end and continues after the last whole line", async () => {
   const whole = '{"a":1}\n{"b":"ü€😀"}\n';
   const bytes = Buffer.from(whole);
   await fc.assert(
@@ -54,7 +54,7 @@ it("cuts a torn end, wherever the process died, and goes on behind the last whol
   );
 });
 
-it("tells each line that is there already, also across its reads", async () => {
+it("passes on each existing line, also across its reads", async () => {
   const path = aPath();
   const lines = Array.from({ length: 5_000 }, (_, i) => `${i} ${"x".repeat(i % 97)}`);
   writeFileSync(path, `${lines.join("\n")}\n`);
@@ -64,7 +64,7 @@ it("tells each line that is there already, also across its reads", async () => {
   expect(told).toEqual(lines);
 });
 
-it("keeps its lines while nothing can be written, and writes them all when it can again", async () => {
+it("keeps its lines while nothing can be written, and writes them all later", async () => {
   const path = aPath();
   const { file } = await openedFile(path);
   file.add("one");
@@ -80,7 +80,7 @@ it("keeps its lines while nothing can be written, and writes them all when it ca
   expect(file.isWaiting).toBe(false);
 });
 
-it("says that somebody else has written there, and does not mix its lines with a torn one", async () => {
+it("reports writes of another process, and adds no line to a torn one", async () => {
   const path = aPath();
   const { file, changed } = await openedFile(path);
   file.add("one");
@@ -108,7 +108,7 @@ it.each([
   expect(readFileSync(other, "utf8")).toBe("mine\n");
 });
 
-it("refuses a file with a line longer than any of ours, and leaves it as it is", async () => {
+it("refuses a file with a line that is too long, and leaves it unchanged", async () => {
   const path = aPath();
   writeFileSync(path, "x".repeat(2_000_000));
   await expect(new LineFile(path, () => {}).open()).rejects.toThrow("longer than 1 MiB");

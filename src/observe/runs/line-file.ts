@@ -114,7 +114,10 @@ async function* wholeLines(file: FileHandle): AsyncGenerator<Buffer> {
       text = text.subarray(end + 1);
     }
     if (text.length > longestLineBytes)
-      throw new RuntimeFault("run_invalid", "A line of the run's files is longer than 1 MiB; Postern writes no such line.");
+      throw new RuntimeFault(
+        "run_invalid",
+        "A line of the run's files is longer than 1 MiB; Postern writes no such line.",
+      );
     rest = text;
   }
 }

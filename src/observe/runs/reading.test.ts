@@ -23,6 +23,6 @@ it("reads the first and the last wanted lines, in order", async () => {
   }
 });
 
-it("has no lines where there is no file", async () => {
+it("has no lines if there is no file", async () => {
   expect(await linesIn(join(folder, "none.jsonl"), numbered, { limit: 10, which: "last" })).toEqual([]);
 });

@@ -49,7 +49,9 @@ export class RunListing {
     const behind = others.filter(isBehind);
     for (let at = 0; at < behind.length && found.length <= limit; at += atOnce) {
       const some = behind.slice(at, at + atOnce);
-      const read = await Promise.all(some.map((place) => this.#summary(place.name).then((summary) => ({ summary, place }))));
+      const read = await Promise.all(
+        some.map((place) => this.#summary(place.name).then((summary) => ({ summary, place }))),
+      );
       for (const { summary, place } of read)
         if (summary !== undefined && isWanted(summary)) found.push({ summary, place });
     }
