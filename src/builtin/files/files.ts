@@ -7,13 +7,12 @@
  * Next: guard/folder.ts (how things beneath a folder are opened), roots.ts (which folders), path-name.ts (what a path
  * may look like), writing.ts (how a file is replaced), search/ (how trees are walked and looked through).
  */
-import { RuntimeFault } from "../../core/fault.ts";
 import type { RunFolders } from "../../core/run-folders.ts";
 import { Locks } from "../../core/system/locks.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { writeTools } from "./changes.ts";
 import { type Disk, realDisk } from "./disk.ts";
-import { type FileKit, type FileLimits, reachBy } from "./kit.ts";
+import { checkedLimits, type FileKit, type FileLimits, type LimitTable, reachBy } from "./kit.ts";
 import { deleteTool, moveTool } from "./moves.ts";
 import { readTools } from "./reads.ts";
 import { type FileRoot, FileRoots } from "./roots.ts";
@@ -56,12 +55,13 @@ export interface FileToolOptions {
   readonly notRaceSafe?: boolean | undefined;
 }
 
-const defaults: FileLimits = {
-  maxFileBytes: 200_000,
-  maxMediaBytes: 10_000_000,
-  maxWriteBytes: 10_000_000,
-  maxResults: 1_000,
-  searchTimeMs: 10_000,
+const most = 2 ** 30;
+const limits: LimitTable<keyof FileLimits> = {
+  maxFileBytes: { usual: 200_000, most },
+  maxMediaBytes: { usual: 10_000_000, most },
+  maxWriteBytes: { usual: 10_000_000, most },
+  maxResults: { usual: 1_000, most },
+  searchTimeMs: { usual: 10_000, most },
 };
 
 /**
@@ -97,29 +97,11 @@ const locks = new Locks();
 export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKit {
   return {
     roots: new FileRoots(options),
-    limits: limitsFrom(options),
+    limits: checkedLimits(options, limits, "files_invalid"),
     mayWrite: options.write === true || options.delete === true,
     searches: new SearchThreads(),
     locks,
     disk,
     reach: reachBy(options.openat2 !== false),
-  };
-}
-
-function limitsFrom(options: FileToolOptions): FileLimits {
-  const limit = (name: keyof FileLimits): number => {
-    const given = options[name] ?? defaults[name];
-    if (Number.isSafeInteger(given) && given >= 1 && given <= 2 ** 30) return given;
-    throw new RuntimeFault(
-      "files_invalid",
-      `\`${name}\` is \`${String(given)}\`; it is a whole number from 1 to ${2 ** 30}.`,
-    );
-  };
-  return {
-    maxFileBytes: limit("maxFileBytes"),
-    maxMediaBytes: limit("maxMediaBytes"),
-    maxWriteBytes: limit("maxWriteBytes"),
-    maxResults: limit("maxResults"),
-    searchTimeMs: limit("searchTimeMs"),
   };
 }

@@ -1,3 +1,5 @@
+import { RuntimeFault } from "../../core/fault.ts";
+import type { FaultCode } from "../../core/fault-codes.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Locks } from "../../core/system/locks.ts";
 import type { Suggestion } from "../../policy/policy.ts";
@@ -163,6 +165,22 @@ export function targeting<Input>(kit: FileKit, pathOf: (input: Input) => string)
 
 export function pathOf({ path = "" }: { readonly path?: string }): string {
   return path;
+}
+
+export type LimitTable<Name extends string> = Readonly<Record<Name, { readonly usual: number; readonly most: number }>>;
+
+/** @throws RuntimeFault with this code that names the limit */
+export function checkedLimits<Name extends string>(
+  options: Partial<Readonly<Record<Name, number | undefined>>>,
+  table: LimitTable<Name>,
+  code: FaultCode,
+): Readonly<Record<Name, number>> {
+  const limits = Object.entries<LimitTable<Name>[Name]>(table).map(([name, { usual, most }]) => {
+    const limit = options[name as Name] ?? usual; // a name of the table
+    if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return [name, limit];
+    throw new RuntimeFault(code, `\`${name}\` is \`${String(limit)}\`; it is a whole number from 1 to ${most}.`);
+  });
+  return Object.fromEntries(limits) as Readonly<Record<Name, number>>; // the names of the table
 }
 
 /** The parts of input schemas. */

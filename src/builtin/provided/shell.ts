@@ -8,7 +8,7 @@ import type { ProviderDefinedTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { type FileToolOptions, fileKit } from "../files/files.ts";
 import { FileRejection, rejectionOf } from "../files/guard/rejection.ts";
-import { answering, type FileKit } from "../files/kit.ts";
+import { answering, checkedLimits, type FileKit, type LimitTable } from "../files/kit.ts";
 import { type ShellEnd, type ShellLimits, type ShellRun, ShellSandbox } from "./shell-sandbox.ts";
 
 /** Where commands run and what they may have. */
@@ -44,11 +44,11 @@ interface ShellAction {
 }
 
 const megabyte = 1024 * 1024;
-const usual: ShellLimits = {
-  timeoutMs: 120_000,
-  maxOutputBytes: 16_000,
-  memoryBytes: 512 * megabyte,
-  processes: 64,
+const shellLimits: LimitTable<keyof ShellLimits> = {
+  timeoutMs: { usual: 120_000, most: 3_600_000 },
+  maxOutputBytes: { usual: 16_000, most: 16 * megabyte },
+  memoryBytes: { usual: 512 * megabyte, most: 2 ** 40 },
+  processes: { usual: 64, most: 10_000 },
 };
 /** For the work of a call beside its commands. */
 const graceMs = 10_000;
@@ -94,7 +94,7 @@ const inputSchema: JsonObject = {
  */
 export async function shellTool(options: ShellToolOptions): Promise<ProviderDefinedTool> {
   const { network = false, readable = [], declare = "shell" } = options;
-  const limits = limitsFrom(options);
+  const limits = checkedLimits(options, shellLimits, "options_invalid");
   const kit = fileKit({ ...options, write: true });
   const root = rootOf(kit, options.root);
   const sandbox = await ShellSandbox.open({ ...limits, network, readable });
@@ -119,20 +119,6 @@ export async function shellTool(options: ShellToolOptions): Promise<ProviderDefi
         (given, current) => shell.run(given, current),
       )(call.arguments as ShellInput, context), // the schema says so
   });
-}
-
-function limitsFrom(options: Partial<ShellLimits>): ShellLimits {
-  const limit = (name: keyof ShellLimits, most: number): number => {
-    const given = options[name] ?? usual[name];
-    if (Number.isSafeInteger(given) && given >= 1 && given <= most) return given;
-    throw new RuntimeFault("options_invalid", `\`${name}\` is \`${given}\`; it is a whole number from 1 to ${most}.`);
-  };
-  return {
-    timeoutMs: limit("timeoutMs", 3_600_000),
-    maxOutputBytes: limit("maxOutputBytes", 16 * megabyte),
-    memoryBytes: limit("memoryBytes", 2 ** 40),
-    processes: limit("processes", 10_000),
-  };
 }
 
 function rootOf({ roots }: FileKit, root = ""): string {
