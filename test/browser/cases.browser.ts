@@ -36,7 +36,7 @@ describe("asking, through the browser and HTTP", () => {
     await card(id);
     const article = grace.page.getByRole("article");
     await grace.page.locator("[data-verified=yes]").waitFor();
-    for (const text of ["mail-leaves-the-house", "Risk high, agents at autonomy A4", "Unanswered, it is denied in"])
+    for (const text of ["mail-leaves-the-house", "Risk high, agents at autonomy A4", "Expires in"])
       await article.getByText(text).first().waitFor();
     await article.locator("[title='Risk: high']").first().waitFor();
     expect(await article.innerHTML()).toContain(String(trace_id));

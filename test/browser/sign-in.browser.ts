@@ -13,13 +13,13 @@ describe("the page keeps the second half of its session", () => {
     await using grace = await at("/runs");
     await grace.page.evaluate("localStorage.clear()");
     await grace.page.reload();
-    await grace.page.getByText("not what this page kept for it").waitFor();
+    await grace.page.getByText("what this page stored for it was cleared").waitFor();
     await grace.page.getByLabel("Name").fill("grace");
     await grace.page.getByLabel("Password").fill(password);
     await grace.page.getByRole("button", { name: "Sign in" }).click();
     await grace.live();
     await grace.page.getByRole("heading", { name: "Runs" }).waitFor();
-    expect(await grace.page.getByText("not what this page kept for it").count()).toBe(0);
+    expect(await grace.page.getByText("what this page stored for it was cleared").count()).toBe(0);
   });
 
   it("for all its tabs: one signs in or out, and the other with it", async () => {

@@ -12,15 +12,9 @@ const tones: Readonly<Record<Tone, string>> = {
   critical: "bg-critical-tint text-critical",
 };
 
-export function Badge({
-  tone = "neutral",
-  children,
-  title,
-}: {
-  readonly tone?: Tone;
-  readonly children: ReactNode;
-  readonly title?: string | undefined;
-}): ReactNode {
+type BadgeProps = Readonly<{ tone?: Tone; children: ReactNode; title?: string | undefined }>;
+
+export function Badge({ tone = "neutral", children, title }: BadgeProps): ReactNode {
   return (
     <span
       title={title}

@@ -21,6 +21,17 @@ export interface Bar {
   readonly values: readonly number[];
 }
 
+type BarsProps = Readonly<{
+  label: string;
+  series: readonly Series[];
+  bars: readonly Bar[];
+  /** First and last name under the baseline. */
+  axis?: readonly [first: string, last: string];
+  /** Every bar's name under it: for a few bars. */
+  names?: boolean;
+  unit?: (value: number) => string;
+}>;
+
 /** Stacked bars with a baseline, the greatest value written out, and a legend in words. */
 export function Bars({
   label,
@@ -29,16 +40,7 @@ export function Bars({
   axis,
   names = false,
   unit = (value) => String(value),
-}: {
-  readonly label: string;
-  readonly series: readonly Series[];
-  readonly bars: readonly Bar[];
-  /** First and last name under the baseline. */
-  readonly axis?: readonly [first: string, last: string];
-  /** Every bar's name under it: for a few bars. */
-  readonly names?: boolean;
-  readonly unit?: (value: number) => string;
-}): ReactNode {
+}: BarsProps): ReactNode {
   const top = Math.max(1, ...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)));
   const wide = 100 / Math.max(1, bars.length);
   return (
@@ -99,21 +101,16 @@ export function Bars({
   );
 }
 
-function StackedBar({
-  bar,
-  series,
-  top,
-  x,
-  width,
-  unit,
-}: {
-  readonly bar: Bar;
-  readonly series: readonly Series[];
-  readonly top: number;
-  readonly x: number;
-  readonly width: number;
-  readonly unit: (value: number) => string;
-}): ReactNode {
+type StackedBarProps = Readonly<{
+  bar: Bar;
+  series: readonly Series[];
+  top: number;
+  x: number;
+  width: number;
+  unit: (value: number) => string;
+}>;
+
+function StackedBar({ bar, series, top, x, width, unit }: StackedBarProps): ReactNode {
   let y = 39.5;
   const words = series.map(({ name }, at) => `${name} ${unit(bar.values[at] ?? 0)}`).join(", ");
   return (

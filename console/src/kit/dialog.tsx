@@ -3,6 +3,17 @@ import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { Text } from "./text.tsx";
 
+type DialogProps = Readonly<{
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  children: ReactNode;
+  footer?: ReactNode;
+  wide?: boolean;
+  /** It cannot be closed: something has to be done first. */
+  stays?: boolean;
+}>;
+
 /** A control with `data-first` has the keyboard at once. The browser's own modal: focus stays inside, Escape closes, what is behind is inert. However it ends, who opened it has the keyboard again. A sheet from below on a phone. */
 export function Dialog({
   title,
@@ -12,16 +23,7 @@ export function Dialog({
   footer,
   wide = false,
   stays = false,
-}: {
-  readonly title: string;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-  readonly footer?: ReactNode;
-  readonly wide?: boolean;
-  /** It cannot be closed: something has to be done first. */
-  readonly stays?: boolean;
-}): ReactNode {
+}: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const name = useId();
   useEffect(() => {

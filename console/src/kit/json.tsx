@@ -44,17 +44,10 @@ function Value({ value, indent, room }: Placed & { readonly value: unknown }): R
 
 const mostMembers = 100;
 
-function Members({
-  open,
-  close,
-  members,
-  indent,
-  room,
-}: Placed & {
-  readonly open: string;
-  readonly close: string;
-  readonly members: readonly (readonly [name: string | undefined, value: unknown])[];
-}): ReactNode {
+type MembersProps = Placed &
+  Readonly<{ open: string; close: string; members: readonly (readonly [name: string | undefined, value: unknown])[] }>;
+
+function Members({ open, close, members, indent, room }: MembersProps): ReactNode {
   const [opened, setOpened] = useState(0);
   if (members.length === 0) return `${open}${close}`;
   const shown = members.slice(0, Math.min(mostMembers, Math.floor(room)) + opened * mostMembers);

@@ -10,18 +10,15 @@ export interface Column<Row> {
   readonly className?: string;
 }
 
+type TableProps<Row> = Readonly<{
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+}>;
+
 /** A real table; it scrolls sideways within itself rather than widening the page. For thousands of rows: VirtualList. */
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-}: {
-  readonly label: string;
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  readonly keyOf: (row: Row) => string;
-}): ReactNode {
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ReactNode {
   const looks = ({ align, wide, className }: Column<Row>): string =>
     classNames(
       "px-2 py-2 first:pl-4 last:pr-4 [&_bdi]:wrap-break-word", // a narrow table is scrolled before a name is broken

@@ -1,7 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { classNames } from "../kit/class-names.ts";
-import { Icon } from "../kit/icons.tsx";
+import { classNames, Icon } from "../kit/index.ts";
 import { screens } from "../routes.tsx";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 

@@ -1,5 +1,5 @@
 import { createRootRoute, createRoute, createRouter, Navigate, redirect } from "@tanstack/react-router";
-import { EmptyState } from "../kit/states.tsx";
+import { EmptyState } from "../kit/index.ts";
 import { screens } from "../routes.tsx";
 import { Shell } from "./shell.tsx";
 

@@ -1,9 +1,9 @@
 /**
- * What waits for people, kept fresh by the feed: one request is read anew when something happens to it, everything when
- * too much happens at once or something was missed.
+ * The requests that wait, kept fresh by the feed. When something happens to one request, it is read again; when too much
+ * happens at once or something was missed, the list is.
  *
- * Invariant: nothing is shown as pending that the server did not say is; what is shown is the beginning of what waits,
- * by urgency and without a gap, as far as it was scrolled to.
+ * Invariant: nothing is shown as pending that the server did not send as pending. The list is the beginning of what
+ * waits, by urgency and without a gap, as far as it was scrolled to.
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
@@ -11,12 +11,12 @@ import {
   type ApprovalPageView,
   type ApprovalView,
   listPending,
-  maySay,
+  mayDecide,
+  Problem,
   readApproval,
+  useMay,
   type WaitingCounts,
-} from "../../api/approvals.ts";
-import { Problem } from "../../api/problem.ts";
-import { useMay } from "../../api/session.ts";
+} from "../../api/index.ts";
 import { useFeed } from "../../live/feed.ts";
 import { byUrgency, urgencyOf } from "./urgency.ts";
 
@@ -25,8 +25,13 @@ export interface InboxState {
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
   readonly hasMore: boolean;
-  /** When the list was last read from its start. */
+  /** By risk, when the list was last read from its start. */
   readonly waiting: WaitingCounts | undefined;
+}
+
+export interface InboxList extends InboxState {
+  readonly reload: () => void;
+  readonly more: () => void;
 }
 
 const empty: InboxState = {
@@ -100,7 +105,7 @@ class Inbox {
     this.#isReading = true;
     const epoch = this.#epoch;
     try {
-      const page = await listPending(this.#after);
+      const page = await listPending({ after: this.#after });
       if (epoch !== this.#epoch) return;
       for (const approval of page.approvals) this.#items.set(approval.approval_id, approval);
       this.#readAsFarAs(page);
@@ -139,7 +144,7 @@ class Inbox {
     let after: string | undefined;
     try {
       do {
-        const page = await listPending(after);
+        const page = await listPending({ after });
         pages.push(page);
         for (const approval of page.approvals) fresh.set(approval.approval_id, approval);
         after = page.next_after;
@@ -223,11 +228,7 @@ export function useInboxKept(userId: string | undefined): void {
   );
 }
 
-export function useInbox(): InboxState & {
-  readonly reload: () => void;
-  readonly more: () => void;
-  readonly put: (approval: ApprovalView) => void;
-} {
+export function useInbox(): InboxList & { readonly put: (approval: ApprovalView) => void } {
   const state = useSyncExternalStore(inbox.subscribe, inbox.state);
   return useMemo(
     () => ({
@@ -245,12 +246,12 @@ export function useWaiting(): WaitingCounts | undefined {
   const { approvals, hasMore, status, waiting } = useSyncExternalStore(inbox.subscribe, inbox.state);
   const { data } = useQuery({
     queryKey: ["live", "approvals", "waiting"],
-    queryFn: async ({ signal }) => (await listPending(undefined, { limit: 1, signal })).waiting ?? null,
+    queryFn: async ({ signal }) => (await listPending({ limit: 1 }, signal)).waiting ?? null,
     enabled: hasMore,
   });
   return useMemo(() => {
     if (status === "loading") return undefined;
-    return hasMore ? (data ?? waiting) : counted(approvals);
+    return hasMore ? (data ?? waiting) : countsOf(approvals);
   }, [approvals, hasMore, status, waiting, data]);
 }
 
@@ -258,14 +259,10 @@ export function totalOf(waiting: WaitingCounts): number {
   return Object.values(waiting).reduce((sum, count) => sum + count, 0);
 }
 
-function counted(approvals: readonly ApprovalView[]): WaitingCounts {
+function countsOf(approvals: readonly ApprovalView[]): WaitingCounts {
   const counts = { safe: 0, medium: 0, high: 0, critical: 0 };
-  for (const { risk_level: risk } of approvals) if (isRisk(risk)) counts[risk] += 1;
+  for (const { risk_level: risk } of approvals) counts[risk] += 1;
   return counts;
-}
-
-function isRisk(risk: string): risk is keyof WaitingCounts {
-  return risk === "safe" || risk === "medium" || risk === "high" || risk === "critical";
 }
 
 /** What waits for the person here; of who decides nothing, what waits for anybody. Undefined: not known yet. */
@@ -276,12 +273,12 @@ export function usePendingCount(): string | undefined {
   const all = useWaiting();
   const { data: mine } = useQuery({
     queryKey: ["live", "approvals", "mine"],
-    queryFn: async ({ signal }) => (await listPending(undefined, { mine: true, limit: 1, signal })).waiting ?? null,
+    queryFn: async ({ signal }) => (await listPending({ mine: true, limit: 1 }, signal)).waiting ?? null,
     enabled: decides && hasMore,
   });
   return useMemo(() => {
     if (!decides) return all && String(totalOf(all));
     if (hasMore) return mine ? String(totalOf(mine)) : undefined;
-    return status === "loading" ? undefined : String(approvals.filter((one) => maySay(one, "approve")).length);
+    return status === "loading" ? undefined : String(approvals.filter((one) => mayDecide(one, "approve")).length);
   }, [decides, all, approvals, hasMore, status, mine]);
 }

@@ -1,24 +1,18 @@
 import { type ReactNode, useState } from "react";
-import type { ApprovalView, PreviewView } from "../../api/approvals.ts";
-import { Button } from "../../kit/button.tsx";
-import { Card } from "../../kit/card.tsx";
-import { Diff } from "../../kit/diff.tsx";
-import { Json } from "../../kit/json.tsx";
-import { Table } from "../../kit/table.tsx";
-import { Text } from "../../kit/text.tsx";
+import type { ApprovalView, PreviewView } from "../../api/index.ts";
+import { Button, Card, Diff, Json, Table, Text } from "../../kit/index.ts";
 
 /** Characters: the server keeps no more of a preview, and the yes covers all of it. */
 const mostOfText = 65_536;
 
-/** What would happen, in the tool's own words. What runs is what the arguments say; the tool is asked for it again then, unless it says that its previews move. */
-export function PreviewPart({
-  approval,
-  label = "What changes",
-}: {
-  readonly approval: ApprovalView;
+type PreviewPartProps = Readonly<{
+  approval: ApprovalView;
   /** Of its table: another one, where several previews are on one page. */
-  readonly label?: string;
-}): ReactNode {
+  label?: string;
+}>;
+
+/** What would happen, in the tool's own words. What runs is what the arguments say; the tool is asked for it again then, unless it says that its previews move. */
+export function PreviewPart({ approval, label = "What changes" }: PreviewPartProps): ReactNode {
   const { preview, summary, asked_preview: before } = approval;
   const isNothing = preview?.supported !== true && preview?.problem === undefined;
   if (isNothing && summary === undefined && before === undefined) return null;
@@ -120,13 +114,7 @@ function Message({ message }: { readonly message: NonNullable<PreviewView["messa
 /** A table up to this is drawn with its card. */
 const mostRows = 200;
 
-function Changes({
-  table,
-  label,
-}: {
-  readonly table: NonNullable<PreviewView["table"]>;
-  readonly label: string;
-}): ReactNode {
+function Changes({ table, label }: Readonly<{ table: NonNullable<PreviewView["table"]>; label: string }>): ReactNode {
   const [isWhole, setIsWhole] = useState(table.rows.length <= mostRows);
   const rows = table.rows.slice(0, isWhole ? undefined : mostRows).map((cells, at) => ({ cells, at }));
   return (

@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Tabs } from "../../kit/tabs.tsx";
+import { Tabs } from "../../kit/index.ts";
 import { ChangeTab } from "./change-tab.tsx";
 import { EffectiveTab } from "./effective-tab.tsx";
 import { ExplainTab } from "./explain-tab.tsx";
@@ -8,7 +8,7 @@ import { ExplainTab } from "./explain-tab.tsx";
 const tabs = [
   { id: "explain", label: "Explain a call" },
   { id: "change", label: "Change and simulate" },
-  { id: "effective", label: "What holds" },
+  { id: "effective", label: "Effective policy" },
 ];
 
 export function PolicyScreen(): ReactNode {

@@ -4,10 +4,7 @@ import type {
   PolicyWarningView,
   ReasonView,
 } from "../../../../src/server/contract/policy.ts";
-import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
-import { classNames } from "../../kit/class-names.ts";
-import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
+import { Badge, classNames, Notice, RiskBadge, Text, type Tone } from "../../kit/index.ts";
 
 const tones = new Map<string, Tone>([
   ["ALLOW", "safe"],

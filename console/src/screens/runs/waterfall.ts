@@ -85,7 +85,7 @@ function rowOf(call: TimelineCall, depth: number, { now, children }: Around): Ro
   return { call, depth, segments, waitingMs: spent("person"), runningMs: spent("running"), isScript };
 }
 
-const ended = new Set(["ok", "failed", "denied", "refused", "unknown"]);
+export const ended: ReadonlySet<string> = new Set(["ok", "failed", "denied", "refused", "unknown"]);
 
 /** In order, without overlap. A clock that was set back makes a stretch of no length, never a negative one. */
 function segmentsOf(call: TimelineCall, now: number): readonly Segment[] {
