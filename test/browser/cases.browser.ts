@@ -84,7 +84,7 @@ describe("asking, through the browser and HTTP", () => {
     await house.call("send_email", mail("93"));
     expect(sent("93")).toBe(1);
     await grace.page.goto("/approvals/apr_nobody");
-    await grace.page.getByRole("alert").getByText("There is no approval").waitFor();
+    await grace.page.getByRole("alert").getByText("Request not found").waitFor();
   });
 
   it("modify without arguments / refused; approve with arguments / refused; both are still open (case 95)", async () => {

@@ -169,7 +169,7 @@ describe("what a word has brought is told as it is", () => {
     const { page } = grace;
     await page.getByRole("button", { name: "Decide them together…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Why?").fill("as planned");
+    await dialog.getByLabel("Reason").fill("as planned");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
     await expect.poll(() => yes.isEnabled(), { timeout: 5_000 }).toBe(true);
     expect(await stumbles(page)).toEqual([]);

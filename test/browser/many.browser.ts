@@ -56,7 +56,7 @@ describe(`${many} pending requests`, () => {
     await grace.signIn("grace");
     const list = grace.page.getByRole("region", { name: "Requests that wait" });
     await list.getByRole("link").first().waitFor();
-    await grace.page.getByRole("button", { name: `All ${many}` }).waitFor();
+    await grace.page.getByRole("button", { name: `All ${many.toLocaleString("en")}` }).waitFor();
     const pace = new Pace(grace.page);
     for (let round = 0; round < 10; round += 1) await pace.sample();
     const frames = await grace.page.evaluate<Frames>(scrollAndCount);

@@ -80,7 +80,7 @@ describe("signing in", () => {
   it("says that a provider's answer signed nobody in, in words of its own and not of the address", async () => {
     await using person = await open();
     await person.page.goto("/sign-in?problem=openid_refused");
-    await person.page.getByRole("alert").getByText("does not sign anybody in here").waitFor();
+    await person.page.getByRole("alert").getByText("does not sign you in here").waitFor();
     await person.page.goto("/sign-in?problem=Your+account+moved+to+evil.example");
     await person.page.getByLabel("Password").waitFor();
     expect(await person.page.getByText("evil.example").count()).toBe(0);

@@ -30,7 +30,7 @@ describe("for me", () => {
     await dialog.getByText("`grace` is you").waitFor();
     await dialog.getByLabel("Who decides for you?").fill("linus");
     await dialog.getByLabel("For how long?").selectOption("a week");
-    await dialog.getByLabel("Why?").fill("holidays");
+    await dialog.getByLabel("Reason").fill("holidays");
     await dialog.getByRole("button", { name: "Delegate" }).click();
     await dialog.getByRole("listitem").filter({ hasText: "linus for grace" }).waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
@@ -81,7 +81,7 @@ describe("alarms", () => {
 describe("the alarm of a store that is broken", () => {
   it.each([
     ["has stopped", true, "Every call is refused until the disk works again and Postern is started again."],
-    ["only refused something", false, "Make room: the next one that can be written goes through"],
+    ["only refused something", false, "Make room: the next call that can be written goes through"],
   ])("says what to do about one that %s", async (_, stopped, told) => {
     await using grace = await at("/overview");
     const when = new Date().toISOString();

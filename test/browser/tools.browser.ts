@@ -76,7 +76,7 @@ describe("tools and health", () => {
     await grace.page.getByText("arguments_invalid").waitFor();
     await raw.fill('{ "to": "ada@example.org", "subject": "form", "body": "x" }');
     await grace.page.getByRole("button", { name: "Call it" }).click();
-    await grace.page.getByText("It waits for a person").waitFor();
+    await grace.page.getByText("It waits for approval").waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
     expect(house.runs.some((line) => line.endsWith(" form"))).toBe(false);
   });

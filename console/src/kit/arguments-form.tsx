@@ -16,13 +16,13 @@ type ArgumentsFormProps = Readonly<{
   schema: Schema | undefined;
   entered: Entered;
   onChange: (entered: Entered) => void;
-  /** What was asked for. */
+  /** The arguments as they were sent. */
   compare?: Fields;
-  /** Under a tab of its own: what was changed. */
+  /** Shown in a tab of its own. */
   changes?: () => ReactNode;
 }>;
 
-/** The arguments of a call, by form or as JSON; what is no argument yet is said where it stands. */
+/** The arguments of a call, as a form or as JSON. A mistake is shown beside its field. */
 export function ArgumentsForm({ label, schema, entered, onChange, compare, changes }: ArgumentsFormProps): ReactNode {
   const [tab, setTab] = useState("form");
   const read = readEntered(entered);

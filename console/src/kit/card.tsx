@@ -8,7 +8,6 @@ type CardProps = Readonly<{
   className?: string | undefined;
 }>;
 
-/** A surface. Without a title it is only the surface. */
 export function Card({ title, actions, children, className }: CardProps): ReactNode {
   return (
     <section className={classNames("rounded-lg border border-line bg-surface shadow-raised", className)}>
@@ -25,7 +24,6 @@ export function Card({ title, actions, children, className }: CardProps): ReactN
 
 type PartProps = Readonly<{ label: ReactNode; aside?: ReactNode; children: ReactNode }>;
 
-/** One part of a card: what it is, then itself. */
 export function Part({ label, aside, children }: PartProps): ReactNode {
   return (
     <div className="grid min-w-0 content-start gap-1.5">

@@ -27,12 +27,12 @@ type BarsProps = Readonly<{
   bars: readonly Bar[];
   /** First and last name under the baseline. */
   axis?: readonly [first: string, last: string];
-  /** Every bar's name under it: for a few bars. */
+  /** Shows the name under every bar. */
   names?: boolean;
   unit?: (value: number) => string;
 }>;
 
-/** Stacked bars with a baseline, the greatest value written out, and a legend in words. */
+/** Stacked bars with a baseline, the greatest value and a legend. */
 export function Bars({
   label,
   series,

@@ -10,11 +10,14 @@ type DialogProps = Readonly<{
   children: ReactNode;
   footer?: ReactNode;
   wide?: boolean;
-  /** It cannot be closed: something has to be done first. */
+  /** It cannot be closed. */
   stays?: boolean;
 }>;
 
-/** A control with `data-first` has the keyboard at once. The browser's own modal: focus stays inside, Escape closes, what is behind is inert. However it ends, who opened it has the keyboard again. A sheet from below on a phone. */
+/**
+ * The browser's own modal: focus stays inside, Escape closes it. A control with `data-first` has the focus when it opens;
+ * what opened it has the focus again when it ends.
+ */
 export function Dialog({
   title,
   open,
@@ -32,11 +35,10 @@ export function Dialog({
     const opener = document.activeElement;
     if (!element.open) {
       element.showModal();
-      // What the dialog is there for, not its cross, has the keyboard.
       element.querySelector<HTMLElement>("[data-first]")?.focus();
     }
     return () => {
-      // It is out of the page by now, and the keyboard with it; the browser gives it back only where a dialog is closed.
+      // The browser gives the focus back only when a dialog is closed, not when it is removed.
       if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
     };
   }, [open]);

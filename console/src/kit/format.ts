@@ -1,6 +1,5 @@
 /** How times, durations, numbers and names of people are written. */
 
-/** Who did something, and with which credential when that is known. */
 export function actorText(by: string, via: string | undefined): string {
   return via === undefined ? by : `${by} (${via})`;
 }
@@ -41,7 +40,6 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A duration that may be unknown. */
 export function maybeDuration(ms: number | undefined): string {
   return ms === undefined ? "–" : duration(ms);
 }

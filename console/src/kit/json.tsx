@@ -10,8 +10,8 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue };
 
 /**
- * JSON as a tree of text nodes, names in the order of the value. Strings go through `Text`, so nothing in them can
- * break out, hide or reorder. Long strings and large arrays open on demand, and no more at once than a page can bear.
+ * JSON as a tree of text nodes. Strings go through `Text`, so nothing in them can break out, hide or reorder. Long
+ * strings and large arrays open on demand.
  */
 export function Json({ value }: { readonly value: unknown }): ReactNode {
   return (
@@ -21,14 +21,14 @@ export function Json({ value }: { readonly value: unknown }): ReactNode {
   );
 }
 
-/** Drawn at once; each press opens as many again. */
+/** Values shown at first; each press shows as many more. */
 const mostValues = 4_000;
-/** Deeper than this is opened by hand. */
+/** Deeper levels open on demand. */
 const mostLevels = 100;
 
 interface Placed {
   readonly indent: number;
-  /** How many values may be drawn within it. */
+  /** How many values may be shown within it. */
   readonly room: number;
 }
 

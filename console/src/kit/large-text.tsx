@@ -3,13 +3,13 @@ import { saveText } from "../api/save.ts";
 import { Button } from "./button.tsx";
 import { Text } from "./text.tsx";
 
-/** Characters. More of them in a control stall the page for seconds. */
+/** Characters. A control with more stalls the page for seconds. */
 export const mostInControl = 100_000;
 const mostShown = 4_000;
 
 type LargeTextProps = Readonly<{ id?: string; label: string; text: string; fileName: string }>;
 
-/** What is too long for a control: its start, to be read, and all of it as a file. */
+/** For a text too long for a control: its start, and all of it as a file. */
 export function LargeText({ id, label, text, fileName }: LargeTextProps): ReactNode {
   return (
     <div className="grid justify-items-start gap-1.5">

@@ -13,7 +13,7 @@ type TextLinkProps = Readonly<{
 /** A link within a sentence. */
 export function TextLink({ to, search, onClick, children }: TextLinkProps): ReactNode {
   return (
-    // The router has no types for the search of a path that is not written here.
+    // The router types a search only for a literal path.
     <Link to={to} search={search as never} onClick={onClick} className="text-accent underline">
       {children}
     </Link>
@@ -30,7 +30,6 @@ export function RunLink({ id }: { readonly id: string }): ReactNode {
 
 type RowLinkProps = Readonly<{ to: string; isChosen: boolean; children: ReactNode }>;
 
-/** One row of a list beside its detail. */
 export function RowLink({ to, isChosen, children }: RowLinkProps): ReactNode {
   return (
     <Link

@@ -7,7 +7,7 @@ import { Text } from "./text.tsx";
 
 type EmptyStateProps = Readonly<{ icon?: IconName; title: string; children?: ReactNode }>;
 
-/** Nothing is here, and that is fine: says why, and what would make something come. */
+/** Says why there is nothing here, and what would change that. */
 export function EmptyState({ icon = "check", title, children }: EmptyStateProps): ReactNode {
   return (
     <div className="grid justify-items-center gap-2 px-6 py-14 text-center">
@@ -22,7 +22,6 @@ export function EmptyState({ icon = "check", title, children }: EmptyStateProps)
 
 type ErrorStateProps = Readonly<{ error: unknown; retry?: (() => void) | undefined }>;
 
-/** What went wrong in the server's own sentence, and the way on. */
 export function ErrorState({ error, retry }: ErrorStateProps): ReactNode {
   const isProblem = error instanceof Problem;
   return (
@@ -41,7 +40,7 @@ export function ErrorState({ error, retry }: ErrorStateProps): ReactNode {
 
 type NoticeProps = Readonly<{ tone?: "critical" | "medium" | "accent" | "safe"; children: ReactNode }>;
 
-/** A sentence within a form or a card: something did not work, or is worth knowing. */
+/** A sentence within a form or a card. */
 export function Notice({ tone = "critical", children }: NoticeProps): ReactNode {
   const looks = {
     critical: "bg-critical-tint text-critical",
@@ -72,7 +71,7 @@ export function ErrorNotice({ children }: { readonly children: string | undefine
   );
 }
 
-/** The shape of what is coming. */
+/** A placeholder while something loads. */
 export function Skeleton({ rows = 6 }: { readonly rows?: number | undefined }): ReactNode {
   return (
     <div role="status" aria-label="Loading" className="grid gap-3 p-4">
@@ -87,13 +86,13 @@ export function Skeleton({ rows = 6 }: { readonly rows?: number | undefined }): 
 }
 
 type NotYetProps = Readonly<{
-  /** Null: it is under way. */
+  /** Null while it loads. */
   error: unknown;
   again: () => unknown;
   rows?: number | undefined;
 }>;
 
-/** Before there is anything to show: what is coming, or why it does not come. What is shown already is never taken away by a failed try. */
+/** Before there is anything to show: a placeholder, or why it failed. A failed reload does not replace what is shown. */
 export function NotYet({ error, again, rows }: NotYetProps): ReactNode {
   return error === null ? <Skeleton rows={rows} /> : <ErrorState error={error} retry={() => void again()} />;
 }

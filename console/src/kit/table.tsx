@@ -5,7 +5,7 @@ export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
   readonly align?: "left" | "right";
-  /** Gone on a phone: what is not needed to choose a row. */
+  /** Left out on a phone. */
   readonly wide?: boolean;
   readonly className?: string;
 }
@@ -17,7 +17,7 @@ type TableProps<Row> = Readonly<{
   keyOf: (row: Row) => string;
 }>;
 
-/** A real table; it scrolls sideways within itself rather than widening the page. For thousands of rows: VirtualList. */
+/** It scrolls sideways within itself. For thousands of rows there is `VirtualList`. */
 export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ReactNode {
   const looks = ({ align, wide, className }: Column<Row>): string =>
     classNames(

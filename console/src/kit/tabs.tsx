@@ -14,7 +14,7 @@ type TabsProps = Readonly<{
   children: ReactNode;
 }>;
 
-/** Tabs as the ARIA pattern has them: arrows move, one is in the tab order. The panel is the child. */
+/** Tabs of the ARIA pattern: arrow keys move, one tab is in the tab order. The child is the panel. */
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps): ReactNode {
   const name = useId();
   const list = useRef<HTMLDivElement>(null);

@@ -4,7 +4,7 @@ import { useProgress } from "../live/progress.ts";
 
 type ProgressLineProps = Readonly<{ callId: string; tool: string; className?: string }>;
 
-/** What a running call says it is doing, and how far it is where it knows. Nothing, while it says nothing. */
+/** The last progress message of a running call. Nothing when there is none. */
 export function ProgressLine({ callId, tool, className }: ProgressLineProps): ReactNode {
   const progress = useProgress(callId);
   if (progress === undefined) return null;

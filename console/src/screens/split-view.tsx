@@ -4,17 +4,17 @@ import { classNames, Icon } from "../kit/index.ts";
 
 type SplitViewProps = Readonly<{
   list: ReactNode;
-  /** Undefined: nothing is chosen. */
+  /** Undefined when nothing is chosen. */
   detail: ReactNode | undefined;
   /** The list's own path. */
   home: string;
-  /** What the way back is called. */
+  /** The label of the link back to the list. */
   back: string;
-  /** What a desk shows beside the list while nothing is chosen. */
+  /** Shown on a wide screen when nothing is chosen. */
   nothing: ReactNode;
 }>;
 
-/** A list and what is chosen of it: side by side on a desk, one after the other on a phone. */
+/** A list and its chosen entry: side by side on a wide screen, one after the other on a phone. */
 export function SplitView({ list, detail, home, back, nothing }: SplitViewProps): ReactNode {
   const isChosen = detail !== undefined;
   return (

@@ -6,7 +6,7 @@ import { usePendingCount } from "../screens/approvals/inbox.ts";
 
 const places = screens.filter(({ isAside }) => isAside !== true);
 
-/** At the side of a desk, under the thumb on a phone. */
+/** At the side on a wide screen, at the bottom on a phone. */
 export function Navigation(): ReactNode {
   const pending = usePendingCount();
   return (

@@ -13,7 +13,7 @@ const tabs = [
 
 export function PolicyScreen(): ReactNode {
   const { id = "explain" } = useParams({ strict: false });
-  const search = useSearch({ strict: false }) as { readonly call?: unknown }; // a stranger's address: only a text counts
+  const search = useSearch({ strict: false }) as { readonly call?: unknown }; // an address may hold anything: only a text counts
   const navigate = useNavigate();
   return (
     <div className="px-4 py-4 lg:px-6">
