@@ -46,7 +46,7 @@ export function Bars({
   return (
     <figure className="grid gap-2">
       <div className="grid gap-1">
-        <span className="tabular text-right text-[0.8571rem] leading-none text-ink-3">at most {unit(top)}</span>
+        <span className="tabular text-right text-[0.8571rem] leading-none text-ink-3">max {unit(top)}</span>
         <svg role="img" aria-label={label} viewBox="0 0 100 40" preserveAspectRatio="none" className="h-28 w-full">
           <line
             x1="0"
