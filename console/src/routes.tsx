@@ -1,16 +1,16 @@
 /**
- * The screens, in the order of the navigation. A new screen is one line here: its path, its word, its icon, and the
+ * The screens, in the order of the navigation. A new screen is one entry: its path, its label, its icon, and the
  * component, loaded when it is first opened. `PATH` and `PATH/$id` both open it (`useParams({ strict: false }).id`).
  */
 import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
-import type { IconName } from "./kit/icons.tsx";
+import type { IconName } from "./kit/index.ts";
 
 export interface Screen {
   readonly path: string;
   readonly label: string;
   readonly icon: IconName;
   readonly component: RouteComponent;
-  /** Reached by a link, and from the top: it has no place in the navigation. */
+  /** Reached by a link and from the top bar: it is not in the navigation. */
   readonly isAside?: true;
 }
 
@@ -55,7 +55,7 @@ export const screens: readonly Screen[] = [
     path: "/alarms",
     label: "Alarms",
     icon: "bell",
-    component: lazyRouteComponent(() => import("./screens/alarms/alarms-screen.tsx"), "AlarmsScreen"),
+    component: lazyRouteComponent(() => import("./screens/alarms/alarms.tsx"), "AlarmsScreen"),
     isAside: true,
   },
 ];

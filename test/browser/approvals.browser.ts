@@ -148,8 +148,8 @@ describe("approving", () => {
     const dialog = grace.page.getByRole("dialog");
     await dialog.getByLabel("for an hour").check();
     await dialog.getByRole("checkbox", { name: /^body/ }).uncheck();
-    await dialog.getByText("Nobody is asked again for an hour when").waitFor();
-    await dialog.getByLabel("Why do such calls need nobody?").fill("the weekly mail");
+    await dialog.getByText("No person is asked again for an hour when").waitFor();
+    await dialog.getByLabel("Why is it safe not to ask?").fill("the weekly mail");
     await dialog.getByRole("button", { name: "Approve and remember" }).click();
     await grace.page.getByText("runs once, with exactly these arguments").waitFor();
     expect(await house.call("send_email", { to: "ada@example.org", subject: "weekly", body: "two" })).toMatchObject({
@@ -170,9 +170,9 @@ describe("approving", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("with the same limit, set, table, without dry").waitFor();
     await dialog.getByRole("checkbox", { name: /^limit/ }).uncheck();
-    await dialog.getByText("with the same set, table, without dry, whatever limit may be").waitFor();
+    await dialog.getByText("with the same set, table, without dry, with any limit").waitFor();
     for (const name of [/^table/, /^set/]) await dialog.getByRole("checkbox", { name }).uncheck();
-    await dialog.getByLabel("Why do such calls need nobody?").fill("the nightly run");
+    await dialog.getByLabel("Why is it safe not to ask?").fill("the nightly run");
     const yes = dialog.getByRole("button", { name: "Approve and remember" });
     await dialog.getByText("with any arguments").waitFor();
     expect(await yes.isDisabled()).toBe(true);
@@ -202,7 +202,7 @@ describe("approving", () => {
     await page.getByRole("button", { name: "Remember…" }).click();
     await dialog.getByText("with the same texts").waitFor();
     await dialog.getByLabel("for an hour").check();
-    await dialog.getByLabel("Why do such calls need nobody?").fill("these two");
+    await dialog.getByLabel("Why is it safe not to ask?").fill("these two");
     await yes.click();
     await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
     expect(await house.call("post_list", texts)).toMatchObject({ status: "ok" });
@@ -247,7 +247,7 @@ describe("approving", () => {
       [1, 2, 3].map((number) => house.ask("edit_file", { path: `f${number}`, from: "a", to: "b" }, run)),
     );
     await using grace = await at(`/approvals/${ids[0]}`);
-    await grace.page.getByText("3 alike requests").waitFor();
+    await grace.page.getByText("3 similar requests").waitFor();
     await grace.page.getByRole("button", { name: "Decide them together…" }).click();
     await grace.page.getByRole("dialog").getByRole("checkbox").last().uncheck();
     await grace.page.getByRole("button", { name: "Deny 2" }).click();

@@ -70,7 +70,7 @@ describe("a card that has just appeared", () => {
     await armed(page);
     const settled = watched(page);
     await house.operator("POST", `/v1/approvals/${id}/approve`, {});
-    const back = page.getByRole("button", { name: "Take it back" });
+    const back = page.getByRole("button", { name: "Revoke" });
     await back.waitFor();
     await back.click({ force: true });
     await settled();

@@ -35,9 +35,9 @@ describe("the audit explorer", () => {
     expect(await stumbles(ada.page)).toEqual([]);
     for (const [name, bend] of [
       ["The event's hash", (proof: Record<string, string>) => ({ ...proof, body: proof["body"]?.replace("20", "21") })],
-      ["Its way to the root", (proof: Record<string, string>) => ({ ...proof, seq: 1 })],
+      ["The inclusion proof", (proof: Record<string, string>) => ({ ...proof, seq: 1 })],
       [
-        "The signature under the root",
+        "The signature of the root",
         (proof: Record<string, string>) => ({
           ...proof,
           checkpoint: proof["checkpoint"]?.replace(/\n(\d+)\n/, "\n9$1\n"),
@@ -49,7 +49,7 @@ describe("the audit explorer", () => {
         await route.fulfill({ json: bend(await answer.json()) });
       });
       await ada.page.reload();
-      await ada.page.getByText("It does not fit what was signed").waitFor();
+      await ada.page.getByText("It does not match what was signed").waitFor();
       await ada.page.getByText(new RegExp(`${name}.*wrong`)).waitFor();
       await ada.page.unroute("**/v1/audit/0/proof");
     }

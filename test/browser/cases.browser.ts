@@ -36,7 +36,7 @@ describe("asking, through the browser and HTTP", () => {
     await card(id);
     const article = grace.page.getByRole("article");
     await grace.page.locator("[data-verified=yes]").waitFor();
-    for (const text of ["mail-leaves-the-house", "Risk high, agents at autonomy A4", "Unanswered, it is denied in"])
+    for (const text of ["mail-leaves-the-house", "Risk high, agents at autonomy A4", "Expires in"])
       await article.getByText(text).first().waitFor();
     await article.locator("[title='Risk: high']").first().waitFor();
     expect(await article.innerHTML()).toContain(String(trace_id));
@@ -84,7 +84,7 @@ describe("asking, through the browser and HTTP", () => {
     await house.call("send_email", mail("93"));
     expect(sent("93")).toBe(1);
     await grace.page.goto("/approvals/apr_nobody");
-    await grace.page.getByRole("alert").getByText("There is no approval").waitFor();
+    await grace.page.getByRole("alert").getByText("Request not found").waitFor();
   });
 
   it("modify without arguments / refused; approve with arguments / refused; both are still open (case 95)", async () => {

@@ -149,7 +149,7 @@ describe("what was seen is meant", () => {
     const { page } = grace;
     await armed(page);
     await as("linus", `/v1/approvals/${id}/approve`, {});
-    await page.getByText("1 of 2 agree").waitFor();
+    await page.getByText("1 of 2 approve").waitFor();
     expect(await notice(page).count()).toBe(0);
     expect(await page.locator("[data-armed=yes]").count()).toBe(1); // it takes a press at once
     await page.keyboard.press("a");

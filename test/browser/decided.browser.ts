@@ -34,7 +34,7 @@ describe("the tab Decided", () => {
     await list.getByRole("link").click();
     await armed(page);
     expect(await stumbles(page)).toEqual([]);
-    await page.getByRole("button", { name: "Take it back" }).click();
+    await page.getByRole("button", { name: "Revoke" }).click();
     await expect.poll(() => status(id)).toBe("withdrawn");
     await page.getByText("No approval is unused").waitFor();
     expect(page.url()).toContain(id); // what was decided stays in sight
@@ -53,7 +53,7 @@ describe("the tab Decided", () => {
     await grace.page.getByLabel("Search requests").fill("back@example");
     await expect.poll(() => list.getByRole("link").count()).toBe(1);
     await grace.page.getByLabel("Search requests").fill("nowhere");
-    await grace.page.getByText("Nothing that was decided has these words").waitFor();
+    await grace.page.getByText("No decided request matches").waitFor();
   });
 });
 
@@ -68,7 +68,7 @@ describe("what waits", () => {
       await expect.poll(() => list.getByRole("link").allInnerTexts()).toEqual([expect.stringContaining("edit_file")]);
     }
     await grace.page.getByLabel("Search requests").fill("run-nowhere");
-    await grace.page.getByText("Nothing that waits has these words").waitFor();
+    await grace.page.getByText("No waiting request matches").waitFor();
   });
 
   it("is counted at the head for who may decide it", async () => {
@@ -86,7 +86,7 @@ describe("a request that is escalated when nobody answers", () => {
   it("says to whom and when", async () => {
     const id = await house.ask("post_text", { text: "late" });
     await using grace = await at(`/approvals/${id}`);
-    await grace.page.getByText(/Unanswered, it goes to linus too, in (29|30) min/).waitFor();
+    await grace.page.getByText(/If it is not decided in (29|30) min/).waitFor();
   });
 });
 
@@ -97,12 +97,12 @@ describe("what is remembered", () => {
     const { grant } = await house.operator("POST", `/v1/approvals/${id}/approve`, { remember });
     await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Remembered" }).click();
-    const dialog = grace.page.getByRole("dialog", { name: "What needs nobody for a while" });
+    const dialog = grace.page.getByRole("dialog", { name: "Remembered approvals" });
     await dialog.getByText("run-remembered").waitFor();
     await house.operator("POST", `/v1/grants/${(grant as { readonly grant_id: string }).grant_id}/revoke`, {});
     await dialog.getByText("Nothing is remembered").waitFor();
-    await dialog.getByRole("button", { name: "Show 1 that counts no more" }).click();
-    await dialog.getByText(/Taken back by operator/).waitFor();
+    await dialog.getByRole("button", { name: "Show 1 that has ended" }).click();
+    await dialog.getByText(/Revoked by operator/).waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
   });
 });

@@ -62,16 +62,16 @@ describe("a batch", () => {
     await house.ask("update_rows", { ...rows, limit: 2000 }, run); // critical: not alike
     await using grace = await at(`/approvals/${ids[0]}`);
     const dialog = await openTogether(grace.page);
-    await dialog.getByText("2 lines are folded still").waitFor();
+    await dialog.getByText("2 previews are not open yet").waitFor();
     expect(await dialog.getByRole("listitem").getByText("high", { exact: true }).count()).toBe(2);
     expect(await dialog.getByText("1042").count()).toBe(0);
-    await dialog.getByText("All that you decide with it").first().click();
+    await dialog.getByText("Preview and reasons").first().click();
     await dialog.getByText("1042").waitFor();
     await dialog.getByText("ask-update-rows").first().waitFor();
     await dialog.getByText("the nightly run").waitFor();
-    await dialog.getByText("One line is folded still").waitFor();
-    await dialog.getByText("All that you decide with it").last().click();
-    await dialog.getByText("folded still").waitFor({ state: "detached" });
+    await dialog.getByText("One preview is not open yet").waitFor();
+    await dialog.getByText("Preview and reasons").last().click();
+    await dialog.getByText("open yet").waitFor({ state: "detached" });
     expect(await stumbles(grace.page)).toEqual([]);
     expect(grace.problems).toEqual([]);
   });
@@ -96,9 +96,9 @@ describe("a deputy", () => {
     await linus.page.getByText("none of those whom the route").waitFor();
     await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Deputies" }).click();
-    const dialog = grace.page.getByRole("dialog", { name: "Who decides in whose place" });
-    await dialog.getByLabel("Who decides in your place?").fill("linus");
-    await dialog.getByRole("button", { name: "Let them decide" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "Who decides for whom" });
+    await dialog.getByLabel("Who decides for you?").fill("linus");
+    await dialog.getByRole("button", { name: "Delegate" }).click();
     await linus.page.getByText("You decide for grace").waitFor();
     await armed(linus.page);
     for (const button of [approve(linus.page), linus.page.getByRole("button", { name: "Deny…" })])

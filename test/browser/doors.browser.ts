@@ -21,7 +21,7 @@ describe("whoever comes by a link of a message", () => {
     for (const link of new Set(links)) {
       await grace.page.goto(link);
       await grace.live();
-      await grace.page.getByText("All quiet").or(grace.page.getByRole("article")).first().waitFor();
+      await grace.page.getByText("No alarms").or(grace.page.getByRole("article")).first().waitFor();
       expect(await grace.page.getByText("There is no such page here").count(), link).toBe(0);
     }
     await grace.page.getByRole("heading", { name: "Alarms" }).or(grace.page.getByRole("article")).first().waitFor();
@@ -62,7 +62,7 @@ describe("somebody without any role", () => {
     await person.page.reload();
     await heading.waitFor();
     await house.operator("PATCH", "/v1/accounts/newcomer", { roles: ["viewer"] });
-    await person.page.getByRole("button", { name: "Look again" }).click();
+    await person.page.getByRole("button", { name: "Try again" }).click();
     await person.live();
     expect(await heading.count()).toBe(0);
     expect(person.problems).toEqual([]);
@@ -77,7 +77,7 @@ describe("deputies", () => {
     const dialog = async (name: string) => {
       const person = await at("/approvals", name);
       await person.page.getByRole("button", { name: "Deputies" }).click();
-      const shown = person.page.getByRole("dialog", { name: "Who decides in whose place" });
+      const shown = person.page.getByRole("dialog", { name: "Who decides for whom" });
       await shown.getByText("operator", { exact: true }).first().waitFor();
       return { person, shown };
     };
@@ -85,9 +85,9 @@ describe("deputies", () => {
     expect(await other.shown.getByRole("button", { name: "End it" }).count()).toBe(0);
     await other.person[Symbol.asyncDispose]();
     const admin = await dialog("root");
-    expect(await admin.shown.getByRole("button", { name: "Let them decide" }).count()).toBe(0);
+    expect(await admin.shown.getByRole("button", { name: "Delegate" }).count()).toBe(0);
     await admin.shown.getByRole("button", { name: "End it" }).click();
-    await admin.shown.getByText("Everybody decides for themselves.").waitFor();
+    await admin.shown.getByText("All people decide for themselves.").waitFor();
     await admin.person[Symbol.asyncDispose]();
     await using grace = await at("/audit");
     await grace.page.getByLabel("Kind").selectOption({ label: "Gate and approvals" });

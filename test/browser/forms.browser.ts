@@ -37,7 +37,7 @@ describe("the form of an edit", () => {
     await dialog.getByRole("checkbox", { name: /^body/ }).uncheck();
     const both = dialog.getByRole("button", { name: "Approve as edited, and remember" });
     expect(await both.isDisabled()).toBe(true);
-    await dialog.getByLabel("Why do such calls need nobody?").fill("the weekly mail");
+    await dialog.getByLabel("Why is it safe not to ask?").fill("the weekly mail");
     expect(await stumbles(grace.page)).toEqual([]);
     await both.click();
     await dialog.waitFor({ state: "hidden" }); // what is remembered counts from the answer on
@@ -169,7 +169,7 @@ describe("what a word has brought is told as it is", () => {
     const { page } = grace;
     await page.getByRole("button", { name: "Decide them together…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Why?").fill("as planned");
+    await dialog.getByLabel("Reason").fill("as planned");
     const yes = dialog.getByRole("button", { name: "Approve 2, each once" });
     await expect.poll(() => yes.isEnabled(), { timeout: 5_000 }).toBe(true);
     expect(await stumbles(page)).toEqual([]);

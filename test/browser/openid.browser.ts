@@ -96,7 +96,7 @@ describe("signing in at an OpenID provider, in a browser", () => {
     await using eve = await open({}, url);
     await eve.page.goto("/runs");
     await throughProvider(eve.page, "eve");
-    await eve.page.getByRole("alert").getByText("does not sign anybody in here").waitFor();
+    await eve.page.getByRole("alert").getByText("does not sign you in here").waitFor();
     expect(new URL(eve.page.url()).pathname).toBe("/sign-in");
     expect((await eve.context.request.get(`${url}/v1/session`)).status()).toBe(401);
     expect(problemsOf(eve)).toEqual([]);

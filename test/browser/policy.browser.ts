@@ -33,7 +33,7 @@ describe("policy", () => {
     const { page } = grace;
     const before = await editor(grace).inputValue();
     await editor(grace).fill(`${before}\n# an hour of work`);
-    await page.getByRole("tab", { name: "What holds" }).click();
+    await page.getByRole("tab", { name: "Effective policy" }).click();
     await page.getByRole("tab", { name: "Change and simulate" }).click();
     expect(await editor(grace).inputValue()).toContain("an hour of work");
     await page.getByRole("link", { name: "Runs" }).click();
@@ -92,7 +92,7 @@ describe("policy", () => {
     }
     await grace.page.getByRole("dialog").getByLabel("Reason").fill("we want to see it");
     await grace.page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
-    await grace.page.getByText("in force from the next start on").waitFor();
+    await grace.page.getByText("applies after the next start").waitFor();
     expect(file()).toContain("id: saved");
     const kept = readdirSync(house.folder).filter((name) => name.includes(".before-"));
     expect(kept.map((name) => readFileSync(join(house.folder, name), "utf8"))).toEqual([before]);

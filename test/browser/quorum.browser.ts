@@ -13,12 +13,12 @@ describe("where two must agree", () => {
     await using grace = await at("/approvals");
     await using linus = await at("/approvals", "linus");
     for (const { page } of [grace, linus]) {
-      await page.getByText("0 of 2 agree").waitFor();
-      await page.getByText("asks to run this; 2 people must agree.").waitFor();
+      await page.getByText("0 of 2 approve").waitFor();
+      await page.getByText("asks to run this; 2 people must approve.").waitFor();
     }
     await approve(grace.page).click();
     await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
-    await linus.page.getByText("1 of 2 agree").waitFor();
+    await linus.page.getByText("1 of 2 approve").waitFor();
     expect(house.runs).toEqual([]);
     await grace.page.getByText("`grace` has said a word on").waitFor(); // her second yes would be no second person's
     expect(await approve(grace.page).count()).toBe(0);
@@ -35,12 +35,12 @@ describe("where two must agree", () => {
     await using linus = await at(`/approvals/${id}`, "linus");
     await using ada = await at(`/approvals/${id}`, "ada");
     await approve(grace.page).click();
-    await linus.page.getByText("1 of 2 agree").waitFor();
+    await linus.page.getByText("1 of 2 approve").waitFor();
     await linus.page.getByRole("button", { name: "Edit…" }).click();
     await linus.page.getByRole("dialog").getByLabel("subject").fill("both, edited");
     await linus.page.getByRole("button", { name: "Approve as edited" }).click();
     await ada.page.getByText("This request changed while you looked at it").waitFor();
-    await ada.page.getByText("1 of 2 agree").waitFor();
+    await ada.page.getByText("1 of 2 approve").waitFor();
     const shown = ada.page.getByRole("article").getByText("both, edited");
     await expect.poll(() => shown.count()).toBeGreaterThan(1); // in the preview made anew, and in the arguments
     await ada.page.getByText("Before the edit").click();

@@ -21,15 +21,15 @@ describe("runs", () => {
     expect(grace.problems).toEqual([]);
   });
 
-  it("show waiting for a person apart from executing, and lead to the request", async () => {
+  it("show waiting for approval apart from executing, and lead to the request", async () => {
     const mail = { to: "ada@example.org", subject: "timeline", body: "Hello" };
     const id = await house.ask("send_email", mail, { run_id: "run-waits" });
     await using grace = await at("/runs/run-waits");
-    await grace.page.getByRole("img", { name: /waiting for a person/ }).waitFor();
+    await grace.page.getByRole("img", { name: /waiting for approval/ }).waitFor();
     expect(await grace.page.getByRole("img", { name: /executing/ }).count()).toBe(0);
     await house.operator("POST", `/v1/approvals/${id}/approve`, {});
     await house.call("send_email", mail, { run_id: "run-waits" });
-    await grace.page.getByRole("img", { name: /waiting for a person.*executing/ }).waitFor();
+    await grace.page.getByRole("img", { name: /waiting for approval.*executing/ }).waitFor();
     await grace.page.getByRole("button", { name: /send_email/ }).click();
     await grace.page.getByText("approved by operator").waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
@@ -92,7 +92,7 @@ describe("runs", () => {
     const rows = page.getByRole("region", { name: "Calls of this run" }).getByRole("button", { expanded: false });
     await rows.filter({ hasText: "tool_chain waits in line 2" }).waitFor();
     await page
-      .getByRole("img", { name: /executing.*waiting for a person/ })
+      .getByRole("img", { name: /executing.*waiting for approval/ })
       .first()
       .waitFor();
     await rows.filter({ hasText: "tool_chain" }).click();
@@ -114,7 +114,7 @@ describe("runs", () => {
     await rows.filter({ hasText: "tool_chain" }).click();
     for (const at of [0, 1, 2]) await lines.nth(at).getByText("ok", { exact: true }).waitFor();
     await page
-      .getByRole("img", { name: /executing.*waiting for a person.*executing/ })
+      .getByRole("img", { name: /executing.*waiting for approval.*executing/ })
       .first()
       .waitFor();
     expect(await stumbles(page)).toEqual([]);
@@ -162,7 +162,7 @@ describe("runs", () => {
     await using grace = await at("/runs/run-crash");
     await grace.page.getByText("1 with unknown outcome").waitFor();
     await grace.page.getByRole("button", { name: /slow_import/ }).click();
-    await grace.page.getByText("It may have happened, or not").waitFor();
+    await grace.page.getByText("It may have happened or not").waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
     await grace.page.getByRole("button", { name: "I have looked" }).click();
     const dialog = grace.page.getByRole("dialog");

@@ -13,13 +13,13 @@ describe("the page keeps the second half of its session", () => {
     await using grace = await at("/runs");
     await grace.page.evaluate("localStorage.clear()");
     await grace.page.reload();
-    await grace.page.getByText("not what this page kept for it").waitFor();
+    await grace.page.getByText("what this page stored for it was cleared").waitFor();
     await grace.page.getByLabel("Name").fill("grace");
     await grace.page.getByLabel("Password").fill(password);
     await grace.page.getByRole("button", { name: "Sign in" }).click();
     await grace.live();
     await grace.page.getByRole("heading", { name: "Runs" }).waitFor();
-    expect(await grace.page.getByText("not what this page kept for it").count()).toBe(0);
+    expect(await grace.page.getByText("what this page stored for it was cleared").count()).toBe(0);
   });
 
   it("for all its tabs: one signs in or out, and the other with it", async () => {
@@ -80,7 +80,7 @@ describe("signing in", () => {
   it("says that a provider's answer signed nobody in, in words of its own and not of the address", async () => {
     await using person = await open();
     await person.page.goto("/sign-in?problem=openid_refused");
-    await person.page.getByRole("alert").getByText("does not sign anybody in here").waitFor();
+    await person.page.getByRole("alert").getByText("does not sign you in here").waitFor();
     await person.page.goto("/sign-in?problem=Your+account+moved+to+evil.example");
     await person.page.getByLabel("Password").waitFor();
     expect(await person.page.getByText("evil.example").count()).toBe(0);

@@ -23,15 +23,15 @@ describe("for me", () => {
 
     await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Deputies" }).click();
-    const dialog = grace.page.getByRole("dialog", { name: "Who decides in whose place" });
-    await dialog.getByText("Everybody decides for themselves.").waitFor();
-    await dialog.getByLabel("Who decides in your place?").fill("grace");
-    await dialog.getByRole("button", { name: "Let them decide" }).click();
+    const dialog = grace.page.getByRole("dialog", { name: "Who decides for whom" });
+    await dialog.getByText("All people decide for themselves.").waitFor();
+    await dialog.getByLabel("Who decides for you?").fill("grace");
+    await dialog.getByRole("button", { name: "Delegate" }).click();
     await dialog.getByText("`grace` is you").waitFor();
-    await dialog.getByLabel("Who decides in your place?").fill("linus");
+    await dialog.getByLabel("Who decides for you?").fill("linus");
     await dialog.getByLabel("For how long?").selectOption("a week");
-    await dialog.getByLabel("Why?").fill("holidays");
-    await dialog.getByRole("button", { name: "Let them decide" }).click();
+    await dialog.getByLabel("Reason").fill("holidays");
+    await dialog.getByRole("button", { name: "Delegate" }).click();
     await dialog.getByRole("listitem").filter({ hasText: "linus for grace" }).waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
 
@@ -41,7 +41,7 @@ describe("for me", () => {
       .poll(async () => (await house.approval(graces))["decision"])
       .toMatchObject({ by: "linus", on_behalf_of: "grace" });
     await dialog.getByRole("button", { name: "End it" }).click();
-    await dialog.getByText("Everybody decides for themselves.").waitFor();
+    await dialog.getByText("All people decide for themselves.").waitFor();
     const { delegations } = await house.operator("GET", "/v1/delegations");
     expect(delegations).toMatchObject([{ status: "revoked", from: "grace", to: "linus", reason: "holidays" }]);
     expect([...grace.problems, ...linus.problems]).toEqual([]);
@@ -57,18 +57,18 @@ describe("alarms", () => {
     await dialog.getByText("failed 5 times in a row").waitFor();
     await dialog.getByText("Look at its last error under Tools").waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
-    await dialog.getByRole("button", { name: "I know…" }).click();
-    const known = grace.page.getByRole("dialog", { name: "You know of it" });
+    await dialog.getByRole("button", { name: "Acknowledge…" }).click();
+    const known = grace.page.getByRole("dialog", { name: "Acknowledge this alarm" });
     await known.getByLabel("What is done about it?").fill("the provider is told");
-    await known.getByRole("button", { name: "I know", exact: true }).click();
-    await dialog.getByText("known", { exact: true }).waitFor();
-    await dialog.getByRole("button", { name: "It is over…" }).click();
+    await known.getByRole("button", { name: "Acknowledge", exact: true }).click();
+    await dialog.getByText("acknowledged", { exact: true }).waitFor();
+    await dialog.getByRole("button", { name: "Resolve…" }).click();
     await grace.page
-      .getByRole("dialog", { name: "It is over" })
-      .getByRole("button", { name: "It is over", exact: true })
+      .getByRole("dialog", { name: "Resolve this alarm" })
+      .getByRole("button", { name: "Resolve", exact: true })
       .click();
-    await dialog.getByText("All quiet").waitFor();
-    await dialog.getByRole("button", { name: "Show 1 that is over" }).click();
+    await dialog.getByText("No alarms").waitFor();
+    await dialog.getByRole("button", { name: "Show 1 resolved" }).click();
     await dialog.getByText("tool_errors").click();
     await dialog.getByText("“the provider is told”").waitFor();
     await dialog.getByText("grace (session:grace)").first().waitFor();
@@ -80,8 +80,8 @@ describe("alarms", () => {
 
 describe("the alarm of a store that is broken", () => {
   it.each([
-    ["has stopped", true, "Every call is refused until the disk works again and Postern is started anew."],
-    ["only refused something", false, "Make room: the next one that can be written goes through"],
+    ["has stopped", true, "Every call is refused until the disk works again and Postern is started again."],
+    ["only refused something", false, "Make room: the next call that can be written goes through"],
   ])("says what to do about one that %s", async (_, stopped, told) => {
     await using grace = await at("/overview");
     const when = new Date().toISOString();
@@ -119,8 +119,8 @@ describe("the switches for everything", () => {
       await linus.page.getByRole("heading", { name: screen, level: 1 }).waitFor();
       await badge.waitFor();
     }
-    await grace.page.getByRole("button", { name: "Let calls pass again…" }).click();
-    await grace.page.getByRole("button", { name: "Let them pass" }).click();
+    await grace.page.getByRole("button", { name: "Resume calls…" }).click();
+    await grace.page.getByRole("button", { name: "Resume calls", exact: true }).click();
     await grace.page.getByText("Paused", { exact: true }).waitFor({ state: "detached" });
     await badge.waitFor({ state: "detached" });
     expect(await house.call("clock_now", { again: true })).toMatchObject({ status: "ok" });
@@ -130,7 +130,7 @@ describe("the switches for everything", () => {
 
   it("are not offered to those who may not turn them", async () => {
     await using linus = await at("/overview", "linus");
-    await linus.page.getByText("Waiting for people").waitFor();
+    await linus.page.getByText("Waiting for approval").waitFor();
     expect(await linus.page.getByRole("button", { name: "Stop all calls…" }).count()).toBe(0);
     expect(await linus.page.getByRole("button", { name: "Alarms" }).count()).toBeLessThanOrEqual(1);
   });
@@ -141,14 +141,14 @@ describe("what is remembered", () => {
     const asked = await house.ask("edit_file", { path: "a", from: "b", to: "c" });
     await using linus = await at(`/approvals/${asked}`, "linus");
     await linus.page.getByRole("button", { name: "Remember…" }).click();
-    await linus.page.getByLabel("Why do such calls need nobody?").fill("the same file");
+    await linus.page.getByLabel("Why is it safe not to ask?").fill("the same file");
     await linus.page.getByRole("button", { name: "Approve and remember" }).click();
     await expect.poll(async () => (await house.approval(asked))["status"]).toBe("approved");
     await house.operator("PATCH", "/v1/accounts/linus", { roles: ["viewer"] });
     await using grace = await at("/approvals");
     await grace.page.getByRole("button", { name: "Remembered" }).click();
-    const dialog = grace.page.getByRole("dialog", { name: "What needs nobody for a while" });
-    await dialog.getByText("It does not count at present").waitFor();
+    const dialog = grace.page.getByRole("dialog", { name: "Remembered approvals" });
+    await dialog.getByText("It does not hold at present").waitFor();
     await dialog.getByText(/linus.* has no role that decides/).waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
     await house.operator("PATCH", "/v1/accounts/linus", { roles: ["approver"] });

@@ -55,7 +55,7 @@ describe("pages of one browser", () => {
     }`);
     await menu(page).click();
     await page.getByRole("button", { name: "Notify me of requests" }).click();
-    await page.getByRole("button", { name: "Notify me no more" }).waitFor();
+    await page.getByRole("button", { name: "Turn notifications off" }).waitFor();
     await house.ask("send_email", { ...mail("seen"), to: "seen@example.org" });
     await page.getByText("A mail to seen@example.org").first().waitFor();
     const before = await page.title();
@@ -100,13 +100,13 @@ describe("one's own password", () => {
     await menu(ann.page).click();
     await ann.page.getByRole("button", { name: "Change your password…" }).click();
     const dialog = ann.page.getByRole("dialog");
-    await dialog.getByLabel("The one you have").fill("not this one at all");
-    await dialog.getByLabel("The new one").fill("another horse entirely");
-    await dialog.getByRole("button", { name: "Change it" }).click();
+    await dialog.getByLabel("Current password").fill("not this one at all");
+    await dialog.getByLabel("New password").fill("another horse entirely");
+    await dialog.getByRole("button", { name: "Change password" }).click();
     await dialog.getByText("The current password is not right.").waitFor();
     expect(await stumbles(ann.page)).toEqual([]);
-    await dialog.getByLabel("The one you have").fill(password);
-    await dialog.getByRole("button", { name: "Change it" }).click();
+    await dialog.getByLabel("Current password").fill(password);
+    await dialog.getByRole("button", { name: "Change password" }).click();
     await second.getByLabel("Password").waitFor();
     await ann.page.getByLabel("Name").fill("ann");
     await ann.page.getByLabel("Password").fill("another horse entirely");

@@ -76,7 +76,7 @@ describe("tools and health", () => {
     await grace.page.getByText("arguments_invalid").waitFor();
     await raw.fill('{ "to": "ada@example.org", "subject": "form", "body": "x" }');
     await grace.page.getByRole("button", { name: "Call it" }).click();
-    await grace.page.getByText("It waits for a person").waitFor();
+    await grace.page.getByText("It waits for approval").waitFor();
     expect(await stumbles(grace.page)).toEqual([]);
     expect(house.runs.some((line) => line.endsWith(" form"))).toBe(false);
   });
@@ -110,7 +110,7 @@ describe("tools and health", () => {
     await grace.page.getByRole("tab", { name: "Definition" }).click();
     await grace.page.getByText("RLO").waitFor();
     expect(await grace.page.locator("img[src=x]").count()).toBe(0);
-    await grace.page.getByRole("button", { name: "Trust this definition" }).click();
+    await grace.page.getByRole("button", { name: "Approve this definition" }).click();
     await grace.page.getByText("It changed again.").waitFor();
     expect(trusted).toEqual({ definition: digest });
   });

@@ -37,7 +37,7 @@ describe(`${many} requests that have an hour, and a critical one with two minute
     await chip(open, "critical").getByText("1").waitFor();
     await expect.poll(() => chip(open, "All").innerText()).toBe(`All ${many + 1}`);
     await page.getByRole("link", { name: "transfer_money" }).waitFor();
-    await page.getByText(/it ends in 1 min/).waitFor();
+    await page.getByText(/it expires in 1 min/).waitFor();
     expect(await page.getByRole("list", { name: "By risk" }).innerText()).toMatch(/critical\s+1\s+high\s+230/);
     await page.goto("/approvals");
     await top(page).getByText("transfer_money").waitFor();
@@ -119,9 +119,7 @@ describe.each([2, -2])("a browser whose clock is %i hours off", (hours) => {
     await page.goto(`/approvals/${id}`);
     await armed(page);
     const header = page.getByRole("article").locator("header").first();
-    await expect
-      .poll(() => header.innerText())
-      .toMatch(/Asked (now|\d+s ago)\. Unanswered, it is denied in (59 min|1 h 0 min)/);
+    await expect.poll(() => header.innerText()).toMatch(/Asked (now|\d+s ago)\. Expires in (59 min|1 h 0 min)/);
     await page.getByRole("button", { name: "Approve once" }).click();
     await expect.poll(async () => (await house.approval(id))["status"]).toBe("approved");
     expect(grace.problems).toEqual([]);
@@ -138,7 +136,7 @@ it("a request whose time is over, and which is not swept yet, is decided by nobo
     await route.fulfill({ response: answer, json: { ...JSON.parse(await answer.text()), expires_at: past } });
   });
   await page.goto(`/approvals/${id}`);
-  await page.getByText("Its time is over: nobody can approve it any more, and the tool does not run.").waitFor();
+  await page.getByText("It has expired: it cannot be approved any more, and the tool does not run.").waitFor();
   await page.getByText("without a decision, so the tool does not run").waitFor();
   expect(await page.getByRole("button", { name: "Approve once" }).count()).toBe(0);
   expect(await page.getByText("denied in expired").count()).toBe(0);

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { type ApprovalView, isAlike } from "../../console/src/api/approvals.ts";
-import { markOf } from "../../console/src/screens/approvals/use-acknowledged.ts";
+import { type ApprovalView, isAlike, markOf } from "../../console/src/api/approvals.ts";
 import { shownApproval } from "../../src/server/http/given-approval.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type PastCall, pastOf } from "../../console/src/screens/approvals/past-calls.ts";
 
 let count = 0;
-const call = (tool: string, state = "ok", risk_level = "safe"): PastCall => {
+const call = (tool: string, state: PastCall["state"] = "ok", risk_level: PastCall["risk_level"] = "safe"): PastCall => {
   count += 1;
   return { call_id: String(count), tool, action: "default", state, risk_level, arrived_at: "2026-11-20T00:00:00Z" };
 };

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { problemOf } from "../../console/src/api/problem.ts";
+import { problemOf } from "../../console/src/api/client.ts";
 import { refusalText, typeAs, typed } from "../../console/src/api/typed.ts";
 
 const elsewhere = "npx postern --data '/srv/$& and $1'";

@@ -1,27 +1,21 @@
-/** Requests for approval, as `/v1/approvals` tells and takes them. Names are the wire's. */
-import type {
-  ApprovalPageView,
-  ApprovalView,
-  BatchAnswer,
-  approvals as contract,
-  DecisionVerb,
-  VoteView,
-} from "../../../src/server/contract/approvals.ts";
-import type { SentTo } from "../../../src/server/contract/route.ts";
+/** Requests for approval: read, decided, compared. */
+import type { ApprovalPageView, ApprovalView, DecisionVerb } from "../../../src/server/contract/approvals.ts";
 import { canonical } from "../kit/canonical.ts";
 import { assured } from "./checked.ts";
-import { get, post } from "./client.ts";
+import { type Answer, ask, type Sent } from "./client.ts";
 
 export type {
   AddresseesView,
+  ApprovalPageView,
+  ApprovalView,
   ArtifactView,
-  ViewerView,
+  DecisionVerb,
   WaitingCounts,
 } from "../../../src/server/contract/approvals.ts";
 export type { PreviewView } from "../../../src/server/contract/outcome.ts";
-export type { ApprovalPageView, ApprovalView, BatchAnswer, DecisionVerb, VoteView };
 
 export type Arguments = ApprovalView["what"]["arguments"];
+export type Remember = NonNullable<Sent<"POST /v1/approvals/{id}/approve">["remember"]>;
 
 export function approvalsOf({ approvals }: ApprovalPageView): readonly ApprovalView[] {
   return approvals;
@@ -31,37 +25,15 @@ export function idOf({ approval_id }: ApprovalView): string {
   return approval_id;
 }
 
-interface PendingAsked {
-  readonly risk?: string | undefined;
-  /** Only what the person here may decide. */
-  readonly mine?: true | undefined;
-  readonly limit?: number;
-  readonly signal?: AbortSignal;
-}
-
-export function listPending(
-  after: string | undefined,
-  { signal, ...where }: PendingAsked = {},
-): Promise<ApprovalPageView> {
-  return get<ApprovalPageView>("/v1/approvals", { query: { state: "pending", limit: 200, after, ...where }, signal });
-}
-
-/** What waits no more, new to old; `approved`: what may run still, old to new. */
-export function listDecided(
-  after: string | undefined,
-  { state, signal }: { readonly state: "decided" | "approved"; readonly signal: AbortSignal },
-): Promise<ApprovalPageView> {
-  return get<ApprovalPageView>("/v1/approvals", { query: { state, limit: 100, after }, signal });
+export function listPending(where: Sent<"GET /v1/approvals">, signal?: AbortSignal): Promise<ApprovalPageView> {
+  return ask("GET /v1/approvals", { state: "pending", limit: 200, ...where }, signal);
 }
 
 export function readApproval(id: string, signal?: AbortSignal): Promise<ApprovalView> {
-  return get<ApprovalView>(`/v1/approvals/${encodeURIComponent(id)}`, { signal });
+  return ask("GET /v1/approvals/{id}", { id }, signal);
 }
 
-type Approve = SentTo<typeof contract.approve>;
-export type Remember = NonNullable<Approve["remember"]>;
-
-export interface Said {
+export interface Decision {
   readonly verb: DecisionVerb | "withdraw" | "revoke";
   readonly reason?: string | undefined;
   /** The tool's name, typed. */
@@ -71,47 +43,53 @@ export interface Said {
 }
 
 /**
- * Decides what was shown and nothing else: the digest of it goes along.
+ * Decides what was shown and nothing else: its digest goes along.
  * @throws Problem 409 when it has changed since; Error when what was shown does not have that digest
  */
-export async function decide(approval: ApprovalView, { verb, ...body }: Said): Promise<ApprovalView> {
-  const { approval_id, shown_digest } = approval;
+export async function decide(approval: ApprovalView, { verb, ...body }: Decision): Promise<ApprovalView> {
   if (verb === "approve" || verb === "modify") await assured([approval]);
-  const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: shown_digest };
-  return post<ApprovalView>(`/v1/approvals/${encodeURIComponent(approval_id)}/${verb}`, { ...body, ...expected });
+  const expected = verb === "withdraw" || verb === "revoke" ? {} : { expected_digest: approval.shown_digest };
+  const sent = { id: approval.approval_id, ...body, ...expected };
+  return ask(`POST /v1/approvals/{id}/${verb}`, sent as Sent<"POST /v1/approvals/{id}/modify">); // each dialog fills in what its verb takes
 }
 
 export async function decideMany(
   approvals: readonly ApprovalView[],
   decision: "approved" | "denied" | "skipped",
   reason?: string | undefined,
-): Promise<{ readonly answers: readonly BatchAnswer[] }> {
+): Promise<Answer<"POST /v1/approvals/batch">> {
   if (decision === "approved") await assured(approvals);
-  return post("/v1/approvals/batch", {
-    ids: approvals.map(({ approval_id }) => approval_id),
+  const digests = approvals.map(({ approval_id, shown_digest }) => [approval_id, shown_digest] as const);
+  return ask("POST /v1/approvals/batch", {
+    ids: approvals.map(idOf),
     decision,
     reason,
-    expected_digests: Object.fromEntries(approvals.map(({ approval_id, shown_digest }) => [approval_id, shown_digest])),
+    expected_digests: Object.fromEntries(digests),
   });
 }
 
-/** `everything__echo` is `echo` of the server `everything`; without a server it is our own. */
+/** `everything__echo` is `echo` of the server `everything`. A tool of Postern's own has no server. */
 export function namesOf(tool: string): { readonly server: string | undefined; readonly name: string } {
   const at = tool.indexOf("__");
   return at === -1 ? { server: undefined, name: tool } : { server: tool.slice(0, at), name: tool.slice(at + 2) };
 }
 
-/** Whether the person here may say that to it. */
-export function maySay({ viewer }: ApprovalView, verb: DecisionVerb): boolean {
+/** Whether this person may decide it so. */
+export function mayDecide({ viewer }: ApprovalView, verb: DecisionVerb): boolean {
   return viewer?.may.includes(verb) === true;
 }
 
-/** Needs the tool's name typed: never decided by one key or one click. */
+/** Whether the tool's name must be typed: then no single key or click approves it. */
 export function needsTyping({ risk_level, routed }: ApprovalView): boolean {
   return risk_level === "critical" || routed.typed_confirmation;
 }
 
-/** Requests of one run that differ in their arguments alone, asked for the same reasons, may be decided together; never critical ones. */
+/** The same as long as an approval would approve the same: votes and the time left do not count. */
+export function markOf({ shown_digest, routed }: ApprovalView): string {
+  return JSON.stringify([shown_digest, routed]);
+}
+
+/** Requests of one run for the same tool and reasons may be decided together, never critical ones. */
 export function isAlike(one: ApprovalView, other: ApprovalView): boolean {
   return (
     one.refs.run === other.refs.run &&

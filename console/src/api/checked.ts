@@ -1,18 +1,18 @@
 /**
- * What is shown, held against the digests that an approval binds: this browser hashes it itself. Invariant: no yes is
- * sent to what does not have them, by whatever button, key or dialog it is said.
+ * This browser hashes what it shows and compares it with the digests that an approval binds. Invariant: nothing is
+ * approved whose digests differ.
  */
 import { canonical, sha256 } from "../kit/canonical.ts";
 import type { ApprovalView, PreviewView } from "./approvals.ts";
 
-/** What does not have its digest; undefined where the browser has no WebCrypto. */
+/** The parts whose digest differs. Undefined when the browser has no WebCrypto. */
 export type Doubts = readonly ("arguments" | "preview" | "card")[] | undefined;
 
-/** An approval that was read is never changed: what was hashed once holds. */
+/** An approval that was read never changes, so it is hashed once. */
 const known = new WeakMap<ApprovalView, Promise<Doubts>>();
 const texts = new WeakMap<object, string>();
 
-/** @throws Error with the sentence for a person, where one of them is not what it says it is */
+/** @throws Error with a sentence for a person, when a digest differs */
 export async function assured(approvals: readonly ApprovalView[]): Promise<void> {
   for (const doubts of await Promise.all(approvals.map(doubtsOf))) {
     const told = doubtText(doubts);
@@ -35,11 +35,11 @@ export function exactText({ what: { arguments: given } }: ApprovalView): string 
   return text;
 }
 
-/** As a sentence for a person. Undefined: nothing stands against a yes. */
+/** A sentence for a person. Undefined when nothing differs. */
 export function doubtText(doubts: Doubts): string | undefined {
   if (doubts === undefined || doubts.length === 0) return undefined;
   const what = doubts.map((one) => words[one]).join(" and ");
-  return `What you see is not what would be approved: ${what} of this request ${doubts.length > 1 ? "do" : "does"} not have the digest that it is sent with. Nothing of it can be approved here; load the page anew, and tell who runs Postern if it stays so.`;
+  return `What you see is not what would be approved: ${what} of this request ${doubts.length > 1 ? "do" : "does"} not have the digest that it is sent with. It cannot be approved here. Reload the page, and tell the operator of Postern if this stays.`;
 }
 
 const words = { arguments: "the arguments", preview: "the preview", card: "the card" } as const;
@@ -58,7 +58,7 @@ async function hashed(approval: ApprovalView): Promise<Doubts> {
   ];
 }
 
-/** The digest of a digest, as docs/reference/approvals.md has it. */
+/** As docs/reference/approvals.md defines it. */
 async function previewDigest({ kind: _, problem: _said, ...preview }: PreviewView): Promise<string | undefined> {
   return sha256((await sha256(canonical({ details: null, diff: null, ...preview }))) ?? "");
 }

@@ -1,75 +1,99 @@
 /**
- * The one way to the server: same origin, the session's cookie, and its proof with every request, reading or not.
+ * The one way to the server: same origin, with the session's cookie and its proof. Routes are named as the contract has
+ * them, and their types come from it.
  *
- * Invariant: an answer that is no success is a thrown `Problem`; a 401 anywhere ends the session here too, and the page
- * stays as it is behind the sign-in.
+ * Invariant: an answer that is not a success is a thrown `Problem`. A 401 ends the session here too; the page stays as
+ * it is behind the sign-in.
  */
-import { Problem, problemOf } from "./problem.ts";
+import type { Contract } from "../../../src/server/contract/contract.ts";
+import type { AnswerOf, RouteDefinition, SentTo } from "../../../src/server/contract/route.ts";
+import { proof, proofRefused } from "./proof.ts";
 import { hearTime } from "./server-time.ts";
+import { refusalText } from "./typed.ts";
 
-/** Where the proof is kept (proof.ts). */
-interface Proving {
-  readonly proof: () => string | undefined;
-  /** The server saw the cookie without it. */
-  readonly refused: () => void;
+/** What the server refused: `code` is stable, `message` is a sentence for a person, `body` may hold more. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: string;
+  readonly status: number;
+  readonly body: unknown;
+
+  constructor(code: string, message: string, status: number, body?: unknown) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.body = body;
+  }
 }
 
-let proving: Proving | undefined;
-let onSignedOut: (() => void) | undefined;
+type AnyRoute = { [Group in keyof Contract]: Contract[Group][keyof Contract[Group]] }[keyof Contract];
+type NameOf<Route> = Route extends RouteDefinition ? `${Uppercase<Route["method"]>} ${Route["path"]}` : never;
+type RouteNamed<Name> = AnyRoute extends infer Route
+  ? Route extends RouteDefinition
+    ? NameOf<Route> extends Name
+      ? Route
+      : never
+    : never
+  : never;
 
-export function proveWith(where: Proving): void {
-  proving = where;
+/** Method and path, as in `GET /v1/approvals/{id}`. */
+export type RouteName = NameOf<AnyRoute>;
+export type Sent<Name extends RouteName> = SentTo<RouteNamed<Name>>;
+export type Answer<Name extends RouteName> = AnswerOf<RouteNamed<Name>>;
+
+type Asked<Name extends RouteName> =
+  object extends Sent<Name>
+    ? readonly [sent?: Sent<Name>, signal?: AbortSignal]
+    : readonly [sent: Sent<Name>, signal?: AbortSignal];
+
+/** Asks a route. `sent` holds the parts of the path, the query and the body, beside each other. @throws Problem */
+export async function ask<Name extends RouteName>(name: Name, ...asked: Asked<Name>): Promise<Answer<Name>> {
+  const [sent, signal] = asked as readonly [sent?: object, signal?: AbortSignal];
+  const [method = "", pattern = ""] = name.split(" ");
+  const rest = new Map<string, unknown>(Object.entries(sent ?? {}));
+  const path = pattern.replaceAll(/\{(\w+)\}/g, (_, part: string) => {
+    const value = String(rest.get(part));
+    rest.delete(part);
+    return encodeURIComponent(value);
+  });
+  const inAddress = method === "GET" || method === "DELETE";
+  const response = inAddress
+    ? await request(method, `${path}${searchOf(rest)}`, { signal })
+    : await request(method, path, { signal, body: JSON.stringify(Object.fromEntries(rest)) });
+  // The server's tests hold every answer to its schema.
+  return (response.status === 204 ? undefined : await response.json()) as Answer<Name>;
 }
 
-export function whenSignedOut(listener: () => void): void {
-  onSignedOut = listener;
+function searchOf(query: ReadonlyMap<string, unknown>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of query) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? "" : `?${search}`;
 }
 
-export interface RequestOptions {
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
-  readonly body?: unknown;
+interface RequestOptions {
+  readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
-
-/** @throws Problem */
-export async function request<Answer>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer> {
-  const response = await good(method, path, options);
-  // The caller names the answer's type; the server's own tests hold it to its schema.
-  return (response.status === 204 ? undefined : await response.json()) as Answer;
-}
-
 /** The answer, when it is a success. @throws Problem */
-export async function good(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
+export async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
   const response = await send(method, path, options);
   if (response.ok) return response;
   const problem = await problemOf(response);
-  if (problem.code === "csrf_refused") proving?.refused();
-  // A wrong password is no end of a session.
+  if (problem.code === "csrf_refused") proofRefused();
+  // A wrong password does not end a session.
   if (response.status === 401 && problem.code !== "sign_in_refused" && path !== "/v1/session") onSignedOut?.();
   throw problem;
 }
 
-export function get<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
-  return request<Answer>("GET", path, options);
-}
-
-export function post<Answer>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
-  return request<Answer>("POST", path, { ...options, body: body ?? {} });
-}
-
-/** The raw answer, for what is no JSON. @throws Problem when nobody answers */
-export async function send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
-  const { query = {}, body, signal, headers } = options;
-  const search = new URLSearchParams();
-  const csrf = proving?.proof();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  const target = search.size === 0 ? path : `${path}?${search}`;
+/** The answer, whatever its status. @throws Problem when the server does not answer */
+export async function send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+  const { body, signal, headers } = options;
+  const csrf = proof();
   const sentMs = Date.now();
   try {
-    const response = await fetch(target, {
+    const response = await fetch(path, {
       method,
       credentials: "same-origin",
       redirect: "error",
@@ -80,7 +104,7 @@ export async function send(method: Method, path: string, options: RequestOptions
         ...(csrf !== undefined && { "x-postern-csrf": csrf }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body }),
     });
     hearTime(response.headers.get("date"), sentMs, Date.now());
     return response;
@@ -88,4 +112,30 @@ export async function send(method: Method, path: string, options: RequestOptions
     if (signal?.aborted === true) throw error;
     throw new Problem("unreachable", "Postern does not answer. Is it running?", 0);
   }
+}
+
+let onSignedOut: (() => void) | undefined;
+
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => undefined); // without JSON, the status says it
+  const { code, message } = memberOf(body, "error") as { readonly code?: unknown; readonly message?: unknown };
+  const known = typeof code === "string" ? code : undefined;
+  const text = typeof message === "string" ? refusalText(known, message) : `The server answered ${status}.`;
+  return new Problem(known ?? `http_${status}`, text, status, body);
+}
+
+/** A member that is an object; an empty object when there is none. */
+function memberOf(value: unknown, name: string): object {
+  const member: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  return typeof member === "object" && member !== null ? member : {};
+}
+
+/** What to show a person. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,17 +1,17 @@
-import { good } from "./client.ts";
+import { request } from "./client.ts";
 
-/** Saves a file: a plain link would be sent without the session's proof. @throws Problem */
+/** Saves a file. A plain link would be sent without the session's proof. @throws Problem */
 export async function save(path: string, fileName: string): Promise<void> {
-  const response = await good("GET", path, { headers: { accept: "*/*" } });
-  keep(await response.blob(), fileName);
+  const response = await request("GET", path, { headers: { accept: "*/*" } });
+  saveBlob(await response.blob(), fileName);
 }
 
 /** Saves what the page has already. */
-export function keepText(text: string, fileName: string): void {
-  keep(new Blob([text], { type: "text/plain" }), fileName);
+export function saveText(text: string, fileName: string): void {
+  saveBlob(new Blob([text], { type: "text/plain" }), fileName);
 }
 
-function keep(blob: Blob, fileName: string): void {
+function saveBlob(blob: Blob, fileName: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;

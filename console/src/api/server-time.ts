@@ -1,11 +1,11 @@
 /**
- * What time it is for the server, whose clock decides when a request ends: read off the `Date` of each of its answers.
+ * The time of the server, whose clock decides when a request ends. It is estimated from the `Date` header of each answer.
  *
- * Invariant: a clock here that can be right is believed; one that cannot is put right by as little as explains it.
+ * Invariant: this computer's clock is used as long as it can be right, and otherwise corrected by as little as possible.
  */
 const secondMs = 1_000;
 
-/** What this clock may be behind by, milliseconds: between these. */
+/** How far this clock is behind, in milliseconds: between these two. */
 interface Behind {
   readonly least: number;
   readonly most: number;
@@ -13,19 +13,18 @@ interface Behind {
 
 let behind: Behind = { least: -Infinity, most: Infinity };
 
-/** @param date of an answer: the second it was made in @param sentMs @param heardMs by the clock here: it was made between them */
+/** @param date header of an answer, made between `sentMs` and `heardMs` of the clock here */
 export function hearTime(date: string | null, sentMs: number, heardMs: number): void {
   const madeMs = Date.parse(date ?? "");
   if (Number.isNaN(madeMs)) return;
   behind = narrowed(behind, { least: madeMs - heardMs, most: madeMs + secondMs - sentMs });
 }
 
-/** Wall clock of the server, milliseconds. */
 export function serverNow(): number {
   return Date.now() + correction(behind);
 }
 
-/** Where the two do not fit together a clock was set since, and what was known of it is void. */
+/** When the two contradict each other, a clock was set meanwhile, and only the newer one counts. */
 export function narrowed(known: Behind, heard: Behind): Behind {
   const least = Math.max(known.least, heard.least);
   const most = Math.min(known.most, heard.most);

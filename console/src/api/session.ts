@@ -1,28 +1,29 @@
-/** Who is here, and what they may do. One query; everything that needs to know asks it. */
+/** Who is signed in, and what they may do: one query for all. */
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { SessionAnswer as Session, SignedInAnswer } from "../../../src/server/contract/session.ts";
-import { get, post, request } from "./client.ts";
-import { Problem } from "./problem.ts";
-import { keepProof } from "./proof.ts";
+import type { ControlsView } from "../../../src/server/contract/controls.ts";
+import type { SessionAnswer as Session } from "../../../src/server/contract/session.ts";
+import { ask, Problem } from "./client.ts";
+import { keep, keepProof, kept, proof, proofKey } from "./proof.ts";
 import { typeAs } from "./typed.ts";
 
 export type { Session };
 
 const key = ["session"] as const;
+const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }): boolean => queryKey[0] !== key[0];
 
-/** Who was here last: what another person saw is not shown to the next. */
+/** Another person must not see what this one saw. */
 let lastUserId: string | undefined;
 
 async function readSession(): Promise<Session | null> {
   try {
-    return keep(await get<Session>("/v1/session"));
+    return remember(await ask("GET /v1/session"));
   } catch (error) {
-    if (error instanceof Problem && error.status === 401) return keep(null);
+    if (error instanceof Problem && error.status === 401) return remember(null);
     throw error;
   }
 }
 
-function keep(session: Session | null): Session | null {
+function remember(session: Session | null): Session | null {
   lastUserId = session?.user.id ?? lastUserId;
   if (session !== null) typeAs(session.command);
   return session;
@@ -37,39 +38,44 @@ export function useSession(): {
   return { session: data, error, again: () => void refetch() };
 }
 
-/** Whether the person here may do it; the server is asked anyway, this only leaves out what would be refused. */
+/** Whether this person may do it. The server checks again; this only leaves out what it would refuse. */
 export function useMay(): (permission: string) => boolean {
   const { session } = useSession();
   return (permission) => session?.permissions.includes(permission) ?? false;
 }
 
-/** Whatever is shown was read after it. */
+/** The pause and the autonomy for all agents. */
+export function useControls(): ControlsView | undefined {
+  const may = useMay();
+  return useQuery({
+    queryKey: ["live", "controls"],
+    queryFn: ({ signal }) => ask("GET /v1/controls", {}, signal),
+    enabled: may("controls:read"),
+  }).data;
+}
+
+/** All that is shown was read after this event. */
 export function readSince(client: QueryClient): string | undefined {
   return client.getQueryData<Session | null>(key)?.last_event_id;
 }
 
-/** All but the session itself, which the page is watching. */
-function forget(client: QueryClient): void {
-  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] });
-}
-
 export function sessionEnded(client: QueryClient): void {
-  client.setQueryData(key, keep(null));
+  client.setQueryData(key, remember(null));
 }
 
-/** Somebody may be another person now: nothing that the one before saw is shown to them. */
+/** The session may be another person's now: what the one before saw is removed. */
 export async function enter(client: QueryClient): Promise<void> {
   const before = lastUserId;
   const session = await readSession();
   await client.cancelQueries();
-  if (before !== session?.user.id) forget(client);
+  if (before !== session?.user.id) client.removeQueries({ predicate: isOther });
   client.setQueryData(key, session);
-  await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" });
+  await client.invalidateQueries({ predicate: isOther });
 }
 
-/** Every session of the account ends. @throws Problem */
+/** Ends every session of the account. @throws Problem */
 export async function changePassword(current: string, password: string): Promise<void> {
-  await request("PUT", "/v1/session/password", { body: { current, password } });
+  await ask("PUT /v1/session/password", { current, password });
   keepProof(undefined);
 }
 
@@ -79,18 +85,43 @@ export function useSignIn(): {
   readonly out: () => Promise<void>;
 } {
   const client = useQueryClient();
-  const by = async (path: string, said: object): Promise<void> => {
-    keepProof((await post<SignedInAnswer>(path, said)).csrf);
+  const begin = async (answer: Promise<{ readonly csrf: string }>): Promise<void> => {
+    keepProof((await answer).csrf);
     await enter(client);
   };
   return {
-    withPassword: (name, password) => by("/v1/session", { name, password }),
-    withLink: (token) => by("/v1/session/link", { token }),
+    withPassword: (name, password) => begin(ask("POST /v1/session", { name, password })),
+    withLink: (token) => begin(ask("POST /v1/session/link", { token })),
     out: async () => {
-      await request("DELETE", "/v1/session");
+      await ask("DELETE /v1/session");
       keepProof(undefined);
       sessionEnded(client);
-      location.assign("/"); // nothing that was read stays in this page
+      location.assign("/"); // removes all that was read from this page
     },
   };
+}
+
+/** A person signed in or out in another tab. @param listener `isGone`: out */
+export function whenProofChanges(listener: (isGone: boolean) => void): void {
+  window.addEventListener("storage", ({ key }) => {
+    if (key === proofKey || key === null) listener(proof() === undefined);
+  });
+}
+
+const providerKey = "postern.signing-in-elsewhere";
+const providerMs = 10 * 60_000;
+
+/** Called on the way to a provider: a proof is taken only from the address of the way back. */
+export function goToProvider(): void {
+  keep(providerKey, String(Date.now()));
+}
+
+/** Removes the proof from the address before anything is drawn. It counts only when this browser went to a provider. */
+export function takeProof(): void {
+  const word = new URLSearchParams(location.hash.slice(1)).get("csrf");
+  if (word === null) return;
+  history.replaceState(null, "", `${location.pathname}${location.search}`);
+  const began = Number(kept(providerKey) ?? 0);
+  keep(providerKey, undefined);
+  if (Date.now() - began < providerMs) keepProof(word); // otherwise another site made this link
 }

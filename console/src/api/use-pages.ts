@@ -8,14 +8,14 @@ interface Cursor {
 interface PagesOptions<Page, Row> {
   readonly queryKey: readonly unknown[];
   readonly read: (after: string | undefined, signal: AbortSignal) => Promise<Page>;
-  /** The same function at every render, as `keyOf`. */
+  /** Must be the same function at every render, as `keyOf`. */
   readonly rowsOf: (page: Page) => readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly enabled?: boolean;
 }
 
 export interface Pages<Page, Row> {
-  /** In the server's order, each once, as far as they were read. Undefined: none is here yet. */
+  /** In the server's order, each once, as far as they were read. Undefined until the first page is here. */
   readonly rows: readonly Row[] | undefined;
   readonly first: Page | undefined;
   readonly error: unknown;
@@ -24,7 +24,7 @@ export interface Pages<Page, Row> {
   readonly hasMore: boolean;
 }
 
-/** A list that is read page by page as it is scrolled to. What moved while a page was turned stands in it once. */
+/** A list that is read page by page. A row that moved to another page meanwhile is in it once. */
 export function usePages<Page extends Cursor, Row>(options: PagesOptions<Page, Row>): Pages<Page, Row> {
   const { queryKey, read, rowsOf, keyOf, enabled = true } = options;
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
@@ -45,7 +45,7 @@ export function usePages<Page extends Cursor, Row>(options: PagesOptions<Page, R
   return { rows, first: data?.pages[0], error, again, more, hasMore: hasNextPage };
 }
 
-/** What is wanted may stand further on: it is read on until something of it is here, or a page fails. Answers whether there is more to read. */
+/** Reads further pages as long as `isWanting`, until one fails. Returns whether it still reads. */
 export function useReadOn(
   isWanting: boolean,
   {

@@ -11,24 +11,19 @@ const tabs: readonly Tab[] = [
   { id: "json", label: "JSON" },
 ];
 
-/** The arguments of a call, by form or as JSON; what is no argument yet is said where it stands. */
-export function ArgumentsForm({
-  label,
-  schema,
-  entered,
-  onChange,
-  compare,
-  changes,
-}: {
-  readonly label: string;
-  readonly schema: Schema | undefined;
-  readonly entered: Entered;
-  readonly onChange: (entered: Entered) => void;
-  /** What was asked for. */
-  readonly compare?: Fields;
-  /** Under a tab of its own: what was changed. */
-  readonly changes?: () => ReactNode;
-}): ReactNode {
+type ArgumentsFormProps = Readonly<{
+  label: string;
+  schema: Schema | undefined;
+  entered: Entered;
+  onChange: (entered: Entered) => void;
+  /** The arguments as they were sent. */
+  compare?: Fields;
+  /** Shown in a tab of its own. */
+  changes?: () => ReactNode;
+}>;
+
+/** The arguments of a call, as a form or as JSON. A mistake is shown beside its field. */
+export function ArgumentsForm({ label, schema, entered, onChange, compare, changes }: ArgumentsFormProps): ReactNode {
   const [tab, setTab] = useState("form");
   const read = readEntered(entered);
   const whole = useMemo(() => (compare === undefined ? "" : JSON.stringify(compare, null, 2)), [compare]);

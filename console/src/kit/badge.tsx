@@ -12,15 +12,9 @@ const tones: Readonly<Record<Tone, string>> = {
   critical: "bg-critical-tint text-critical",
 };
 
-export function Badge({
-  tone = "neutral",
-  children,
-  title,
-}: {
-  readonly tone?: Tone;
-  readonly children: ReactNode;
-  readonly title?: string | undefined;
-}): ReactNode {
+type BadgeProps = Readonly<{ tone?: Tone; children: ReactNode; title?: string | undefined }>;
+
+export function Badge({ tone = "neutral", children, title }: BadgeProps): ReactNode {
   return (
     <span
       title={title}
@@ -41,7 +35,7 @@ const risks = new Map<string, Tone>([
   ["critical", "critical"],
 ]);
 
-/** Risk is said by word and by the number of bars, never by colour alone. */
+/** A word and a number of bars, so that the risk does not depend on colour. */
 export function RiskBadge({ risk }: { readonly risk: string }): ReactNode {
   const level = [...risks.keys()].indexOf(risk);
   return (
@@ -84,7 +78,6 @@ const outcomes = new Map<string, Tone>([
   ["expired", "medium"],
 ]);
 
-/** A state or an outcome, in its own word; of what is under way, in everybody's. */
 export function StateBadge({ state }: { readonly state: string }): ReactNode {
   return <Badge tone={outcomes.get(state) ?? "neutral"}>{state === "attempted" ? "running" : state}</Badge>;
 }

@@ -13,7 +13,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: keyof typeof looks;
   readonly size?: "small" | "normal" | "large";
   readonly icon?: IconName;
-  /** Under way: it takes no second click, and says so. */
+  /** The action is running: a second click does nothing. */
   readonly busy?: boolean;
   /** The key that does the same, shown on wide screens. */
   readonly hint?: string;

@@ -1,4 +1,4 @@
-/** RFC 8785: the text whose SHA-256 the server binds an approval to. Numbers and strings are as ECMAScript writes them. */
+/** RFC 8785: the text whose SHA-256 the server binds an approval to. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value === "object" && value !== null) {
@@ -8,9 +8,9 @@ export function canonical(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Hexadecimal; undefined where the browser has no WebCrypto (a page that is neither loopback nor TLS). */
+/** Hexadecimal. Undefined when the browser has no WebCrypto: the page is neither loopback nor TLS. */
 export async function sha256(text: string): Promise<string | undefined> {
-  // Only in a secure context is it there, whatever its type says.
+  // Its type does not say that only a secure context has it.
   const { subtle } = globalThis.crypto as Partial<typeof globalThis.crypto>;
   if (subtle === undefined) return undefined;
   const bytes = new Uint8Array(await subtle.digest("SHA-256", new TextEncoder().encode(text)));

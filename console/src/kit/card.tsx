@@ -1,18 +1,14 @@
 import type { ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 
-/** A surface. Without a title it is only the surface. */
-export function Card({
-  title,
-  actions,
-  children,
-  className,
-}: {
-  readonly title?: ReactNode;
-  readonly actions?: ReactNode;
-  readonly children: ReactNode;
-  readonly className?: string | undefined;
-}): ReactNode {
+type CardProps = Readonly<{
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string | undefined;
+}>;
+
+export function Card({ title, actions, children, className }: CardProps): ReactNode {
   return (
     <section className={classNames("rounded-lg border border-line bg-surface shadow-raised", className)}>
       {title !== undefined && (
@@ -26,16 +22,9 @@ export function Card({
   );
 }
 
-/** One part of a card: what it is, then itself. */
-export function Part({
-  label,
-  aside,
-  children,
-}: {
-  readonly label: ReactNode;
-  readonly aside?: ReactNode;
-  readonly children: ReactNode;
-}): ReactNode {
+type PartProps = Readonly<{ label: ReactNode; aside?: ReactNode; children: ReactNode }>;
+
+export function Part({ label, aside, children }: PartProps): ReactNode {
   return (
     <div className="grid min-w-0 content-start gap-1.5">
       <div className="flex min-h-5 items-center justify-between gap-2">
@@ -47,23 +36,23 @@ export function Part({
   );
 }
 
+type FactsProps = Readonly<{
+  /** By name; what is undefined is left out. */
+  rows: Readonly<Record<string, ReactNode>>;
+}>;
+
 /** Names and values, aligned. */
-export function Facts({
-  rows,
-}: {
-  readonly rows: readonly (readonly [name: string, value: ReactNode] | undefined)[];
-}): ReactNode {
+export function Facts({ rows }: FactsProps): ReactNode {
   return (
     <dl className="grid grid-cols-[minmax(5rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-1.5 sm:grid-cols-[minmax(7rem,auto)_minmax(0,1fr)]">
-      {rows.map(
-        (row) =>
-          row !== undefined && (
-            <div key={row[0]} className="contents">
-              <dt className="text-ink-3">{row[0]}</dt>
-              <dd className="min-w-0">{row[1]}</dd>
-            </div>
-          ),
-      )}
+      {Object.entries(rows)
+        .filter(([, value]) => value !== undefined && value !== false)
+        .map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-ink-3">{name}</dt>
+            <dd className="min-w-0">{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

@@ -21,7 +21,18 @@ export interface Bar {
   readonly values: readonly number[];
 }
 
-/** Stacked bars with a baseline, the greatest value written out, and a legend in words. */
+type BarsProps = Readonly<{
+  label: string;
+  series: readonly Series[];
+  bars: readonly Bar[];
+  /** First and last name under the baseline. */
+  axis?: readonly [first: string, last: string];
+  /** Shows the name under every bar. */
+  names?: boolean;
+  unit?: (value: number) => string;
+}>;
+
+/** Stacked bars with a baseline, the greatest value and a legend. */
 export function Bars({
   label,
   series,
@@ -29,22 +40,13 @@ export function Bars({
   axis,
   names = false,
   unit = (value) => String(value),
-}: {
-  readonly label: string;
-  readonly series: readonly Series[];
-  readonly bars: readonly Bar[];
-  /** First and last name under the baseline. */
-  readonly axis?: readonly [first: string, last: string];
-  /** Every bar's name under it: for a few bars. */
-  readonly names?: boolean;
-  readonly unit?: (value: number) => string;
-}): ReactNode {
+}: BarsProps): ReactNode {
   const top = Math.max(1, ...bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0)));
   const wide = 100 / Math.max(1, bars.length);
   return (
     <figure className="grid gap-2">
       <div className="grid gap-1">
-        <span className="tabular text-right text-[0.8571rem] leading-none text-ink-3">at most {unit(top)}</span>
+        <span className="tabular text-right text-[0.8571rem] leading-none text-ink-3">max {unit(top)}</span>
         <svg role="img" aria-label={label} viewBox="0 0 100 40" preserveAspectRatio="none" className="h-28 w-full">
           <line
             x1="0"
@@ -99,21 +101,16 @@ export function Bars({
   );
 }
 
-function StackedBar({
-  bar,
-  series,
-  top,
-  x,
-  width,
-  unit,
-}: {
-  readonly bar: Bar;
-  readonly series: readonly Series[];
-  readonly top: number;
-  readonly x: number;
-  readonly width: number;
-  readonly unit: (value: number) => string;
-}): ReactNode {
+type StackedBarProps = Readonly<{
+  bar: Bar;
+  series: readonly Series[];
+  top: number;
+  x: number;
+  width: number;
+  unit: (value: number) => string;
+}>;
+
+function StackedBar({ bar, series, top, x, width, unit }: StackedBarProps): ReactNode {
   let y = 39.5;
   const words = series.map(({ name }, at) => `${name} ${unit(bar.values[at] ?? 0)}`).join(", ");
   return (

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Icon } from "./icons.tsx";
 
-/** Copies, and says that it did. */
 export function Copy({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
@@ -10,7 +9,7 @@ export function Copy({ text, label }: { readonly text: string; readonly label: s
       setCopied(true);
       setTimeout(() => setCopied(false), 1_500);
     } catch {
-      setCopied(false); // the browser does not let us: the text can still be selected
+      setCopied(false); // the browser refuses; the text can still be selected
     }
   };
   return (
@@ -26,7 +25,7 @@ export function Copy({ text, label }: { readonly text: string; readonly label: s
   );
 }
 
-/** A digest or an id, its beginning in sight, the whole on hover and by copy. */
+/** A digest or an id, shortened; the whole of it on hover and by copy. */
 export function Hash({ value, label = "digest" }: { readonly value: string; readonly label?: string }): ReactNode {
   return (
     <span className="inline-flex items-center gap-0.5">

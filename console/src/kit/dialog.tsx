@@ -3,7 +3,21 @@ import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { Text } from "./text.tsx";
 
-/** A control with `data-first` has the keyboard at once. The browser's own modal: focus stays inside, Escape closes, what is behind is inert. However it ends, who opened it has the keyboard again. A sheet from below on a phone. */
+type DialogProps = Readonly<{
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  children: ReactNode;
+  footer?: ReactNode;
+  wide?: boolean;
+  /** It cannot be closed. */
+  stays?: boolean;
+}>;
+
+/**
+ * The browser's own modal: focus stays inside, Escape closes it. A control with `data-first` has the focus when it opens;
+ * what opened it has the focus again when it ends.
+ */
 export function Dialog({
   title,
   open,
@@ -12,16 +26,7 @@ export function Dialog({
   footer,
   wide = false,
   stays = false,
-}: {
-  readonly title: string;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-  readonly footer?: ReactNode;
-  readonly wide?: boolean;
-  /** It cannot be closed: something has to be done first. */
-  readonly stays?: boolean;
-}): ReactNode {
+}: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const name = useId();
   useEffect(() => {
@@ -30,11 +35,10 @@ export function Dialog({
     const opener = document.activeElement;
     if (!element.open) {
       element.showModal();
-      // What the dialog is there for, not its cross, has the keyboard.
       element.querySelector<HTMLElement>("[data-first]")?.focus();
     }
     return () => {
-      // It is out of the page by now, and the keyboard with it; the browser gives it back only where a dialog is closed.
+      // The browser gives the focus back only when a dialog is closed, not when it is removed.
       if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
     };
   }, [open]);

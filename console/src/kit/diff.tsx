@@ -3,13 +3,13 @@ import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { Text } from "./text.tsx";
 
-/** Lines that are drawn at once, and with each press more. */
+/** Lines shown at first, and more with each press. */
 const most = 2_000;
 const more = 10_000;
-/** Characters of a line: of a preview the server keeps no more. */
+/** Characters of a line: the server keeps no longer preview. */
 const mostOfLine = 65_536;
 
-/** A unified diff, line by line; what was added or taken away is said by sign and by colour. */
+/** A unified diff. */
 export function Diff({ text }: { readonly text: string }): ReactNode {
   const [shown, setShown] = useState(most);
   const lines = text.replace(/\n$/, "").split("\n");

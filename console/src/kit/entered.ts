@@ -1,6 +1,6 @@
 /**
- * What stands in a form of arguments. Invariant: what a field shows is what is handed up for it, or the form has a
- * problem and hands up nothing; that holds also where what the form was opened over becomes another meanwhile.
+ * The contents of a form of arguments. Invariant: the form returns for each field what the field shows, or it has a
+ * problem and returns nothing; also when the arguments under the form change meanwhile.
  */
 import type { JsonObject } from "../../../src/core/json.ts";
 import { canonical } from "./canonical.ts";
@@ -9,7 +9,7 @@ import { type Read, readJson, readNumber, readObject } from "./json-text.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 export type WrittenAs = "text" | "number" | "integer" | "json";
 
-/** A field that somebody types in, with the letters they typed. */
+/** A field and the text that was typed into it. */
 export interface Written {
   readonly text: string;
   readonly as: WrittenAs;
@@ -19,7 +19,7 @@ export interface Written {
 export interface Entered {
   readonly values: Fields;
   readonly written: ReadonlyMap<string, Written>;
-  /** The whole of it as JSON, while that is what is typed. */
+  /** The JSON text, while the form is edited as JSON. */
   readonly json?: string;
 }
 
@@ -35,7 +35,7 @@ export function readEntered({ values, written, json }: Entered): Read<JsonObject
   return { value: values as JsonObject }; // read from JSON, or from the controls of a form
 }
 
-/** Letters into a field. What they do not say yet, the field had before; nobody is handed it up. */
+/** Text typed into a field. While it is wrong, the old value stays and the form has a problem. */
 export function withText(entered: Entered, name: string, { text, as }: Written): Entered {
   const read = as === "text" ? { value: text } : as === "json" ? readJson(text) : readNumber(text, as === "integer");
   const isWrong = "problem" in read;
@@ -46,7 +46,7 @@ export function withText(entered: Entered, name: string, { text, as }: Written):
   };
 }
 
-/** A value that was chosen, or left out. */
+/** A value that was chosen. Undefined leaves it out. */
 export function withValue({ values, written }: Entered, name: string, value: unknown): Entered {
   return {
     values: withMember(values, name, value),
@@ -54,7 +54,7 @@ export function withValue({ values, written }: Entered, name: string, value: unk
   };
 }
 
-/** As JSON text from here on, or as a form. Undefined: it has a problem, which nobody would see there. */
+/** The same as JSON text or as a form. Undefined when it has a problem, which the other view would hide. */
 export function switched(before: Entered, how: "form" | "json"): Entered | undefined {
   const read = readEntered(before);
   if ("problem" in read) return undefined;
@@ -62,11 +62,11 @@ export function switched(before: Entered, how: "form" | "json"): Entered | undef
   return how === "form" ? enteredOf(read.value) : { ...enteredOf(read.value), json: inLines(read.value) };
 }
 
-/** What was entered over one, over another: where nothing was typed, the other holds. */
+/** What was entered over `from`, moved over `to`: fields that were not changed take the values of `to`. */
 export function rebased(before: Entered, from: Fields, to: Fields): Entered {
   if (before.json !== undefined) {
     const read = readObject(before.json);
-    if ("problem" in read) return before; // as it stands it is nothing yet
+    if ("problem" in read) return before; // not valid JSON yet
     return { ...before, json: inLines(merged(read.value, from, to, () => false)) };
   }
   const isWrong = (name: string): boolean => before.written.get(name)?.problem !== undefined;
@@ -86,12 +86,12 @@ function merged(values: Fields, from: Fields, to: Fields, isKept: (name: string)
   return Object.fromEntries(next.filter(([, item]) => item !== undefined));
 }
 
-/** A field's own; `constructor` is a name as any. */
+/** Only an own property: `constructor` may be the name of an argument. */
 export function own(fields: Fields, name: string): unknown {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** What was not touched is the same object: nothing long is compared at every key. */
+/** An unchanged value is the same object, so long values are not compared at every key press. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   return one !== undefined && other !== undefined && canonical(one) === canonical(other);

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Drawn here on a 16-unit grid; they only accompany words, so they are hidden from screen readers. */
+/** On a 16-unit grid. They accompany words, so they are hidden from screen readers. */
 const paths = {
   inbox: "M2 9.5h3.2l1 2h3.6l1-2H14M2 9.5 4 3h8l2 6.5V13H2z",
   overview: "M2.5 13.5v-4m3.7 4v-8m3.7 8v-5.5m3.6 5.5v-11",

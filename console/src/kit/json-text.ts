@@ -1,9 +1,9 @@
-/** Text that is to be JSON, read strictly: what cannot be kept as it is written is a problem, not a near value. */
+/** Reads JSON strictly: a number that would change its value is a problem. */
 import type { JsonObject } from "../../../src/core/json.ts";
 
 export type Read<Value> = { readonly value: Value } | { readonly problem: string };
 
-/** Undefined: nothing is written. */
+/** The value is undefined when the text is empty. */
 export function readJson(text: string): Read<unknown> {
   if (text.trim() === "") return { value: undefined };
   try {
@@ -18,7 +18,6 @@ export function readJson(text: string): Read<unknown> {
   }
 }
 
-/** An object, as the arguments of a call are one. */
 export function readObject(text: string): Read<JsonObject> {
   const read = readJson(text);
   if ("problem" in read) return read;
@@ -28,7 +27,7 @@ export function readObject(text: string): Read<JsonObject> {
   return { value: value as JsonObject }; // JSON.parse makes nothing but JSON
 }
 
-/** Undefined: nothing is written. */
+/** The value is undefined when the text is empty. */
 export function readNumber(text: string, isWhole: boolean): Read<number | undefined> {
   const literal = text.trim();
   if (literal === "") return { value: undefined };
@@ -40,7 +39,7 @@ export function readNumber(text: string, isWhole: boolean): Read<number | undefi
 
 const numbers = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Whether it would become another number: JSON's readers keep about 15 digits. */
+/** Whether it would become another number: JSON keeps about 15 digits. */
 function isLost(literal: string): boolean {
   const number = Number(literal);
   if (!Number.isFinite(number)) return true;

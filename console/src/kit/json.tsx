@@ -10,8 +10,8 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue };
 
 /**
- * JSON as a tree of text nodes, names in the order of the value. Strings go through `Text`, so nothing in them can
- * break out, hide or reorder. Long strings and large arrays open on demand, and no more at once than a page can bear.
+ * JSON as a tree of text nodes. Strings go through `Text`, so nothing in them can break out, hide or reorder. Long
+ * strings and large arrays open on demand.
  */
 export function Json({ value }: { readonly value: unknown }): ReactNode {
   return (
@@ -21,14 +21,14 @@ export function Json({ value }: { readonly value: unknown }): ReactNode {
   );
 }
 
-/** Drawn at once; each press opens as many again. */
+/** Values shown at first; each press shows as many more. */
 const mostValues = 4_000;
-/** Deeper than this is opened by hand. */
+/** Deeper levels open on demand. */
 const mostLevels = 100;
 
 interface Placed {
   readonly indent: number;
-  /** How many values may be drawn within it. */
+  /** How many values may be shown within it. */
   readonly room: number;
 }
 
@@ -44,17 +44,10 @@ function Value({ value, indent, room }: Placed & { readonly value: unknown }): R
 
 const mostMembers = 100;
 
-function Members({
-  open,
-  close,
-  members,
-  indent,
-  room,
-}: Placed & {
-  readonly open: string;
-  readonly close: string;
-  readonly members: readonly (readonly [name: string | undefined, value: unknown])[];
-}): ReactNode {
+type MembersProps = Placed &
+  Readonly<{ open: string; close: string; members: readonly (readonly [name: string | undefined, value: unknown])[] }>;
+
+function Members({ open, close, members, indent, room }: MembersProps): ReactNode {
   const [opened, setOpened] = useState(0);
   if (members.length === 0) return `${open}${close}`;
   const shown = members.slice(0, Math.min(mostMembers, Math.floor(room)) + opened * mostMembers);

@@ -1,24 +1,16 @@
 import type { ReactNode } from "react";
-import { keepText } from "../api/save.ts";
+import { saveText } from "../api/save.ts";
 import { Button } from "./button.tsx";
 import { Text } from "./text.tsx";
 
-/** Characters. More of them in a control stall the page for seconds. */
+/** Characters. A control with more stalls the page for seconds. */
 export const mostInControl = 100_000;
 const mostShown = 4_000;
 
-/** What is too long for a control: its start, to be read, and all of it as a file. */
-export function LargeText({
-  id,
-  label,
-  text,
-  fileName,
-}: {
-  readonly id?: string;
-  readonly label: string;
-  readonly text: string;
-  readonly fileName: string;
-}): ReactNode {
+type LargeTextProps = Readonly<{ id?: string; label: string; text: string; fileName: string }>;
+
+/** For a text too long for a control: its start, and all of it as a file. */
+export function LargeText({ id, label, text, fileName }: LargeTextProps): ReactNode {
   return (
     <div className="grid justify-items-start gap-1.5">
       <section
@@ -35,7 +27,7 @@ export function LargeText({
       <p className="text-ink-2">
         {text.length.toLocaleString("en")} characters: too long to be changed here. It stays as it is.
       </p>
-      <Button size="small" icon="down_tray" onClick={() => keepText(text, fileName)}>
+      <Button size="small" icon="down_tray" onClick={() => saveText(text, fileName)}>
         Download all of it
       </Button>
     </div>

@@ -6,8 +6,8 @@ interface Closable {
 }
 
 /**
- * A part that is loaded when it is first opened, so that the page itself is there sooner. If it cannot be had, because
- * Postern is away or was replaced under the open page, it says so and closes; the next time it is tried again.
+ * A part that is loaded when it is first opened. When it cannot be loaded, because Postern does not answer or was
+ * updated, it says so and closes; the next time it is tried again.
  */
 export function late<Props>(load: () => Promise<(props: Props) => ReactNode>): (props: Props & Closable) => ReactNode {
   let loaded: ((props: Props) => ReactNode) | undefined;
@@ -23,7 +23,10 @@ export function late<Props>(load: () => Promise<(props: Props) => ReactNode>): (
       };
       const failed = (): void => {
         if (!isWanted) return;
-        toast("This part of the page did not come. Is Postern running? If it was updated, load the page anew.", "bad");
+        toast(
+          "This part of the page could not be loaded. Is Postern running? If it was updated, reload the page.",
+          "bad",
+        );
         onClose();
       };
       load().then(arrived, failed);

@@ -13,18 +13,18 @@ import {
 import { LargeText, mostInControl } from "./large-text.tsx";
 import { Text, Unseen } from "./text.tsx";
 
-/** What a form can be made of; all else of a schema is edited as JSON, and the server checks everything. */
+/** A JSON schema. Only its simple properties get controls of their own; the server checks everything. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export interface SchemaFormProps {
   readonly schema: Schema | undefined;
   readonly entered: Entered;
   readonly onChange: (entered: Entered) => void;
-  /** What was asked for: a field that differs from it says so. */
+  /** The arguments as they were sent: a field that differs is marked. */
   readonly compare?: Fields | undefined;
 }
 
-/** One control a property: text, number, yes or no, one of a list; JSON for what is deeper. Unknown properties stay in sight. */
+/** One control for each property; JSON for nested ones. Properties that the schema does not have are shown too. */
 export function SchemaForm({ schema, entered, onChange, compare }: SchemaFormProps): ReactNode {
   const properties = objectOf(schema?.["properties"]);
   const required = new Set(Array.isArray(schema?.["required"]) ? schema["required"] : []);
@@ -111,7 +111,7 @@ type ControlProps = Omit<PropertyProps, "isRequired" | "isChanged"> & {
   readonly describedBy: string | undefined;
 };
 
-/** What somebody types in stays the control it is; all else is drawn as what it holds. */
+/** A control keeps its kind while a person types in it; otherwise the value decides. */
 function Control(props: ControlProps): ReactNode {
   const { id, name, schema, value, written } = props;
   if (written !== undefined) return <Writing {...props} {...written} />;
@@ -194,6 +194,5 @@ function kindOf(value: unknown): string {
 }
 
 function objectOf(value: unknown): Schema {
-  // A JSON object's names are strings.
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : {};
 }

@@ -1,20 +1,14 @@
 import type { ReactNode } from "react";
-import { Problem } from "../api/problem.ts";
+import { Problem } from "../api/client.ts";
 import { Button } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import { Text } from "./text.tsx";
 
-/** Nothing is here, and that is fine: says why, and what would make something come. */
-export function EmptyState({
-  icon = "check",
-  title,
-  children,
-}: {
-  readonly icon?: IconName;
-  readonly title: string;
-  readonly children?: ReactNode;
-}): ReactNode {
+type EmptyStateProps = Readonly<{ icon?: IconName; title: string; children?: ReactNode }>;
+
+/** Says why there is nothing here, and what would change that. */
+export function EmptyState({ icon = "check", title, children }: EmptyStateProps): ReactNode {
   return (
     <div className="grid justify-items-center gap-2 px-6 py-14 text-center">
       <span className="mb-1 grid size-10 place-items-center rounded-full bg-sunken text-ink-3">
@@ -26,14 +20,9 @@ export function EmptyState({
   );
 }
 
-/** What went wrong in the server's own sentence, and the way on. */
-export function ErrorState({
-  error,
-  retry,
-}: {
-  readonly error: unknown;
-  readonly retry?: (() => void) | undefined;
-}): ReactNode {
+type ErrorStateProps = Readonly<{ error: unknown; retry?: (() => void) | undefined }>;
+
+export function ErrorState({ error, retry }: ErrorStateProps): ReactNode {
   const isProblem = error instanceof Problem;
   return (
     <div role="alert" className="grid justify-items-center gap-3 px-6 py-14 text-center">
@@ -49,14 +38,10 @@ export function ErrorState({
   );
 }
 
-/** A sentence within a form or a card: something did not work, or is worth knowing. */
-export function Notice({
-  tone = "critical",
-  children,
-}: {
-  readonly tone?: "critical" | "medium" | "accent" | "safe";
-  readonly children: ReactNode;
-}): ReactNode {
+type NoticeProps = Readonly<{ tone?: "critical" | "medium" | "accent" | "safe"; children: ReactNode }>;
+
+/** A sentence within a form or a card. */
+export function Notice({ tone = "critical", children }: NoticeProps): ReactNode {
   const looks = {
     critical: "bg-critical-tint text-critical",
     medium: "bg-medium-tint text-medium",
@@ -76,7 +61,17 @@ export function Notice({
   );
 }
 
-/** The shape of what is coming. */
+/** Why something did not work, as a notice. Nothing when it worked. */
+export function ErrorNotice({ children }: { readonly children: string | undefined }): ReactNode {
+  if (children === undefined) return null;
+  return (
+    <Notice>
+      <Text lines>{children}</Text>
+    </Notice>
+  );
+}
+
+/** A placeholder while something loads. */
 export function Skeleton({ rows = 6 }: { readonly rows?: number | undefined }): ReactNode {
   return (
     <div role="status" aria-label="Loading" className="grid gap-3 p-4">
@@ -90,16 +85,14 @@ export function Skeleton({ rows = 6 }: { readonly rows?: number | undefined }): 
   );
 }
 
-/** Before there is anything to show: what is coming, or why it does not come. What is shown already is never taken away by a failed try. */
-export function NotYet({
-  error,
-  again,
-  rows,
-}: {
-  /** Null: it is under way. */
-  readonly error: unknown;
-  readonly again: () => unknown;
-  readonly rows?: number | undefined;
-}): ReactNode {
+type NotYetProps = Readonly<{
+  /** Null while it loads. */
+  error: unknown;
+  again: () => unknown;
+  rows?: number | undefined;
+}>;
+
+/** Before there is anything to show: a placeholder, or why it failed. A failed reload does not replace what is shown. */
+export function NotYet({ error, again, rows }: NotYetProps): ReactNode {
   return error === null ? <Skeleton rows={rows} /> : <ErrorState error={error} retry={() => void again()} />;
 }

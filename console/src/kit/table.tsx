@@ -5,23 +5,20 @@ export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
   readonly align?: "left" | "right";
-  /** Gone on a phone: what is not needed to choose a row. */
+  /** Left out on a phone. */
   readonly wide?: boolean;
   readonly className?: string;
 }
 
-/** A real table; it scrolls sideways within itself rather than widening the page. For thousands of rows: VirtualList. */
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-}: {
-  readonly label: string;
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  readonly keyOf: (row: Row) => string;
-}): ReactNode {
+type TableProps<Row> = Readonly<{
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+}>;
+
+/** It scrolls sideways within itself. For thousands of rows there is `VirtualList`. */
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ReactNode {
   const looks = ({ align, wide, className }: Column<Row>): string =>
     classNames(
       "px-2 py-2 first:pl-4 last:pr-4 [&_bdi]:wrap-break-word", // a narrow table is scrolled before a name is broken

@@ -6,20 +6,16 @@ export interface Tab {
   readonly label: ReactNode;
 }
 
-/** Tabs as the ARIA pattern has them: arrows move, one is in the tab order. The panel is the child. */
-export function Tabs({
-  label,
-  tabs,
-  selected,
-  onSelect,
-  children,
-}: {
-  readonly label: string;
-  readonly tabs: readonly Tab[];
-  readonly selected: string;
-  readonly onSelect: (id: string) => void;
-  readonly children: ReactNode;
-}): ReactNode {
+type TabsProps = Readonly<{
+  label: string;
+  tabs: readonly Tab[];
+  selected: string;
+  onSelect: (id: string) => void;
+  children: ReactNode;
+}>;
+
+/** Tabs of the ARIA pattern: arrow keys move, one tab is in the tab order. The child is the panel. */
+export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps): ReactNode {
   const name = useId();
   const list = useRef<HTMLDivElement>(null);
   const move = (event: KeyboardEvent): void => {

@@ -1,9 +1,8 @@
 /**
- * Every string that a tool, a server, a model or a caller made goes through here.
+ * Shows every string that a tool, a server, a model or a caller made.
  *
- * Invariant: what is drawn is a text node or a mark of ours, never markup; no character may hide, reorder or paint what
- * stands beside it. Controls, ANSI escapes, bidirectional and invisible characters are shown by name, look-alike letters
- * with their code; spaces stay as many.
+ * Invariant: it makes text nodes and marks, never markup. No character hides or reorders what is beside it: controls,
+ * ANSI escapes, bidirectional and invisible characters are shown by name, look-alike letters with their code.
  */
 import { Fragment, type ReactNode } from "react";
 import { partsOf, type TextPart } from "../../../src/core/system/card-text.ts";
@@ -57,17 +56,16 @@ function Mark({ part }: { readonly part: TextPart }): ReactNode {
 
 export interface TextProps {
   readonly children: string | undefined;
-  /** Line breaks and tabs stay what they are; all else is marked. For blocks, not for one line. */
+  /** Keeps line breaks and tabs. */
   readonly lines?: boolean | undefined;
-  /** Longer text is cut, and says by how much. Default 20,000 characters. */
+  /** Longer text is cut, and says by how much. Default: 20,000 characters. */
   readonly limit?: number | undefined;
   readonly className?: string | undefined;
 }
 
-/** Beyond it a text breaks wherever a line ends: to look for a better place in one word so long takes the browser seconds. */
+/** A longer text breaks anywhere: the browser needs seconds to find better places in one long word. */
 const long = 20_000;
 
-/** A stranger's string, inert and honest. */
 export function Text({ children = "", lines = false, limit = long, className }: TextProps): ReactNode {
   const shown = children.length > limit ? children.slice(0, limit) : children;
   return (
@@ -86,7 +84,17 @@ export function Text({ children = "", lines = false, limit = long, className }: 
   );
 }
 
-/** Beside a field, which draws what it holds as it likes: the same text with everything marked that cannot be seen in it. */
+export function Preformatted({ children, lines = false }: Pick<TextProps, "children" | "lines">): ReactNode {
+  return (
+    <pre className="mono max-h-96 overflow-auto rounded-md bg-sunken px-3 py-2 whitespace-pre-wrap">
+      <Text lines={lines} limit={100_000}>
+        {children}
+      </Text>
+    </pre>
+  );
+}
+
+/** Beside a field, which cannot mark invisible characters: the same text with marks. */
 export function Unseen({ text }: { readonly text: string }): ReactNode {
   if (partsOf(text).every(({ is, text: part }) => is === "plain" || /[\t\n\r]/.test(part))) return null;
   return (

@@ -1,35 +1,45 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useSyncExternalStore } from "react";
+import { serverNow } from "../api/server-time.ts";
 import { classNames } from "./class-names.ts";
-import { useNow } from "./use-now.ts";
+import { duration, relative } from "./format.ts";
 
-const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
-  ["day", 86_400],
-  ["hour", 3_600],
-  ["minute", 60],
-];
-const words = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "narrow" });
+/** One tick a second for all who show time, and none while nothing does or the page is hidden. */
+const listeners = new Set<() => void>();
+let nowMs = serverNow();
+let timer: ReturnType<typeof setInterval> | undefined;
+document.addEventListener("visibilitychange", tick);
 
-export function relative(atMs: number, nowMs: number): string {
-  const seconds = Math.round((atMs - nowMs) / 1_000);
-  if (Math.abs(seconds) < 5) return "now";
-  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? (["second", 1] as const);
-  return words.format(Math.trunc(seconds / size), unit);
+function tick(): void {
+  if (document.hidden) return;
+  nowMs = serverNow();
+  for (const listener of listeners) listener();
 }
 
-/** How long something is or took: `840 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`, `3 d 4 h`. */
-export function duration(ms: number): string {
-  if (ms < 1) return "<1 ms";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1_000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.floor(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  if (timer === undefined) {
+    nowMs = serverNow();
+    timer = setInterval(tick, 1_000);
+  }
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }
 
-/** Relative in sight, exact (the reader's zone, and UTC) on hover and for screen readers. */
+/** The server's clock, milliseconds; renders again each second. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => nowMs);
+}
+
+/** Whether its time is over; renders again when it is. */
+export function useIsOver(until: string): boolean {
+  return useSyncExternalStore(subscribe, () => Date.parse(until) <= nowMs);
+}
+
+/** Relative in sight; exact on hover and for screen readers, in the reader's zone and in UTC. */
 export function Time({ at }: { readonly at: string | number | undefined }): ReactNode {
   const nowMs = useNow();
   if (at === undefined) return <span className="text-ink-3">–</span>;
@@ -42,7 +52,7 @@ export function Time({ at }: { readonly at: string | number | undefined }): Reac
   );
 }
 
-/** Counts down to an expiry; urgent under a minute. */
+/** Counts down to an expiry. */
 export function TimeLeft({ until }: { readonly until: string | number }): ReactNode {
   const leftMs = new Date(until).getTime() - useNow();
   const look = leftMs < 60_000 ? "text-critical font-medium" : leftMs < 300_000 ? "text-high" : "text-ink-2";

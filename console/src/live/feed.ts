@@ -1,9 +1,9 @@
 /**
- * What happens, as it happens: one line for all pages of this browser, which the page that has it shares with the others.
+ * The events of the server, as they happen. The pages of one browser share one connection: one page has it, and sends
+ * what it reads to the others.
  *
- * Invariant: every event is told once and in order; after a break the line resumes after the last id, and where the
- * server says `reset` (or an id is too old) the listeners read anew. The page always knows whether it is live.
- * The line is read with `fetch`, because an EventSource hides the status: a 401 must end the session, not be retried.
+ * Invariant: listeners get every event once and in order. After a break the connection resumes after the last id. When
+ * the server sends `reset`, the listeners read everything again. The page always knows whether it is live.
  */
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { type FeedEventView, keepOpen, type LiveState, silenceMs, type Word } from "./line.ts";
@@ -12,7 +12,7 @@ export type { FeedEventView, LiveState } from "./line.ts";
 
 interface FeedListener {
   readonly event: (event: FeedEventView) => void;
-  /** Things happened that nobody tells: read anew. */
+  /** Events were missed: read everything again. */
   readonly reset: () => void;
 }
 
@@ -20,23 +20,22 @@ const listeners = new Set<FeedListener>();
 const watchers = new Set<() => void>();
 let state: LiveState = "connecting";
 let lastId: string | undefined;
-let hasLine = false;
+let isConnected = false;
 
-/** Where pages can agree on one (over TLS and on loopback); elsewhere each has its own. */
+/** Over TLS and on loopback. Elsewhere each page has its own connection. */
 function canShare(): boolean {
   return "locks" in navigator && typeof BroadcastChannel === "function";
 }
 
-/** Who looks. */
-interface Looking {
-  /** Pages of others are told nothing. */
+interface FeedOptions {
+  /** Pages of another person get nothing. */
   readonly userId: string;
-  /** Everything here was read after this event. */
+  /** All that is shown was read after this event. */
   readonly since: string | undefined;
 }
 
-/** Opens the line, or joins those who have one, until what it answers is called. */
-export function openFeed({ userId, since }: Looking, onSignedOut: () => void): () => void {
+/** Opens a connection or joins the one of another page. Returns a function that ends it. */
+export function openFeed({ userId, since }: FeedOptions, onSignedOut: () => void): () => void {
   lastId = since;
   const close = canShare() ? share(userId, onSignedOut) : keepOwn(onSignedOut);
   return () => {
@@ -46,9 +45,9 @@ export function openFeed({ userId, since }: Looking, onSignedOut: () => void): (
   };
 }
 
-/** Of the pages of one browser the one that tells the others what happens. */
-export function isTeller(): boolean {
-  return hasLine;
+/** Whether this page has the connection that the pages of this browser share. */
+export function hasConnection(): boolean {
+  return isConnected;
 }
 
 type Shared = Word | { readonly kind: "hello" };
@@ -57,24 +56,24 @@ function share(userId: string, onSignedOut: () => void): () => void {
   const name = `postern-line ${userId}`;
   const channel = new BroadcastChannel(name);
   const leaving = new AbortController();
-  let silence: ReturnType<typeof setTimeout> | undefined;
+  let silenceTimer: ReturnType<typeof setTimeout> | undefined;
   const tell = (word: Word): void => {
     channel.postMessage(word);
-    hear(word, onSignedOut);
+    take(word, onSignedOut);
   };
   let leading = new AbortController();
   const lead = async (): Promise<void> => {
     if (leaving.signal.aborted) return;
-    hasLine = true;
-    clearTimeout(silence);
+    isConnected = true;
+    clearTimeout(silenceTimer);
     leading = new AbortController();
     await keepOpen({ state, lastId }, tell, leading.signal);
-    hasLine = false;
+    isConnected = false;
   };
-  /** Should who has the line have been put to sleep, whoever is looked at takes it. */
+  /** If the page that has the connection was put to sleep, a visible page takes it over. */
   const listen = (): void => {
-    clearTimeout(silence);
-    if (!hasLine) silence = setTimeout(() => (document.hidden ? listen() : queue({ steal: true })), silenceMs);
+    clearTimeout(silenceTimer);
+    if (!isConnected) silenceTimer = setTimeout(() => (document.hidden ? listen() : queue({ steal: true })), silenceMs);
   };
   const queue = (how: LockOptions): void => {
     const asked = "steal" in how ? how : { ...how, signal: leaving.signal };
@@ -82,19 +81,19 @@ function share(userId: string, onSignedOut: () => void): () => void {
   };
   const taken = (): void => {
     if (leaving.signal.aborted) return; // left before its turn
-    // It slept, and another has the line and told what nobody here heard.
+    // This page slept, and missed what another one read since.
     leading.abort();
-    hasLine = false;
+    isConnected = false;
     for (const listener of listeners) listener.reset();
     listen();
     queue({});
   };
   channel.onmessage = ({ data }: MessageEvent<Shared>) => {
     if (data.kind === "hello") {
-      if (hasLine) channel.postMessage({ kind: "state", state, lastId } satisfies Shared);
-    } else if (!hasLine) {
+      if (isConnected) channel.postMessage({ kind: "state", state, lastId } satisfies Shared);
+    } else if (!isConnected) {
       listen();
-      hear(data, onSignedOut);
+      take(data, onSignedOut);
     }
   };
   channel.postMessage({ kind: "hello" } satisfies Shared);
@@ -103,14 +102,14 @@ function share(userId: string, onSignedOut: () => void): () => void {
   return () => {
     leaving.abort();
     leading.abort();
-    clearTimeout(silence);
+    clearTimeout(silenceTimer);
     channel.close();
-    hasLine = false;
+    isConnected = false;
   };
 }
 
-/** A browser has few lines to one host: a page that nobody looks at gives its line back, and resumes when it is looked at. */
-const unseenMs = 60_000;
+/** A browser allows few connections to one host: a hidden page closes its own, and resumes when it is visible. */
+const hiddenMs = 60_000;
 
 function keepOwn(onSignedOut: () => void): () => void {
   let closing = begin(onSignedOut);
@@ -119,14 +118,14 @@ function keepOwn(onSignedOut: () => void): () => void {
     closing.abort();
     become("connecting");
   };
-  const seen = (): void => {
+  const changed = (): void => {
     clearTimeout(leaving);
-    if (document.hidden) leaving = setTimeout(leave, unseenMs);
+    if (document.hidden) leaving = setTimeout(leave, hiddenMs);
     else if (closing.signal.aborted) closing = begin(onSignedOut);
   };
-  document.addEventListener("visibilitychange", seen);
+  document.addEventListener("visibilitychange", changed);
   return () => {
-    document.removeEventListener("visibilitychange", seen);
+    document.removeEventListener("visibilitychange", changed);
     clearTimeout(leaving);
     closing.abort();
   };
@@ -134,7 +133,7 @@ function keepOwn(onSignedOut: () => void): () => void {
 
 function begin(onSignedOut: () => void): AbortController {
   const closing = new AbortController();
-  void keepOpen({ state, lastId }, (word) => hear(word, onSignedOut), closing.signal);
+  void keepOpen({ state, lastId }, (word) => take(word, onSignedOut), closing.signal);
   return closing;
 }
 
@@ -144,7 +143,7 @@ function become(next: LiveState): void {
   for (const watcher of watchers) watcher();
 }
 
-function hear(word: Word, onSignedOut: () => void): void {
+function take(word: Word, onSignedOut: () => void): void {
   switch (word.kind) {
     case "breath":
       return;
@@ -160,21 +159,21 @@ function hear(word: Word, onSignedOut: () => void): void {
       for (const listener of listeners) listener.reset();
       return;
     case "event":
-      // The next one who has the line may read again what the one before has told.
+      // The next page that has the connection may read an event again.
       if (lastId !== undefined && !isAfter(word.event.id, lastId)) return;
       lastId = word.event.id;
       for (const listener of listeners) listener.event(word.event);
   }
 }
 
-/** As the server numbers them: an entry of the log, and what was announced after it. */
+/** An id is the number of a log entry, then a dot and the number of an announcement after it. */
 function isAfter(id: string, before: string): boolean {
   const [entry = 0, step = 0] = id.split(".").map(Number);
   const [entryBefore = 0, stepBefore = 0] = before.split(".").map(Number);
   return entry > entryBefore || (entry === entryBefore && step > stepBefore);
 }
 
-/** Hears events while the component is there. */
+/** Listens while the component is mounted. */
 export function useFeed(onEvent: (event: FeedEventView) => unknown, onReset: () => void): void {
   const latest = useRef({ onEvent, onReset });
   useEffect(() => {

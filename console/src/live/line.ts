@@ -1,14 +1,17 @@
-/** The line to `GET /v1/events`: kept open, and resumed after its last id until it is closed. */
+/**
+ * The connection to `GET /v1/events`: kept open, and resumed after its last id until it is closed. It is read with
+ * `fetch`, because an EventSource hides the status: a 401 must end the session.
+ */
 import type { FeedEventView } from "../../../src/server/contract/events.ts";
-import { send } from "../api/client.ts";
+import { send } from "../api/index.ts";
 import { parseStream } from "./sse.ts";
 
 export type { FeedEventView };
 
-/** `crowded`: Postern is there, but has no line left; what is shown is read anew every few seconds. */
+/** `crowded`: the server has no connection left; what is shown is read again every few seconds. */
 export type LiveState = "connecting" | "live" | "reconnecting" | "crowded";
 
-/** What is told of the line. `breath`: it lives. `ended`: nobody is signed in any more. */
+/** `breath`: the connection is alive. `ended`: the session has ended. */
 export type Word =
   | { readonly kind: "event"; readonly event: FeedEventView }
   | { readonly kind: "reset"; readonly id: string }
@@ -16,13 +19,13 @@ export type Word =
   | { readonly kind: "breath" }
   | { readonly kind: "ended" };
 
-/** How it stood when somebody else had it, or before. */
+/** Its state when another page had it, or before. */
 export interface LineBefore {
   readonly state: LiveState;
   readonly lastId: string | undefined;
 }
 
-/** The server breathes every 15 s; a line that is silent for longer is dead, whatever the socket says. */
+/** The server sends something every 15 s; a connection that is silent for longer is dead. */
 export const silenceMs = 40_000;
 const longestWaitMs = 5_000;
 
@@ -53,7 +56,7 @@ class Line {
     this.#tell = tell;
   }
 
-  /** To its end. Answers the status it ended with; 0 when there was none. */
+  /** Reads to the end. Returns the status it ended with; 0 when there was none. */
   async read(closing: AbortSignal): Promise<number> {
     const controller = new AbortController();
     const abort = (): void => controller.abort();
@@ -73,19 +76,19 @@ class Line {
       if (!response.ok || response.body === null) return response.status;
       const wasThere = this.#state !== "connecting";
       this.#become("live");
-      // What was shown before the line was there may be old; after a break without an id nobody can tell.
+      // What is shown may be old after a break without an id.
       if (lastId === undefined && wasThere) this.#tell({ kind: "reset", id: "" });
       await parseStream(response.body, heard, (frame) => this.#take(frame));
       return response.status;
     } catch {
-      return 0; // the line broke; the next one resumes
+      return 0; // the next connection resumes
     } finally {
       clearTimeout(silence);
       closing.removeEventListener("abort", abort);
     }
   }
 
-  /** @param isCrowded the server has no place for it: what it would have told is read instead, at every try. */
+  /** @param isCrowded the server has no connection left: everything is read again at every try */
   broke(isCrowded: boolean): void {
     this.#become(isCrowded ? "crowded" : "reconnecting");
     if (isCrowded) this.#tell({ kind: "reset", id: "" });
@@ -101,9 +104,8 @@ class Line {
     if (event === "reset") this.#tell({ kind: "reset", id });
     else if (data === "") this.#become(this.#state);
     else {
-      // The server's own words: doors/http has their schema.
-      const told = JSON.parse(data) as FeedEventView;
-      if (typeof told.type === "string") this.#tell({ kind: "event", event: told });
+      const sent = JSON.parse(data) as FeedEventView; // as the contract has it
+      if (typeof sent.type === "string") this.#tell({ kind: "event", event: sent });
     }
   }
 }

@@ -5,7 +5,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** Reads to the end. `heard` at every piece, comments too: the line lives. */
+/** Reads to the end. Calls `heard` at every piece, also for comments. */
 export async function parseStream(
   body: ReadableStream<Uint8Array>,
   heard: () => void,

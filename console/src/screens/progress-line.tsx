@@ -1,18 +1,11 @@
 import type { ReactNode } from "react";
-import { classNames } from "../kit/class-names.ts";
-import { Text } from "../kit/text.tsx";
+import { classNames, Text } from "../kit/index.ts";
 import { useProgress } from "../live/progress.ts";
 
-/** What a running call says it is doing, and how far it is where it knows. Nothing, while it says nothing. */
-export function ProgressLine({
-  callId,
-  tool,
-  className,
-}: {
-  readonly callId: string;
-  readonly tool: string;
-  readonly className?: string;
-}): ReactNode {
+type ProgressLineProps = Readonly<{ callId: string; tool: string; className?: string }>;
+
+/** The last progress message of a running call. Nothing when there is none. */
+export function ProgressLine({ callId, tool, className }: ProgressLineProps): ReactNode {
   const progress = useProgress(callId);
   if (progress === undefined) return null;
   const { text, fraction } = progress;

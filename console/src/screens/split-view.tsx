@@ -1,26 +1,21 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { classNames } from "../kit/class-names.ts";
-import { Icon } from "../kit/icons.tsx";
+import { classNames, Icon } from "../kit/index.ts";
 
-/** A list and what is chosen of it: side by side on a desk, one after the other on a phone. */
-export function SplitView({
-  list,
-  detail,
-  home,
-  back,
-  nothing,
-}: {
-  readonly list: ReactNode;
-  /** Undefined: nothing is chosen. */
-  readonly detail: ReactNode | undefined;
+type SplitViewProps = Readonly<{
+  list: ReactNode;
+  /** Undefined when nothing is chosen. */
+  detail: ReactNode | undefined;
   /** The list's own path. */
-  readonly home: string;
-  /** What the way back is called. */
-  readonly back: string;
-  /** What a desk shows beside the list while nothing is chosen. */
-  readonly nothing: ReactNode;
-}): ReactNode {
+  home: string;
+  /** The label of the link back to the list. */
+  back: string;
+  /** Shown on a wide screen when nothing is chosen. */
+  nothing: ReactNode;
+}>;
+
+/** A list and its chosen entry: side by side on a wide screen, one after the other on a phone. */
+export function SplitView({ list, detail, home, back, nothing }: SplitViewProps): ReactNode {
   const isChosen = detail !== undefined;
   return (
     <div className="grid h-full min-h-0 grid-cols-1 grid-rows-1 lg:grid-cols-[minmax(18rem,22rem)_minmax(0,1fr)]">

@@ -1,28 +1,28 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { Icon } from "../kit/icons.tsx";
+import { Icon } from "../kit/index.ts";
 import { useLiveState } from "../live/feed.ts";
 
-/** A break that is over before anybody reads of it is not told. */
-const toldAfterMs = 1_500;
+/** A short break is not shown. */
+const shownAfterMs = 1_500;
 
-/** Over every screen while Postern does not answer: what one sees may be old. */
+/** Above every screen while Postern does not answer. */
 export function Away(): ReactNode {
   const isAway = useLiveState() === "reconnecting";
-  const [isTold, setIsTold] = useState(false);
+  const [isShown, setIsShown] = useState(false);
   useEffect(() => {
-    if (!isAway) return setIsTold(false);
-    const timer = setTimeout(() => setIsTold(true), toldAfterMs);
+    if (!isAway) return setIsShown(false);
+    const timer = setTimeout(() => setIsShown(true), shownAfterMs);
     return () => clearTimeout(timer);
   }, [isAway]);
   return (
     <div role="status" className="bg-medium-tint text-medium empty:hidden">
-      {isTold && (
+      {isShown && (
         <p className="flex items-start gap-2 px-4 py-2">
           <span className="mt-0.5">
             <Icon name="warning" />
           </span>
-          Postern does not answer, and is asked again and again. What you see may be old; nothing you decide is lost or
-          done twice.
+          Postern does not answer; this page keeps trying. What you see may be old; nothing you decide is lost or done
+          twice.
         </p>
       )}
     </div>

@@ -1,13 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { classNames } from "../kit/class-names.ts";
-import { Icon } from "../kit/icons.tsx";
+import { classNames, Icon } from "../kit/index.ts";
 import { screens } from "../routes.tsx";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
 
 const places = screens.filter(({ isAside }) => isAside !== true);
 
-/** At the side of a desk, under the thumb on a phone. */
+/** At the side on a wide screen, at the bottom on a phone. */
 export function Navigation(): ReactNode {
   const pending = usePendingCount();
   return (

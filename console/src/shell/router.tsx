@@ -1,9 +1,9 @@
 import { createRootRoute, createRoute, createRouter, Navigate, redirect } from "@tanstack/react-router";
-import { EmptyState } from "../kit/states.tsx";
+import { EmptyState } from "../kit/index.ts";
 import { screens } from "../routes.tsx";
 import { Shell } from "./shell.tsx";
 
-/** Paths are made from the list of screens; an unknown one says so and leads home. */
+/** Makes the paths from the list of screens. */
 export function createConsoleRouter() {
   const root = createRootRoute({
     component: Shell,

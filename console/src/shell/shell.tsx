@@ -1,20 +1,18 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { readSince, sessionEnded, useSession } from "../api/session.ts";
-import { ErrorState } from "../kit/states.tsx";
-import { Toasts } from "../kit/toast.tsx";
+import { readSince, sessionEnded, useSession } from "../api/index.ts";
+import { ErrorState, Toasts } from "../kit/index.ts";
 import { openFeed, useFeed } from "../live/feed.ts";
-import { useNotices } from "../live/notices.ts";
+import { useNotifications } from "../live/notifications.ts";
 import { useProgressKept } from "../live/progress.ts";
 import { useInboxKept } from "../screens/approvals/inbox.ts";
-import { SignInAgain, SignInScreen } from "../screens/sign-in/sign-in-screen.tsx";
-import { WithoutRoles } from "../screens/sign-in/without-roles.tsx";
+import { SignInAgain, SignInScreen, WithoutRoles } from "../screens/sign-in/sign-in-screen.tsx";
 import { Away } from "./away.tsx";
 import { Navigation } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
 
-/** Everything stands in here. Nobody is shown anything before they are known; who was, keeps the page while signing in again. */
+/** The frame of all screens. A person who was signed in keeps the page while they sign in again. */
 export function Shell(): ReactNode {
   const { session, error, again } = useSession();
   const [wasHere, setWasHere] = useState<string>();
@@ -27,15 +25,15 @@ export function Shell(): ReactNode {
   if (session?.permissions.includes("approvals:read") === false)
     return <WithoutRoles session={session} again={again} />;
   return (
-    // Another person gets another page: nothing of the one before stays.
+    // Another person gets another page: nothing of the first one stays.
     <Page key={session?.user.id ?? wasHere} userId={userId} />
   );
 }
 
 function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   const isSignedIn = userId !== undefined;
-  useNotices();
-  useLine(userId);
+  useNotifications();
+  useFreshness(userId);
   useInboxKept(userId);
   useProgressKept();
   return (
@@ -57,8 +55,8 @@ function Page({ userId }: { readonly userId: string | undefined }): ReactNode {
   );
 }
 
-/** What the line tells makes shown things fresh: a few times a second at most, and not while nobody looks. */
-function useLine(userId: string | undefined): void {
+/** Events make what is shown fresh: at most twice a second, and not while the page is hidden. */
+function useFreshness(userId: string | undefined): void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isAll = useRef(false);
@@ -69,7 +67,7 @@ function useLine(userId: string | undefined): void {
   const refresh = (all: boolean): void => {
     isAll.current ||= all;
     timer.current ??= setTimeout(async () => {
-      await whenSeen();
+      await whenVisible();
       const everything = isAll.current;
       timer.current = undefined;
       isAll.current = false;
@@ -79,13 +77,13 @@ function useLine(userId: string | undefined): void {
     }, 500);
   };
   useFeed(
-    // Progress is told whole: there is nothing to ask for.
+    // A progress event has all of it: there is nothing to read.
     ({ type }) => type !== "tool_call.progressed" && refresh(false),
     () => refresh(true),
   );
 }
 
-function whenSeen(): Promise<void> | undefined {
+function whenVisible(): Promise<void> | undefined {
   if (!document.hidden) return undefined;
   return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
 }

@@ -1,24 +1,17 @@
+import { keep, kept } from "../api/index.ts";
+
 /** Follows the system until the person chooses; the choice stays in this browser. */
 export type Theme = "system" | "light" | "dark";
 
-const place = "postern-theme";
+const key = "postern-theme";
 
 export function chosenTheme(): Theme {
-  try {
-    const kept = localStorage.getItem(place);
-    return kept === "light" || kept === "dark" ? kept : "system";
-  } catch {
-    return "system"; // storage is off: nothing is kept, nothing breaks
-  }
+  const theme = kept(key);
+  return theme === "light" || theme === "dark" ? theme : "system";
 }
 
 export function chooseTheme(theme: Theme): void {
-  try {
-    if (theme === "system") localStorage.removeItem(place);
-    else localStorage.setItem(place, theme);
-  } catch {
-    // storage is off: the choice lasts as long as the page
-  }
+  keep(key, theme === "system" ? undefined : theme);
   applyTheme(theme);
 }
 

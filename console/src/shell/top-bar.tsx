@@ -1,19 +1,15 @@
 import { useLocation } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
-import { useSession, useSignIn } from "../api/session.ts";
-import { Button } from "../kit/button.tsx";
-import { Icon } from "../kit/icons.tsx";
-import { late } from "../kit/late.tsx";
-import { Text } from "../kit/text.tsx";
-import { toast } from "../kit/toast.tsx";
+import { useControls, useMay, useSession, useSignIn } from "../api/index.ts";
+import { Badge, Button, Dialog, Icon, type IconName, late, Text, toast } from "../kit/index.ts";
 import { type LiveState, useLiveState } from "../live/feed.ts";
-import { useNoticing } from "../live/notices.ts";
+import { useNotifying } from "../live/notifications.ts";
 import { screens } from "../routes.tsx";
+import { useAlarms } from "../screens/alarms/use-alarms.ts";
 import { usePendingCount } from "../screens/approvals/inbox.ts";
-import { AlarmsBell } from "./alarms-bell.tsx";
-import { PausedBadge } from "./paused-badge.tsx";
 import { chooseTheme, chosenTheme, type Theme } from "./theme.ts";
 
+const AlarmList = late(async () => (await import("../screens/alarms/alarms.tsx")).AlarmList);
 const PasswordDialog = late(async () => (await import("./password-dialog.tsx")).PasswordDialog);
 
 export function TopBar(): ReactNode {
@@ -34,25 +30,26 @@ export function TopBar(): ReactNode {
       <div className="flex items-center gap-1">
         <AlarmsBell />
         <ThemeButton />
-        <Person />
+        <Account />
       </div>
     </header>
   );
 }
 
 const words: Readonly<Record<LiveState, readonly [word: string, more: string]>> = {
-  connecting: ["Connecting", "The line to Postern is being opened."],
+  connecting: ["Connecting", "The connection to Postern is being opened."],
   live: ["Live", "What happens is shown as it happens."],
   reconnecting: [
     "Reconnecting",
     "Postern does not answer. What you see may be old; nothing you decide is lost or done twice.",
   ],
-  crowded: ["Not live", "Too many pages follow Postern already. What you see is read anew every few seconds."],
+  crowded: ["Not live", "Too many pages are connected to Postern. What you see is read again every few seconds."],
 };
 
 function Live(): ReactNode {
   const state = useLiveState();
   const [word, more] = words[state];
+  const look = state === "live" ? "size-1.5 rounded-full bg-safe" : "size-1.5 animate-breathe rounded-full bg-medium";
   return (
     <span
       role="status"
@@ -60,42 +57,90 @@ function Live(): ReactNode {
       data-live={state}
       className="inline-flex items-center gap-1.5 text-[0.8571rem] text-ink-2"
     >
-      <span
-        aria-hidden="true"
-        className={
-          state === "live" ? "size-1.5 rounded-full bg-safe" : "size-1.5 animate-breathe rounded-full bg-medium"
-        }
-      />
+      <span aria-hidden="true" className={look} />
       {word}
     </span>
   );
 }
 
-const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+/** On every screen: it is why nothing runs. */
+function PausedBadge(): ReactNode {
+  const { paused = false, paused_by: by } = useControls() ?? {};
+  if (!paused) return null;
+  return (
+    <Badge tone="critical" title={by && `By ${by.by}${by.reason === undefined ? "" : `: ${by.reason}`}`}>
+      Paused
+    </Badge>
+  );
+}
 
-function ThemeButton(): ReactNode {
-  const [theme, setTheme] = useState(chosenTheme);
-  const change = (): void => {
-    const next = nextTheme[theme];
-    chooseTheme(next);
-    setTheme(next);
-  };
+type IconButtonProps = Readonly<{
+  icon: IconName;
+  label: string;
+  title?: string;
+  onClick: () => void;
+  children?: ReactNode;
+}>;
+
+function IconButton({ icon, label, title, onClick, children }: IconButtonProps): ReactNode {
   return (
     <button
       type="button"
-      onClick={change}
-      title={`Theme: ${theme}`}
-      aria-label={`Theme: ${theme}. Change it.`}
-      className="grid size-8 place-items-center rounded-md text-ink-2 hover:bg-hover hover:text-ink"
+      onClick={onClick}
+      title={title}
+      aria-label={label}
+      className="relative grid size-8 place-items-center rounded-md text-ink-2 hover:bg-hover hover:text-ink"
     >
-      <Icon name={theme === "dark" ? "moon" : theme === "light" ? "sun" : "contrast"} />
+      <Icon name={icon} />
+      {children}
     </button>
   );
 }
 
-function Person(): ReactNode {
+function AlarmsBell(): ReactNode {
+  const may = useMay();
+  const [isOpen, setIsOpen] = useState(false);
+  const alarms = useAlarms();
+  if (!may("alarms:read")) return null;
+  const count = alarms.rows?.filter(({ state }) => state === "open").length ?? 0;
+  const word = count === 0 ? "none" : count > 99 ? "more than 99" : count;
+  const close = (): void => setIsOpen(false);
+  return (
+    <>
+      <IconButton icon="bell" label={`Alarms: ${word} open`} onClick={() => setIsOpen(true)}>
+        {count > 0 && (
+          <span
+            aria-hidden="true"
+            className="tabular absolute top-0 right-0 rounded-full bg-critical px-1 text-[0.7143rem] leading-[1rem] font-semibold text-surface"
+          >
+            {count > 99 ? "99+" : count}
+          </span>
+        )}
+      </IconButton>
+      <Dialog title="Alarms" open={isOpen} wide onClose={close}>
+        <AlarmList alarms={alarms} onClose={close} />
+      </Dialog>
+    </>
+  );
+}
+
+const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+const themeIcons = { system: "contrast", light: "sun", dark: "moon" } as const;
+
+function ThemeButton(): ReactNode {
+  const [theme, setTheme] = useState(chosenTheme);
+  const change = (): void => {
+    chooseTheme(nextTheme[theme]);
+    setTheme(nextTheme[theme]);
+  };
+  const title = `Theme: ${theme}`;
+  return <IconButton icon={themeIcons[theme]} title={title} label={`${title}. Change it.`} onClick={change} />;
+}
+
+function Account(): ReactNode {
   const { session } = useSession();
   const { out } = useSignIn();
+  const { notifying, change } = useNotifying();
   const [isChanging, setIsChanging] = useState(false);
   if (session === null || session === undefined) return null;
   const { display_name } = session.user;
@@ -113,24 +158,18 @@ function Person(): ReactNode {
             {session.roles.join(", ") || "no roles"} · {session.tenant}
           </p>
         </div>
-        <Notices />
+        {notifying === "refused" && (
+          <p className="text-ink-3">Your browser blocks notifications of this page: allow them in its settings.</p>
+        )}
+        {(notifying === "on" || notifying === "off") && (
+          <Button aria-pressed={notifying === "on"} onClick={() => void change()}>
+            {notifying === "on" ? "Turn notifications off" : "Notify me of requests"}
+          </Button>
+        )}
         <Button onClick={() => setIsChanging(true)}>Change your password…</Button>
-        <Button onClick={() => void out().catch((error: Error) => toast(error.message, "bad"))}>Sign out</Button>
+        <Button onClick={() => void out().catch(({ message }: Error) => toast(message, "bad"))}>Sign out</Button>
       </div>
       {isChanging && <PasswordDialog onClose={() => setIsChanging(false)} />}
     </details>
-  );
-}
-
-/** What waits is told by the browser itself while nobody looks at a page of Postern. */
-function Notices(): ReactNode {
-  const { noticing, change } = useNoticing();
-  if (noticing === "impossible") return null;
-  if (noticing === "refused")
-    return <p className="text-ink-3">Your browser lets this page notify nobody: allow it in its settings.</p>;
-  return (
-    <Button aria-pressed={noticing === "on"} onClick={() => void change()}>
-      {noticing === "on" ? "Notify me no more" : "Notify me of requests"}
-    </Button>
   );
 }

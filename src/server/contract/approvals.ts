@@ -40,7 +40,6 @@ const vote = z
     reason: text.optional(),
   })
   .openapi("Vote");
-export type VoteView = View<typeof vote>;
 
 const viewer = z
   .object({

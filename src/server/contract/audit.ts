@@ -102,7 +102,6 @@ const filter = {
 const latest = z
   .object({ events: z.array(auditEvent), next_before: whole.optional(), size: whole, checked: checked.optional() })
   .openapi("LatestEvents");
-export type LatestEvents = View<typeof latest>;
 
 const proof = z
   .object({

@@ -163,7 +163,6 @@ const policyText = z
 export type PolicyTextView = View<typeof policyText>;
 
 const saved = z.object({ name: text, digest, kept: text }).openapi("PolicySaved");
-export type PolicySavedView = View<typeof saved>;
 
 const caller = {
   agent: name.optional(),

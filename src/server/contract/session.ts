@@ -32,12 +32,10 @@ export const signedIn = shown
     csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
   })
   .openapi("SignedIn");
-export type SignedInAnswer = View<typeof signedIn>;
 
 const ways = z
   .object({ password: z.boolean(), openid: z.object({ name: text }).optional(), accounts: z.boolean(), command })
   .openapi("SignInWays");
-export type SignInWays = View<typeof ways>;
 
 export const session = {
   ways: route({

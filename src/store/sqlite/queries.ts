@@ -90,8 +90,10 @@ export class Queries {
       ...conditionsOf(where),
     ]);
     const most = Number.isFinite(limit) ? limit : -1;
+    // Otherwise SQLite takes the index by state, and sorts all that is pending for each page.
+    const index = isUrgent ? "indexed by approval_pending" : "";
     return this.#database
-      .prepare(`select body from approval where ${sql} order by ${order} limit ?`)
+      .prepare(`select body from approval ${index} where ${sql} order by ${order} limit ?`)
       .all(...values, most)
       .map(approvalOf);
   }

@@ -1,41 +1,55 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef } from "react";
-import { type ApprovalView, namesOf, readApproval } from "../../api/approvals.ts";
-import { doubtText } from "../../api/checked.ts";
-import { Problem } from "../../api/problem.ts";
-import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
-import { Button } from "../../kit/button.tsx";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time, TimeLeft } from "../../kit/time.tsx";
-import { useIsOver } from "../../kit/use-now.ts";
-import { AlikeRequests } from "./alike-requests.tsx";
-import { FinePrint, Votes, WhyAsked } from "./card-parts.tsx";
-import { ChangedNotice } from "./changed-notice.tsx";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import {
+  type ApprovalView,
+  doubtText,
+  idOf,
+  isAlike,
+  mayDecide,
+  namesOf,
+  Problem,
+  readApproval,
+} from "../../api/index.ts";
+import {
+  Button,
+  Card,
+  EmptyState,
+  late,
+  NotYet,
+  RiskBadge,
+  StateBadge,
+  Text,
+  Time,
+  TimeLeft,
+  ToolName,
+  useIsOver,
+} from "../../kit/index.ts";
+import { ChangedNotice, Fingerprints, Votes, WhyAsked } from "./card-parts.tsx";
 import { DecideBar } from "./decide-bar.tsx";
+import { useAcknowledged, useDoubts } from "./deciding.ts";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { useInbox } from "./inbox.ts";
 import { PreviewPart } from "./preview-part.tsx";
 import { RunSoFar } from "./run-so-far.tsx";
-import { useAcknowledged } from "./use-acknowledged.ts";
-import { useDoubts } from "./use-doubts.ts";
+
+const BatchDialog = late(async () => (await import("./batch-dialog.tsx")).BatchDialog);
 
 export interface ApprovalCardProps {
   readonly id: string;
-  /** It came in the place of one that was decided: it has the keyboard, and is said. */
+  /** It follows one that was decided: it takes the keyboard, and a screen reader reads it. */
   readonly isNext: boolean;
   readonly onDecided: (id: string) => void;
   readonly onBack: () => void;
 }
 
-/** One request, whole: what will run comes first, then why it is asked, then who asks, then the fine print. */
+/** One request: what will run comes first, then why it needs approval, then who asks. */
 export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProps): ReactNode {
   const { approvals, put } = useInbox();
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
     queryKey: ["approval", id],
     queryFn: ({ signal }) => readApproval(id, signal),
-    placeholderData: approvals.find(({ approval_id }) => approval_id === id),
+    placeholderData: approvals.find((one) => idOf(one) === id),
   });
   const { meant, isChanged, acknowledge } = useAcknowledged(data);
   const doubts = useDoubts(data);
@@ -44,15 +58,20 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   useEffect(() => {
     if (isNext && isThere) article.current?.focus({ preventScroll: true });
   }, [isNext, isThere]);
-  if (error instanceof Problem && error.code === "approval_unknown") return <Nowhere id={id} onBack={onBack} />;
+  if (error instanceof Problem && error.code === "approval_unknown") return <NotFound id={id} onBack={onBack} />;
   if (data === undefined || meant === undefined) return <NotYet error={error} again={refetch} />;
   const keep = (fresh: ApprovalView): void => {
-    client.setQueryData<ApprovalView>(["approval", id], (old) => ({ ...besides(old), ...fresh }));
+    // An answer to a decision may leave these two out.
+    client.setQueryData<ApprovalView>(["approval", id], ({ input_schema, viewer } = data) => ({
+      ...(input_schema && { input_schema }),
+      ...(viewer && { viewer }),
+      ...fresh,
+    }));
     put(fresh);
   };
-  const said = (fresh: ApprovalView): void => {
+  const decided = (fresh: ApprovalView): void => {
     keep(fresh);
-    acknowledge(fresh); // their own edit is no news to them
+    acknowledge(fresh); // they know their own edit
     if (fresh.status !== "pending") onDecided(id);
   };
   const changed = isChanged ? (
@@ -77,7 +96,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
           <Votes approval={data} />
           <RunSoFar approval={data} />
           <AlikeRequests approval={data} />
-          <FinePrint approval={data} />
+          <Fingerprints approval={data} />
         </div>
       </div>
       <DecideBar
@@ -85,7 +104,7 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
         meant={meant}
         changed={changed}
         doubt={doubtText(doubts)}
-        onSaid={said}
+        onDecided={decided}
         onFresh={keep}
         onStale={() => void refetch()}
       />
@@ -93,26 +112,10 @@ export function ApprovalCard({ id, isNext, onDecided, onBack }: ApprovalCardProp
   );
 }
 
-/** What an answer to a decision may leave out. All else of it that is not there is not there any more. */
-function besides({ input_schema, viewer }: Partial<ApprovalView> = {}): Partial<ApprovalView> {
-  return { ...(input_schema && { input_schema }), ...(viewer && { viewer }) };
-}
-
-function Unanswered({ until }: { readonly until: string }): ReactNode {
-  if (useIsOver(until)) return " Its time is over: nobody can approve it any more, and the tool does not run.";
-  return (
-    <>
-      {" Unanswered, it is denied in "}
-      <TimeLeft until={until} />; the tool does not run then.
-    </>
-  );
-}
-
-/** Asking again would not bring it back. */
-function Nowhere({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): ReactNode {
+function NotFound({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): ReactNode {
   return (
     <div role="alert">
-      <EmptyState icon="warning" title="There is no approval of this name">
+      <EmptyState icon="warning" title="Request not found">
         <Text className="mono">{id}</Text>
       </EmptyState>
       <p className="text-center">
@@ -122,7 +125,9 @@ function Nowhere({ id, onBack }: Pick<ApprovalCardProps, "id" | "onBack">): Reac
   );
 }
 
-function Header({ approval, onBack }: { readonly approval: ApprovalView; readonly onBack: () => void }): ReactNode {
+type HeaderProps = Readonly<{ approval: ApprovalView; onBack: () => void }>;
+
+function Header({ approval, onBack }: HeaderProps): ReactNode {
   const { what, requested_by, status, created_at, expires_at, routed } = approval;
   const { server, name } = namesOf(what.tool);
   return (
@@ -137,20 +142,14 @@ function Header({ approval, onBack }: { readonly approval: ApprovalView; readonl
           className="-ml-2 lg:hidden"
         />
         <h2 className="min-w-0 text-[1.2857rem] leading-tight font-semibold tracking-tight">
-          <Text>{name}</Text>
-          {what.action !== "default" && <Text className="text-ink-2">{` ${what.action}`}</Text>}
+          <ToolName tool={name} action={what.action} />
         </h2>
         <RiskBadge risk={approval.risk_level} />
         {status !== "pending" && <StateBadge state={status} />}
       </div>
       <p className="text-ink-2">
         <Text className="font-medium text-ink">{requested_by.agent}</Text>
-        {requested_by.user !== undefined && (
-          <>
-            {" for "}
-            <Text>{requested_by.user}</Text>
-          </>
-        )}
+        {requested_by.user !== undefined && <Text>{` for ${requested_by.user}`}</Text>}
         {" asks to run this"}
         {server !== undefined && (
           <>
@@ -158,10 +157,45 @@ function Header({ approval, onBack }: { readonly approval: ApprovalView; readonl
             <Text className="font-medium text-ink">{server}</Text>
           </>
         )}
-        {status === "pending" && routed.quorum > 1 && `; ${routed.quorum} people must agree`}
+        {status === "pending" && routed.quorum > 1 && `; ${routed.quorum} people must approve`}
         {". Asked "}
-        <Time at={created_at} />.{status === "pending" && <Unanswered until={expires_at} />}
+        <Time at={created_at} />.{status === "pending" && <Expiry until={expires_at} />}
       </p>
     </header>
+  );
+}
+
+function Expiry({ until }: { readonly until: string }): ReactNode {
+  if (useIsOver(until)) return " It has expired: it cannot be approved any more, and the tool does not run.";
+  return (
+    <>
+      {" Expires in "}
+      <TimeLeft until={until} />; then it is denied, and the tool does not run.
+    </>
+  );
+}
+
+/** So many are decided together at most. */
+const mostTogether = 50;
+
+/** Requests of one run that differ only in their arguments: they can be decided together. */
+function AlikeRequests({ approval }: { readonly approval: ApprovalView }): ReactNode {
+  const { approvals } = useInbox();
+  const [open, setOpen] = useState(false);
+  const alike = approvals.filter(
+    (one) => isAlike(approval, one) && (mayDecide(one, "approve") || mayDecide(one, "deny")),
+  );
+  if (alike.length < 2) return null;
+  return (
+    <Card>
+      <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
+        <p>
+          <strong className="font-semibold">{alike.length} similar requests</strong> from this run wait; only their
+          arguments differ.{alike.length > mostTogether && ` The first ${mostTogether} of them are decided together.`}
+        </p>
+        <Button onClick={() => setOpen(true)}>Decide them together…</Button>
+      </div>
+      {open && <BatchDialog alike={alike.slice(0, mostTogether)} onClose={() => setOpen(false)} />}
+    </Card>
   );
 }

@@ -1,18 +1,17 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import type { ApprovalView } from "../../api/approvals.ts";
-import { classNames } from "../../kit/class-names.ts";
+import { type ApprovalView, approvalsOf, idOf, listPending, useMay, usePages } from "../../api/index.ts";
+import { Button, classNames, Dialog, late } from "../../kit/index.ts";
 import { ApprovalCard } from "./approval-card.tsx";
-import { DecidedList } from "./decided-list.tsx";
-import { useInbox, useWaiting } from "./inbox.ts";
-import { ListHead, type Wanted } from "./list-head.tsx";
-import { type Narrowed, useNarrowed } from "./narrowed.ts";
-import { isFound } from "./search.ts";
-import { Standing } from "./standing.tsx";
-import { useKeys } from "./use-keys.ts";
-import { WaitingList } from "./waiting-list.tsx";
+import { useKeys } from "./deciding.ts";
+import { type InboxList, useInbox, useWaiting } from "./inbox.ts";
+import { DecidedList, isFound, ListHead, WaitingList, type Wanted } from "./lists.tsx";
+import { byUrgency } from "./urgency.ts";
 
-/** A card has an address of its own: what was chosen stays chosen on the way to it and back. */
+const Delegations = late(async () => (await import("./standing.tsx")).Delegations);
+const Grants = late(async () => (await import("./standing.tsx")).Grants);
+
+/** Kept on the way to a card and back: a card has its own address. */
 let wantedLast: Wanted = { isDecided: false, words: "", risk: undefined, isMine: false, isUnused: false };
 
 /** List and card side by side; on a phone the list leads to the card. */
@@ -24,22 +23,23 @@ export function ApprovalsScreen(): ReactNode {
   const { isDecided, isMine, words, isUnused } = wanted;
   const { inbox, shown } = useWanted(wanted);
   const waiting = useWaiting();
+  const decides = useMay()("approvals:decide");
   const want = (change: Partial<Wanted>): void => {
     wantedLast = { ...wanted, ...change };
     setWanted(wantedLast);
   };
-  const at = shown.findIndex(({ approval_id }) => approval_id === id);
+  const at = shown.findIndex((one) => idOf(one) === id);
   const go = (to: string | undefined): void =>
     void navigate(to === undefined ? { to: "/approvals" } : { to: "/approvals/$id", params: { id: to } });
   useFirstChoice(id, isDecided ? undefined : shown[0]?.approval_id);
   const step = (by: number): void => {
     const next = shown[Math.min(shown.length - 1, Math.max(0, at + by))];
-    if (next !== undefined) go(next.approval_id);
+    if (next !== undefined) go(idOf(next));
   };
-  /** After a decision: the next one down, without a jump back to the top. What was decided before stays in sight. */
+  /** After a decision: the next one down. A card of the decided list stays open. */
   const next = (decided: string): void => {
     if (isDecided) return;
-    const from = shown.findIndex(({ approval_id }) => approval_id === decided);
+    const from = shown.findIndex((one) => idOf(one) === decided);
     const after = shown[from + 1] ?? shown[from - 1];
     setFollowing(after?.approval_id);
     go(after?.approval_id === decided ? undefined : after?.approval_id);
@@ -53,7 +53,7 @@ export function ApprovalsScreen(): ReactNode {
           id !== undefined && "max-lg:hidden",
         )}
       >
-        <ListHead waiting={isMine ? inbox.waiting : waiting} wanted={wanted} onChange={want} />
+        <ListHead waiting={isMine ? inbox.waiting : waiting} wanted={wanted} mayDecide={decides} onChange={want} />
         <div className="min-h-0 flex-1">
           {isDecided ? (
             <DecidedList open={id} words={words} isUnused={isUnused} />
@@ -66,7 +66,7 @@ export function ApprovalsScreen(): ReactNode {
       <div className={classNames("min-h-0 min-w-0 flex-1", id === undefined && "max-lg:hidden")}>
         {id === undefined ? (
           inbox.status === "ready" && (
-            <p className="px-6 py-14 text-center text-ink-3">What waits for you is shown here.</p>
+            <p className="px-6 py-14 text-center text-ink-3">A request that waits for you is shown here.</p>
           )
         ) : (
           <ApprovalCard key={id} id={id} isNext={id === following} onDecided={next} onBack={() => go(undefined)} />
@@ -76,15 +76,25 @@ export function ApprovalsScreen(): ReactNode {
   );
 }
 
-/** What of all that waits is wanted. Where not all of it is here, what is of a risk may lie beyond what was read. */
+/** The waiting requests that are wanted. When not all are here, the server filters: some of a risk may not be read yet. */
 function useWanted({ risk, isMine, words }: Wanted): {
-  readonly inbox: Narrowed;
+  readonly inbox: InboxList;
   readonly shown: readonly ApprovalView[];
 } {
   const all = useInbox();
-  const isNarrowed = isMine || (risk !== undefined && all.hasMore);
-  const narrowed = useNarrowed(isNarrowed ? { risk, isMine } : undefined);
-  const inbox = isNarrowed ? narrowed : all;
+  const isFiltered = isMine || (risk !== undefined && all.hasMore);
+  const pages = usePages({
+    queryKey: ["live", "approvals", "filtered", risk, isMine],
+    read: (after, signal) => listPending({ after, risk, mine: isMine || undefined }, signal),
+    rowsOf: approvalsOf,
+    keyOf: idOf,
+    enabled: isFiltered,
+  });
+  const { rows, first, error, again, more, hasMore } = pages;
+  const sorted = useMemo(() => [...(rows ?? [])].sort(byUrgency), [rows]);
+  const status = rows !== undefined ? "ready" : error === null ? "loading" : "failed";
+  const filtered = { approvals: sorted, waiting: first?.waiting, status, error, hasMore, reload: again, more } as const;
+  const inbox = isFiltered ? filtered : all;
   const shown = useMemo(
     () => inbox.approvals.filter((one) => (risk === undefined || one.risk_level === risk) && isFound(one, words)),
     [inbox.approvals, risk, words],
@@ -94,10 +104,7 @@ function useWanted({ risk, isMine, words }: Wanted): {
 
 const desk = "(min-width: 64rem)"; // as `lg:` has it
 
-/**
- * Without a choice a desk shows the most urgent one, and from then on that one: what comes later and is more urgent takes
- * its place in the list, never under the pointer of who reads.
- */
+/** A wide screen opens the most urgent request and keeps it open: a more urgent one that comes later does not replace it. */
 function useFirstChoice(chosen: string | undefined, first: string | undefined): void {
   const navigate = useNavigate();
   const isDesk = useSyncExternalStore(
@@ -112,4 +119,29 @@ function useFirstChoice(chosen: string | undefined, first: string | undefined): 
     if (chosen === undefined && first !== undefined && isDesk)
       void navigate({ to: "/approvals/$id", params: { id: first }, replace: true });
   }, [chosen, first, isDesk, navigate]);
+}
+
+/** Under the list: decisions that hold for more than one request. */
+function Standing(): ReactNode {
+  const may = useMay();
+  const [open, setOpen] = useState<"grants" | "delegations">();
+  const close = (): void => setOpen(undefined);
+  return (
+    <div className="flex h-11 shrink-0 items-center justify-between gap-1 border-t border-line px-2">
+      <Button look="plain" size="small" icon="clock" onClick={() => setOpen("grants")}>
+        Remembered
+      </Button>
+      {may("delegations:end") && (
+        <Button look="plain" size="small" icon="person" onClick={() => setOpen("delegations")}>
+          Deputies
+        </Button>
+      )}
+      <Dialog title="Remembered approvals" open={open === "grants"} wide onClose={close}>
+        <Grants onClose={close} />
+      </Dialog>
+      <Dialog title="Who decides for whom" open={open === "delegations"} onClose={close}>
+        <Delegations onClose={close} />
+      </Dialog>
+    </div>
+  );
 }

@@ -1,109 +1,138 @@
 import { type ReactNode, useState } from "react";
 import { saidOfMany } from "../../../../src/cli/said.ts";
-import { type ApprovalView, decideMany, maySay, namesOf } from "../../api/approvals.ts";
-import { Button } from "../../kit/button.tsx";
-import { Notice } from "../../kit/states.tsx";
-import { toast } from "../../kit/toast.tsx";
-import type { Choice } from "../choice-dialog.tsx";
-import { useTelling } from "../use-sending.ts";
-import { BatchLine } from "./batch-line.tsx";
-import { DecisionDialog, Why, wordsIn } from "./decision-fields.tsx";
+import { type ApprovalView, decideMany, idOf, markOf, mayDecide, namesOf } from "../../api/index.ts";
+import { Button, Json, Notice, RiskBadge, Text, toast } from "../../kit/index.ts";
+import { type Choice, useChange } from "../dialogs.tsx";
+import { WhyAsked } from "./card-parts.tsx";
+import { tooEarly, useArmed } from "./deciding.ts";
+import { DecisionDialog, Reason, textIn } from "./dialogs.tsx";
 import { useInbox } from "./inbox.ts";
-import { TooEarly } from "./too-early.tsx";
-import { markOf } from "./use-acknowledged.ts";
-import { useArmed } from "./use-armed.ts";
+import { PreviewPart } from "./preview-part.tsx";
 
 const decisions = { approve: "approved", deny: "denied", skip: "skipped" } as const;
 
-/** Many at once, each as it was when this was opened, and each recorded by itself. */
-export function BatchDialog({
-  alike,
-  onClose,
-}: {
-  readonly alike: readonly ApprovalView[];
-  readonly onClose: () => void;
-}): ReactNode {
+type BatchDialogProps = Readonly<{ alike: readonly ApprovalView[]; onClose: () => void }>;
+
+/** Decides many requests at once, each as it was when the dialog opened. Each has its own record. */
+export function BatchDialog({ alike, onClose }: BatchDialogProps): ReactNode {
   const { approvals, reload } = useInbox();
-  // What was there when it was opened: one that arrives later is not decided unseen.
+  // A request that arrives later is not decided unseen.
   const [shown, setShown] = useState(alike);
-  const now = shown.map((one) => approvals.find(({ approval_id }) => approval_id === one.approval_id) ?? one);
-  const others = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
+  const now = shown.map((one) => approvals.find((other) => idOf(other) === idOf(one)) ?? one);
+  const changedCount = now.filter((one, at) => markOf(one) !== markOf(shown[at] ?? one)).length;
   // The button that opened this may lie under one of these.
   const armed = useArmed(shown.map(markOf).join());
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(({ approval_id }) => approval_id)));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(alike.map(idOf)));
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const folded = shown.filter((one) => chosen.has(one.approval_id) && !opened.has(markOf(one))).length;
   const [reason, setReason] = useState("");
-  const tell = useTelling();
-  const meant = shown.filter(({ approval_id }) => chosen.has(approval_id));
-  const decide = (verb: "approve" | "deny" | "skip") => () =>
-    tell(async () => {
-      const { answers } = await decideMany(meant, decisions[verb], wordsIn(reason));
+  const change = useChange();
+  const meant = shown.filter((one) => chosen.has(idOf(one)));
+  const closed = meant.filter((one) => !opened.has(markOf(one))).length;
+  const decide = (verb: keyof typeof decisions) => () =>
+    change(async () => {
+      const { answers } = await decideMany(meant, decisions[verb], textIn(reason));
       const failed = answers.find(({ decided }) => !decided);
-      const said = saidOfMany(verb, answers);
-      toast(
-        failed === undefined ? said : `${said} ${failed.error?.message ?? ""}`,
-        failed === undefined ? "good" : "bad",
-      );
+      const told = saidOfMany(verb, answers);
+      if (failed === undefined) toast(told);
+      else toast(`${told} ${failed.error?.message ?? ""}`, "bad");
       reload();
     });
-  const toggle = (id: string, isIn: boolean): void => {
-    const next = new Set(chosen);
-    if (isIn) next.add(id);
-    else next.delete(id);
-    setChosen(next);
-  };
+  const toggle = (id: string, isIn: boolean): void =>
+    setChosen(new Set(isIn ? [...chosen, id] : [...chosen].filter((one) => one !== id)));
   const ready = { isReady: chosen.size > 0 && armed.isArmed, takes: armed.takes };
-  const changed =
-    others === 0 ? undefined : (
-      <Notice tone="medium">
-        {others} of these changed while you looked at them. What you see is what you would have decided.{" "}
-        <Button size="small" onClick={() => setShown(now)}>
-          Show them as they are
-        </Button>
-      </Notice>
-    );
+  const approve = { look: "primary", icon: "check", ...ready, send: decide("approve") } as const;
   const choices: readonly Choice[] = [
-    { word: `Skip ${chosen.size}`, title: "The agent is told to go on without them", ...ready, say: decide("skip") },
-    { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, say: decide("deny") },
-    ...(shown.every((one) => maySay(one, "approve"))
-      ? [
-          {
-            word: `Approve ${chosen.size}, each once`,
-            look: "primary",
-            icon: "check",
-            ...ready,
-            say: decide("approve"),
-          } as const,
-        ]
+    { word: `Skip ${chosen.size}`, title: "The agent is told to go on without them", ...ready, send: decide("skip") },
+    { word: `Deny ${chosen.size}`, look: "danger", icon: "cross", ...ready, send: decide("deny") },
+    ...(shown.every((one) => mayDecide(one, "approve"))
+      ? [{ word: `Approve ${chosen.size}, each once`, ...approve }]
       : []),
   ];
+  const changed = changedCount > 0 && (
+    <Notice tone="medium">
+      {changedCount} of these changed while you looked at them. What you see is not what would run now.{" "}
+      <Button size="small" onClick={() => setShown(now)}>
+        Show them as they are
+      </Button>
+    </Notice>
+  );
   return (
     <DecisionDialog
       title={`${chosen.size} of ${shown.length} requests for ${namesOf(alike[0]?.what.tool ?? "").name}`}
       choices={choices}
       wide
-      changed={changed}
+      changed={changed || undefined}
       onClose={onClose}
     >
-      <TooEarly armed={armed} />
-      {folded > 0 && (
+      <p role="status" className="sr-only">
+        {!armed.isArmed && tooEarly}
+      </p>
+      {closed > 0 && (
         <p className="text-medium">
-          {folded === 1 ? "One line is" : `${folded} lines are`} folded still: open each to see all that you decide.
+          {closed === 1 ? "One preview is" : `${closed} previews are`} not open yet: open each to see all that you
+          decide.
         </p>
       )}
       <ul className="grid gap-2">
         {shown.map((one) => (
           <BatchLine
-            key={one.approval_id}
+            key={idOf(one)}
             approval={one}
-            isChosen={chosen.has(one.approval_id)}
-            onChoose={(isIn) => toggle(one.approval_id, isIn)}
+            isChosen={chosen.has(idOf(one))}
+            onChoose={(isIn) => toggle(idOf(one), isIn)}
             onOpen={() => setOpened((before) => new Set([...before, markOf(one)]))}
           />
         ))}
       </ul>
-      <Why value={reason} onChange={setReason} hint="If you deny or skip, the agent reads it." />
+      <Reason value={reason} onChange={setReason} hint="If you deny or skip, the agent reads it." />
     </DecisionDialog>
+  );
+}
+
+type BatchLineProps = Readonly<{
+  approval: ApprovalView;
+  isChosen: boolean;
+  onChoose: (isChosen: boolean) => void;
+  onOpen: () => void;
+}>;
+
+/** Shows the arguments at once, and everything else that an approval covers when it is opened. */
+function BatchLine({ approval, isChosen, onChoose, onOpen }: BatchLineProps): ReactNode {
+  const [isOpen, setIsOpen] = useState(false);
+  const toggle = (isIn: boolean): void => {
+    setIsOpen(isIn);
+    if (isIn) onOpen();
+  };
+  const { approval_id: id, what, preview, summary, risk_level: risk } = approval;
+  return (
+    <li className="grid gap-1 border-b border-line pb-2 last:border-0">
+      <div className="flex items-start gap-2.5">
+        <input
+          id={`batch-${id}`}
+          type="checkbox"
+          aria-label={`Decide ${id} with the others`}
+          className="mt-1 accent-accent"
+          checked={isChosen}
+          onChange={({ target }) => onChoose(target.checked)}
+        />
+        <label htmlFor={`batch-${id}`} className="grid min-w-0 flex-1 gap-1">
+          <span className="flex flex-wrap items-baseline gap-2">
+            <RiskBadge risk={risk} />
+            {preview !== undefined && <Text>{preview.summary}</Text>}
+          </span>
+          {summary !== undefined && summary !== preview?.summary && <Text className="text-high">{summary}</Text>}
+          <Json value={what.arguments} />
+        </label>
+      </div>
+      <details className="pl-6" onToggle={({ currentTarget }) => toggle(currentTarget.open)}>
+        <summary className="cursor-pointer text-ink-2">Preview and reasons</summary>
+        {isOpen && (
+          <div className="mt-2 grid gap-2">
+            <PreviewPart approval={approval} label={`What changes with ${id}`} />
+            <WhyAsked approval={approval} />
+          </div>
+        )}
+      </details>
+    </li>
   );
 }

@@ -1,17 +1,43 @@
 import type { ReactNode } from "react";
-import type { AddresseesView, ApprovalView } from "../../api/approvals.ts";
-import { actorText } from "../../kit/actor.ts";
-import { Badge, StateBadge } from "../../kit/badge.tsx";
-import { Card, Facts, Part } from "../../kit/card.tsx";
-import { Hash } from "../../kit/copy.tsx";
-import { Icon } from "../../kit/icons.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time, TimeLeft } from "../../kit/time.tsx";
+import type { AddresseesView, ApprovalView } from "../../api/index.ts";
+import {
+  actorText,
+  Badge,
+  Button,
+  Card,
+  Diff,
+  Facts,
+  Hash,
+  hunks,
+  Icon,
+  mostInControl,
+  Notice,
+  Part,
+  StateBadge,
+  Text,
+  Time,
+  TimeLeft,
+} from "../../kit/index.ts";
 
-/** Two whys, kept apart: ours, with rule and line; the agent's own, which nobody has checked. */
-export function WhyAsked({ approval }: { readonly approval: ApprovalView }): ReactNode {
+type CardPartProps = Readonly<{ approval: ApprovalView }>;
+
+const effects = new Map([
+  ["CONFIRM", "needs approval"],
+  ["RAISE", "raises the risk"],
+  ["ALLOW", "allows"],
+  ["BLOCK", "blocks"],
+  ["DENY", "denies"],
+]);
+
+/** Two reasons, kept apart: the policy's, with rule and line, and the agent's own, which is not checked. */
+export function WhyAsked({ approval }: CardPartProps): ReactNode {
   const { why, reason, risk_level, autonomy_level } = approval;
   const asking = why.filter(({ says }) => says !== "ALLOW");
+  const agentLabel = (
+    <span className="inline-flex items-center gap-1.5">
+      Why the agent asks <Badge tone="medium">unverified</Badge>
+    </span>
+  );
   return (
     <Card title="Why">
       <div className="grid items-start gap-4 px-4 py-3 md:grid-cols-2">
@@ -20,7 +46,7 @@ export function WhyAsked({ approval }: { readonly approval: ApprovalView }): Rea
             {(asking.length > 0 ? asking : why).map(({ rule, says, where }) => (
               <li key={`${rule} ${where}`} className="flex items-baseline gap-2">
                 <Badge tone={says === "CONFIRM" ? "accent" : says === "RAISE" ? "high" : "neutral"}>
-                  {words.get(says) ?? says}
+                  {effects.get(says) ?? says}
                 </Badge>
                 <span className="min-w-0">
                   <Text className="font-medium">{rule}</Text>
@@ -34,13 +60,7 @@ export function WhyAsked({ approval }: { readonly approval: ApprovalView }): Rea
             {autonomy_level !== undefined && `, agents at autonomy ${autonomy_level}`}.
           </p>
         </Part>
-        <Part
-          label={
-            <span className="inline-flex items-center gap-1.5">
-              Why the agent asks <Badge tone="medium">unverified</Badge>
-            </span>
-          }
-        >
+        <Part label={agentLabel}>
           {reason === undefined ? (
             <p className="text-ink-3">It gave no reason.</p>
           ) : (
@@ -56,42 +76,25 @@ export function WhyAsked({ approval }: { readonly approval: ApprovalView }): Rea
   );
 }
 
-const words = new Map([
-  ["CONFIRM", "asks"],
-  ["RAISE", "raises the risk"],
-  ["ALLOW", "allows"],
-  ["BLOCK", "blocks"],
-  ["DENY", "denies"],
-]);
-
-/** Who may decide, and who has. Nothing is shown where one person's word is all it takes. */
-export function Votes({ approval }: { readonly approval: ApprovalView }): ReactNode {
+/** Who may decide, and who has. Left out when any one person decides. */
+export function Votes({ approval }: CardPartProps): ReactNode {
   const { routed, votes, quorum_left, decision, status } = approval;
-  const said = decision === undefined ? votes : [...votes.filter(({ by }) => by !== decision.by), decision];
+  const cast = decision === undefined ? votes : [...votes.filter(({ by }) => by !== decision.by), decision];
   const isOpenToAll = namesIn(routed.to) === "" && routed.escalate_to === undefined;
-  if (routed.quorum < 2 && said.length === 0 && isOpenToAll) return null;
+  if (routed.quorum < 2 && cast.length === 0 && isOpenToAll) return null;
+  const progress = routed.quorum > 1 && status === "pending" && (
+    <Badge tone="accent">
+      {routed.quorum - quorum_left} of {routed.quorum} approve
+    </Badge>
+  );
   return (
-    <Card
-      title="Who decides"
-      actions={
-        routed.quorum > 1 &&
-        status === "pending" && (
-          <Badge tone="accent">
-            {routed.quorum - quorum_left} of {routed.quorum} agree
-          </Badge>
-        )
-      }
-    >
+    <Card title="Who decides" actions={progress}>
       <div className="grid gap-2 px-4 py-3">
-        {namesIn(routed.to) !== "" && (
-          <p>
-            <Text>{namesIn(routed.to)}</Text>
-          </p>
-        )}
+        {namesIn(routed.to) !== "" && <Text>{namesIn(routed.to)}</Text>}
         <Escalation approval={approval} />
-        {said.length > 0 && (
+        {cast.length > 0 && (
           <ul className="grid gap-1.5">
-            {said.map((vote) => (
+            {cast.map((vote) => (
               <li key={`${vote.by} ${vote.at}`} className="flex flex-wrap items-baseline gap-x-2">
                 <StateBadge state={vote.as} />
                 <Text className="font-medium">{actorText(vote.by, vote.via)}</Text>
@@ -109,21 +112,22 @@ export function Votes({ approval }: { readonly approval: ApprovalView }): ReactN
   );
 }
 
-/** Who else is asked when nobody answers, and whether they are. */
-function Escalation({ approval: { routed, escalated_at, status } }: { readonly approval: ApprovalView }): ReactNode {
+/** Who else is asked when the request is not decided in time. */
+function Escalation({ approval: { routed, escalated_at, status } }: CardPartProps): ReactNode {
   const { escalate_at, escalate_to = {} } = routed;
-  const others = namesIn(escalate_to) || "whoever decides";
+  const others = namesIn(escalate_to) || "all who decide";
   if (escalated_at !== undefined)
     return (
       <p className="text-ink-2">
-        <Text className="text-ink">{others}</Text> may decide as well: nobody had, and they were asked{" "}
-        <Time at={escalated_at} />.
+        <Text className="text-ink">{others}</Text> may decide as well: they were asked <Time at={escalated_at} />,
+        because it was not decided.
       </p>
     );
   if (escalate_at === undefined || status !== "pending") return null;
   return (
     <p className="text-ink-2">
-      Unanswered, it goes to <Text className="text-ink">{others}</Text> too, in <TimeLeft until={escalate_at} />.
+      If it is not decided in <TimeLeft until={escalate_at} />, <Text className="text-ink">{others}</Text> may decide as
+      well.
     </p>
   );
 }
@@ -132,37 +136,58 @@ function namesIn({ users = [], roles = [], groups = [] }: AddresseesView): strin
   return [...users, ...groups.map((group) => `group ${group}`), ...roles.map((role) => `any ${role}`)].join(", ");
 }
 
-/** What an auditor asks for; folded away from who decides. */
-export function FinePrint({ approval }: { readonly approval: ApprovalView }): ReactNode {
+/** For auditors: what an approval is bound to. */
+export function Fingerprints({ approval }: CardPartProps): ReactNode {
+  const { approval_id, binding, definition, preview_digest, policy_version, refs, trace_id, requested_by } = approval;
   return (
     <details className="group rounded-lg border border-line bg-surface">
       <summary className="flex list-none items-center gap-1.5 px-4 py-2.5 text-ink-2">
         <span className="transition-transform group-open:rotate-90">
           <Icon name="right" size={13} />
         </span>
-        Bound by
+        Fingerprints
       </summary>
       <div className="border-t border-line px-4 py-3">
         <Facts
-          rows={[
-            ["Request", <Hash key="id" value={approval.approval_id} label="id" />],
-            ["Binding", <Hash key="binding" value={approval.binding} />],
-            ["Tool definition", <Hash key="definition" value={approval.definition} />],
-            approval.preview_digest === undefined
-              ? undefined
-              : ["Preview shown", <Hash key="preview" value={approval.preview_digest} />],
-            ["Policy", <Hash key="policy" value={approval.policy_version} label="version" />],
-            ["Run", <Hash key="run" value={approval.refs.run} label="id" />],
-            ["Trace", <Hash key="trace" value={approval.trace_id} label="id" />],
-            [
-              "Asked by",
-              <Text key="by">
-                {[approval.requested_by.agent, approval.requested_by.via].filter(Boolean).join(" via ")}
-              </Text>,
-            ],
-          ]}
+          rows={{
+            Request: <Hash value={approval_id} label="id" />,
+            Binding: <Hash value={binding} />,
+            "Tool definition": <Hash value={definition} />,
+            "Preview shown": preview_digest && <Hash value={preview_digest} />,
+            Policy: <Hash value={policy_version} label="version" />,
+            Run: <Hash value={refs.run} label="id" />,
+            Trace: <Hash value={trace_id} label="id" />,
+            "Asked by": <Text>{[requested_by.agent, requested_by.via].filter(Boolean).join(" via ")}</Text>,
+          }}
         />
       </div>
     </details>
+  );
+}
+
+type ChangedNoticeProps = Readonly<{ before: ApprovalView; now: ApprovalView; onUnderstood: () => void }>;
+
+/** What changed since the person looked. Nothing can be decided before they acknowledge it. */
+export function ChangedNotice({ before, now, onUnderstood }: ChangedNoticeProps): ReactNode {
+  const [old = "", fresh = ""] = [before, now].map(({ what }) => JSON.stringify(what.arguments, null, 2));
+  return (
+    <Notice tone="medium">
+      <div className="grid justify-items-start gap-2">
+        <p>
+          This request changed while you looked at it. What you see now is what would run
+          {before.risk_level !== now.risk_level && `; its risk was ${before.risk_level} and is ${now.risk_level} now`}
+          {JSON.stringify(before.routed) !== JSON.stringify(now.routed) && "; others decide now"}
+          {old === fresh && before.preview_digest !== now.preview_digest && "; the preview changed"}.
+        </p>
+        {old !== fresh && old.length + fresh.length < mostInControl && (
+          <div className="max-h-48 w-full overflow-y-auto text-ink">
+            <Diff text={hunks(old, fresh)} />
+          </div>
+        )}
+        <Button size="small" onClick={onUnderstood}>
+          Understood
+        </Button>
+      </div>
+    </Notice>
   );
 }

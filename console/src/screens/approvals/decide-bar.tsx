@@ -1,62 +1,55 @@
 import { type ReactNode, useState } from "react";
-import { type ApprovalView, maySay } from "../../api/approvals.ts";
-import { late } from "../../kit/late.tsx";
-import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { useIsOver } from "../../kit/use-now.ts";
-import { ApproveDialog } from "./approve-dialog.tsx";
-import { DecideButtons, type Open } from "./decide-buttons.tsx";
-import { Closed, Withdraw } from "./decide-closed.tsx";
-import type { DecideDialogProps } from "./decision-fields.tsx";
-import { DenyDialog } from "./deny-dialog.tsx";
-import { tooEarly } from "./too-early.tsx";
-import { markOf } from "./use-acknowledged.ts";
-import { type Armed, type Press, useArmed } from "./use-armed.ts";
-import { type Deciding, type DecidingOptions, useDeciding } from "./use-deciding.ts";
-import { useKeys } from "./use-keys.ts";
+import { type ApprovalView, markOf, mayDecide } from "../../api/index.ts";
+import { ErrorNotice, late, useIsOver } from "../../kit/index.ts";
+import { Closed, DecideButtons, type DialogName, Withdraw } from "./decide-buttons.tsx";
+import {
+  type Armed,
+  type Deciding,
+  type DecidingOptions,
+  type Press,
+  tooEarly,
+  useArmed,
+  useDeciding,
+  useKeys,
+} from "./deciding.ts";
+import { ApproveDialog, type DecideDialogProps, DenyDialog } from "./dialogs.tsx";
 
 const EditDialog = late(async () => (await import("./edit-dialog.tsx")).EditDialog);
-const RememberDialog = late(async () => (await import("./remember-dialog.tsx")).RememberDialog);
+const RememberDialog = late(async () => (await import("./remember.tsx")).RememberDialog);
 
 interface DecideBarProps extends Omit<DecidingOptions, "isHeld" | "onNameNeeded"> {
-  /** As it stands now. */
+  /** As it is now. */
   readonly approval: ApprovalView;
-  /** What is another now than what was seen. */
+  /** What changed since the person looked. */
   readonly changed: ReactNode;
-  /** Why no yes is said to what is shown: it is not what would be approved. */
+  /** Why nothing can be approved here: what is shown does not have its digest. */
   readonly doubt: string | undefined;
 }
 
-/** Always in sight. Deny is as near as approve; what cannot be undone easily is asked for once more. */
+/** Always in sight. Deny is as near as approve. */
 export function DecideBar(props: DecideBarProps): ReactNode {
   const { approval, meant, changed, doubt } = props;
   const { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press } = useBar(props);
+  const { busy } = deciding;
   const withdraw = (
-    <Withdraw approval={approval} deciding={deciding} isReady={isReady} onPress={(by) => press("withdraw", by)} />
+    <Withdraw approval={approval} busy={busy} isReady={isReady} onPress={(by) => press("withdraw", by)} />
   );
   return (
     <footer data-armed={isReady ? "yes" : "no"} className="relative border-t border-line bg-surface px-4 py-3 lg:px-6">
-      <Waiting armed={armed} isHeld={isHeld} />
-      {[isOpen ? doubt : undefined, problem].map(
-        (told, at) =>
-          told !== undefined && (
-            <div key={at} className="mb-2">
-              <Notice>
-                <Text>{told}</Text>
-              </Notice>
-            </div>
-          ),
-      )}
+      <WhyNotYet armed={armed} isHeld={isHeld} />
+      <div className="mb-2 grid gap-2 empty:hidden">
+        <ErrorNotice>{isOpen ? doubt : undefined}</ErrorNotice>
+        <ErrorNotice>{problem}</ErrorNotice>
+      </div>
       {isOpen ? (
         <DecideButtons
           approval={approval}
-          busy={deciding.busy}
-          isTyped={deciding.needsName}
+          busy={busy}
+          needsName={deciding.needsName}
           isReady={isReady}
-          isYesReady={isReady && doubt === undefined}
+          mayApproveNow={isReady && doubt === undefined}
           withdraw={withdraw}
-          approve={(by) => press("approve", by)}
-          open={press}
+          press={press}
         />
       ) : (
         <Closed
@@ -80,28 +73,26 @@ export function DecideBar(props: DecideBarProps): ReactNode {
   );
 }
 
-type Word = "approve" | "edit" | "deny" | "remember" | "withdraw" | "revoke";
-
 interface Bar {
   readonly deciding: Deciding;
   readonly isExpired: boolean;
-  /** Something can be decided here. */
+  /** Whether this person can decide something here. */
   readonly isOpen: boolean;
-  /** A press counts. */
+  /** Whether a press counts. */
   readonly isReady: boolean;
+  /** Whether a change has to be acknowledged first. */
   readonly isHeld: boolean;
   readonly armed: Armed;
   readonly problem: string | undefined;
-  readonly open: Open | undefined;
-  readonly setOpen: (open: Open | undefined) => void;
-  readonly press: (what: Word, by: Press) => void;
+  readonly open: DialogName | undefined;
+  readonly setOpen: (open: DialogName | undefined) => void;
+  readonly press: (what: DialogName | "withdraw" | "revoke", by: Press) => void;
 }
 
-/** Nothing in the bar takes a press that was meant for what stood there a moment before. */
 function useBar({ approval, changed, doubt, ...options }: DecideBarProps): Bar {
   const { meant } = options;
   const isHeld = changed !== undefined;
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<DialogName>();
   const onNameNeeded = (): void => setOpen((now) => (now === "edit" ? now : "approve"));
   const deciding = useDeciding({ ...options, isHeld, onNameNeeded });
   const [problem, setProblem] = useState<string>();
@@ -109,27 +100,23 @@ function useBar({ approval, changed, doubt, ...options }: DecideBarProps): Bar {
   const isOpen = approval.status === "pending" && !isExpired && (approval.viewer?.may.length ?? 0) > 0;
   const armed = useArmed(`${approval.status} ${markOf(meant)}`);
   const isReady = armed.isArmed && !isHeld;
-  const press = (what: Word, by: Press): void => {
+  const press: Bar["press"] = (what, by) => {
     setProblem(undefined);
     if (doubt !== undefined && (what === "approve" || what === "edit" || what === "remember")) return;
     if (isHeld || !armed.takes(by)) armed.tooEarly();
     else if (what === "edit" || what === "deny" || what === "remember") setOpen(what);
     else if (what === "approve" && deciding.needsName) setOpen("approve");
-    else void deciding.say({ verb: what }).then(setProblem);
+    else void deciding.send({ verb: what }).then(setProblem);
   };
-  useKeys(
-    isOpen && open === undefined
-      ? {
-          a: maySay(approval, "approve") ? (by) => press("approve", by) : undefined,
-          e: maySay(approval, "modify") ? (by) => press("edit", by) : undefined,
-          d: maySay(approval, "deny") ? (by) => press("deny", by) : undefined,
-        }
-      : {},
-  );
+  const keyFor = (verb: "approve" | "modify" | "deny", what: DialogName): ((by: Press) => void) | undefined =>
+    isOpen && open === undefined && mayDecide(approval, verb) ? (by) => press(what, by) : undefined;
+  useKeys({ a: keyFor("approve", "approve"), e: keyFor("modify", "edit"), d: keyFor("deny", "deny") });
   return { deciding, isExpired, isOpen, isReady, isHeld, armed, problem, open, setOpen, press };
 }
 
-function OpenDialog({ open, ...dialog }: DecideDialogProps & { readonly open: Open | undefined }): ReactNode {
+type OpenDialogProps = DecideDialogProps & Readonly<{ open: DialogName | undefined }>;
+
+function OpenDialog({ open, ...dialog }: OpenDialogProps): ReactNode {
   switch (open) {
     case "approve":
       return <ApproveDialog {...dialog} />;
@@ -144,14 +131,10 @@ function OpenDialog({ open, ...dialog }: DecideDialogProps & { readonly open: Op
   }
 }
 
-/** Why the buttons do nothing yet: seen as a line that fills, heard as a sentence. */
-function Waiting({
-  armed: { isArmed, round },
-  isHeld,
-}: {
-  readonly armed: Armed;
-  readonly isHeld: boolean;
-}): ReactNode {
+type WhyNotYetProps = Readonly<{ armed: Armed; isHeld: boolean }>;
+
+/** Why the buttons do nothing yet: a line that fills, and a sentence for screen readers. */
+function WhyNotYet({ armed: { isArmed, round }, isHeld }: WhyNotYetProps): ReactNode {
   return (
     <>
       {!isArmed && (

@@ -1,103 +1,93 @@
 import type { ReactNode } from "react";
-import { type ApprovalView, maySay } from "../../api/approvals.ts";
-import { Button } from "../../kit/button.tsx";
-import { Text } from "../../kit/text.tsx";
-import type { Press } from "./use-armed.ts";
-import type { Deciding } from "./use-deciding.ts";
+import { type ApprovalView, mayDecide } from "../../api/index.ts";
+import { actorText, Button, StateBadge, Text, Time } from "../../kit/index.ts";
+import type { Deciding, Press } from "./deciding.ts";
 
-export type Open = "approve" | "remember" | "edit" | "deny";
+export type DialogName = "approve" | "remember" | "edit" | "deny";
 
-/** While it is not ready they stay in the order of the keyboard, and say that they wait. */
-export function DecideButtons({
-  approval,
-  busy,
-  isTyped,
-  isReady,
-  isYesReady,
-  approve,
-  open,
-  withdraw,
-}: {
-  readonly approval: ApprovalView;
-  readonly busy: Deciding["busy"];
-  /** A yes takes the tool's name. */
-  readonly isTyped: boolean;
-  readonly isReady: boolean;
-  /** Also a yes counts. */
-  readonly isYesReady: boolean;
-  readonly approve: (by: Press) => void;
-  readonly open: (which: Open, by: Press) => void;
-  /** For who asked. */
-  readonly withdraw: ReactNode;
-}): ReactNode {
-  const mayApprove = maySay(approval, "approve");
-  const remembers = mayApprove && approval.remembers_allowed && !isTyped;
-  const inPlace = approval.viewer?.on_behalf_of;
-  const described = [!isReady && "decide-waits", inPlace !== undefined && "decide-for"].filter(Boolean).join(" ");
+type DecideButtonsProps = Readonly<{
+  approval: ApprovalView;
+  busy: Deciding["busy"];
+  /** Whether an approval needs the tool's name typed. */
+  needsName: boolean;
+  isReady: boolean;
+  mayApproveNow: boolean;
+  press: (what: DialogName, by: Press) => void;
+  withdraw: ReactNode;
+}>;
+
+/** Until they are ready, the buttons keep their place for the keyboard and say that they wait. */
+export function DecideButtons(props: DecideButtonsProps): ReactNode {
+  const { approval, busy, needsName, isReady, mayApproveNow, press, withdraw } = props;
+  const mayApprove = mayDecide(approval, "approve");
+  const remembers = mayApprove && approval.remembers_allowed && !needsName;
+  const { on_behalf_of: behalf, message } = approval.viewer ?? {};
+  const described = [!isReady && "decide-waits", behalf !== undefined && "decide-for"].filter(Boolean).join(" ");
   const waits = {
     ...(!isReady && { "aria-disabled": true }),
     ...(described !== "" && { "aria-describedby": described }),
   };
-  const other = { ...waits, disabled: busy !== undefined };
-  const yes = isYesReady ? waits : { ...waits, "aria-disabled": true };
+  const approves = mayApproveNow ? waits : { ...waits, "aria-disabled": true };
+  const disabled = busy !== undefined;
   return (
     <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-2">
-      {inPlace !== undefined && (
+      {behalf !== undefined && (
         <p id="decide-for" className="w-full text-medium max-sm:col-span-2">
-          You decide for <Text className="font-medium">{inPlace}</Text>, in whose place you may; both names are kept.
+          You decide for <Text className="font-medium">{behalf}</Text>, who delegated it to you; both names are kept.
         </p>
       )}
-      {!mayApprove && approval.viewer?.message !== undefined && (
+      {!mayApprove && message !== undefined && (
         <p className="w-full text-ink-2 max-sm:col-span-2">
-          <Text>{approval.viewer.message}</Text>
+          <Text>{message}</Text>
         </p>
       )}
-      {maySay(approval, "deny") && (
+      {mayDecide(approval, "deny") && (
         <Button
-          {...other}
+          {...waits}
+          disabled={disabled}
           look="danger"
           icon="cross"
           hint="d"
           className={mayApprove ? "max-sm:h-12 sm:order-3" : "max-sm:col-span-2 max-sm:h-12 sm:order-3"}
-          onClick={(by) => open("deny", by)}
+          onClick={(by) => press("deny", by)}
         >
           Deny…
         </Button>
       )}
       {mayApprove && (
         <Button
-          {...yes}
+          {...approves}
           look="primary"
           icon="check"
-          hint={isTyped ? undefined : "a"}
+          hint={needsName ? undefined : "a"}
           className="max-sm:h-12 sm:order-4"
-          busy={busy !== undefined}
-          onClick={approve}
+          busy={disabled}
+          onClick={(by) => press("approve", by)}
         >
-          {isTyped ? "Approve…" : "Approve once"}
+          {needsName ? "Approve…" : "Approve once"}
         </Button>
       )}
-      {maySay(approval, "modify") && (
+      {mayDecide(approval, "modify") && (
         <Button
-          {...other}
-          {...yes}
+          {...approves}
+          disabled={disabled}
           look="plain"
           icon="pencil"
           hint="e"
           className={remembers ? "max-sm:h-10 sm:order-1" : "max-sm:col-span-2 max-sm:h-10 sm:order-1"}
-          onClick={(by) => open("edit", by)}
+          onClick={(by) => press("edit", by)}
         >
           Edit…
         </Button>
       )}
       {remembers && (
         <Button
-          {...other}
-          {...yes}
+          {...approves}
+          disabled={disabled}
           look="plain"
           icon="clock"
           className="max-sm:h-10 sm:order-1"
-          onClick={(by) => open("remember", by)}
+          onClick={(by) => press("remember", by)}
         >
           Remember…
         </Button>
@@ -107,5 +97,82 @@ export function DecideButtons({
       </span>
       <span className="max-sm:hidden sm:order-2 sm:flex-1" />
     </div>
+  );
+}
+
+type WithdrawProps = Readonly<{
+  approval: ApprovalView;
+  busy: Deciding["busy"];
+  isReady: boolean;
+  onPress: (by: Press) => void;
+}>;
+
+/** For the person who asked, or whose agent did. */
+export function Withdraw({ approval: { viewer }, busy, isReady, onPress }: WithdrawProps): ReactNode {
+  if (viewer?.withdraws !== true) return null;
+  return (
+    <Button
+      look="plain"
+      title="You or an agent of yours asked for it: take the request back. The tool does not run."
+      aria-disabled={!isReady || undefined}
+      disabled={busy !== undefined}
+      onClick={onPress}
+    >
+      Withdraw
+    </Button>
+  );
+}
+
+type ClosedProps = Readonly<{
+  approval: ApprovalView;
+  deciding: Deciding;
+  isExpired: boolean;
+  isReady: boolean;
+  onRevoke: (by: Press) => void;
+  children: ReactNode;
+}>;
+
+/** It is decided, or this person cannot decide it. */
+export function Closed({ approval, deciding, isExpired, isReady, onRevoke, children }: ClosedProps): ReactNode {
+  const { status, decision, expires_at, viewer } = approval;
+  if (status === "pending") {
+    return (
+      <div className="flex flex-wrap items-center justify-between gap-2 text-ink-2">
+        <p>
+          {isExpired ? (
+            <>
+              It expired <Time at={expires_at} /> without a decision, so the tool does not run.
+            </>
+          ) : (
+            viewer?.message !== undefined && <Text>{viewer.message}</Text>
+          )}
+        </p>
+        {children}
+      </div>
+    );
+  }
+  return (
+    <p className="flex flex-wrap items-center gap-2" role="status">
+      {decision?.as !== status && <StateBadge state={status} />}
+      {decision !== undefined && (
+        <span className="inline-block first-letter:uppercase">
+          {decision.as} by <Text className="font-medium">{actorText(decision.by, decision.via)}</Text>{" "}
+          <Time at={decision.at} />
+          {decision.reason !== undefined && <Text className="text-ink-2">{` “${decision.reason}”`}</Text>}
+        </span>
+      )}
+      {status === "approved" && deciding.mayRevoke && (
+        <Button
+          look="danger"
+          size="small"
+          className="ml-auto"
+          aria-disabled={!isReady || undefined}
+          busy={deciding.busy !== undefined}
+          onClick={onRevoke}
+        >
+          Revoke
+        </Button>
+      )}
+    </p>
   );
 }

@@ -1,14 +1,9 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { Arguments } from "../../api/approvals.ts";
-import { ArgumentsForm } from "../../kit/arguments-form.tsx";
-import { Diff } from "../../kit/diff.tsx";
-import { enteredOf, isSame, readEntered, rebased } from "../../kit/entered.ts";
-import { hunks } from "../../kit/hunks.ts";
-import { type DecideDialogProps, DecisionDialog, TypedName, Why, wordsIn } from "./decision-fields.tsx";
-import { Choice } from "./remember-scope.tsx";
-import { useRemember } from "./use-remember.tsx";
+import { ArgumentsForm, Check, Diff, enteredOf, hunks, isSame, readEntered, rebased } from "../../kit/index.ts";
+import { type DecideDialogProps, DecisionDialog, Reason, TypedName, textIn } from "./dialogs.tsx";
+import { useRemember } from "./remember.tsx";
 
-/** Other arguments, by form or as JSON. They pass every gate again; the log keeps what was asked and what was approved. */
+/** Other arguments, by form or as JSON. They pass every gate again; the log keeps both versions. */
 export function EditDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
   const asked = approval.what.arguments;
   const [from, setFrom] = useState(asked);
@@ -16,33 +11,40 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
   const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
   if (from !== asked) {
-    // Somebody else's edit was understood: it holds wherever nothing was typed here.
+    // Another person's edit was acknowledged: it holds where nothing was typed here.
     setFrom(asked);
     setEntered(rebased(entered, from, asked));
   }
   const read = useMemo(() => readEntered(entered), [entered]);
   const isChanged = useMemo(() => "value" in read && !isSame(read.value, asked), [read, asked]);
-  const isTyped = !deciding.needsName || typed === approval.what.tool;
-  const [isRemembered, setIsRemembered] = useState(false);
+  const isNamed = !deciding.needsName || typed === approval.what.tool;
+  const [wantsRemember, setWantsRemember] = useState(false);
   const edited = "value" in read ? read.value : asked;
   const remembering = useRemember({ ...approval, what: { ...approval.what, arguments: edited } });
   const mayRemember = approval.remembers_allowed && !deciding.needsName;
+  const remembers = wantsRemember && mayRemember;
   const approve = {
-    word: isRemembered && mayRemember ? "Approve as edited, and remember" : "Approve as edited",
+    word: remembers ? "Approve as edited, and remember" : "Approve as edited",
     look: "primary",
     icon: "check",
-    isReady: isChanged && isTyped && (!isRemembered || !mayRemember || remembering.isReady),
-    say: async () =>
+    isReady: isChanged && isNamed && (!remembers || remembering.isReady),
+    send: async () =>
       "problem" in read
         ? read.problem
-        : deciding.say({
+        : deciding.send({
             verb: "modify",
             arguments: read.value,
-            reason: wordsIn(reason),
-            confirmation: wordsIn(typed),
-            remember: isRemembered && mayRemember ? remembering.remember() : undefined,
+            reason: textIn(reason),
+            confirmation: textIn(typed),
+            remember: remembers ? remembering.remember() : undefined,
           }),
   } as const;
+  const changes = (): ReactNode =>
+    isChanged ? (
+      <Diff text={hunks(JSON.stringify(asked, null, 2), JSON.stringify(edited, null, 2))} />
+    ) : (
+      <p className="text-ink-2">Nothing is changed yet.</p>
+    );
   return (
     <DecisionDialog title="Approve with other arguments" choices={[approve]} wide changed={changed} onClose={onClose}>
       <ArgumentsForm
@@ -51,30 +53,19 @@ export function EditDialog({ approval, deciding, changed, onClose }: DecideDialo
         entered={entered}
         onChange={setEntered}
         compare={asked}
-        changes={() =>
-          isChanged && "value" in read ? (
-            <Changes from={asked} to={read.value} />
-          ) : (
-            <p className="text-ink-2">Nothing is changed yet.</p>
-          )
-        }
+        changes={changes}
       />
-      <Why value={reason} onChange={setReason} />
+      <Reason value={reason} onChange={setReason} />
       {deciding.needsName && <TypedName tool={approval.what.tool} value={typed} onChange={setTyped} />}
       {mayRemember && (
-        <Choice isOn={isRemembered} onChange={setIsRemembered}>
-          Remember it: calls like the edited one need nobody for a while
-        </Choice>
+        <Check isOn={wantsRemember} onChange={setWantsRemember}>
+          Remember it: calls like the edited one do not ask for a while
+        </Check>
       )}
-      {mayRemember && isRemembered && remembering.fields}
+      {remembers && remembering.fields}
       <p className="text-ink-3">
         What you approve is checked again by every rule before it runs. Both versions are kept.
       </p>
     </DecisionDialog>
   );
-}
-
-function Changes({ from, to }: { readonly from: Arguments; readonly to: Arguments }): ReactNode {
-  const text = useMemo(() => hunks(JSON.stringify(from, null, 2), JSON.stringify(to, null, 2)), [from, to]);
-  return <Diff text={text} />;
 }

@@ -1,11 +1,11 @@
-/** What of a call a grant can hold fixed, in the words of a policy's conditions. */
+/** The arguments that a grant can hold fixed, as conditions of a policy. */
 import type { Arguments } from "../../api/approvals.ts";
 
-/** Of one value and of all together, in characters of JSON: what a condition, and what a remembered yes may have. */
+/** Characters of JSON: of one value, and of all conditions together. */
 export const longestValue = 10_000;
 const longestConditions = 100_000;
 
-/** Those whose values can be held, in their order, beside what is held to be absent. */
+/** The arguments whose values can be held, beside those that must be absent. */
 export function holdable(given: Arguments, absent: readonly string[]): readonly string[] {
   let left = longestConditions - JSON.stringify(conditionsFor({}, [], absent)).length;
   return Object.keys(given).filter((name) => {
@@ -16,14 +16,14 @@ export function holdable(given: Arguments, absent: readonly string[]): readonly 
   });
 }
 
-/** What the tool takes and this call leaves out. */
+/** Arguments of the schema that this call leaves out. */
 export function leftOut(given: Arguments, schema: Readonly<Record<string, unknown>> | undefined): readonly string[] {
   const properties = schema?.["properties"];
   if (typeof properties !== "object" || properties === null) return [];
   return Object.keys(properties).filter((name) => name !== "" && !Object.hasOwn(given, name));
 }
 
-/** Whether it takes what its schema does not name. */
+/** Whether the tool takes arguments that its schema does not name. */
 export function takesMore(schema: Readonly<Record<string, unknown>> | undefined): boolean {
   return schema?.["additionalProperties"] !== false;
 }
@@ -36,7 +36,7 @@ export function conditionsFor(given: Arguments, fixed: readonly string[], absent
   ]);
 }
 
-/** As policies write paths into arguments. */
+/** A path as policies write it. */
 function pathOf(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `$.${name}` : `$["${name.replaceAll(/["\\]/g, "\\$&")}"]`;
 }

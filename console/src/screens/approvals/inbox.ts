@@ -1,9 +1,9 @@
 /**
- * What waits for people, kept fresh by the feed: one request is read anew when something happens to it, everything when
- * too much happens at once or something was missed.
+ * The requests that wait, kept fresh by the feed. When something happens to one request, it is read again; when too much
+ * happens at once or something was missed, the list is.
  *
- * Invariant: nothing is shown as pending that the server did not say is; what is shown is the beginning of what waits,
- * by urgency and without a gap, as far as it was scrolled to.
+ * Invariant: nothing is shown as pending that the server did not send as pending. The list is the beginning of what
+ * waits, by urgency and without a gap, as far as it was scrolled to.
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
@@ -11,12 +11,12 @@ import {
   type ApprovalPageView,
   type ApprovalView,
   listPending,
-  maySay,
+  mayDecide,
+  Problem,
   readApproval,
+  useMay,
   type WaitingCounts,
-} from "../../api/approvals.ts";
-import { Problem } from "../../api/problem.ts";
-import { useMay } from "../../api/session.ts";
+} from "../../api/index.ts";
 import { useFeed } from "../../live/feed.ts";
 import { byUrgency, urgencyOf } from "./urgency.ts";
 
@@ -25,8 +25,13 @@ export interface InboxState {
   readonly status: "loading" | "ready" | "failed";
   readonly error: unknown;
   readonly hasMore: boolean;
-  /** When the list was last read from its start. */
+  /** By risk, when the list was last read from its start. */
   readonly waiting: WaitingCounts | undefined;
+}
+
+export interface InboxList extends InboxState {
+  readonly reload: () => void;
+  readonly more: () => void;
 }
 
 const empty: InboxState = {
@@ -36,28 +41,28 @@ const empty: InboxState = {
   hasMore: false,
   waiting: undefined,
 };
-/** More at once than this, and the list is read again as a whole. */
+/** When more requests change at once, the whole list is read again. */
 const mostAtOnce = 20;
-/** Of a long list, so much is read again at once; the rest when it is scrolled to. */
+/** So many requests are read again at once; the rest when the list is scrolled to them. */
 const mostReadAgain = 1_000;
-/** While Postern is away it is asked again and again, at least this often. */
+/** Between tries while Postern does not answer. */
 const longestPauseMs = 15_000;
 
 class Inbox {
   #state = empty;
   #items = new Map<string, ApprovalView>();
   #after: string | undefined;
-  /** The urgency that was read to; what is less urgent is not shown before its place is read. */
+  /** The list was read up to this urgency; a less urgent request is shown when its page is read. */
   #readTo = Infinity;
   #isReading = false;
   #isReloading = false;
   #isStale = false;
   #touched = new Set<string>();
-  /** While a page was on its way: what it says of these may be older. */
+  /** Changed while a page was being read: the page may have older versions of these. */
   #touchedMeanwhile = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #owner: string | undefined;
-  /** Reading begun before the last reload is not believed. */
+  /** Answers to requests of an earlier epoch are dropped. */
   #epoch = 0;
   readonly #listeners = new Set<() => void>();
 
@@ -67,7 +72,7 @@ class Inbox {
   };
   readonly state = (): InboxState => this.#state;
 
-  /** For this person: what another one saw is not shown, not for a moment. */
+  /** For this person: what another one saw is removed at once. */
   open(owner: string): void {
     if (this.#owner !== undefined && this.#owner !== owner) {
       this.#items.clear();
@@ -78,8 +83,8 @@ class Inbox {
   }
 
   /**
-   * From the start, as far as was read before; what is shown stays until all of it is there. One at a time: in a storm
-   * the next one begins when this one is done, not instead of it.
+   * Reads from the start, as far as was read before; the list stays until all of it is there. Under load the next reload
+   * begins when this one is done.
    */
   async reload(): Promise<void> {
     this.#isStale = true;
@@ -89,7 +94,7 @@ class Inbox {
     while (this.#isStale) {
       this.#isStale = false;
       failures = (await this.#readAgain()) ? 0 : failures + 1;
-      if (failures > 0) this.#isStale = true; // what is shown may be old until it is read
+      if (failures > 0) this.#isStale = true; // the list may be old until it is read
       if (this.#isStale) await pause(failures === 0 ? 300 : Math.min(longestPauseMs, 500 * 2 ** Math.min(failures, 6)));
     }
     this.#isReloading = false;
@@ -100,13 +105,13 @@ class Inbox {
     this.#isReading = true;
     const epoch = this.#epoch;
     try {
-      const page = await listPending(this.#after);
+      const page = await listPending({ after: this.#after });
       if (epoch !== this.#epoch) return;
       for (const approval of page.approvals) this.#items.set(approval.approval_id, approval);
       this.#readAsFarAs(page);
       this.#tell({ hasMore: page.next_after !== undefined });
     } catch {
-      // What is shown stays; the end of the list asks again when it is scrolled to.
+      // The end of the list asks again when it is scrolled to.
     } finally {
       this.#isReading = false;
       const older = [...this.#touchedMeanwhile];
@@ -115,7 +120,7 @@ class Inbox {
     }
   }
 
-  /** Something happened to it. Several in one moment are read together. */
+  /** Something happened to this request. Several at the same time are read together. */
   touch(id: string): void {
     this.#touched.add(id);
     if (this.#isReloading) this.#isStale = true; // what is being read may be older than this
@@ -123,14 +128,14 @@ class Inbox {
     this.#timer ??= setTimeout(() => void this.#readTouched(), 15);
   }
 
-  /** What the server said just now about one. */
+  /** A request that the server just sent. */
   put(approval: ApprovalView): void {
     if (approval.status === "pending") this.#items.set(approval.approval_id, approval);
     else if (!this.#items.delete(approval.approval_id)) return;
     this.#tell({ status: "ready", error: undefined });
   }
 
-  /** Answers whether what is shown is fresh. */
+  /** Returns whether the list is fresh. */
   async #readAgain(): Promise<boolean> {
     this.#epoch += 1;
     const owner = this.#owner;
@@ -139,16 +144,16 @@ class Inbox {
     let after: string | undefined;
     try {
       do {
-        const page = await listPending(after);
+        const page = await listPending({ after });
         pages.push(page);
         for (const approval of page.approvals) fresh.set(approval.approval_id, approval);
         after = page.next_after;
       } while (after !== undefined && fresh.size < Math.min(this.#state.approvals.length, mostReadAgain));
     } catch (error) {
       if (this.#items.size === 0) this.#tell({ status: "failed", error });
-      return error instanceof Problem && error.status > 0 && error.status < 500; // a refusal stays one
+      return error instanceof Problem && error.status > 0 && error.status < 500; // a refusal is final
     }
-    if (owner !== this.#owner) return true; // another person's: it is being read anew
+    if (owner !== this.#owner) return true; // another person signed in: it is being read again
     this.#items = fresh;
     this.#readAsFarAs(pages.at(-1));
     this.#tell({ status: "ready", error: undefined, hasMore: after !== undefined, waiting: pages[0]?.waiting });
@@ -199,7 +204,7 @@ async function readOrGone(id: string): Promise<ApprovalView | undefined | "uncle
 
 const inbox = new Inbox();
 
-/** A deputy, a role, an account: who may decide is another then, on every card. */
+/** A delegation, a role or an account changed: on every card, others may decide. */
 const changesWhoMay = /^(?:approval\.(?:delegat|deciders)|operator\.action\.(?:account|token))/;
 
 /** Once for the page: reads the inbox and keeps it fresh, whichever screen is open. */
@@ -223,11 +228,7 @@ export function useInboxKept(userId: string | undefined): void {
   );
 }
 
-export function useInbox(): InboxState & {
-  readonly reload: () => void;
-  readonly more: () => void;
-  readonly put: (approval: ApprovalView) => void;
-} {
+export function useInbox(): InboxList & { readonly put: (approval: ApprovalView) => void } {
   const state = useSyncExternalStore(inbox.subscribe, inbox.state);
   return useMemo(
     () => ({
@@ -240,17 +241,17 @@ export function useInbox(): InboxState & {
   );
 }
 
-/** How many wait, by risk: counted where all of them are here, else as the server counts them. Undefined: not known yet. */
+/** How many wait, by risk. The server counts them when not all are here. Undefined until it is known. */
 export function useWaiting(): WaitingCounts | undefined {
   const { approvals, hasMore, status, waiting } = useSyncExternalStore(inbox.subscribe, inbox.state);
   const { data } = useQuery({
     queryKey: ["live", "approvals", "waiting"],
-    queryFn: async ({ signal }) => (await listPending(undefined, { limit: 1, signal })).waiting ?? null,
+    queryFn: async ({ signal }) => (await listPending({ limit: 1 }, signal)).waiting ?? null,
     enabled: hasMore,
   });
   return useMemo(() => {
     if (status === "loading") return undefined;
-    return hasMore ? (data ?? waiting) : counted(approvals);
+    return hasMore ? (data ?? waiting) : countsOf(approvals);
   }, [approvals, hasMore, status, waiting, data]);
 }
 
@@ -258,17 +259,13 @@ export function totalOf(waiting: WaitingCounts): number {
   return Object.values(waiting).reduce((sum, count) => sum + count, 0);
 }
 
-function counted(approvals: readonly ApprovalView[]): WaitingCounts {
+function countsOf(approvals: readonly ApprovalView[]): WaitingCounts {
   const counts = { safe: 0, medium: 0, high: 0, critical: 0 };
-  for (const { risk_level: risk } of approvals) if (isRisk(risk)) counts[risk] += 1;
+  for (const { risk_level: risk } of approvals) counts[risk] += 1;
   return counts;
 }
 
-function isRisk(risk: string): risk is keyof WaitingCounts {
-  return risk === "safe" || risk === "medium" || risk === "high" || risk === "critical";
-}
-
-/** What waits for the person here; of who decides nothing, what waits for anybody. Undefined: not known yet. */
+/** How many wait for this person; for a person who decides nothing, how many wait in all. Undefined until it is known. */
 export function usePendingCount(): string | undefined {
   const may = useMay();
   const decides = may("approvals:decide");
@@ -276,12 +273,12 @@ export function usePendingCount(): string | undefined {
   const all = useWaiting();
   const { data: mine } = useQuery({
     queryKey: ["live", "approvals", "mine"],
-    queryFn: async ({ signal }) => (await listPending(undefined, { mine: true, limit: 1, signal })).waiting ?? null,
+    queryFn: async ({ signal }) => (await listPending({ mine: true, limit: 1 }, signal)).waiting ?? null,
     enabled: decides && hasMore,
   });
   return useMemo(() => {
     if (!decides) return all && String(totalOf(all));
     if (hasMore) return mine ? String(totalOf(mine)) : undefined;
-    return status === "loading" ? undefined : String(approvals.filter((one) => maySay(one, "approve")).length);
+    return status === "loading" ? undefined : String(approvals.filter((one) => mayDecide(one, "approve")).length);
   }, [decides, all, approvals, hasMore, status, mine]);
 }

@@ -1,44 +1,31 @@
-/** Which of a run's calls stand beside a request: a card has room for a few, and a bad one is never pushed off by safe ones. */
-export interface PastCall {
-  readonly call_id: string;
-  readonly state: string;
-  readonly tool: string;
-  readonly action: string;
-  readonly risk_level?: string;
-  readonly arrived_at: string;
-}
+/** Which calls of a run the card shows: it has room for a few, and safe ones never displace a bad one. */
+import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
 
-/** The same call over and over is one line. */
-export interface Past extends PastCall {
-  readonly times: number;
-}
-
-export interface Told {
-  /** New to old. */
-  readonly shown: readonly Past[];
-  /** Calls that are in none of these lines. */
-  readonly more: number;
-}
+export type PastCall = Pick<TimelineCall, "call_id" | "state" | "tool" | "action" | "risk_level" | "arrived_at">;
 
 const mostShown = 8;
 const wentWell: ReadonlySet<string> = new Set(["ok", "attempted", "queued", "suspended"]);
 const risks: readonly (string | undefined)[] = ["medium", "high", "critical"];
 
-/** @param calls new to old. What waits itself did nothing yet. */
-export function pastOf(calls: readonly PastCall[]): Told {
+/**
+ * Calls that are held are left out: they did nothing yet. `more` counts the calls that are in none of the lines.
+ * @param calls new to old
+ */
+export function pastOf(calls: readonly PastCall[]) {
   const past = together(calls.filter(({ state }) => state !== "held"));
   const shown = new Set(past.toSorted((one, other) => weightOf(other) - weightOf(one)).slice(0, mostShown));
   const left = past.filter((one) => !shown.has(one));
   return { shown: past.filter((one) => shown.has(one)), more: left.reduce((sum, { times }) => sum + times, 0) };
 }
 
-/** What did not go well weighs more than any that did; of the same weight, the newer one. */
+/** A call that did not go well weighs more than any that did; of the same weight, the newer one comes first. */
 function weightOf({ state, risk_level: risk }: PastCall): number {
   return (wentWell.has(state) ? 0 : risks.length + 1) + risks.indexOf(risk) + 1;
 }
 
-function together(calls: readonly PastCall[]): readonly Past[] {
-  const found: Past[] = [];
+/** The same call again and again is one line. */
+function together(calls: readonly PastCall[]): readonly (PastCall & { readonly times: number })[] {
+  const found: (PastCall & { readonly times: number })[] = [];
   for (const call of calls) {
     const last = found.at(-1);
     const isSame =

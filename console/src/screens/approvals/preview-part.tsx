@@ -1,24 +1,18 @@
 import { type ReactNode, useState } from "react";
-import type { ApprovalView, PreviewView } from "../../api/approvals.ts";
-import { Button } from "../../kit/button.tsx";
-import { Card } from "../../kit/card.tsx";
-import { Diff } from "../../kit/diff.tsx";
-import { Json } from "../../kit/json.tsx";
-import { Table } from "../../kit/table.tsx";
-import { Text } from "../../kit/text.tsx";
+import type { ApprovalView, PreviewView } from "../../api/index.ts";
+import { Button, Card, Diff, Json, Table, Text } from "../../kit/index.ts";
 
-/** Characters: the server keeps no more of a preview, and the yes covers all of it. */
+/** Characters: the server keeps no longer preview, and an approval covers all of it. */
 const mostOfText = 65_536;
 
-/** What would happen, in the tool's own words. What runs is what the arguments say; the tool is asked for it again then, unless it says that its previews move. */
-export function PreviewPart({
-  approval,
-  label = "What changes",
-}: {
-  readonly approval: ApprovalView;
-  /** Of its table: another one, where several previews are on one page. */
-  readonly label?: string;
-}): ReactNode {
+type PreviewPartProps = Readonly<{
+  approval: ApprovalView;
+  /** The name of its table: it differs when several previews are on one page. */
+  label?: string;
+}>;
+
+/** What would happen, as the tool describes it. The arguments decide what runs; the preview must be the same then, unless the tool says that it may differ. */
+export function PreviewPart({ approval, label = "What changes" }: PreviewPartProps): ReactNode {
   const { preview, summary, asked_preview: before } = approval;
   const isNothing = preview?.supported !== true && preview?.problem === undefined;
   if (isNothing && summary === undefined && before === undefined) return null;
@@ -47,7 +41,7 @@ export function PreviewPart({
           </p>
         )}
         {preview?.supported === true && approval.preview_binds === false && (
-          <p className="text-medium">This preview may differ when the call runs: its tool says that it moves.</p>
+          <p className="text-medium">This preview may differ when the call runs: its tool says so.</p>
         )}
         {before !== undefined && <Before preview={before} isShownAnew={!isNothing} />}
       </div>
@@ -55,7 +49,7 @@ export function PreviewPart({
   );
 }
 
-/** What was shown of the arguments that were asked for: they were edited since. */
+/** The preview before the arguments were edited. */
 function Before({ preview, isShownAnew }: { readonly preview: PreviewView; readonly isShownAnew: boolean }): ReactNode {
   return (
     <details>
@@ -86,7 +80,7 @@ function PreviewBody({ preview, label }: { readonly preview: PreviewView; readon
   );
 }
 
-/** As whoever gets it will read it, as far as text can say: no markup is drawn. */
+/** As its reader will see it, as plain text. */
 function Message({ message }: { readonly message: NonNullable<PreviewView["message"]> }): ReactNode {
   return (
     <div className="overflow-hidden rounded-md border border-line">
@@ -117,16 +111,10 @@ function Message({ message }: { readonly message: NonNullable<PreviewView["messa
   );
 }
 
-/** A table up to this is drawn with its card. */
+/** Rows shown at first. */
 const mostRows = 200;
 
-function Changes({
-  table,
-  label,
-}: {
-  readonly table: NonNullable<PreviewView["table"]>;
-  readonly label: string;
-}): ReactNode {
+function Changes({ table, label }: Readonly<{ table: NonNullable<PreviewView["table"]>; label: string }>): ReactNode {
   const [isWhole, setIsWhole] = useState(table.rows.length <= mostRows);
   const rows = table.rows.slice(0, isWhole ? undefined : mostRows).map((cells, at) => ({ cells, at }));
   return (

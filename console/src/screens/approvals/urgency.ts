@@ -10,10 +10,10 @@ const minuteMs = 60_000;
 
 type Ordered = Pick<ApprovalView, "approval_id" | "expires_at" | "risk_level">;
 
-/** Sorting asks for it thousands of times. */
+/** Sorting needs it thousands of times. */
 const known = new WeakMap<Ordered, number>();
 
-/** As the server lists what waits: what ends first, and of what ends in the same minute the riskiest; the smallest first. */
+/** The server's order: first what expires in an earlier minute, then what is riskier. The smallest is the most urgent. */
 export function urgencyOf(approval: Ordered): number {
   const before = known.get(approval);
   if (before !== undefined) return before;

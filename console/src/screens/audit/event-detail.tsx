@@ -1,29 +1,43 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { AuditEventView, EventProof } from "../../../../src/server/contract/audit.ts";
-import { get } from "../../api/client.ts";
-import { actorText } from "../../kit/actor.ts";
-import { RiskBadge } from "../../kit/badge.tsx";
-import { Button } from "../../kit/button.tsx";
-import { Facts, Part } from "../../kit/card.tsx";
-import { Copy, Hash } from "../../kit/copy.tsx";
-import { Icon } from "../../kit/icons.tsx";
-import { Json } from "../../kit/json.tsx";
-import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
-import { OutcomeBadge } from "./event-row.tsx";
+import { ask } from "../../api/index.ts";
+import {
+  actorText,
+  Badge,
+  Button,
+  Copy,
+  EmptyState,
+  Facts,
+  Hash,
+  Icon,
+  Json,
+  Notice,
+  NotYet,
+  Part,
+  RiskBadge,
+  RunLink,
+  Text,
+  TextLink,
+  Time,
+  type Tone,
+} from "../../kit/index.ts";
 import { type Checked, checkProof } from "./proof.ts";
 
-/** One event: what it says, where it stands, and whether it is what was signed. */
-export function EventDetail({
-  seq,
-  onClose,
-}: {
-  readonly seq: number | undefined;
-  readonly onClose: () => void;
-}): ReactNode {
+const tones = new Map<string, Tone>([
+  ["success", "safe"],
+  ["failure", "critical"],
+  ["suppressed", "medium"],
+]);
+
+export function OutcomeBadge({ outcome }: { readonly outcome: string }): ReactNode {
+  return <Badge tone={tones.get(outcome) ?? "neutral"}>{outcome}</Badge>;
+}
+
+type EventDetailProps = Readonly<{ seq: number | undefined; onClose: () => void }>;
+
+/** One event: what it says, where it is in the log, and whether it is what was signed. */
+export function EventDetail({ seq, onClose }: EventDetailProps): ReactNode {
   if (seq === undefined)
     return (
       <aside aria-label="Event" className="border-line max-lg:hidden lg:border-l">
@@ -50,7 +64,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["audit-proof", seq],
     queryFn: async () => {
-      const proof = await get<EventProof>(`/v1/audit/${seq}/proof`);
+      const proof = await ask("GET /v1/audit/{seq}/proof", { seq: String(seq) });
       return { proof, checked: await checkProof(proof) };
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -61,7 +75,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   if (event === undefined)
     return (
       <div className="p-4">
-        <Notice>What is kept here is no event: somebody changed it. Check the whole log.</Notice>
+        <Notice>What is kept here is not an event: it was changed. Check the whole log.</Notice>
       </div>
     );
   return (
@@ -75,7 +89,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
         <Text className="text-ink-2">{event.summary}</Text>
       </div>
       <EventFacts event={event} />
-      <Place proof={proof} checked={checked} />
+      <Proof proof={proof} checked={checked} />
       <Part label="As it is kept" aside={<Copy text={proof.body} label="Copy the event" />}>
         <Json value={event} />
       </Part>
@@ -83,19 +97,19 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   );
 }
 
-/** Where it stands in the log, and what this browser found when it checked that. */
-function Place({ proof, checked }: { readonly proof: EventProof; readonly checked: Checked }): ReactNode {
+type ProofProps = Readonly<{ proof: EventProof; checked: Checked }>;
+
+/** What this browser found when it checked that the event is in the log. */
+function Proof({ proof, checked }: ProofProps): ReactNode {
   return (
     <Part label="In the log">
-      {checked.holds ? (
-        <Notice tone="safe">
-          <p className="font-medium">It is in the log, unchanged. This browser has checked it.</p>
-        </Notice>
-      ) : (
-        <Notice>
-          <p className="font-medium">It does not fit what was signed. Check the whole log.</p>
-        </Notice>
-      )}
+      <Notice tone={checked.holds ? "safe" : "critical"}>
+        <p className="font-medium">
+          {checked.holds
+            ? "It is in the log, unchanged. This browser has checked it."
+            : "It does not match what was signed. Check the whole log."}
+        </p>
+      </Notice>
       <ol className="mt-1 grid gap-1">
         {checked.steps.map(({ word, holds, more }) => (
           <li key={word} className="flex items-start gap-2">
@@ -103,78 +117,53 @@ function Place({ proof, checked }: { readonly proof: EventProof; readonly checke
               <Icon name={holds ? "check" : "cross"} size={14} />
             </span>
             <span>
-              {word}: {holds ? "right" : "wrong"} <Text className="text-ink-3">{more}</Text>
+              {word}: {holds ? "valid" : "wrong"} <Text className="text-ink-3">{more}</Text>
             </span>
           </li>
         ))}
       </ol>
       <Facts
-        rows={[
-          ["Leaf", <Hash key="leaf" value={proof.leaf} label="leaf" />],
-          ["Root", <Hash key="root" value={proof.root} label="root" />],
-          ["Signed by", <Hash key="key" value={proof.public_key} label="public key" />],
-        ]}
+        rows={{
+          Leaf: <Hash value={proof.leaf} label="leaf" />,
+          Root: <Hash value={proof.root} label="root" />,
+          "Signed by": <Hash value={proof.public_key} label="public key" />,
+        }}
       />
     </Part>
   );
 }
 
 function EventFacts({ event }: { readonly event: AuditEventView }): ReactNode {
-  const { refs, principal } = event;
-  const run = refs["run"];
-  const approval = refs["approval"];
+  const { timestamp, tool_name, action = "", principal, decided_by, decided_via, reason, verdict, code, refs } = event;
+  const { run, approval } = refs;
+  const user = principal?.user === undefined ? "" : `, for ${principal.user}`;
   return (
     <Facts
-      rows={[
-        ["When", <Time key="at" at={event.timestamp} />],
-        event.tool_name === undefined
-          ? undefined
-          : ["Tool", <Text key="tool">{`${event.tool_name} ${event.action ?? ""}`}</Text>],
-        principal === undefined
-          ? undefined
-          : [
-              "Agent",
-              <Text key="agent">{`${principal.agent}${principal.user === undefined ? "" : `, for ${principal.user}`}`}</Text>,
-            ],
-        event.decided_by === undefined
-          ? undefined
-          : ["By", <Text key="by">{actorText(event.decided_by, event.decided_via)}</Text>],
-        event.reason === undefined ? undefined : ["Reason", <Text key="reason">{event.reason}</Text>],
-        event.verdict === undefined ? undefined : ["Verdict", event.verdict],
-        event.code === undefined
-          ? undefined
-          : [
-              "Code",
-              <Text key="code" className="mono">
-                {event.code}
-              </Text>,
-            ],
-        run === undefined
-          ? undefined
-          : [
-              "Run",
-              <Link key="run" to={`/runs/${encodeURIComponent(run)}`} className="text-accent underline">
-                <Text className="mono">{run}</Text>
-              </Link>,
-            ],
-        approval === undefined
-          ? undefined
-          : [
-              "Approval",
-              <Link key="approval" to={`/approvals/${encodeURIComponent(approval)}`} className="text-accent underline">
-                <Text className="mono">{approval}</Text>
-              </Link>,
-            ],
-        ["Trace", <Hash key="trace" value={event.trace_id} label="trace id" />],
-      ]}
+      rows={{
+        When: <Time at={timestamp} />,
+        Tool: tool_name && <Text>{`${tool_name} ${action}`}</Text>,
+        Agent: principal && <Text>{`${principal.agent}${user}`}</Text>,
+        By: decided_by && <Text>{actorText(decided_by, decided_via)}</Text>,
+        Reason: reason && <Text>{reason}</Text>,
+        Verdict: verdict,
+        Code: code && <Text className="mono">{code}</Text>,
+        Run: run && <RunLink id={run} />,
+        Approval: approval && (
+          <TextLink to={`/approvals/${encodeURIComponent(approval)}`}>
+            <Text className="mono">{approval}</Text>
+          </TextLink>
+        ),
+        Trace: <Hash value={event.trace_id} label="trace id" />,
+      }}
     />
   );
 }
 
+/** Undefined when the text is not JSON: then it was changed. */
 function eventIn(body: string): AuditEventView | undefined {
   try {
-    return JSON.parse(body) as AuditEventView; // the log holds nothing but these, unless somebody changed it
+    return JSON.parse(body) as AuditEventView; // the log holds nothing else
   } catch {
-    return undefined; // said where it is shown
+    return undefined;
   }
 }

@@ -1,8 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { Button } from "../../kit/button.tsx";
-import { Field } from "../../kit/field.tsx";
+import { Button, classNames, Field, Select } from "../../kit/index.ts";
 
-/** As the server's query names them; the address of the page has the same, so a search can be sent to somebody. */
+/** As the server's query names them. The address of the page has the same names, so a search can be sent as a link. */
 export const filterNames = [
   "text",
   "type",
@@ -20,32 +19,40 @@ export const filterNames = [
 export type Filter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 export function filterFrom(search: Readonly<Record<string, unknown>>): Filter {
-  const said = filterNames.flatMap((name) => {
+  const given = filterNames.flatMap((name) => {
     const value = search[name];
-    const isSaid = (typeof value === "string" && value !== "") || typeof value === "number";
-    return isSaid ? [[name, String(value)] as const] : [];
+    const isGiven = (typeof value === "string" && value !== "") || typeof value === "number";
+    return isGiven ? [[name, String(value)] as const] : [];
   });
-  return Object.fromEntries(said);
+  return Object.fromEntries(given);
 }
 
-const kinds: readonly (readonly [type: string, word: string])[] = [
+const kinds: Options = [
   ["", "Everything"],
   ["tool_call.", "Calls"],
   ["gate.,approval.,grant.", "Gate and approvals"],
-  ["operator.", "Acts of operators"],
+  ["operator.", "Actions of operators"],
   ["alarm.", "Alarms"],
   ["mcp.", "Servers"],
   ["runtime.", "Postern itself"],
 ];
+const outcomes: Options = [
+  ["", "Any outcome"],
+  ...["success", "failure", "suppressed", "info"].map((one) => [one, one] as const),
+];
+const moreFields = [
+  ["tool", "Tool"],
+  ["by", "Decided or done by"],
+  ["agent", "Agent"],
+  ["run_id", "Run"],
+  ["trace_id", "Trace"],
+  ["call_id", "Call"],
+] as const;
 
-/** The frequent ones in sight, the others on demand. */
-export function FilterBar({
-  filter,
-  onChange,
-}: {
-  readonly filter: Filter;
-  readonly onChange: (filter: Filter) => void;
-}): ReactNode {
+type Options = readonly (readonly [value: string, word: string])[];
+type FilterBarProps = Readonly<{ filter: Filter; onChange: (filter: Filter) => void }>;
+
+export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
   const [isOpen, setIsOpen] = useState(() => filterNames.slice(4).some((name) => filter[name] !== undefined));
   const set = (name: keyof Filter, value: string): void =>
     onChange({ ...filter, [name]: value === "" ? undefined : value });
@@ -53,16 +60,20 @@ export function FilterBar({
   return (
     <search className="grid gap-2 border-b border-line bg-surface p-3">
       <div className="flex flex-wrap items-center gap-2">
-        <Typed
-          name="text"
+        <TypedFilter
+          value={filter.text ?? ""}
+          onSet={(value) => set("text", value)}
           label="Text"
-          filter={filter}
-          set={set}
           className="min-w-48 flex-1 max-sm:basis-full"
-          placeholder="Words as they stand in an event"
+          placeholder="Exact text in an event, then Enter"
         />
-        <Kind filter={filter} set={set} />
-        <Outcome filter={filter} set={set} />
+        <Choice label="Kind" options={kinds} value={filter.type ?? ""} onChange={(value) => set("type", value)} />
+        <Choice
+          label="Outcome"
+          options={outcomes}
+          value={filter.outcome ?? ""}
+          onChange={(value) => set("outcome", value)}
+        />
         <Button aria-expanded={isOpen} className="max-sm:h-10" onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? "Fewer" : "More"}
           <span className="-ml-0.5 max-sm:sr-only"> fields</span>
@@ -73,131 +84,82 @@ export function FilterBar({
           </Button>
         )}
       </div>
-      {isOpen && <MoreFields filter={filter} set={set} />}
+      {isOpen && (
+        <div className="grid grid-cols-2 gap-2 lg:grid-cols-4">
+          {moreFields.map(([name, label]) => (
+            <Field key={name} label={label}>
+              {({ id }) => <TypedFilter id={id} value={filter[name] ?? ""} onSet={(value) => set(name, value)} />}
+            </Field>
+          ))}
+          {(["since", "until"] as const).map((name) => (
+            <Field key={name} label={name === "since" ? "From" : "To"}>
+              {(wired) => (
+                <input
+                  {...wired}
+                  type="datetime-local"
+                  className="input"
+                  value={localOf(filter[name])}
+                  onChange={({ target }) => set(name, target.value === "" ? "" : new Date(target.value).toISOString())}
+                />
+              )}
+            </Field>
+          ))}
+        </div>
+      )}
     </search>
   );
 }
 
-interface PartProps {
-  readonly filter: Filter;
-  readonly set: Set;
-}
+type ChoiceProps = Readonly<{ label: string; options: Options; value: string; onChange: (value: string) => void }>;
 
-function Kind({ filter, set }: PartProps): ReactNode {
-  const kind = filter.type ?? "";
+/** A value of the address that is not among the options is shown as it is. */
+function Choice({ label, options, value, onChange }: ChoiceProps): ReactNode {
+  const isKnown = options.some(([option]) => option === value);
   return (
-    <select
-      aria-label="Kind"
-      className="input w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:px-1.5"
-      value={kind}
-      onChange={({ target }) => set("type", target.value)}
-    >
-      {!kinds.some(([type]) => type === kind) && <option value={kind}>{kind}</option>}
-      {kinds.map(([type, word]) => (
-        <option key={type} value={type}>
-          {word}
-        </option>
-      ))}
-    </select>
+    <Select
+      aria-label={label}
+      className="w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:px-1.5"
+      value={value}
+      options={isKnown ? options : [[value, value], ...options]}
+      onChange={onChange}
+    />
   );
 }
 
-const outcomes = ["success", "failure", "suppressed", "info"];
+type TypedFilterProps = Readonly<{
+  id?: string;
+  label?: string;
+  value: string;
+  onSet: (value: string) => void;
+  className?: string;
+  placeholder?: string;
+}>;
 
-function Outcome({ filter, set }: PartProps): ReactNode {
-  const outcome = filter.outcome ?? "";
-  return (
-    <select
-      aria-label="Outcome"
-      className="input w-auto max-sm:min-w-0 max-sm:flex-1 max-sm:px-1.5"
-      value={outcome}
-      onChange={({ target }) => set("outcome", target.value)}
-    >
-      <option value="">Any outcome</option>
-      {!outcomes.includes(outcome) && outcome !== "" && <option>{outcome}</option>}
-      {outcomes.map((one) => (
-        <option key={one}>{one}</option>
-      ))}
-    </select>
-  );
-}
-
-type Set = (name: keyof Filter, value: string) => void;
-
-function MoreFields({ filter, set }: PartProps): ReactNode {
-  return (
-    <div className="grid grid-cols-2 gap-2 lg:grid-cols-4">
-      {(
-        [
-          ["tool", "Tool"],
-          ["by", "Decided or done by"],
-          ["agent", "Agent"],
-          ["run_id", "Run"],
-          ["trace_id", "Trace"],
-          ["call_id", "Call"],
-        ] as const
-      ).map(([name, label]) => (
-        <Field key={name} label={label}>
-          {(wired) => <Typed {...wired} name={name} filter={filter} set={set} />}
-        </Field>
-      ))}
-      {(["since", "until"] as const).map((name) => (
-        <Field key={name} label={name === "since" ? "From" : "To"}>
-          {(wired) => (
-            <input
-              {...wired}
-              type="datetime-local"
-              className="input"
-              value={localOf(filter[name])}
-              onChange={({ target }) => set(name, target.value === "" ? "" : new Date(target.value).toISOString())}
-            />
-          )}
-        </Field>
-      ))}
-    </div>
-  );
-}
-
-/** Asks at Enter or when the field is left, not at every letter. */
-function Typed({
-  name,
-  label,
-  filter,
-  set,
-  className = "",
-  ...rest
-}: {
-  readonly name: keyof Filter;
-  readonly label?: string;
-  readonly filter: Filter;
-  readonly set: Set;
-  readonly className?: string;
-  readonly placeholder?: string;
-  readonly id?: string;
-}): ReactNode {
-  const said = filter[name] ?? "";
-  const [typed, setTyped] = useState(said);
-  const [last, setLast] = useState(said);
-  if (last !== said) {
-    setLast(said);
-    setTyped(said);
+/** Searches at Enter or when the field is left, not at every letter. */
+function TypedFilter({ id, label, value, onSet, className, placeholder }: TypedFilterProps): ReactNode {
+  const [typed, setTyped] = useState(value);
+  const [last, setLast] = useState(value);
+  if (last !== value) {
+    setLast(value);
+    setTyped(value);
   }
   return (
     <form
-      className={className}
+      className={classNames(className)}
       onSubmit={(event) => {
         event.preventDefault();
-        set(name, typed.trim());
+        onSet(typed.trim());
       }}
     >
       <input
-        {...rest}
+        id={id}
         type="search"
         className="input"
-        {...(label !== undefined && { "aria-label": label })}
+        aria-label={label}
+        placeholder={placeholder}
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
-        onBlur={() => typed.trim() !== said && set(name, typed.trim())}
+        onBlur={() => typed.trim() !== value && onSet(typed.trim())}
       />
     </form>
   );

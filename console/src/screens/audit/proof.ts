@@ -1,8 +1,6 @@
 /**
- * Checks by itself that an event is in the log: nothing here asks the server or takes its word.
- *
- * Three steps, each told apart: the event's text has the hash it is said to have, the hashes on its way lead to the
- * root (RFC 6962 2.1.1), and the log's key signed that root (a C2SP signed note, Ed25519).
+ * Checks that an event is in the log, without asking the server: the event's text has its hash, the hashes of the path
+ * lead to the root (RFC 6962 2.1.1), and the log's key signed that root (a C2SP signed note, Ed25519).
  */
 import type { EventProof } from "../../../../src/server/contract/audit.ts";
 
@@ -24,12 +22,12 @@ export async function checkProof(proof: EventProof): Promise<Checked> {
   const steps: readonly Step[] = [
     { word: "The event's hash", holds: leaf === proof.leaf, more: "SHA-256 over its text as it is kept" },
     {
-      word: `Its way to the root, ${proof.path.length} ${proof.path.length === 1 ? "hash" : "hashes"}`,
+      word: `The inclusion proof, ${proof.path.length} ${proof.path.length === 1 ? "hash" : "hashes"}`,
       holds: root !== undefined && root === proof.root,
       more: `as entry ${proof.seq} of ${proof.size}`,
     },
     {
-      word: "The signature under the root",
+      word: "The signature of the root",
       holds: signed?.size === proof.size && signed.root === proof.root,
       more: proof.public_key.split("+")[0] ?? "",
     },
@@ -37,7 +35,7 @@ export async function checkProof(proof: EventProof): Promise<Checked> {
   return { holds: steps.every(({ holds }) => holds), steps };
 }
 
-/** RFC 9162 2.1.3.2. Undefined: the path does not fit the place. */
+/** RFC 9162 2.1.3.2. Undefined when the path does not fit the entry. */
 async function rootFrom({ seq, size, path }: EventProof, leaf: string): Promise<string | undefined> {
   if (!(Number.isSafeInteger(seq) && Number.isSafeInteger(size) && seq >= 0 && seq < size)) return undefined;
   let [reached, place, last] = [leaf, seq, size - 1];
@@ -54,7 +52,7 @@ async function rootFrom({ seq, size, path }: EventProof, leaf: string): Promise<
   return last === 0 ? reached : undefined;
 }
 
-/** What the note says, when it is exactly one and this key signed it. */
+/** The size and root in the signed note. Undefined when it is not one note that this key signed. */
 async function signedBy({
   checkpoint,
   public_key,
@@ -102,7 +100,7 @@ function fromHex(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length: text.length / 2 }, (_, i) => Number.parseInt(text.slice(i * 2, i * 2 + 2), 16));
 }
 
-/** Base64 with one spelling for each meaning. */
+/** Undefined unless the text is canonical Base64. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const text = atob(base64);

@@ -1,26 +1,22 @@
 import { type ReactNode, useState } from "react";
-import { post } from "../../api/client.ts";
-import { useControls } from "../../api/controls.ts";
-import { useMay } from "../../api/session.ts";
-import { Button } from "../../kit/button.tsx";
-import { Card } from "../../kit/card.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
-import { toast } from "../../kit/toast.tsx";
-import { ReasonDialog } from "../reason-dialog.tsx";
+import { ask, type Sent, useControls, useMay } from "../../api/index.ts";
+import { Button, Card, Text, Time, toast } from "../../kit/index.ts";
+import { ReasonDialog, type WithReason } from "../dialogs.tsx";
 
-/** As the matrix has them where nothing else is configured. */
-const levels: readonly (readonly [level: string, meaning: string])[] = [
+type Level = Sent<"POST /v1/controls/autonomy">["level"];
+
+/** By the default matrix. */
+const levels: readonly (readonly [level: Level, meaning: string])[] = [
   ["A0", "Nothing runs; agents see previews"],
-  ["A1", "Everything asks, critical is refused"],
-  ["A2", "Safe calls run, riskier ones ask"],
-  ["A3", "Safe and medium calls run, high ones ask"],
-  ["A4", "All but critical runs; critical asks"],
+  ["A1", "All calls need approval, critical ones are refused"],
+  ["A2", "Safe calls run, riskier ones need approval"],
+  ["A3", "Safe and medium calls run, high ones need approval"],
+  ["A4", "All but critical calls run; critical ones need approval"],
 ];
 
-type Change = { readonly paused: boolean } | { readonly level: string };
+type Change = { readonly paused: boolean } | { readonly level: Level };
 
-/** The two switches for everything: how much agents may do unasked, and stop. */
+/** Applies to all agents: their autonomy, and the pause. */
 export function ControlsCard(): ReactNode {
   const controls = useControls();
   const may = useMay();
@@ -28,32 +24,24 @@ export function ControlsCard(): ReactNode {
   if (controls === undefined) return null;
   const { paused, paused_by: by, autonomy } = controls;
   const isOperator = may("controls:write");
-  return (
-    <Card
-      title="What agents may do"
-      actions={
-        isOperator && (
-          <Button
-            look={paused ? "primary" : "danger"}
-            size="small"
-            icon={paused ? "play" : "pause"}
-            onClick={() => setChange({ paused: !paused })}
-          >
-            {paused ? "Let calls pass again…" : "Stop all calls…"}
-          </Button>
-        )
-      }
+  const pause = isOperator && (
+    <Button
+      look={paused ? "primary" : "danger"}
+      size="small"
+      icon={paused ? "play" : "pause"}
+      onClick={() => setChange({ paused: !paused })}
     >
+      {paused ? "Resume calls…" : "Stop all calls…"}
+    </Button>
+  );
+  return (
+    <Card title="What agents may do" actions={pause}>
       <div className="grid gap-3 px-4 py-4">
-        {paused && <p className="font-medium text-critical">Paused: every call is refused until you let them pass.</p>}
+        {paused && <p className="font-medium text-critical">Paused: every call is refused until calls are resumed.</p>}
         {by !== undefined && (
           <p className="text-ink-2">
             By <Text>{by.by}</Text>, <Time at={by.at} />
-            {by.reason !== undefined && (
-              <>
-                : <Text>{by.reason}</Text>
-              </>
-            )}
+            {by.reason !== undefined && <Text>{`: ${by.reason}`}</Text>}
           </p>
         )}
         <fieldset className="grid gap-1">
@@ -78,43 +66,48 @@ export function ControlsCard(): ReactNode {
   );
 }
 
-function Confirm({ change, onClose }: { readonly change: Change; readonly onClose: () => void }): ReactNode {
-  if ("level" in change) {
-    const { level } = change;
-    return (
-      <ReasonDialog
-        title={`Autonomy ${level} for everybody?`}
-        word={`Set ${level}`}
-        onSend={async (said) => {
-          await post("/v1/controls/autonomy", { level, ...said });
-          toast(`Autonomy is ${level} from the next call on.`);
-        }}
-        onClose={onClose}
-      >
-        <p>
-          It holds from the next call on. Lowered, it holds for what waits and what was approved as well; raised, it
-          does not: what was held stays held.
-        </p>
-      </ReasonDialog>
-    );
-  }
-  const { paused } = change;
+type ConfirmProps = Readonly<{ change: Change; onClose: () => void }>;
+
+function Confirm({ change, onClose }: ConfirmProps): ReactNode {
+  const { title, word, look, text, send, done } = wordsOf(change);
+  const apply = async (reason: WithReason): Promise<void> => {
+    await send(reason);
+    toast(done);
+  };
   return (
-    <ReasonDialog
-      title={paused ? "Stop all calls?" : "Let calls pass again?"}
-      word={paused ? "Stop all calls" : "Let them pass"}
-      look={paused ? "danger" : "primary"}
-      onSend={async (said) => {
-        await post(`/v1/controls/${paused ? "pause" : "resume"}`, said);
-        toast(paused ? "Every call is refused now." : "Calls pass again, as policy says.");
-      }}
-      onClose={onClose}
-    >
-      <p>
-        {paused
-          ? "Every call of every agent is refused at once; those that run go on to their end. Requests stay and can be decided."
-          : "Calls are weighed by policy again."}
-      </p>
+    <ReasonDialog title={title} word={word} look={look} onSend={apply} onClose={onClose}>
+      <p>{text}</p>
     </ReasonDialog>
   );
+}
+
+function wordsOf(change: Change) {
+  if ("level" in change) {
+    const { level } = change;
+    return {
+      title: `Autonomy ${level} for all agents?`,
+      word: `Set ${level}`,
+      look: "primary",
+      text: "It applies to new calls. A lower level also applies to calls that wait and to approved ones; a higher level does not release them.",
+      send: (reason: WithReason) => ask("POST /v1/controls/autonomy", { level, ...reason }),
+      done: `Autonomy is ${level} from the next call on.`,
+    } as const;
+  }
+  if (change.paused)
+    return {
+      title: "Stop all calls?",
+      word: "Stop all calls",
+      look: "danger",
+      text: "Every call of every agent is refused at once; those that run now finish. Requests stay and can be decided.",
+      send: (reason: WithReason) => ask("POST /v1/controls/pause", reason),
+      done: "Every call is refused now.",
+    } as const;
+  return {
+    title: "Resume calls?",
+    word: "Resume calls",
+    look: "primary",
+    text: "The policy decides about calls again.",
+    send: (reason: WithReason) => ask("POST /v1/controls/resume", reason),
+    done: "The policy decides about calls again.",
+  } as const;
 }

@@ -1,62 +1,49 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { get } from "../../api/client.ts";
-import { useMay } from "../../api/session.ts";
-import { Card } from "../../kit/card.tsx";
-import { Bars } from "../../kit/charts.tsx";
-import { EmptyState } from "../../kit/states.tsx";
-import { duration } from "../../kit/time.tsx";
+import type { AuditEventView } from "../../../../src/server/contract/audit.ts";
+import { ask, useMay } from "../../api/index.ts";
+import { Bars, Card, counted, duration, EmptyState } from "../../kit/index.ts";
 
-const steps: readonly { readonly name: string; readonly belowMs: number }[] = [
-  { name: "< 10\u00a0s", belowMs: 10_000 },
-  { name: "< 1\u00a0min", belowMs: 60_000 },
-  { name: "< 5\u00a0min", belowMs: 300_000 },
-  { name: "< 30\u00a0min", belowMs: 1_800_000 },
-  { name: "longer", belowMs: Number.POSITIVE_INFINITY },
+const steps: readonly (readonly [name: string, belowMs: number])[] = [
+  ["< 10\u00a0s", 10_000],
+  ["< 1\u00a0min", 60_000],
+  ["< 5\u00a0min", 300_000],
+  ["< 30\u00a0min", 1_800_000],
+  ["longer", Number.POSITIVE_INFINITY],
 ];
 
-/** What a person says that ends a request. */
-const answers: ReadonlySet<string> = new Set(["gate.approved", "gate.denied", "gate.modified", "gate.skipped"]);
+/** Decisions of a person that end a request. */
+const decisions: ReadonlySet<string> = new Set(["gate.approved", "gate.denied", "gate.modified", "gate.skipped"]);
 
-interface GateEvent {
-  readonly type: string;
-  readonly timestamp: string;
-  readonly refs: { readonly approval?: string };
-}
-
-/** How long agents waited for people: of the latest requests that somebody answered, as the audit log has them. */
+/** How long agents waited for the latest decisions, from the audit log. */
 export function WaitingTimes(): ReactNode {
-  const may = useMay();
+  const mayRead = useMay()("audit:read");
   const { data } = useQuery({
-    queryKey: ["live", "answered"],
+    queryKey: ["live", "decided-times"],
     queryFn: ({ signal }) =>
-      get<{ readonly events: readonly GateEvent[] }>("/v1/audit/latest", {
-        query: { type: ["gate.required", ...answers].join(","), limit: 400 },
-        signal,
-      }),
-    enabled: may("audit:read"),
+      ask("GET /v1/audit/latest", { type: ["gate.required", ...decisions].join(","), limit: 400 }, signal),
+    enabled: mayRead,
   });
-  const waited = waits(data?.events ?? []);
-  const sorted = [...waited].sort((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)];
+  const waits = waitsIn(data?.events ?? []).sort((a, b) => a - b);
+  const median = waits[Math.floor(waits.length / 2)];
+  const counts = steps.map(
+    ([, belowMs], at) => waits.filter((ms) => ms >= (steps[at - 1]?.[1] ?? 0) && ms < belowMs).length,
+  );
   return (
-    <Card title="How long people take">
+    <Card title="How long decisions take">
       <div className="grid gap-2 px-4 py-3">
         {median === undefined ? (
-          <EmptyState
-            icon="clock"
-            title={may("audit:read") ? "Nobody has decided yet" : "This is read from the audit log, by auditors"}
-          />
+          <EmptyState icon="clock" title={mayRead ? "No decisions yet" : "Only auditors can read this"} />
         ) : (
           <>
             <p>
-              Half of {waited.length} {waited.length === 1 ? "answer" : "answers"} came within{" "}
+              Half of {counted(waits.length, "decision")} came within{" "}
               <strong className="tabular font-semibold">{duration(median)}</strong>.
             </p>
             <Bars
-              label={`Waiting times: ${steps.map(({ name }, at) => `${name}: ${count(waited, at)}`).join(", ")}`}
+              label={`Waiting times: ${steps.map(([name], at) => `${name}: ${counts[at]}`).join(", ")}`}
               series={[{ name: "requests", tone: "accent" }]}
-              bars={steps.map(({ name }, at) => ({ name, values: [count(waited, at)] }))}
+              bars={steps.map(([name], at) => ({ name, values: [counts[at] ?? 0] }))}
               names
             />
           </>
@@ -66,20 +53,14 @@ export function WaitingTimes(): ReactNode {
   );
 }
 
-/** New to old: an answer comes before its question. What only expired is no answer. */
-function waits(events: readonly GateEvent[]): readonly number[] {
-  const answered = new Map<string, number>();
+/** @param events new to old: a decision comes before its request */
+function waitsIn(events: readonly AuditEventView[]): number[] {
+  const decidedAt = new Map<string, number>();
   return events.flatMap(({ type, timestamp, refs: { approval = "" } }) => {
     const at = Date.parse(timestamp);
-    const end = answered.get(approval);
+    const end = decidedAt.get(approval);
     if (type === "gate.required") return end === undefined ? [] : [end - at];
-    if (answers.has(type)) answered.set(approval, at);
+    if (decisions.has(type)) decidedAt.set(approval, at);
     return [];
   });
-}
-
-function count(waited: readonly number[], at: number): number {
-  const above = steps[at - 1]?.belowMs ?? 0;
-  const below = steps[at]?.belowMs ?? 0;
-  return waited.filter((ms) => ms >= above && ms < below).length;
 }

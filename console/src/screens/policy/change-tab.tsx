@@ -1,37 +1,26 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
-import { get } from "../../api/client.ts";
-import { Problem } from "../../api/problem.ts";
-import { keepText } from "../../api/save.ts";
-import { useMay } from "../../api/session.ts";
-import { Button } from "../../kit/button.tsx";
-import { Card } from "../../kit/card.tsx";
-import { Copy } from "../../kit/copy.tsx";
-import { Diff } from "../../kit/diff.tsx";
-import { hunks } from "../../kit/hunks.ts";
-import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { AskBar } from "./ask-bar.tsx";
-import { type Asked, AskedResult } from "./asked.tsx";
+import { ask, Problem, saveText, useMay } from "../../api/index.ts";
+import { Button, Card, Copy, Diff, EmptyState, hunks, Notice, NotYet, Text, toast, Unseen } from "../../kit/index.ts";
+import { ReasonDialog, type WithReason } from "../dialogs.tsx";
 import { draftOf, keepDraft } from "./draft.ts";
-import { Editor } from "./editor.tsx";
-import { SaveDialog } from "./save-dialog.tsx";
+import { AskBar, type Asked, AskedResult } from "./simulation.tsx";
 
 export function ChangeTab(): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["policy-text"],
-    queryFn: () => get<PolicyTextView>("/v1/policy/text"),
-    staleTime: Number.POSITIVE_INFINITY, // what is being edited is not pulled away
+    queryFn: ({ signal }) => ask("GET /v1/policy/text", {}, signal),
+    staleTime: Number.POSITIVE_INFINITY, // what is being edited must not change
   });
   if (error instanceof Problem && error.code === "policy_file_off")
     return (
-      <EmptyState icon="policy" title="This policy came from code, not from a file">
+      <EmptyState icon="policy" title="This policy comes from code, not from a file">
         {error.message}
       </EmptyState>
     );
   if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
-  const document = draftOf()?.document ?? data; // what was begun is gone on with
+  const document = draftOf()?.document ?? data;
   const again = (): void => {
     keepDraft(undefined);
     void refetch();
@@ -39,46 +28,61 @@ export function ChangeTab(): ReactNode {
   return <Change key={document.digest} document={document} isOld={document.digest !== data.digest} again={again} />;
 }
 
-/** The text, what it would have decided about recorded calls, and the way into the file. */
-function Change({
-  document,
-  isOld,
-  again,
-}: {
-  readonly document: PolicyTextView;
-  /** The file is another one now. */
-  readonly isOld: boolean;
-  /** With what the file holds now; what was typed is let go. */
-  readonly again: () => void;
-}): ReactNode {
+type ChangeProps = Readonly<{
+  document: PolicyTextView;
+  /** The file has changed since. */
+  isOld: boolean;
+  /** Discards what was typed and reads the file again. */
+  again: () => void;
+}>;
+
+/** The text, what it would have decided about recorded calls, and the button that writes it into the file. */
+function Change({ document, isOld, again }: ChangeProps): ReactNode {
+  const may = useMay();
   const [text, setText] = useState(draftOf()?.text ?? document.text);
   const [asked, setAsked] = useState<Asked>();
+  const [isSaving, setIsSaving] = useState(false);
   const isChanged = text.trimEnd() !== document.text.trimEnd();
   useEffect(() => keepDraft(isChanged ? { document, text } : undefined), [isChanged, document, text]);
+  const undo = (): void => {
+    setText(document.text);
+    again();
+  };
+  const actions = (
+    <span className="flex items-center gap-1">
+      <Copy text={text} label="Copy the policy" />
+      <Button
+        look="plain"
+        size="small"
+        icon="down_tray"
+        aria-label="Download the policy"
+        onClick={() => saveText(text, "policy.yaml")}
+      />
+    </span>
+  );
   return (
     <div className="grid items-start gap-4 xl:grid-cols-2">
       <div className="grid min-w-0 gap-3">
         {isOld && (
           <Notice tone="medium">
-            The file has changed since you began. Copy what you wrote, and press “Undo all” to begin on what it is now.
+            The file has changed since you began. Copy what you wrote, then press “Undo all” to begin with the file as
+            it is now.
           </Notice>
         )}
-        <Card title={<span className="mono">{document.name}</span>} actions={<TakeAlong text={text} />}>
+        <Card title={<span className="mono">{document.name}</span>} actions={actions}>
           <Editor value={text} first={document.line} onChange={setText} />
         </Card>
         <AskBar document={document} text={text} onAsked={setAsked}>
           {isChanged && (
-            <Button
-              look="plain"
-              onClick={() => {
-                setText(document.text);
-                again();
-              }}
-            >
+            <Button look="plain" onClick={undo}>
               Undo all
             </Button>
           )}
-          <Save document={document} text={text} isChanged={isChanged} onSaved={again} />
+          {document.editable && may("policy:write") && (
+            <Button disabled={!isChanged} onClick={() => setIsSaving(true)}>
+              Save …
+            </Button>
+          )}
         </AskBar>
         {document.why_not !== undefined && (
           <p className="text-ink-2">
@@ -96,45 +100,73 @@ function Change({
           </Card>
         )}
       </div>
+      {isSaving && <SaveDialog document={document} text={text} onClose={() => setIsSaving(false)} onSaved={again} />}
     </div>
   );
 }
 
-function Save({
-  document,
-  text,
-  isChanged,
-  onSaved,
-}: {
-  readonly document: PolicyTextView;
-  readonly text: string;
-  readonly isChanged: boolean;
-  readonly onSaved: () => void;
-}): ReactNode {
-  const may = useMay();
-  const [isOpen, setIsOpen] = useState(false);
-  if (!document.editable || !may("policy:write")) return null;
+type EditorProps = Readonly<{
+  value: string;
+  /** The number of the first line. */
+  first: number;
+  onChange: (value: string) => void;
+}>;
+
+/** Plain text with its lines numbered as in the file. */
+function Editor({ value, first, onChange }: EditorProps): ReactNode {
+  const numbers = useRef<HTMLPreElement>(null);
+  const lines = value.split("\n").length;
   return (
     <>
-      <Button disabled={!isChanged} onClick={() => setIsOpen(true)}>
-        Save …
-      </Button>
-      {isOpen && <SaveDialog document={document} text={text} onClose={() => setIsOpen(false)} onSaved={onSaved} />}
+      <div className="mono flex h-[28rem] leading-6">
+        <pre
+          ref={numbers}
+          aria-hidden="true"
+          className="min-w-10 overflow-hidden border-r border-line bg-sunken py-2 pr-2 text-right text-ink-3 select-none"
+        >
+          {Array.from({ length: lines }, (_, at) => `${first + at}\n`).join("")}
+        </pre>
+        <textarea
+          aria-label="The policy, as YAML"
+          wrap="off"
+          spellCheck={false}
+          autoCapitalize="off"
+          autoCorrect="off"
+          className="min-w-0 flex-1 resize-none overflow-auto bg-surface px-3 py-2 text-ink outline-offset-[-2px]"
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+          onScroll={({ currentTarget }) => {
+            if (numbers.current !== null) numbers.current.scrollTop = currentTarget.scrollTop;
+          }}
+        />
+      </div>
+      <Unseen text={value} />
     </>
   );
 }
 
-function TakeAlong({ text }: { readonly text: string }): ReactNode {
+type SaveDialogProps = Readonly<{
+  document: PolicyTextView;
+  text: string;
+  onClose: () => void;
+  onSaved: () => void;
+}>;
+
+/** Shows what is written. The server refuses it when the file has changed meanwhile. */
+function SaveDialog({ document, text, onClose, onSaved }: SaveDialogProps): ReactNode {
+  const save = async (reason: WithReason): Promise<void> => {
+    const sent = { text, expected_digest: document.digest, ...reason };
+    const { kept } = await ask("POST /v1/policy/save", sent);
+    toast(`Saved. The old file is kept as ${kept}. The new policy applies after the next start.`);
+    onSaved();
+  };
   return (
-    <span className="flex items-center gap-1">
-      <Copy text={text} label="Copy the policy" />
-      <Button
-        look="plain"
-        size="small"
-        icon="down_tray"
-        aria-label="Download the policy"
-        onClick={() => keepText(text, "policy.yaml")}
-      />
-    </span>
+    <ReasonDialog wide title={`Write the policy into ${document.name}?`} word="Save" onSend={save} onClose={onClose}>
+      <Diff text={hunks(document.text, text, document.line)} />
+      <p className="text-ink-2">
+        The rest of the file stays as it is, and the old file is kept beside it. The new policy applies when Postern is
+        started again.
+      </p>
+    </ReasonDialog>
   );
 }

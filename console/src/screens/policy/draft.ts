@@ -1,8 +1,8 @@
-/** A policy that is being written: it outlasts another tab of the screen and another screen, and is not closed away unasked. */
+/** A policy that is being edited. It is kept while other screens are shown, and the browser asks before it is lost. */
 import type { PolicyTextView } from "../../../../src/server/contract/policy.ts";
 
 export interface Draft {
-  /** What it was begun on: if the file has changed since, it is not written over. */
+  /** The file when the edit began: when it has changed since, the server refuses to write over it. */
   readonly document: PolicyTextView;
   readonly text: string;
 }
@@ -13,7 +13,6 @@ export function draftOf(): Draft | undefined {
   return draft;
 }
 
-/** Undefined: there is nothing that could be lost. */
 export function keepDraft(next: Draft | undefined): void {
   draft = next;
   if (next === undefined) window.removeEventListener("beforeunload", ask);

@@ -1,14 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { EffectiveLineView, EffectivePolicyView } from "../../../../src/server/contract/policy.ts";
-import { get } from "../../api/client.ts";
-import { RiskBadge } from "../../kit/badge.tsx";
-import { Card } from "../../kit/card.tsx";
-import { Field } from "../../kit/field.tsx";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
-import { type Column, Table } from "../../kit/table.tsx";
-import { Text } from "../../kit/text.tsx";
-import { AutonomyField } from "./call-fields.tsx";
+import type { EffectiveLineView } from "../../../../src/server/contract/policy.ts";
+import { ask, type Sent } from "../../api/index.ts";
+import { Card, type Column, EmptyState, NotYet, RiskBadge, Table, Text, TextField, ToolName } from "../../kit/index.ts";
+import { AutonomyField } from "./explain-tab.tsx";
 import { Verdict, Warnings } from "./verdict.tsx";
 
 const columns: readonly Column<EffectiveLineView>[] = [
@@ -16,7 +11,7 @@ const columns: readonly Column<EffectiveLineView>[] = [
     name: "Tool",
     cell: ({ tool, action, by }) => (
       <>
-        <Text className="font-medium">{action === "default" ? tool : `${tool} ${action}`}</Text>
+        <ToolName tool={tool} action={action} className="font-medium" />
         <span className="block text-ink-2 md:hidden">
           <By by={by} />
         </span>
@@ -37,11 +32,7 @@ const columns: readonly Column<EffectiveLineView>[] = [
       </span>
     ),
   },
-  {
-    name: "By",
-    cell: ({ by }) => <By by={by} />,
-    wide: true, // a phone has it beneath the tool's name
-  },
+  { name: "By", cell: ({ by }) => <By by={by} />, wide: true }, // a phone has it under the tool's name
 ];
 
 function By({ by: { rule, where } }: Pick<EffectiveLineView, "by">): ReactNode {
@@ -52,36 +43,32 @@ function By({ by: { rule, where } }: Pick<EffectiveLineView, "by">): ReactNode {
   );
 }
 
-/** For one agent: what is so for each tool, and by which rule. */
+/** The verdict on each tool for one agent, and the rule that gives it. */
 export function EffectiveTab(): ReactNode {
   const [agent, setAgent] = useState("local-agent");
   const [autonomy, setAutonomy] = useState("");
   const { data, error, refetch } = useQuery({
     queryKey: ["live", "policy", agent, autonomy],
-    queryFn: () =>
-      get<EffectivePolicyView>("/v1/policy", {
-        query: { agent: agent === "" ? undefined : agent, autonomy: autonomy === "" ? undefined : autonomy },
-      }),
+    queryFn: ({ signal }) => {
+      const sent = { agent: agent || undefined, autonomy: autonomy || undefined };
+      return ask("GET /v1/policy", sent as Sent<"GET /v1/policy">, signal); // the autonomy is one of the options
+    },
     placeholderData: (before) => before,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={8} />;
   return (
     <div className="grid gap-4">
       <div className="grid max-w-xl gap-3 sm:grid-cols-2">
-        <Field label="Agent">
-          {(wired) => (
-            <input {...wired} className="input" value={agent} onChange={({ target }) => setAgent(target.value)} />
-          )}
-        </Field>
+        <TextField label="Agent" value={agent} onChange={setAgent} />
         <AutonomyField value={autonomy} onChange={setAutonomy} />
       </div>
       <Warnings warnings={data.warnings} />
       <Card>
         {data.lines === null ? (
-          <EmptyState icon="policy" title="This policy is code, and cannot tell" />
+          <EmptyState icon="policy" title="This policy is code: it has no list of verdicts" />
         ) : (
           <Table
-            label="What holds for each tool"
+            label="The verdict on each tool"
             rows={data.lines}
             keyOf={({ tool, action }) => `${tool} ${action}`}
             columns={columns}

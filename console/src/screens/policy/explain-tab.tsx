@@ -1,25 +1,84 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { spelledOut } from "../../../../src/core/system/card-text.ts";
 import type { CallView } from "../../../../src/server/contract/calls.ts";
 import type { ExplanationView } from "../../../../src/server/contract/policy.ts";
-import { get, post } from "../../api/client.ts";
-import { refusalText } from "../../api/typed.ts";
-import { RiskBadge } from "../../kit/badge.tsx";
-import { Button } from "../../kit/button.tsx";
-import { Card } from "../../kit/card.tsx";
-import { Hash } from "../../kit/copy.tsx";
-import { readObject } from "../../kit/json-text.ts";
-import { EmptyState, Notice, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
-import { CallFields, PastCalls } from "./call-fields.tsx";
-import { bodyFrom, emptyCall, type TypedCall, typedFrom } from "./typed-call.ts";
+import { ask, refusalText, type Sent } from "../../api/index.ts";
+import {
+  Button,
+  Card,
+  EmptyState,
+  ErrorNotice,
+  Field,
+  Hash,
+  Notice,
+  NotYet,
+  RiskBadge,
+  readObject,
+  SelectField,
+  Text,
+  TextArea,
+  TextField,
+  Time,
+} from "../../kit/index.ts";
 import { Decision, Verdict } from "./verdict.tsx";
 
-/** A recorded call is asked about by its id, with the authority it had; one that was typed or changed, by what is typed. */
+/** A call in the form. All is text; what is empty is the default. */
+interface TypedCall {
+  readonly tool: string;
+  readonly action: string;
+  readonly agent: string;
+  readonly user: string;
+  /** Separated by commas. Empty: all that the tool needs. */
+  readonly scopes: string;
+  readonly autonomy: string;
+  readonly run: string;
+  readonly arguments: string;
+}
+
+const emptyCall: TypedCall = {
+  tool: "",
+  action: "default",
+  agent: "local-agent",
+  user: "",
+  scopes: "",
+  autonomy: "",
+  run: "",
+  arguments: "{}",
+};
+
+function typedFrom(call: CallView): TypedCall {
+  return {
+    tool: call.tool,
+    action: call.action,
+    agent: call.requested_by.agent,
+    user: call.requested_by.user ?? "",
+    scopes: "",
+    autonomy: call.autonomy_level ?? "",
+    run: call.run_id,
+    arguments: JSON.stringify(call.arguments, null, 2),
+  };
+}
+
+function sentFrom({ tool, action, agent, user, scopes, autonomy, run, arguments: given }: TypedCall) {
+  const read = readObject(given);
+  const names = scopes.split(",").map((scope) => scope.trim());
+  return {
+    tool,
+    arguments: "value" in read ? read.value : {}, // a form with a problem is not sent
+    agent: agent === "" ? "local-agent" : agent,
+    ...(action !== "" && { action }),
+    ...(user !== "" && { user }),
+    ...(scopes.trim() !== "" && { scopes: names.filter((scope) => scope !== "") }),
+    ...(autonomy !== "" && { autonomy }),
+    ...(run !== "" && { run_id: run }),
+  } as Sent<"POST /v1/policy/explain">; // the autonomy is one of the options
+}
+
+/** A recorded call is explained by its id, with the authority that it had. A typed or changed one is sent as typed. */
 type Asked = { readonly callId: string } | { readonly typed: TypedCall };
 
-/** What would be decided about a call, a past one or one that is typed. Nothing is run. */
+/** What the policy decides about a call. Nothing is run. */
 export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined }): ReactNode {
   const [typed, setTyped] = useState(emptyCall);
   const [asked, setAsked] = useState<Asked>();
@@ -27,30 +86,28 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
     setTyped(typedFrom(call));
     setAsked({ callId: call.call_id });
   };
-  const problem = usePastCall(pastCall, choose);
+  const { data, error } = useQuery({
+    queryKey: ["call", pastCall],
+    queryFn: ({ signal }) => ask("GET /v1/calls/{id}", { id: pastCall ?? "" }, signal),
+    enabled: pastCall !== undefined,
+  });
+  useEffect(() => {
+    if (data !== undefined) choose(data);
+  }, [data]); // once, when it comes: what is typed later stays
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setAsked({ typed });
+  };
+  const isReady = typed.tool !== "" && !("problem" in readObject(typed.arguments));
   return (
     <div className="grid items-start gap-4 xl:grid-cols-2">
       <Card title="The call">
-        <form
-          className="grid gap-3 p-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            setAsked({ typed });
-          }}
-        >
+        <form className="grid gap-3 p-4" onSubmit={submit}>
           <PastCalls onChoose={choose} />
-          {problem !== undefined && (
-            <Notice>
-              <Text>{problem}</Text>
-            </Notice>
-          )}
+          <ErrorNotice>{error?.message}</ErrorNotice>
           <CallFields typed={typed} onChange={setTyped} />
           <div>
-            <Button
-              type="submit"
-              look="primary"
-              disabled={typed.tool === "" || "problem" in readObject(typed.arguments)}
-            >
+            <Button type="submit" look="primary" disabled={!isReady}>
               Explain
             </Button>
           </div>
@@ -59,7 +116,7 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
       <Card title="What is decided, and why">
         {asked === undefined ? (
           <EmptyState icon="policy" title="Choose or type a call">
-            Every rule that takes part is shown in its order, with its line.
+            Every rule that applies is shown in its order, with its line.
           </EmptyState>
         ) : (
           <Explained asked={asked} />
@@ -69,27 +126,111 @@ export function ExplainTab({ pastCall }: { readonly pastCall: string | undefined
   );
 }
 
-/** The call that the address names, once it is there; or why it is not. */
-function usePastCall(id: string | undefined, onFound: (call: CallView) => void): string | undefined {
-  const { data, error } = useQuery({
-    queryKey: ["call", id],
-    queryFn: () => get<CallView>(`/v1/calls/${encodeURIComponent(id ?? "")}`),
-    enabled: id !== undefined,
+function PastCalls({ onChoose }: { readonly onChoose: (call: CallView) => void }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["live", "calls", "last"],
+    queryFn: ({ signal }) => ask("GET /v1/calls", { limit: 50 }, signal),
   });
-  // It is filled in when it comes, not whenever the page is drawn: what was typed since stays.
-  useEffect(() => {
-    if (data !== undefined) onFound(data);
-  }, [data]);
-  return error?.message;
+  const calls = data?.calls ?? [];
+  if (calls.length === 0) return null;
+  const options = calls.map((call) => [call.call_id, optionOf(call)] as const);
+  const choose = (id: string): void => calls.filter(({ call_id }) => call_id === id).forEach(onChoose);
+  return (
+    <SelectField
+      label="A past call"
+      value=""
+      options={[["", `Choose one of the last ${calls.length}`], ...options]}
+      onChange={choose}
+    />
+  );
+}
+
+/** An option cannot mark characters as `Text` does, so they are replaced. */
+function optionOf({ tool, action, state, arrived_at, requested_by }: CallView): string {
+  const plain = (text: string): string => spelledOut(text.slice(0, 60), () => "�");
+  const at = new Date(arrived_at).toLocaleTimeString("en-GB");
+  const name = action === "default" ? plain(tool) : `${plain(tool)} ${plain(action)}`;
+  return `${at}  ${name}, ${state}, ${plain(requested_by.agent)}`;
+}
+
+const fields = [
+  ["action", "Action"],
+  ["agent", "Agent"],
+  ["user", "User behind it"],
+  ["scopes", "Scopes (empty: all it needs)"],
+] as const;
+
+type CallFieldsProps = Readonly<{ typed: TypedCall; onChange: (typed: TypedCall) => void }>;
+
+function CallFields({ typed, onChange }: CallFieldsProps): ReactNode {
+  const { data } = useQuery({ queryKey: ["live", "tools"], queryFn: ({ signal }) => ask("GET /v1/tools", {}, signal) });
+  const tools = [...new Set(data?.tools.map(({ tool }) => tool))];
+  const chooseTool = (tool: string): void => {
+    const action = data?.tools.find((one) => one.tool === tool)?.action ?? typed.action;
+    onChange({ ...typed, tool, action });
+  };
+  const read = readObject(typed.arguments);
+  return (
+    <>
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Field label="Tool">
+          {(wired) => (
+            <>
+              <input
+                {...wired}
+                list="policy-tools"
+                className="input"
+                value={typed.tool}
+                onChange={({ target }) => chooseTool(target.value)}
+              />
+              <datalist id="policy-tools">
+                {tools.map((tool) => (
+                  <option key={tool} value={tool} />
+                ))}
+              </datalist>
+            </>
+          )}
+        </Field>
+        {fields.map(([name, label]) => (
+          <TextField
+            key={name}
+            label={label}
+            value={typed[name]}
+            onChange={(text) => onChange({ ...typed, [name]: text })}
+          />
+        ))}
+        <AutonomyField value={typed.autonomy} onChange={(autonomy) => onChange({ ...typed, autonomy })} />
+      </div>
+      <TextArea
+        label="Arguments"
+        error={"problem" in read ? read.problem : undefined}
+        mono
+        rows={8}
+        value={typed.arguments}
+        onChange={(text) => onChange({ ...typed, arguments: text })}
+      />
+    </>
+  );
+}
+
+const levels = [
+  ["", "current level"],
+  ...["A0", "A1", "A2", "A3", "A4"].map((level) => [level, level] as const),
+] as const;
+
+type AutonomyFieldProps = Readonly<{ value: string; onChange: (value: string) => void }>;
+
+export function AutonomyField({ value, onChange }: AutonomyFieldProps): ReactNode {
+  return <SelectField label="Autonomy" value={value} options={levels} onChange={onChange} />;
 }
 
 function Explained({ asked }: { readonly asked: Asked }): ReactNode {
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch } = useQuery<ExplanationView>({
     queryKey: ["explain", asked],
     queryFn: () =>
       "callId" in asked
-        ? get<ExplanationView>(`/v1/calls/${encodeURIComponent(asked.callId)}/explanation`)
-        : post<ExplanationView>("/v1/policy/explain", bodyFrom(asked.typed)),
+        ? ask("GET /v1/calls/{id}/explanation", { id: asked.callId })
+        : ask("POST /v1/policy/explain", sentFrom(asked.typed)),
     staleTime: 0,
   });
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
@@ -100,40 +241,38 @@ function Explained({ asked }: { readonly asked: Asked }): ReactNode {
     <div className="grid gap-3 p-4">
       {refusal !== undefined && (
         <Notice>
-          <p className="font-medium">It does not get as far as running.</p>
+          <p className="font-medium">It is refused before it can run.</p>
           <Text>{refusalText(refusal.code, refusal.message)}</Text>
         </Notice>
       )}
       {recorded !== undefined && <Recorded recorded={recorded} />}
       {summary !== undefined && <Text>{summary}</Text>}
-      {decision !== undefined && <Decision decision={decision} />}
       {decision !== undefined && (
-        <p className="text-ink-3">
-          Policy <span className="mono">{decision.policy_version.slice(0, 16)}</span>, as it is in force now
-        </p>
+        <>
+          <Decision decision={decision} />
+          <p className="text-ink-3">
+            Policy <span className="mono">{decision.policy_version.slice(0, 16)}</span>, as it is now
+          </p>
+        </>
       )}
     </div>
   );
 }
 
-/** What of a past call is explained here, and how it was weighed when it began. */
+/** Which version of a past call is explained, and the verdict when it began. */
 function Recorded({ recorded: { edited, weighed } }: Pick<Required<ExplanationView>, "recorded">): ReactNode {
   return (
     <>
       {edited !== undefined && (
         <Notice tone="medium">
-          A person changed its arguments. Explained is what runs, <Hash value={edited.digest} label="what runs" />, and
-          not what was sent, <Hash value={edited.asked_digest} label="what was sent" />.
+          A person edited its arguments. This explains what runs, <Hash value={edited.digest} label="what runs" />, not
+          what was sent, <Hash value={edited.asked_digest} label="what was sent" />.
         </Notice>
       )}
       {weighed !== undefined && (
         <p className="flex flex-wrap items-center gap-2 text-ink-2">
           Recorded <Time at={weighed.at} />: <Verdict verdict={weighed.verdict} /> <RiskBadge risk={weighed.risk} />
-          {weighed.grant_id !== undefined && (
-            <>
-              by grant <Text className="mono">{weighed.grant_id}</Text>
-            </>
-          )}
+          {weighed.grant_id !== undefined && <Text className="mono">{`by grant ${weighed.grant_id}`}</Text>}
         </p>
       )}
     </>

@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Tabs } from "../../kit/tabs.tsx";
+import { Tabs } from "../../kit/index.ts";
 import { ChangeTab } from "./change-tab.tsx";
 import { EffectiveTab } from "./effective-tab.tsx";
 import { ExplainTab } from "./explain-tab.tsx";
@@ -8,12 +8,12 @@ import { ExplainTab } from "./explain-tab.tsx";
 const tabs = [
   { id: "explain", label: "Explain a call" },
   { id: "change", label: "Change and simulate" },
-  { id: "effective", label: "What holds" },
+  { id: "effective", label: "Effective policy" },
 ];
 
 export function PolicyScreen(): ReactNode {
   const { id = "explain" } = useParams({ strict: false });
-  const search = useSearch({ strict: false }) as { readonly call?: unknown }; // a stranger's address: only a text counts
+  const search = useSearch({ strict: false }) as { readonly call?: unknown }; // an address may hold anything: only a text counts
   const navigate = useNavigate();
   return (
     <div className="px-4 py-4 lg:px-6">

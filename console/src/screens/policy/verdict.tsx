@@ -4,10 +4,7 @@ import type {
   PolicyWarningView,
   ReasonView,
 } from "../../../../src/server/contract/policy.ts";
-import { Badge, RiskBadge, type Tone } from "../../kit/badge.tsx";
-import { classNames } from "../../kit/class-names.ts";
-import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
+import { Badge, classNames, Notice, RiskBadge, Text, type Tone } from "../../kit/index.ts";
 
 const tones = new Map<string, Tone>([
   ["ALLOW", "safe"],
@@ -19,11 +16,11 @@ const tones = new Map<string, Tone>([
 
 const meanings = new Map([
   ["ALLOW", "It runs."],
-  ["CONFIRM", "A person is asked first."],
+  ["CONFIRM", "It needs approval."],
   ["PREVIEW", "It only shows what it would do."],
   ["BLOCK", "It is refused, whatever a person says."],
   ["DENY", "It is refused, whatever a person says."],
-  ["depends", "It depends on the action or its arguments: the policy's page explains a call."],
+  ["depends", "It depends on the action or its arguments: the Policy screen explains a call."],
 ]);
 
 export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {
@@ -34,7 +31,7 @@ export function Verdict({ verdict }: { readonly verdict: string }): ReactNode {
   );
 }
 
-/** A decision with all that shaped it, in order; what gave the verdict is marked. */
+/** A decision and its reasons in order; those that gave the verdict are marked. */
 export function Decision({ decision }: { readonly decision: PolicyDecision }): ReactNode {
   const { verdict, risk, reasons, missing_scope, observed } = decision;
   const deciding = decidingOf(decision);
@@ -76,7 +73,7 @@ export function Decision({ decision }: { readonly decision: PolicyDecision }): R
   );
 }
 
-/** What says the verdict. Where a line somebody wrote says it, that one: it is what can be changed. */
+/** The reasons that give the verdict; only those with a line in a file, when there are any: these can be changed. */
 function decidingOf({ verdict, reasons }: PolicyDecision): ReadonlySet<ReasonView> {
   const saying = reasons.filter(({ says }) => says === verdict);
   const written = saying.filter(({ where }) => where !== undefined);

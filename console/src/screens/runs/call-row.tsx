@@ -1,37 +1,46 @@
-import { Link } from "@tanstack/react-router";
 import { memo, type ReactNode } from "react";
 import type { Chain } from "../../../../src/server/contract/chains.ts";
 import type { TimelineCall } from "../../../../src/server/contract/runs.ts";
-import { refusalText } from "../../api/typed.ts";
-import { RiskBadge, StateBadge } from "../../kit/badge.tsx";
-import { Facts } from "../../kit/card.tsx";
-import { classNames } from "../../kit/class-names.ts";
-import { Hash } from "../../kit/copy.tsx";
-import { Icon } from "../../kit/icons.tsx";
-import { Text } from "../../kit/text.tsx";
-import { duration, Time } from "../../kit/time.tsx";
+import { refusalText, save } from "../../api/index.ts";
+import {
+  classNames,
+  duration,
+  Facts,
+  Hash,
+  Icon,
+  RiskBadge,
+  StateBadge,
+  Text,
+  TextLink,
+  Time,
+  ToolName,
+  toast,
+} from "../../kit/index.ts";
 import { ProgressLine } from "../progress-line.tsx";
-import { Artifacts } from "./artifacts.tsx";
-import { chainTool } from "./chains.ts";
-import { hatched } from "./looks.ts";
 import { Script, WaitsAt } from "./script.tsx";
 import { Unknown } from "./unknown.tsx";
 import type { Part, Row, Scale, Segment } from "./waterfall.ts";
 
+/** The tool that runs scripts. */
+export const chainTool = "tool_chain";
+/** The look of waiting for a person. */
+export const hatched =
+  "border border-accent bg-[repeating-linear-gradient(135deg,color-mix(in_srgb,var(--color-accent)_38%,transparent)_0_3px,transparent_3px_7px)]";
+
 interface CallRowProps {
   readonly row: Row;
   readonly scale: Scale;
-  /** Of a script that runs, waits, or was cut short. */
+  /** Of a script that has not ended. */
   readonly chain: Chain | undefined;
   readonly isOpen: boolean;
   readonly onToggle: (callId: string) => void;
   readonly maySettle: boolean;
 }
 
-/** Name, time, length; on a phone one beneath the other. */
+/** Name, time, length; on a phone one under the other. */
 const columns = "gap-x-4 md:grid-cols-[minmax(14rem,20rem)_minmax(0,1fr)_5.5rem]";
 
-/** One call: its name, its stretch of time, and on demand what is known of it. */
+/** One call: its name, its time, and its details when it is opened. */
 export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
   const { row, scale, chain, isOpen, onToggle, maySettle } = props;
   const { call, depth } = row;
@@ -48,25 +57,19 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
             <Icon name={isOpen ? "down" : "right"} size={12} />
           </span>
           <span className="min-w-0 truncate">
-            <Text className="font-medium">{call.tool}</Text>
-            {call.action !== "default" && (
-              <span className="text-ink-2">
-                {" "}
-                <Text>{call.action}</Text>
-              </span>
-            )}
+            <ToolName tool={call.tool} action={call.action} className="font-medium" />
             {call.line !== undefined && <span className="mono text-ink-3"> line {call.line}</span>}
             {chain !== undefined && <WaitsAt chain={chain} />}
           </span>
           <span className="ml-auto flex shrink-0 items-center gap-2">
             {call.artifacts.length > 0 && (
-              <span className="tabular inline-flex items-center gap-1 text-ink-3" title="Artifacts it left behind">
+              <span className="tabular inline-flex items-center gap-1 text-ink-3" title="Its artifacts">
                 <Icon name="down_tray" size={12} /> {call.artifacts.length}
                 <span className="sr-only">{call.artifacts.length === 1 ? "artifact" : "artifacts"}</span>
               </span>
             )}
             <span className="tabular text-[0.9286rem] text-ink-2 md:hidden">{spent(row)}</span>
-            <StateBadge state={wordOf(call)} />
+            <StateBadge state={stateOf(call)} />
           </span>
         </span>
         <Track row={row} scale={scale} />
@@ -82,8 +85,7 @@ export const CallRow = memo(function CallRow(props: CallRowProps): ReactNode {
   );
 });
 
-/** A time-out is an outcome of its own to whoever looks. */
-function wordOf({ state, code, approval }: TimelineCall): string {
+function stateOf({ state, code, approval }: TimelineCall): string {
   if (state === "held" && approval?.status === "approved") return "approved, not sent again";
   return code === "timed_out" ? "timeout" : state;
 }
@@ -95,40 +97,31 @@ function spent({ call, runningMs, waitingMs }: Row): string {
 
 const words: Readonly<Record<Part, string>> = {
   gates: "at the gates",
-  person: "waiting for a person",
+  person: "waiting for approval",
   decided: "decided, not yet run",
   running: "executing",
 };
 
-function Track({ row, scale }: { readonly row: Row; readonly scale: Scale }): ReactNode {
-  const label = row.segments.map((one) => `${words[one.part]} ${duration(one.to - one.from)}`).join(", ");
-  return (
-    <span role="img" aria-label={label} className="relative block h-4 w-full">
-      <span aria-hidden="true" className="absolute inset-x-0 top-1/2 border-t border-line" />
-      {row.segments.map((segment) => (
-        <Stretch key={`${segment.part} ${segment.from}`} segment={segment} scale={scale} call={row.call} />
-      ))}
-    </span>
-  );
-}
+type TrackProps = Readonly<{ row: Row; scale: Scale }>;
 
-function Stretch({
-  segment,
-  scale,
-  call,
-}: {
-  readonly segment: Segment;
-  readonly scale: Scale;
-  readonly call: TimelineCall;
-}): ReactNode {
-  const from = scale.place(segment.from) * 100;
-  const width = scale.place(segment.to) * 100 - from;
+function Track({ row: { segments, call }, scale }: TrackProps): ReactNode {
+  const wordsFor = ({ part, from, to }: Segment): string => `${words[part]} ${duration(to - from)}`;
   return (
-    <span
-      title={`${words[segment.part]}: ${duration(segment.to - segment.from)}`}
-      className={classNames("absolute rounded-sm", looksOf(segment, call), segment.isOpen && "animate-breathe")}
-      style={{ left: `min(${from}%, calc(100% - 4px))`, width: `max(${width}%, 3px)` }}
-    />
+    <span role="img" aria-label={segments.map(wordsFor).join(", ")} className="relative block h-4 w-full">
+      <span aria-hidden="true" className="absolute inset-x-0 top-1/2 border-t border-line" />
+      {segments.map((segment) => {
+        const from = scale.place(segment.from) * 100;
+        const width = scale.place(segment.to) * 100 - from;
+        return (
+          <span
+            key={`${segment.part} ${segment.from}`}
+            title={wordsFor(segment)}
+            className={classNames("absolute rounded-sm", lookOf(segment, call), segment.isOpen && "animate-breathe")}
+            style={{ left: `min(${from}%, calc(100% - 4px))`, width: `max(${width}%, 3px)` }}
+          />
+        );
+      })}
+    </span>
   );
 }
 
@@ -142,7 +135,7 @@ const outcomes = new Map([
   ],
 ]);
 
-function looksOf({ part }: Segment, { state }: TimelineCall): string {
+function lookOf({ part }: Segment, { state }: TimelineCall): string {
   switch (part) {
     case "gates":
       return classNames("top-[7px] h-0.5", state === "refused" || state === "denied" ? "bg-high" : "bg-line-strong");
@@ -155,15 +148,9 @@ function looksOf({ part }: Segment, { state }: TimelineCall): string {
   }
 }
 
-function Details({
-  row,
-  chain,
-  maySettle,
-}: {
-  readonly row: Row;
-  readonly chain: Chain | undefined;
-  readonly maySettle: boolean;
-}): ReactNode {
+type DetailsProps = Readonly<{ row: Row; chain: Chain | undefined; maySettle: boolean }>;
+
+function Details({ row, chain, maySettle }: DetailsProps): ReactNode {
   const { call } = row;
   return (
     <div className="grid gap-4 px-4 pt-1 pb-4 md:pl-9">
@@ -175,62 +162,86 @@ function Details({
       )}
       {call.state === "unknown" && <Unknown callId={call.call_id} maySettle={maySettle} />}
       {(call.tool === chainTool || row.isScript) && <Script call={call} chain={chain} />}
-      <WhenAndWho row={row} />
+      <CallFacts row={row} />
       <Artifacts call={call} />
       <p className="flex flex-wrap gap-4">
-        <Link to="/audit" search={{ call_id: call.key ?? call.call_id }} className="text-accent underline">
+        <TextLink to="/audit" search={{ call_id: call.key ?? call.call_id }}>
           Its events in the audit log
-        </Link>
+        </TextLink>
         {call.state !== "refused" && ( // its arguments are not kept
-          <Link to="/policy" search={{ call: call.call_id }} className="text-accent underline">
+          <TextLink to="/policy" search={{ call: call.call_id }}>
             Explain it by today's policy
-          </Link>
+          </TextLink>
         )}
       </p>
     </div>
   );
 }
 
-/** Each part of its way, with its time and whose word it was. */
-function WhenAndWho({ row }: { readonly row: Row }): ReactNode {
-  const { call } = row;
+function CallFacts({ row: { call, waitingMs, runningMs } }: { readonly row: Row }): ReactNode {
   const { approval } = call;
   return (
     <Facts
-      rows={[
-        ["Call", <Hash key="id" value={call.call_id} label="call id" />],
-        call.risk_level === undefined ? undefined : ["Risk", <RiskBadge key="risk" risk={call.risk_level} />],
-        call.agent === undefined ? undefined : ["Agent", <Text key="agent">{call.agent}</Text>],
-        ["Arrived", <Time key="at" at={call.arrived_at} />],
-        approval === undefined
-          ? undefined
-          : [
-              "Asked",
-              <span key="asked">
-                <Time at={approval.asked_at} />, {duration(row.waitingMs)} of waiting ·{" "}
-                <Link to={`/approvals/${approval.approval_id}`} className="text-accent underline">
-                  the request
-                </Link>
-              </span>,
-            ],
-        approval?.decided_at === undefined
-          ? undefined
-          : [
-              "Decided",
-              <span key="decided">
-                <Time at={approval.decided_at} />, {approval.decided_as} by <Text>{approval.decided_by}</Text>
-              </span>,
-            ],
-        call.started_at === undefined
-          ? undefined
-          : [
-              "Executed",
-              <span key="ran">
-                <Time at={call.started_at} />
-                {call.ended_at === undefined ? "" : `, for ${duration(row.runningMs)}`}
-              </span>,
-            ],
-      ]}
+      rows={{
+        Call: <Hash value={call.call_id} label="call id" />,
+        Risk: call.risk_level && <RiskBadge risk={call.risk_level} />,
+        Agent: call.agent && <Text>{call.agent}</Text>,
+        Arrived: <Time at={call.arrived_at} />,
+        Asked: approval && (
+          <>
+            <Time at={approval.asked_at} />, waited {duration(waitingMs)} ·{" "}
+            <TextLink to={`/approvals/${approval.approval_id}`}>the request</TextLink>
+          </>
+        ),
+        Decided: approval?.decided_at && (
+          <>
+            <Time at={approval.decided_at} />, {approval.decided_as} by <Text>{approval.decided_by}</Text>
+          </>
+        ),
+        Executed: call.started_at && (
+          <>
+            <Time at={call.started_at} />
+            {call.ended_at === undefined ? "" : `, for ${duration(runningMs)}`}
+          </>
+        ),
+      }}
     />
   );
+}
+
+/** Each saves its file. The bytes of a tool are never shown in this page. */
+function Artifacts({ call }: { readonly call: TimelineCall }): ReactNode {
+  if (call.artifacts.length === 0) return null;
+  const owner = new URLSearchParams();
+  if (call.agent !== undefined) owner.set("agent", call.agent);
+  if (call.user !== undefined) owner.set("user", call.user);
+  const download = (digest: string, name: string | undefined): void =>
+    void save(`/v1/artifacts/${digest}?${owner}`, fileName(name, digest)).catch(({ message }: Error) =>
+      toast(message, "bad"),
+    );
+  return (
+    <ul aria-label="Artifacts" className="flex flex-wrap gap-2">
+      {call.artifacts.map(({ digest, media_type, name }) => (
+        <li key={digest}>
+          <button
+            type="button"
+            onClick={() => download(digest, name)}
+            title={digest}
+            className="inline-flex max-w-72 items-center gap-1.5 rounded-full border border-line-strong bg-surface px-2.5 py-1 hover:bg-hover"
+          >
+            <Icon name="down_tray" size={13} />
+            <Text className="truncate">{name ?? digest.slice(0, 12)}</Text>
+            {media_type !== undefined && <Text className="text-ink-3">{media_type}</Text>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A tool chose the name: only characters that are harmless in every file system are kept. */
+function fileName(name: string | undefined, digest: string): string {
+  const last = (name ?? "").split("/").at(-1) ?? "";
+  const plain = last.replaceAll(/[^\w.-]+/g, "_").replace(/^\.+/, "");
+  return plain === "" ? digest.slice(0, 16) : plain.slice(0, 100);
 }

@@ -1,16 +1,20 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
 import type { RunPageView, RunView } from "../../../../src/server/contract/runs.ts";
-import { get } from "../../api/client.ts";
-import { Problem } from "../../api/problem.ts";
-import { usePages, useReadOn } from "../../api/use-pages.ts";
-import { Badge, type Tone } from "../../kit/badge.tsx";
-import { classNames } from "../../kit/class-names.ts";
-import { SearchField } from "../../kit/search-field.tsx";
-import { EmptyState, NotYet, Skeleton } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
-import { VirtualList } from "../../kit/virtual-list.tsx";
+import { ask, Problem, usePages, useReadOn } from "../../api/index.ts";
+import {
+  Badge,
+  EmptyState,
+  NotYet,
+  number,
+  RowLink,
+  SearchField,
+  Skeleton,
+  Text,
+  Time,
+  type Tone,
+  VirtualList,
+} from "../../kit/index.ts";
 import { SplitView } from "../split-view.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -22,43 +26,33 @@ export function RunsScreen(): ReactNode {
       back="All runs"
       nothing={
         <EmptyState icon="runs" title="Choose a run">
-          Every call of it is drawn in its time: what ran, what waited for people, what came of it.
+          Each of its calls is drawn over time: what ran, what waited for approval, how it ended.
         </EmptyState>
       }
       list={<RunList chosen={id} />}
-      detail={id === undefined ? undefined : <Timeline key={id} runId={id} />}
+      detail={id && <Timeline key={id} runId={id} />}
     />
   );
 }
 
-function useRuns() {
-  return usePages({
+const runsOf = ({ runs }: RunPageView): readonly RunView[] => runs;
+const idOf = ({ run_id }: RunView): string => run_id;
+
+function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode {
+  const pages = usePages({
     queryKey: ["live", "runs"],
-    read: (after, signal) => get<RunPageView>("/v1/runs", { query: { limit: 250, after }, signal }),
+    read: (after, signal) => ask("GET /v1/runs", { limit: 250, after }, signal),
     rowsOf: runsOf,
     keyOf: idOf,
   });
-}
-
-function runsOf({ runs }: RunPageView): readonly RunView[] {
-  return runs;
-}
-
-function idOf({ run_id }: RunView): string {
-  return run_id;
-}
-
-function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode {
-  const pages = useRuns();
   const { rows, error, again, more } = pages;
   const [words, setWords] = useState("");
-  const found = useMemo(() => rows?.filter((run) => isWanted(run, words)), [rows, words]);
+  const found = useMemo(() => rows?.filter((run) => isFound(run, words)), [rows, words]);
   const isSearching = useReadOn(found?.length === 0, pages);
   if (error instanceof Problem && error.code === "runs_off")
     return (
-      <EmptyState icon="runs" title="No runs are kept here">
-        Set <code className="mono">runs.enabled: true</code> in the configuration: each run then has a folder that a
-        person can read.
+      <EmptyState icon="runs" title="Run folders are off">
+        Set <code className="mono">runs.enabled: true</code> in the configuration: each run then has a folder.
       </EmptyState>
     );
   if (rows === undefined || found === undefined) return <NotYet error={error} again={again} rows={8} />;
@@ -78,9 +72,9 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
             rows={found}
             keyOf={idOf}
             estimate={72}
-            selected={found.findIndex(({ run_id }) => run_id === chosen)}
+            selected={found.findIndex((run) => idOf(run) === chosen)}
             onEnd={more}
-            row={(run) => <RunRow run={run} isChosen={run.run_id === chosen} />}
+            row={(run) => <RunRow run={run} isChosen={idOf(run) === chosen} />}
           />
         </div>
       )}
@@ -88,7 +82,7 @@ function RunList({ chosen }: { readonly chosen: string | undefined }): ReactNode
   );
 }
 
-function isWanted({ run_id, principal, task_id, state }: RunView, words: string): boolean {
+function isFound({ run_id, principal, task_id, state }: RunView, words: string): boolean {
   const all = [run_id, principal?.agent, principal?.user, task_id, state].join(" ").toLowerCase();
   return words
     .toLowerCase()
@@ -105,23 +99,15 @@ const tones = new Map<string, Tone>([
 
 function RunRow({ run, isChosen }: { readonly run: RunView; readonly isChosen: boolean }): ReactNode {
   const { counts, governance } = run;
-  const running = Math.max(0, counts.started - counts.completed - counts.failed);
-  const said = [
-    [running, "running"] as const,
-    [counts.completed, "done"] as const,
-    [counts.failed, "failed"] as const,
-    [counts.blocked, "refused"] as const,
-    [counts.previewed, "previewed"] as const,
-  ].flatMap(([count, word]) => (count > 0 ? [`${count.toLocaleString("en")} ${word}`] : []));
+  const outcomes: readonly (readonly [count: number, word: string])[] = [
+    [Math.max(0, counts.started - counts.completed - counts.failed), "running"],
+    [counts.completed, "done"],
+    [counts.failed, "failed"],
+    [counts.blocked, "refused"],
+    [counts.previewed, "previewed"],
+  ];
   return (
-    <Link
-      to={`/runs/${encodeURIComponent(run.run_id)}`}
-      aria-current={isChosen ? "true" : undefined}
-      className={classNames(
-        "grid gap-1 border-b border-line px-4 py-2.5 -outline-offset-2",
-        isChosen ? "bg-accent-tint" : "hover:bg-hover",
-      )}
-    >
+    <RowLink to={`/runs/${encodeURIComponent(run.run_id)}`} isChosen={isChosen}>
       <span className="flex items-baseline justify-between gap-2">
         <Text className="mono truncate font-medium">{run.run_id}</Text>
         <span className="text-ink-3">
@@ -129,13 +115,18 @@ function RunRow({ run, isChosen }: { readonly run: RunView; readonly isChosen: b
         </span>
       </span>
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-2">
-        <Text className="max-w-40 truncate">{run.principal?.agent ?? "nobody yet"}</Text>
-        <span className="tabular text-ink-3 empty:hidden">{said.join(", ")}</span>
+        <Text className="max-w-40 truncate">{run.principal?.agent ?? "no agent yet"}</Text>
+        <span className="tabular text-ink-3 empty:hidden">
+          {outcomes
+            .filter(([count]) => count > 0)
+            .map(([count, word]) => `${number(count)} ${word}`)
+            .join(", ")}
+        </span>
         {counts.waiting > 0 && <Badge tone="accent">{counts.waiting} waiting</Badge>}
         {run.state !== "running" && run.state !== "started" && (
           <Badge tone={tones.get(governance.result) ?? "neutral"}>{run.state}</Badge>
         )}
       </span>
-    </Link>
+    </RowLink>
   );
 }

@@ -1,67 +1,79 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import type { TimelinePage } from "../../../../src/server/contract/runs.ts";
-import { get } from "../../api/client.ts";
-import { useMay } from "../../api/session.ts";
-import { Button } from "../../kit/button.tsx";
-import { classNames } from "../../kit/class-names.ts";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { duration } from "../../kit/time.tsx";
-import { useNow } from "../../kit/use-now.ts";
-import { VirtualList } from "../../kit/virtual-list.tsx";
-import { CallRow } from "./call-row.tsx";
-import { useChains } from "./chains.ts";
-import { hatched } from "./looks.ts";
-import { compressedScale, type Row, rowsOf, trueScale, wallTime } from "./waterfall.ts";
+import type { Chain } from "../../../../src/server/contract/chains.ts";
+import type { TimelineCall, TimelinePage } from "../../../../src/server/contract/runs.ts";
+import { ask, useMay } from "../../api/index.ts";
+import {
+  Button,
+  classNames,
+  counted,
+  duration,
+  EmptyState,
+  NotYet,
+  Text,
+  Toggle,
+  useNow,
+  VirtualList,
+} from "../../kit/index.ts";
+import { CallRow, chainTool, hatched } from "./call-row.tsx";
+import { compressedScale, ended, type Row, rowsOf, trueScale, wallTime } from "./waterfall.ts";
 
-/** One run as a waterfall: what was called, who was waited for, what came of it. */
+/** One run as a waterfall: what was called, what waited for approval, how it ended. */
 export function Timeline({ runId }: { readonly runId: string }): ReactNode {
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ["live", "timeline", runId],
-    queryFn: ({ pageParam }) =>
-      get<TimelinePage>(`/v1/runs/${encodeURIComponent(runId)}/timeline`, { query: { limit: 250, before: pageParam } }),
+    queryFn: ({ pageParam: before, signal }) =>
+      ask("GET /v1/runs/{id}/timeline", { id: runId, limit: 250, before }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_before }) => next_before,
   });
   const calls = useMemo(() => data && callsOf(data.pages), [data]);
-  const isRunning = calls?.some(({ state }) => !["ok", "failed", "denied", "refused", "unknown"].includes(state));
   if (calls === undefined) return <NotYet error={error} again={refetch} rows={10} />;
   if (calls.length === 0)
     return (
-      <EmptyState icon="runs" title="Nothing was called in this run">
-        Its calls stand here as they come.
+      <EmptyState icon="runs" title="No call in this run yet">
+        Its calls are shown as they come.
       </EmptyState>
     );
   const earlier = hasNextPage ? { load: () => void fetchNextPage(), isLoading: isFetchingNextPage } : undefined;
-  const Drawn = isRunning === true ? Ticking : Waterfall;
-  return <Drawn runId={runId} calls={calls} earlier={earlier} now={latestIn(calls)} />;
+  const View = calls.some(({ state }) => !ended.has(state)) ? GrowingWaterfall : Waterfall;
+  return <View runId={runId} calls={calls} earlier={earlier} now={latestIn(calls)} />;
 }
 
-/** Each once: a script that made calls of a later page comes with that page too. */
-function callsOf(pages: readonly TimelinePage[]): TimelinePage["calls"] {
+/** Each once: a script whose calls are on a later page comes with that page too. */
+function callsOf(pages: readonly TimelinePage[]): readonly TimelineCall[] {
   const all = pages.flatMap(({ calls, scripts = [] }) => [...scripts, ...calls]);
   return [...new Map(all.map((call) => [call.call_id, call])).values()];
 }
 
-interface DrawnProps {
+function latestIn(calls: readonly TimelineCall[]): number {
+  return calls.reduce((latest, call) => Math.max(latest, Date.parse(call.ended_at ?? call.arrived_at)), 0);
+}
+
+/** The scripts of this run that have not ended, by their call. */
+function useChains(runId: string, calls: readonly TimelineCall[]): ReadonlyMap<string, Chain> {
+  const { data } = useQuery({
+    queryKey: ["live", "chains", runId],
+    queryFn: ({ signal }) => ask("GET /v1/chains", { run_id: runId, limit: 1_000 }, signal),
+    enabled: calls.some(({ tool }) => tool === chainTool),
+  });
+  return useMemo(() => new Map(data?.chains.map((chain) => [chain.call_id, chain] as const)), [data]);
+}
+
+interface WaterfallProps {
   readonly runId: string;
-  readonly calls: TimelinePage["calls"];
+  readonly calls: readonly TimelineCall[];
   /** Calls before the first that is shown. */
   readonly earlier: { readonly load: () => void; readonly isLoading: boolean } | undefined;
   readonly now: number;
 }
 
-/** While something goes on, its bar grows. */
-function Ticking(props: DrawnProps): ReactNode {
+/** While a call has not ended, its bar grows. */
+function GrowingWaterfall(props: WaterfallProps): ReactNode {
   return <Waterfall {...props} now={Math.max(useNow(), props.now)} />;
 }
 
-function latestIn(calls: TimelinePage["calls"]): number {
-  return calls.reduce((latest, call) => Math.max(latest, Date.parse(call.ended_at ?? call.arrived_at)), 0);
-}
-
-function Waterfall({ runId, calls, earlier, now }: DrawnProps): ReactNode {
+function Waterfall({ runId, calls, earlier, now }: WaterfallProps): ReactNode {
   const [isTrue, setIsTrue] = useState(false);
   const [open, setOpen] = useState<string>();
   const maySettle = useMay()("calls:settle");
@@ -83,7 +95,7 @@ function Waterfall({ runId, calls, earlier, now }: DrawnProps): ReactNode {
         <VirtualList
           label="Calls of this run"
           rows={rows}
-          keyOf={({ call }) => call.call_id}
+          keyOf={callIdOf}
           estimate={44}
           row={(row) => (
             <CallRow
@@ -101,19 +113,19 @@ function Waterfall({ runId, calls, earlier, now }: DrawnProps): ReactNode {
   );
 }
 
-function Head({
-  runId,
-  rows,
-  isAll,
-  isTrue,
-  onScale,
-}: {
-  readonly runId: string;
-  readonly rows: readonly Row[];
-  readonly isAll: boolean;
-  readonly isTrue: boolean;
-  readonly onScale: (isTrue: boolean) => void;
-}): ReactNode {
+function callIdOf({ call }: Row): string {
+  return call.call_id;
+}
+
+type HeadProps = Readonly<{
+  runId: string;
+  rows: readonly Row[];
+  isAll: boolean;
+  isTrue: boolean;
+  onScale: (isTrue: boolean) => void;
+}>;
+
+function Head({ runId, rows, isAll, isTrue, onScale }: HeadProps): ReactNode {
   const runningMs = rows.reduce((total, row) => total + (row.isScript ? 0 : row.runningMs), 0);
   const waitingMs = wallTime(rows, "person");
   const unknown = rows.filter(({ call }) => call.state === "unknown").length;
@@ -125,32 +137,25 @@ function Head({
         </h2>
         <fieldset className="flex rounded-md border border-line-strong p-0.5">
           <legend className="sr-only">Scale of time</legend>
-          {[false, true].map((value) => (
-            <button
-              key={String(value)}
-              type="button"
-              aria-pressed={isTrue === value}
-              onClick={() => onScale(value)}
-              title={
-                value ? "An hour is as wide as sixty minutes" : "Long stretches drawn short; the numbers are exact"
-              }
-              className={classNames(
-                "rounded px-2 py-0.5 text-[0.8571rem] max-sm:px-3 max-sm:py-2",
-                isTrue === value ? "bg-accent-tint font-medium text-accent" : "text-ink-2 hover:text-ink",
-              )}
-            >
-              {value ? "True time" : "Compressed"}
-            </button>
-          ))}
+          <Toggle
+            isOn={!isTrue}
+            title="Long times are drawn short; the numbers are exact"
+            onClick={() => onScale(false)}
+          >
+            Compressed
+          </Toggle>
+          <Toggle isOn={isTrue} title="An hour is as wide as sixty minutes" onClick={() => onScale(true)}>
+            True time
+          </Toggle>
         </fieldset>
       </div>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-[0.9286rem] text-ink-2">
         <span className="tabular">
           {isAll ? "" : "the latest "}
-          {rows.length.toLocaleString("en")} call{rows.length === 1 ? "" : "s"}
+          {counted(rows.length, "call")}
         </span>
         <Legend look="bg-ink-2" word={`executing ${duration(runningMs)}`} />
-        {waitingMs > 0 && <Legend look={hatched} word={`waiting for people ${duration(waitingMs)}`} />}
+        {waitingMs > 0 && <Legend look={hatched} word={`waiting for approval ${duration(waitingMs)}`} />}
         {unknown > 0 && <span className="font-medium text-medium">{unknown} with unknown outcome</span>}
       </div>
     </header>

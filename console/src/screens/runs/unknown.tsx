@@ -1,13 +1,9 @@
 import { type ReactNode, useState } from "react";
-import { post } from "../../api/client.ts";
-import { Button } from "../../kit/button.tsx";
-import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { toast } from "../../kit/toast.tsx";
-import { ReasonDialog } from "../reason-dialog.tsx";
-import { useSending } from "../use-sending.ts";
+import { ask, type Sent } from "../../api/index.ts";
+import { Button, Notice, Radios, Text, toast } from "../../kit/index.ts";
+import { ReasonDialog, useSending, type WithReason } from "../dialogs.tsx";
 
-type Word = "succeeded" | "failed" | "retry";
+type Word = Sent<"POST /v1/calls/{id}/settle">["outcome"];
 
 const choices: readonly (readonly [word: Word, label: string, more: string])[] = [
   ["succeeded", "It happened", "The call counts as done and is never run again."],
@@ -15,82 +11,71 @@ const choices: readonly (readonly [word: Word, label: string, more: string])[] =
   ["retry", "Run it when asked again", "The next time the same call is sent, it runs."],
 ];
 
-/** Nobody knows whether it happened. Says what to do, and takes the word of a person who has looked. */
-export function Unknown({ callId, maySettle }: { readonly callId: string; readonly maySettle: boolean }): ReactNode {
+type UnknownProps = Readonly<{ callId: string; maySettle: boolean }>;
+
+/** The outcome of the call is not known: says what to do, and takes the answer of a person who has looked. */
+export function Unknown({ callId, maySettle }: UnknownProps): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
   const { isBusy, problem, send } = useSending();
-  const ask = async (): Promise<void> => {
-    if (await send(() => post(`/v1/calls/${callId}/reconcile`))) toast("The tool knew what became of it.");
+  const reconcile = async (): Promise<void> => {
+    if (await send(() => ask("POST /v1/calls/{id}/reconcile", { id: callId })))
+      toast("The tool knew how the call ended.");
   };
   return (
-    <Notice tone="medium">
-      <p className="font-medium">It may have happened, or not: no answer came.</p>
-      <p>
-        Postern stopped meanwhile, the line broke, or its time ran out. Look where it should have had its effect. Until
-        somebody says what is so, the same call is refused.
-      </p>
-      {problem !== undefined && <Text className="block text-critical">{problem}</Text>}
-      {maySettle && (
-        <p className="mt-2 flex flex-wrap gap-2">
-          <Button size="small" busy={isBusy} onClick={() => void ask()}>
-            Ask the tool
-          </Button>
-          <Button size="small" onClick={() => setIsOpen(true)}>
-            I have looked
-          </Button>
+    <>
+      <Notice tone="medium">
+        <p className="font-medium">It may have happened or not: there was no answer.</p>
+        <p>
+          Postern stopped, the connection broke, or the time limit passed. Look where the call should have had its
+          effect. The same call is refused until a person settles this one.
         </p>
-      )}
-      {isOpen && <Settle callId={callId} onClose={() => setIsOpen(false)} />}
-    </Notice>
+        {problem !== undefined && <Text className="block text-critical">{problem}</Text>}
+        {maySettle && (
+          <p className="mt-2 flex flex-wrap gap-2">
+            <Button size="small" busy={isBusy} onClick={() => void reconcile()}>
+              Ask the tool
+            </Button>
+            <Button size="small" onClick={() => setIsOpen(true)}>
+              I have looked
+            </Button>
+          </p>
+        )}
+      </Notice>
+      {isOpen && <SettleDialog callId={callId} onClose={() => setIsOpen(false)} />}
+    </>
   );
 }
 
-function Settle({ callId, onClose }: { readonly callId: string; readonly onClose: () => void }): ReactNode {
-  const [word, setWord] = useState<Word>();
-  const settle = async (said: object): Promise<void> => {
-    await post(`/v1/calls/${callId}/settle`, { outcome: word, ...said });
+type SettleDialogProps = Readonly<{ callId: string; onClose: () => void }>;
+
+function SettleDialog({ callId, onClose }: SettleDialogProps): ReactNode {
+  const [outcome, setOutcome] = useState<Word>();
+  const settle = async ({ reason = "" }: WithReason): Promise<void> => {
+    if (outcome !== undefined) await ask("POST /v1/calls/{id}/settle", { id: callId, outcome, reason });
     toast("Settled, and written into the audit log.");
   };
   return (
     <ReasonDialog
-      title="What became of this call?"
+      title="How did this call end?"
       word="Settle it"
       label="How do you know?"
       needsReason
-      isReady={word !== undefined}
+      isReady={outcome !== undefined}
       onSend={settle}
       onClose={onClose}
     >
-      <Choices chosen={word} onChoose={setWord} />
-    </ReasonDialog>
-  );
-}
-
-function Choices({
-  chosen,
-  onChoose,
-}: {
-  readonly chosen: Word | undefined;
-  readonly onChoose: (word: Word) => void;
-}): ReactNode {
-  return (
-    <fieldset className="grid gap-2 text-ink">
-      <legend className="sr-only">Outcome</legend>
-      {choices.map(([value, label, more]) => (
-        <label key={value} className="flex items-start gap-2">
-          <input
-            type="radio"
-            name="outcome"
-            className="mt-1"
-            checked={chosen === value}
-            onChange={() => onChoose(value)}
-          />
-          <span>
+      <Radios
+        legend="Outcome"
+        value={outcome}
+        onChange={setOutcome}
+        options={choices.map(([word, label, more]) => [
+          word,
+          <span key={word}>
             <span className="block font-medium">{label}</span>
             <span className="text-ink-2">{more}</span>
-          </span>
-        </label>
-      ))}
-    </fieldset>
+          </span>,
+        ])}
+      />
+    </ReasonDialog>
   );
 }

@@ -1,7 +1,7 @@
 /**
- * From calls to a picture: which rows, how deep, and which stretch of time was spent on what.
+ * Makes the rows of the waterfall from calls: their depth, and what each part of their time was spent on.
  *
- * Invariant: waiting for a person is never drawn as work, and nothing is drawn longer than it was known to last.
+ * Invariant: waiting for a person never counts as work, and nothing is longer than it is known to have lasted.
  */
 import type { TimelineApproval, TimelineCall } from "../../../../src/server/contract/runs.ts";
 
@@ -12,18 +12,18 @@ export interface Segment {
   /** Wall clock, milliseconds. */
   readonly from: number;
   readonly to: number;
-  /** It goes on. */
+  /** It has not ended. */
   readonly isOpen: boolean;
 }
 
 export interface Row {
   readonly call: TimelineCall;
-  /** 0 at the top; 1: made by a script above it. */
+  /** 0 at the top; 1 for a call of a script. */
   readonly depth: number;
   readonly segments: readonly Segment[];
   readonly waitingMs: number;
   readonly runningMs: number;
-  /** It called others: what they waited and ran is in its own times too. */
+  /** It called others: their times are in its own times too. */
   readonly isScript: boolean;
 }
 
@@ -58,7 +58,7 @@ export function rowsOf(calls: readonly TimelineCall[], now: number): readonly Ro
   return rows;
 }
 
-/** How long it was so for any of them, by the wall: five that wait at once for a minute have waited for a minute. */
+/** The time during which at least one of them was in this part: five that wait together for a minute count as a minute. */
 export function wallTime(rows: readonly Row[], part: Part): number {
   const stretches = rows
     .flatMap(({ segments }) => segments.filter((one) => one.part === part))
@@ -85,9 +85,9 @@ function rowOf(call: TimelineCall, depth: number, { now, children }: Around): Ro
   return { call, depth, segments, waitingMs: spent("person"), runningMs: spent("running"), isScript };
 }
 
-const ended = new Set(["ok", "failed", "denied", "refused", "unknown"]);
+export const ended: ReadonlySet<string> = new Set(["ok", "failed", "denied", "refused", "unknown"]);
 
-/** In order, without overlap. A clock that was set back makes a stretch of no length, never a negative one. */
+/** In order, without overlap. A clock that was set back makes a segment of no length, never a negative one. */
 function segmentsOf(call: TimelineCall, now: number): readonly Segment[] {
   const { approval } = call;
   const isOver = ended.has(call.state);
@@ -99,7 +99,7 @@ function segmentsOf(call: TimelineCall, now: number): readonly Segment[] {
   ];
   const begun = marks.flatMap(([part, from]) => (from === undefined ? [] : [{ part, from: Date.parse(from) }]));
   const last = Math.max(...begun.map(({ from }) => from));
-  // What was running when the process died has no end that anybody knows.
+  // The end of a call that ran when the process died is not known.
   const end = call.ended_at !== undefined ? Date.parse(call.ended_at) : isOver ? last : now;
   return begun.map(({ part, from }, at) => {
     const isLast = at === begun.length - 1;
@@ -109,8 +109,8 @@ function segmentsOf(call: TimelineCall, now: number): readonly Segment[] {
 }
 
 /**
- * A script that waits is put away: its own record knows only when it went on last. What its calls waited for, it waited
- * for; all else between its arrival and its end it ran.
+ * The record of a frozen script only has the time of its last resume. So it waited while one of its calls waited, and
+ * ran otherwise.
  */
 function segmentsOfScript(call: TimelineCall, { now, children }: Around): readonly Segment[] {
   const isOver = ended.has(call.state);
@@ -137,7 +137,7 @@ function segmentsOfScript(call: TimelineCall, { now, children }: Around): readon
   return [...segments.slice(0, -1), { ...last, isOpen: true }];
 }
 
-/** Nobody answered: it waited until it was over, or waits still. */
+/** For a request that is not decided: until it expires. */
 function waitedUntil({ status, expires_at }: TimelineApproval, end: number): number {
   return status === "pending" ? end : Math.min(end, Date.parse(expires_at));
 }
@@ -149,7 +149,7 @@ export interface Scale {
   readonly to: number;
 }
 
-/** True to time: an hour is as wide as sixty minutes, and a call of a millisecond is a hair. */
+/** Proportional to time. */
 export function trueScale(rows: readonly Row[]): Scale {
   const { from, to } = spanOf(rows);
   const width = Math.max(1, to - from);
@@ -157,8 +157,8 @@ export function trueScale(rows: readonly Row[]): Scale {
 }
 
 /**
- * In order, but long stretches drawn short: each stretch between two moments is as wide as the logarithm of its length,
- * so that a call of five milliseconds and a person who took an hour are both in sight.
+ * Each time between two moments is as wide as the logarithm of its length, so that a call of five milliseconds and an
+ * approval that took an hour are both visible.
  */
 export function compressedScale(rows: readonly Row[]): Scale {
   const { from, to } = spanOf(rows);

@@ -1,18 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import type { SignInWays } from "../../../../src/server/contract/session.ts";
-import { get } from "../../api/client.ts";
-import { Problem } from "../../api/problem.ts";
-import { goElsewhere, isProofLost } from "../../api/proof.ts";
-import { useSignIn } from "../../api/session.ts";
-import { Button } from "../../kit/button.tsx";
-import { Dialog } from "../../kit/dialog.tsx";
-import { Field } from "../../kit/field.tsx";
-import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
+import { ask, goToProvider, isProofLost, type Session, sentenceOf, useSignIn } from "../../api/index.ts";
+import { Button, Dialog, ErrorNotice, Icon, Notice, Text, TextField, Toasts, toast } from "../../kit/index.ts";
 
-/** The one page for those who are nobody yet. Their address stays, so that a link to a request leads there after. */
+/** The address stays, so that a link to a request leads there after the sign-in. */
 export function SignInScreen(): ReactNode {
   return (
     <main className="grid min-h-full place-items-center px-4 py-10">
@@ -27,7 +19,7 @@ export function SignInScreen(): ReactNode {
   );
 }
 
-/** The session ended under an open page: the page waits, as it was. */
+/** The session ended while a page was open: the page stays as it is. */
 export function SignInAgain(): ReactNode {
   return (
     <Dialog title="Your session has ended" open stays onClose={() => undefined}>
@@ -41,31 +33,31 @@ function SignInForm(): ReactNode {
   const link = useLink();
   const { data: ways } = useQuery({
     queryKey: ["sign-in-ways"],
-    queryFn: () => get<SignInWays>("/v1/session/ways"),
+    queryFn: () => ask("GET /v1/session/ways"),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (link.busy) {
+  if (link.busy)
     return (
       <p role="status" className="text-center text-ink-2">
         Opening your link…
       </p>
     );
-  }
+  const problem = problems.get(new URLSearchParams(location.search).get("problem") ?? "");
   return (
     <div className="grid gap-4">
-      {link.error !== undefined && <Notice>{link.error}</Notice>}
+      <ErrorNotice>{link.error}</ErrorNotice>
       {isProofLost() && (
         <Notice tone="accent">
-          This browser has your session but not what this page kept for it, which was cleared. Sign in again.
+          This browser has your session, but what this page stored for it was cleared. Sign in again.
         </Notice>
       )}
-      <Refused />
+      <ErrorNotice>{problem}</ErrorNotice>
       {ways?.password === true && <PasswordForm />}
       {ways?.openid !== undefined && (
         <a
-          href={`/v1/session/openid?to=${encodeURIComponent(pageToComeBackTo())}`}
-          onClick={goElsewhere}
-          onAuxClick={goElsewhere}
+          href={`/v1/session/openid?to=${encodeURIComponent(returnPath())}`}
+          onClick={goToProvider}
+          onAuxClick={goToProvider}
           className="inline-flex h-11 items-center justify-center rounded-md border border-line-strong bg-surface font-medium hover:bg-hover"
         >
           Continue with <Text className="ml-1">{ways.openid.name}</Text>
@@ -78,70 +70,56 @@ function SignInForm(): ReactNode {
   );
 }
 
-/** Why the way through a provider ended here, as the address says it. Words of strangers in it say nothing. */
+/** Codes in the address after a sign-in through a provider. Any other text there is ignored: another site may have written it. */
 const problems = new Map([
   [
     "openid_refused",
-    "The provider's answer does not sign anybody in here. Your account there may not be known here, or the sign-in took too long: try again, or ask whoever runs Postern.",
+    "The provider's answer does not sign you in here. Your account there may not be known here, or the sign-in took too long: try again, or ask the operator of Postern.",
   ],
 ]);
 
-function Refused(): ReactNode {
-  const problem = problems.get(new URLSearchParams(location.search).get("problem") ?? "");
-  return problem === undefined ? null : <Notice>{problem}</Notice>;
-}
-
-function pageToComeBackTo(): string {
+function returnPath(): string {
   return location.pathname === "/sign-in" ? "/approvals" : `${location.pathname}${location.search}`;
 }
 
 function PasswordForm(): ReactNode {
   const { withPassword } = useSignIn();
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
-  const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+  const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
     setBusy(true);
     setError(undefined);
-    try {
-      await withPassword(String(form.get("name")), String(form.get("password")));
-    } catch (problem) {
-      setError(problem instanceof Problem ? problem.message : String(problem));
+    await withPassword(name, password).catch((problem: unknown) => {
+      setError(sentenceOf(problem));
       setBusy(false);
-    }
+    });
   };
   return (
     <form
       onSubmit={(event) => void submit(event)}
       className="grid gap-3.5 rounded-lg border border-line bg-surface p-5 shadow-raised"
     >
-      {error !== undefined && <Notice>{error}</Notice>}
-      <Field label="Name">
-        {(wired) => (
-          <input
-            {...wired}
-            data-first
-            name="name"
-            required
-            autoComplete="username"
-            autoCapitalize="none"
-            className="input"
-          />
-        )}
-      </Field>
-      <Field label="Password">
-        {(wired) => (
-          <input
-            {...wired}
-            name="password"
-            type="password"
-            required
-            autoComplete="current-password"
-            className="input"
-          />
-        )}
-      </Field>
+      <ErrorNotice>{error}</ErrorNotice>
+      <TextField
+        label="Name"
+        first
+        required
+        autoComplete="username"
+        autoCapitalize="none"
+        value={name}
+        onChange={setName}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        required
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+      />
       <Button type="submit" look="primary" size="large" busy={busy}>
         {busy ? "Signing in…" : "Sign in"}
       </Button>
@@ -149,16 +127,17 @@ function PasswordForm(): ReactNode {
   );
 }
 
-/** Before there are accounts, whoever can read the data folder is the operator: a link from there is the way in. */
-function LinkHint({ isOnly, command }: { readonly isOnly: boolean; readonly command: string }): ReactNode {
-  if (!isOnly) {
+type LinkHintProps = Readonly<{ isOnly: boolean; command: string }>;
+
+/** Before there are accounts, the operator signs in with a link that the command line prints. */
+function LinkHint({ isOnly, command }: LinkHintProps): ReactNode {
+  if (!isOnly)
     return (
       <p className="grid justify-items-center gap-1 text-ink-2">
         Or by a link that works once:
         <code className="mono rounded bg-sunken px-2 py-0.5">{`${command} accounts link NAME`}</code>
       </p>
     );
-  }
   return (
     <div className="grid gap-2 rounded-lg border border-line bg-surface p-5 text-center shadow-raised">
       <p>On the machine where Postern runs, this prints a link that signs you in once:</p>
@@ -167,7 +146,7 @@ function LinkHint({ isOnly, command }: { readonly isOnly: boolean; readonly comm
   );
 }
 
-/** `/sign-in#link=TOKEN`: a part of the address that is never sent or logged. It is taken out of sight before it is used, once. */
+/** `/sign-in#link=TOKEN`: this part of an address is never sent or logged. It is removed before it is used, once. */
 function useLink(): { readonly busy: boolean; readonly error: string | undefined } {
   const { withLink } = useSignIn();
   const navigate = useNavigate();
@@ -183,4 +162,44 @@ function useLink(): { readonly busy: boolean; readonly error: string | undefined
       .catch((problem: Error) => setError(problem.message));
   }, [token, withLink, navigate]);
   return { busy: token !== undefined && error === undefined, error };
+}
+
+type WithoutRolesProps = Readonly<{ session: Session; again: () => void }>;
+
+/** For a person with an account and no role: who gives roles, and how. */
+export function WithoutRoles({ session, again }: WithoutRolesProps): ReactNode {
+  const { out } = useSignIn();
+  const { name, display_name } = session.user;
+  return (
+    <main className="grid min-h-full place-items-center px-4 py-10">
+      <div className="grid w-full max-w-md gap-5 rounded-lg border border-line bg-surface p-6 shadow-raised">
+        <div className="flex items-center gap-3">
+          <span className="grid size-10 shrink-0 place-items-center rounded-full bg-medium-tint text-medium">
+            <Icon name="person" size={20} />
+          </span>
+          <h1 className="min-w-0 text-[1.2143rem] font-semibold tracking-tight">You have no role here yet</h1>
+        </div>
+        <p>
+          You are signed in as <Text className="font-medium">{display_name}</Text>, but your account may do nothing yet.
+          Ask an administrator for a role: a <em>viewer</em> reads, an <em>approver</em> decides.
+        </p>
+        <div className="grid gap-1.5 text-ink-2">
+          On the machine where Postern runs, this gives you the first one:
+          <code className="mono overflow-x-auto rounded-md bg-sunken px-3 py-2">
+            <Text>{`${session.command ?? "postern"} accounts roles ${name} viewer`}</Text>
+          </code>
+        </div>
+        <p className="text-ink-2">
+          If your roles come from another provider, they are read when you sign in: sign out, and in again.
+        </p>
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button onClick={() => void out().catch(({ message }: Error) => toast(message, "bad"))}>Sign out</Button>
+          <Button look="primary" onClick={again}>
+            Try again
+          </Button>
+        </div>
+      </div>
+      <Toasts />
+    </main>
+  );
 }

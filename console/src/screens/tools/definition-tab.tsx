@@ -1,27 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { ToolChangesView } from "../../../../src/server/contract/tools.ts";
-import { get, post } from "../../api/client.ts";
-import { useMay } from "../../api/session.ts";
-import { actorText } from "../../kit/actor.ts";
-import { Button } from "../../kit/button.tsx";
-import { Facts, Part } from "../../kit/card.tsx";
-import { Hash } from "../../kit/copy.tsx";
-import { Diff } from "../../kit/diff.tsx";
-import { Notice, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { Time } from "../../kit/time.tsx";
-import { toast } from "../../kit/toast.tsx";
-import { useSending } from "../use-sending.ts";
+import { ask, useMay } from "../../api/index.ts";
+import { actorText, Button, Diff, Facts, Hash, Notice, NotYet, Part, Text, Time, toast } from "../../kit/index.ts";
+import { useSending } from "../dialogs.tsx";
 
 function useChanges(tool: string) {
   return useQuery({
     queryKey: ["live", "changes", tool],
-    queryFn: () => get<ToolChangesView>(`/v1/tools/${encodeURIComponent(tool)}/changes`),
+    queryFn: ({ signal }) => ask("GET /v1/tools/{name}/changes", { name: tool }, signal),
   });
 }
 
-/** The same of the page that clients show for a tool; nothing before a client has read it. */
+/** The same for the page that clients show for a tool; nothing before a client has read it. */
 export function PageDefinition({ tool }: { readonly tool: string }): ReactNode {
   const page = `${tool}.ui`;
   if (useChanges(page).data === undefined) return null;
@@ -32,7 +22,7 @@ export function PageDefinition({ tool }: { readonly tool: string }): ReactNode {
   );
 }
 
-/** Whether a server's tool is still what somebody trusted; if not, what is other, and the word that trusts it. */
+/** Whether a server's tool is still the one that was approved; if not, what differs, and the button that approves it. */
 export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
   const { data, error, refetch } = useChanges(tool);
   if (data === undefined) return <NotYet error={error} again={refetch} rows={4} />;
@@ -40,39 +30,31 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
   return (
     <div className="grid gap-5">
       {state === "pinned" ? (
-        <Notice tone="safe">The server offers what is trusted.</Notice>
+        <Notice tone="safe">The server offers the approved definition.</Notice>
       ) : (
         <Notice tone="medium">
           {state === "new"
             ? "This is not approved yet. It cannot be used."
-            : "The server describes this otherwise than when it was trusted. It cannot be used until somebody has read what is other."}
+            : "The server's definition has changed since it was approved. It cannot be used until a person has compared the two."}
         </Notice>
       )}
       <Facts
-        rows={[
-          pinned && [
-            "Trusted",
-            <span key="pinned">
+        rows={{
+          Approved: pinned && (
+            <>
               <Hash value={pinned.definition} /> <Time at={pinned.at} />,{" "}
-              {pinned.by === undefined ? (
-                "as it was first seen"
-              ) : (
-                <>
-                  by <Text>{actorText(pinned.by, pinned.via)}</Text>
-                </>
-              )}
-            </span>,
-          ],
-          offered && [
-            "Offered",
-            <span key="offered">
+              {pinned.by === undefined ? "at first sight" : <Text>{`by ${actorText(pinned.by, pinned.via)}`}</Text>}
+            </>
+          ),
+          Offered: offered && (
+            <>
               <Hash value={offered.definition} /> <Time at={offered.at} />
-            </span>,
-          ],
-        ]}
+            </>
+          ),
+        }}
       />
-      {differences.map(({ field, path, rows }) => (
-        <Part key={`${field}${path ?? ""}`} label={<Text className="mono">{`${field}${path ?? ""}`}</Text>}>
+      {differences.map(({ field, path = "", rows }) => (
+        <Part key={`${field}${path}`} label={<Text className="mono">{`${field}${path}`}</Text>}>
           <Diff text={rows.join("\n")} />
         </Part>
       ))}
@@ -83,29 +65,23 @@ export function DefinitionTab({ tool }: { readonly tool: string }): ReactNode {
   );
 }
 
-function Approve({
-  tool,
-  definition,
-  onDone,
-}: {
-  readonly tool: string;
-  readonly definition: string;
-  readonly onDone: () => void;
-}): ReactNode {
+type ApproveProps = Readonly<{ tool: string; definition: string; onDone: () => void }>;
+
+function Approve({ tool, definition, onDone }: ApproveProps): ReactNode {
   const may = useMay();
   const { isBusy, problem, send } = useSending();
   if (!may("tools:approve")) return null;
   const approve = async (): Promise<void> => {
-    const isDone = await send(() => post(`/v1/tools/${encodeURIComponent(tool)}/approve`, { definition }));
-    if (isDone) toast("Trusted. It can be used.");
-    onDone(); // also when somebody changed it since it was read: what is shown is read anew
+    const isDone = await send(() => ask("POST /v1/tools/{name}/approve", { name: tool, definition }));
+    if (isDone) toast("Approved. It can be used.");
+    onDone(); // also after a refusal: the definition may have changed again
   };
   return (
     <div className="flex flex-wrap items-center gap-3">
       <Button look="primary" busy={isBusy} onClick={() => void approve()}>
-        Trust this definition
+        Approve this definition
       </Button>
-      <span className="text-ink-2">Exactly the one above; anything that comes after is asked about again.</span>
+      <span className="text-ink-2">Exactly the one above; a later change needs approval again.</span>
       {problem !== undefined && <Text className="text-critical">{problem}</Text>}
     </div>
   );

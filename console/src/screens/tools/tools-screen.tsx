@@ -1,17 +1,24 @@
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import { typed } from "../../api/typed.ts";
-import { Badge, RiskBadge } from "../../kit/badge.tsx";
-import { classNames } from "../../kit/class-names.ts";
-import { SearchField } from "../../kit/search-field.tsx";
-import { EmptyState, NotYet } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
-import { duration } from "../../kit/time.tsx";
-import { VirtualList } from "../../kit/virtual-list.tsx";
+import { typed } from "../../api/index.ts";
+import {
+  Badge,
+  classNames,
+  counted,
+  duration,
+  EmptyState,
+  NotYet,
+  number,
+  RiskBadge,
+  RowLink,
+  SearchField,
+  Text,
+  VirtualList,
+} from "../../kit/index.ts";
 import { Verdict } from "../policy/verdict.tsx";
 import { SplitView } from "../split-view.tsx";
-import { ServerSwitch } from "./switches.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
+import { ToolSwitch } from "./tool-switch.tsx";
 import { type Group, riskOf, type Tool, useTools } from "./use-tools.ts";
 
 export function ToolsScreen(): ReactNode {
@@ -25,22 +32,23 @@ export function ToolsScreen(): ReactNode {
       back="All tools"
       nothing={
         <EmptyState icon="tools" title="Choose a tool">
-          Its risk and who says so, how it does, its definition, and a way to try it.
+          Its risk and its source, its health, its definition, and a way to try it.
         </EmptyState>
       }
       list={<ToolList groups={groups} chosen={id} />}
       detail={
-        id === undefined ? undefined : chosen === undefined ? (
+        id &&
+        (chosen === undefined ? (
           <EmptyState icon="tools" title="This tool is not offered any more" />
         ) : (
           <ToolDetail key={id} tool={chosen} since={since} />
-        )
+        ))
       }
     />
   );
 }
 
-/** A server's heading, or one of its tools. */
+/** The heading of a server, or one of its tools. */
 type Row = { readonly group: Group; readonly tool?: never } | { readonly tool: Tool; readonly group?: never };
 
 function isHead({ group }: Row): boolean {
@@ -62,13 +70,9 @@ function rowsOf(groups: readonly Group[], words: string): readonly Row[] {
   });
 }
 
-function ToolList({
-  groups,
-  chosen,
-}: {
-  readonly groups: readonly Group[];
-  readonly chosen: string | undefined;
-}): ReactNode {
+type ToolListProps = Readonly<{ groups: readonly Group[]; chosen: string | undefined }>;
+
+function ToolList({ groups, chosen }: ToolListProps): ReactNode {
   const [words, setWords] = useState("");
   const rows = useMemo(() => rowsOf(groups, words), [groups, words]);
   return (
@@ -99,12 +103,12 @@ function GroupHead({ group: { server, health, tools, isOff } }: { readonly group
     <>
       <header className="flex min-h-10 items-center gap-2 border-b border-line bg-sunken px-4 py-1.5">
         <h2 className="min-w-0 truncate font-semibold">{server === undefined ? "Own tools" : <Text>{server}</Text>}</h2>
-        <span className="tabular text-ink-3">{tools.length.toLocaleString("en")}</span>
+        <span className="tabular text-ink-3">{number(tools.length)}</span>
         <span className="ml-auto flex items-center gap-2">
           {health !== undefined && health.status !== "connected" && (
             <Badge tone={health.status === "connecting" ? "medium" : "critical"}>{health.status}</Badge>
           )}
-          {server !== undefined && <ServerSwitch server={server} isOff={isOff} />}
+          {server !== undefined && <ToolSwitch kind="servers" name={server} isOff={isOff} />}
         </span>
       </header>
       {health?.problem !== undefined && (
@@ -116,9 +120,8 @@ function GroupHead({ group: { server, health, tools, isOff } }: { readonly group
   );
 }
 
-/** What stands in the way of a call, in a word. */
-function hindrance({ isOff, actions }: Tool): string | undefined {
-  const [first] = actions;
+/** Why it cannot be called, in a word. */
+function problemOf({ isOff, actions: [first] }: Tool): string | undefined {
   if (isOff) return "off";
   if (first?.blocked === "changed") return "changed";
   if (first?.blocked !== undefined) return "not approved";
@@ -126,24 +129,21 @@ function hindrance({ isOff, actions }: Tool): string | undefined {
   return first?.health?.status === "degraded" ? "degraded" : undefined;
 }
 
-function ToolRow({ tool, isChosen }: { readonly tool: Tool; readonly isChosen: boolean }): ReactNode {
-  const problem = hindrance(tool);
-  const calls = tool.statistics.reduce((sum, one) => sum + one.calls, 0);
-  const errors = tool.statistics.reduce((sum, one) => sum + one.errors, 0);
-  const refused = tool.statistics.reduce((sum, one) => sum + one.refused, 0);
-  const p95 = Math.max(0, ...tool.statistics.map(({ p95_ms }) => p95_ms ?? 0));
+type ToolRowProps = Readonly<{ tool: Tool; isChosen: boolean }>;
+
+function ToolRow({ tool, isChosen }: ToolRowProps): ReactNode {
+  const { name, server, statistics, verdict } = tool;
+  const problem = problemOf(tool);
+  const sum = (count: "calls" | "errors" | "refused"): number =>
+    statistics.reduce((total, one) => total + one[count], 0);
+  const [calls, errors, refused] = [sum("calls"), sum("errors"), sum("refused")];
+  const p95 = Math.max(0, ...statistics.map(({ p95_ms }) => p95_ms ?? 0));
+  const prefix = `${server ?? ""}__`;
   return (
-    <Link
-      to={`/tools/${encodeURIComponent(tool.name)}`}
-      aria-current={isChosen ? "true" : undefined}
-      className={classNames(
-        "grid gap-1 border-b border-line px-4 py-2 -outline-offset-2",
-        isChosen ? "bg-accent-tint" : "hover:bg-hover",
-      )}
-    >
+    <RowLink to={`/tools/${encodeURIComponent(name)}`} isChosen={isChosen}>
       <span className="flex items-center gap-2">
         <Text className={classNames("min-w-0 truncate font-medium", tool.isOff && "text-ink-3 line-through")}>
-          {shortName(tool)}
+          {name.startsWith(prefix) ? name.slice(prefix.length) : name}
         </Text>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
           {problem !== undefined && <Badge tone={problem === "degraded" ? "medium" : "critical"}>{problem}</Badge>}
@@ -152,27 +152,16 @@ function ToolRow({ tool, isChosen }: { readonly tool: Tool; readonly isChosen: b
       </span>
       <span className="tabular flex items-center gap-3 text-[0.9286rem] text-ink-3">
         {calls === 0 && refused === 0 && "not called since the start"}
-        {calls > 0 && (
-          <>
-            <span>
-              {calls.toLocaleString("en")} call{calls === 1 ? "" : "s"}
-            </span>
-            {errors > 0 && <span className="text-critical">{errors.toLocaleString("en")} failed</span>}
-            <span>p95 {duration(p95)}</span>
-          </>
-        )}
-        {refused > 0 && <span>{refused.toLocaleString("en")} refused</span>}
-        {tool.verdict !== undefined && (
+        {calls > 0 && <span>{counted(calls, "call")}</span>}
+        {errors > 0 && <span className="text-critical">{number(errors)} failed</span>}
+        {calls > 0 && <span>p95 {duration(p95)}</span>}
+        {refused > 0 && <span>{number(refused)} refused</span>}
+        {verdict !== undefined && (
           <span className="ml-auto">
-            <Verdict verdict={tool.verdict} />
+            <Verdict verdict={verdict} />
           </span>
         )}
       </span>
-    </Link>
+    </RowLink>
   );
-}
-
-/** Under its server's heading a tool needs not say the server again. */
-function shortName({ name, server }: Tool): string {
-  return server !== undefined && name.startsWith(`${server}__`) ? name.slice(server.length + 2) : name;
 }

@@ -1,40 +1,44 @@
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
+import type { JsonObject } from "../../../../src/core/json.ts";
 import type { OutcomeView } from "../../../../src/server/contract/outcome.ts";
 import type { ToolView as ToolAction } from "../../../../src/server/contract/tools.ts";
-import { request } from "../../api/client.ts";
-import { Problem } from "../../api/problem.ts";
-import { refusalText } from "../../api/typed.ts";
-import { ArgumentsForm } from "../../kit/arguments-form.tsx";
-import { StateBadge } from "../../kit/badge.tsx";
-import { Button } from "../../kit/button.tsx";
-import { Part } from "../../kit/card.tsx";
-import { Hash } from "../../kit/copy.tsx";
-import { enteredOf, type Fields, readEntered } from "../../kit/entered.ts";
-import { Json } from "../../kit/json.tsx";
-import { Notice } from "../../kit/states.tsx";
-import { Text } from "../../kit/text.tsx";
+import { ask, Problem, refusalText, sentenceOf } from "../../api/index.ts";
+import {
+  ArgumentsForm,
+  Button,
+  ErrorNotice,
+  enteredOf,
+  Hash,
+  Json,
+  Notice,
+  Part,
+  Preformatted,
+  readEntered,
+  StateBadge,
+  Text,
+  TextLink,
+} from "../../kit/index.ts";
 import { useFeed } from "../../live/feed.ts";
 import { ProgressLine } from "../progress-line.tsx";
 
-/** An ordinary call, by the person who is signed in: it passes every gate, and is in the log like any other. */
+/** A real call by the person who is signed in: it passes every gate, and is in the log like any other. */
 export function TryTab({ action }: { readonly action: ToolAction }): ReactNode {
   const [entered, setEntered] = useState(() => enteredOf({}));
-  const [outcome, setOutcome] = useState<OutcomeView | Error>();
+  const [outcome, setOutcome] = useState<OutcomeView | string>();
   const [isBusy, setIsBusy] = useState(false);
   const { callId, follow } = useFollowed();
   const read = readEntered(entered);
   const call = async (): Promise<void> => {
     if ("problem" in read) return;
     setIsBusy(true);
-    setOutcome(await called(action, { given: read.value, traceId: follow() }));
+    setOutcome(await callTool(action, read.value, follow()));
     setIsBusy(false);
   };
   return (
     <div className="grid gap-5">
       <Notice tone="accent">
-        This is a real call in your name. It passes every gate and is written into the audit log; if policy wants a
-        person, another one must approve it.
+        This is a real call in your name. It passes every gate and is written into the audit log. If the policy asks for
+        approval, another person must approve it.
       </Notice>
       <ArgumentsForm label="Arguments" schema={action.input_schema} entered={entered} onChange={setEntered} />
       <div>
@@ -43,12 +47,13 @@ export function TryTab({ action }: { readonly action: ToolAction }): ReactNode {
         </Button>
       </div>
       {isBusy && callId !== undefined && <ProgressLine callId={callId} tool={action.tool} />}
-      {outcome !== undefined && !isBusy && <ShownOutcome outcome={outcome} />}
+      {!isBusy && typeof outcome === "string" && <ErrorNotice>{outcome}</ErrorNotice>}
+      {!isBusy && typeof outcome === "object" && <Outcome outcome={outcome} />}
     </div>
   );
 }
 
-/** A call is known by its trace until its outcome tells its id. */
+/** The call is known by its trace until its outcome has its id. */
 function useFollowed(): { readonly callId: string | undefined; readonly follow: () => string } {
   const traceId = useRef<string>(undefined);
   const [callId, setCallId] = useState<string>();
@@ -67,53 +72,41 @@ function useFollowed(): { readonly callId: string | undefined; readonly follow: 
   return { callId, follow };
 }
 
-function ShownOutcome({ outcome }: { readonly outcome: OutcomeView | Error }): ReactNode {
-  if (outcome instanceof Error)
-    return (
-      <Notice>
-        <Text>{outcome.message}</Text>
-      </Notice>
-    );
+function Outcome({ outcome }: { readonly outcome: OutcomeView }): ReactNode {
+  const { status, refusal, approval_id, text, structured, call_id } = outcome;
   return (
-    <Part label="Outcome" aside={<StateBadge state={outcome.status} />}>
-      {outcome.refusal !== undefined && (
+    <Part label="Outcome" aside={<StateBadge state={status} />}>
+      {refusal !== undefined && (
         <p>
-          <span className="mono mr-2 text-ink-3">{outcome.refusal.code}</span>
-          <Text>{refusalText(outcome.refusal.code, outcome.refusal.message)}</Text>
+          <span className="mono mr-2 text-ink-3">{refusal.code}</span>
+          <Text>{refusalText(refusal.code, refusal.message)}</Text>
         </p>
       )}
-      {outcome.approval_id !== undefined && outcome.status === "pending" && (
+      {approval_id !== undefined && status === "pending" && (
         <p>
-          It waits for a person:{" "}
-          <Link to={`/approvals/${outcome.approval_id}`} className="text-accent underline">
-            the request
-          </Link>
+          It waits for approval: <TextLink to={`/approvals/${approval_id}`}>the request</TextLink>
         </p>
       )}
-      {outcome.text !== "" && outcome.refusal === undefined && (
-        <pre className="mono max-h-96 overflow-auto rounded-md bg-sunken px-3 py-2 whitespace-pre-wrap">
-          <Text lines>{outcome.text}</Text>
-        </pre>
-      )}
-      {outcome.structured !== undefined && <Json value={outcome.structured} />}
+      {text !== "" && refusal === undefined && <Preformatted lines>{text}</Preformatted>}
+      {structured !== undefined && <Json value={structured} />}
       <p className="text-ink-3">
-        Call <Hash value={outcome.call_id} label="call id" />
+        Call <Hash value={call_id} label="call id" />
       </p>
     </Part>
   );
 }
 
-/** A refused call is an answer too: its body is the outcome, whatever the number says. */
-async function called(
+/** A refused call has an outcome too, as the body of the refusal. Returns a sentence when there is none. */
+async function callTool(
   { tool, action }: ToolAction,
-  { given, traceId }: { readonly given: Fields; readonly traceId: string },
-): Promise<OutcomeView | Error> {
-  const body = { tool, action, arguments: given, patience: "suspend", trace_id: traceId };
+  given: JsonObject,
+  traceId: string,
+): Promise<OutcomeView | string> {
   try {
-    return await request<OutcomeView>("POST", "/v1/calls", { body });
+    return await ask("POST /v1/calls", { tool, action, arguments: given, patience: "suspend", trace_id: traceId });
   } catch (error) {
-    const sent = error instanceof Problem ? error.body : undefined;
-    if (typeof sent === "object" && sent !== null && "call_id" in sent) return sent as OutcomeView; // an outcome has a call id, a problem has none
-    return error instanceof Error ? error : new Error(String(error));
+    const body = error instanceof Problem ? error.body : undefined;
+    const isOutcome = typeof body === "object" && body !== null && "call_id" in body; // a problem has no call id
+    return isOutcome ? (body as OutcomeView) : sentenceOf(error);
   }
 }

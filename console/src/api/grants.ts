@@ -1,1 +1,0 @@
-export type { GrantView } from "../../../src/server/contract/grants.ts";

@@ -1,0 +1,217 @@
+/** Problems that an operator should look at: the list, at the bell and at an address of its own. */
+import { type ReactNode, useState } from "react";
+import type { AlarmChangeView, AlarmPageView, AlarmView } from "../../../../src/server/contract/alarms.ts";
+import { ask, type Pages, typed, useMay } from "../../api/index.ts";
+import {
+  actorText,
+  Badge,
+  Button,
+  classNames,
+  counted,
+  EmptyState,
+  Facts,
+  Json,
+  NotYet,
+  Text,
+  TextLink,
+  Time,
+  toast,
+} from "../../kit/index.ts";
+import { ReasonDialog, type WithReason } from "../dialogs.tsx";
+import { useAlarms } from "./use-alarms.ts";
+
+const idOf = ({ alarm_id }: AlarmView): string => alarm_id;
+
+export function AlarmsScreen(): ReactNode {
+  return (
+    <div className="mx-auto grid w-full max-w-3xl gap-4 p-4 lg:p-6">
+      <AlarmList alarms={useAlarms()} />
+    </div>
+  );
+}
+
+type AlarmListProps = Readonly<{
+  alarms: Pages<AlarmPageView, AlarmView>;
+  /** Closes the dialog around it. */
+  onClose?: () => void;
+}>;
+
+/** Resolved alarms are shown when a button asks for them. */
+export function AlarmList({ alarms: { rows, error, again, more, hasMore }, onClose }: AlarmListProps): ReactNode {
+  const [showsPast, setShowsPast] = useState(false);
+  if (rows === undefined) return <NotYet error={error} again={again} rows={2} />;
+  const standing = rows.filter(({ state }) => state !== "resolved");
+  const past = rows.filter(({ state }) => state === "resolved");
+  return (
+    <>
+      {standing.length === 0 && (
+        <EmptyState title="No alarms">
+          Repeated errors, expiring tokens, storms of requests, changed tools and channels that fail are shown here.
+        </EmptyState>
+      )}
+      <ul className="grid gap-3 empty:hidden">
+        {[...standing, ...(showsPast ? past : [])].map((alarm) => (
+          <AlarmItem key={idOf(alarm)} alarm={alarm} onLeave={onClose} />
+        ))}
+      </ul>
+      {past.length > 0 && !showsPast && (
+        <Button look="plain" className="justify-self-center" onClick={() => setShowsPast(true)}>
+          Show {hasMore ? "" : `${past.length} `}resolved
+        </Button>
+      )}
+      {hasMore && (showsPast || past.length === 0) && (
+        <Button look="plain" className="justify-self-center" onClick={more}>
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** What each kind means, and what to do about it. */
+const meanings = new Map([
+  [
+    "tool_errors",
+    "It fails each time it is called. Look at its last error under Tools. The alarm is resolved when a call of it succeeds.",
+  ],
+  [
+    "auth_failed",
+    "The service behind it refuses its credential: missing, wrong or expired. Set a new one. The alarm is resolved when a call of it succeeds.",
+  ],
+  [
+    "token_expiring",
+    "Whoever uses this token will be refused when it ends. Make a new one, hand it over, and revoke this one.",
+  ],
+  [
+    "tool_changed",
+    "A server offers another definition than the approved one. The tool cannot be called until you have compared the two under Tools.",
+  ],
+  [
+    "channel_failed",
+    "This channel may not tell people of requests. Check its address and secret; requests can be decided here.",
+  ],
+  [
+    "secret_in_payload",
+    "Postern masked it before it was written, but its sender has it in the clear. Change the secret where it comes from.",
+  ],
+  [
+    "audit_not_intact",
+    "Something other than Postern changed the log. Keep a copy of the data folder as it is, then check the log under Audit.",
+  ],
+  [
+    "approval_storm",
+    "An agent may be asking in a loop. Look at its run; a rule or a remembered approval may be missing.",
+  ],
+  [
+    "notification_storm",
+    "More notifications were sent in an hour than are allowed, and the rest were stopped. Look at the run that sends them.",
+  ],
+  [
+    "sign_in_failures",
+    "A stranger may be trying passwords. The audit log says for which names; disable those that are not in use.",
+  ],
+]);
+
+const storeStopped = "Every call is refused until the disk works again and Postern is started again.";
+const storeRefused =
+  "Calls were refused because nothing could be written, most often because the disk is full. Make room: the next call that can be written goes through, and the alarm is resolved a minute later.";
+
+function meaningOf({ kind, data }: AlarmView): string | undefined {
+  if (kind !== "store_broken") return meanings.get(kind);
+  return data["stopped"] === true ? storeStopped : storeRefused;
+}
+
+type AlarmItemProps = Readonly<{ alarm: AlarmView; onLeave: (() => void) | undefined }>;
+
+function AlarmItem({ alarm, onLeave }: AlarmItemProps): ReactNode {
+  const may = useMay();
+  const [verb, setVerb] = useState<"ack" | "resolve">();
+  const isOver = alarm.state === "resolved";
+  const meaning = meaningOf(alarm);
+  const { run } = alarm.data;
+  return (
+    <li
+      className={classNames(
+        "grid gap-2.5 rounded-lg border border-line p-4",
+        isOver ? "bg-sunken text-ink-2" : "bg-surface",
+      )}
+    >
+      <div className="flex items-start justify-between gap-3">
+        <Text lines className="font-medium">
+          {typed(alarm.summary)}
+        </Text>
+        <span className="flex shrink-0 gap-1.5">
+          {alarm.state !== "open" && <Badge>{isOver ? "resolved" : "acknowledged"}</Badge>}
+          <Badge tone={isOver ? "neutral" : alarm.severity === "critical" ? "critical" : "medium"}>
+            {alarm.severity}
+          </Badge>
+        </span>
+      </div>
+      {meaning !== undefined && !isOver && <p className="text-ink-2">{meaning}</p>}
+      {typeof run === "string" && (
+        <span>
+          <TextLink to={`/runs/${encodeURIComponent(run)}`} onClick={onLeave}>
+            Look at its run
+          </TextLink>
+        </span>
+      )}
+      <About alarm={alarm} />
+      {may("alarms:write") && !isOver && (
+        <div className="flex flex-wrap gap-2">
+          {alarm.state === "open" && <Button onClick={() => setVerb("ack")}>Acknowledge…</Button>}
+          <Button onClick={() => setVerb("resolve")}>Resolve…</Button>
+        </div>
+      )}
+      {verb !== undefined && <ChangeDialog alarm={alarm} verb={verb} onClose={() => setVerb(undefined)} />}
+    </li>
+  );
+}
+
+function About({ alarm }: { readonly alarm: AlarmView }): ReactNode {
+  const { kind, count, first_seen, last_seen, acked, resolved, data } = alarm;
+  return (
+    <details className="group">
+      <summary className="text-ink-3">
+        <Text>{kind}</Text> · {counted(count, "time")}, last <Time at={last_seen} />
+      </summary>
+      <div className="mt-2 grid gap-2">
+        <Facts
+          rows={{
+            First: <Time at={first_seen} />,
+            Acknowledged: acked && <Change change={acked} />,
+            Resolved: resolved && <Change change={resolved} />,
+          }}
+        />
+        {Object.keys(data).length > 0 && <Json value={data} />}
+      </div>
+    </details>
+  );
+}
+
+function Change({ change: { by, via, at, reason } }: { readonly change: AlarmChangeView }): ReactNode {
+  return (
+    <>
+      <Time at={at} /> {by === undefined ? "by itself" : <Text>{`by ${actorText(by, via)}`}</Text>}
+      {reason !== undefined && <Text className="text-ink-2">{`: “${reason}”`}</Text>}
+    </>
+  );
+}
+
+type ChangeDialogProps = Readonly<{ alarm: AlarmView; verb: "ack" | "resolve"; onClose: () => void }>;
+
+function ChangeDialog({ alarm, verb, onClose }: ChangeDialogProps): ReactNode {
+  const isAck = verb === "ack";
+  const word = isAck ? "Acknowledge" : "Resolve";
+  const change = async (reason: WithReason): Promise<void> => {
+    await ask(`POST /v1/alarms/{id}/${verb}`, { id: alarm.alarm_id, ...reason });
+    toast(isAck ? "No more notifications of it until it is resolved." : "Resolved. It is raised again if it recurs.");
+  };
+  const title = `${word} this alarm`;
+  return (
+    <ReasonDialog title={title} word={word} label="What is done about it?" onSend={change} onClose={onClose}>
+      <Text lines className="font-medium">
+        {typed(alarm.summary)}
+      </Text>
+    </ReasonDialog>
+  );
+}

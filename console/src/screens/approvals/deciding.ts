@@ -1,0 +1,177 @@
+/** The rules of the bar and the dialogs that decide a request: what a press counts for, and what is sent. */
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { saidOf } from "../../../../src/cli/said.ts";
+import {
+  type ApprovalView,
+  type Decision,
+  type Doubts,
+  decide,
+  doubtsOf,
+  markOf,
+  needsTyping,
+  Problem,
+  sentenceOf,
+  useMay,
+} from "../../api/index.ts";
+import { toast } from "../../kit/index.ts";
+
+/** Longer than the second half of a double-click, also of a slow hand. */
+const quietMs = 1_000;
+export const tooEarly = "This has just appeared: its buttons and keys work in a second.";
+
+/** When it was pressed, which may be long before the page comes to it. */
+export type Press = Pick<Event, "timeStamp">;
+
+export interface Armed {
+  readonly isArmed: boolean;
+  /** Whether this press was made since then. A busy page may handle an older press later. */
+  readonly takes: (press: Press) => boolean;
+  /** Differs whenever the wait begins again. */
+  readonly round: string;
+  /** Begins the wait again, after a press that came too early. */
+  readonly tooEarly: () => void;
+}
+
+/**
+ * What has just appeared takes no press for a second: the press may be meant for what was there before.
+ * @param what when it changes, the wait begins again at once
+ */
+export function useArmed(what: string): Armed {
+  const [tries, setTries] = useState(0);
+  const [armed, setArmed] = useState<{ readonly round: string; readonly at: number }>();
+  const round = `${tries} ${what}`;
+  useEffect(() => {
+    const timer = setTimeout(() => setArmed({ round, at: performance.now() }), quietMs);
+    return () => clearTimeout(timer);
+  }, [round]);
+  const since = armed?.round === round ? armed.at : Number.POSITIVE_INFINITY;
+  return {
+    isArmed: since < Number.POSITIVE_INFINITY,
+    takes: ({ timeStamp }) => timeStamp >= since,
+    round,
+    tooEarly: () => setTries((count) => count + 1),
+  };
+}
+
+/**
+ * Single keys. They do nothing while a person types, while a dialog is open, with a modifier, or when held down. They
+ * change together with what is drawn: an effect would run later, and a press would act on what was there before.
+ */
+export function useKeys(keys: Readonly<Record<string, ((press: Press) => void) | undefined>>): void {
+  const latest = useRef(keys);
+  useLayoutEffect(() => {
+    latest.current = keys;
+  });
+  useLayoutEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      const target = event.target instanceof Element ? event.target : undefined;
+      const isTyping = target?.closest("input, textarea, select, [contenteditable], dialog");
+      if (isTyping || document.querySelector("dialog[open]")) return;
+      const act = Object.hasOwn(latest.current, event.key) ? latest.current[event.key] : undefined;
+      if (act === undefined) return;
+      event.preventDefault();
+      act(event);
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, []);
+}
+
+export interface Acknowledged {
+  /** What the person has seen, and means when they decide. */
+  readonly meant: ApprovalView | undefined;
+  /** Whether something else would run than what they saw. */
+  readonly isChanged: boolean;
+  /** The person has seen this one now. */
+  readonly acknowledge: (approval: ApprovalView) => void;
+}
+
+/** A request may change while a person looks at it. Their decision means what they saw, until they acknowledge the change. */
+export function useAcknowledged(now: ApprovalView | undefined): Acknowledged {
+  const [seen, setSeen] = useState(now);
+  if (seen === undefined && now !== undefined) setSeen(now);
+  const isChanged = seen !== undefined && now?.status === "pending" && markOf(seen) !== markOf(now);
+  return { meant: isChanged ? seen : now, isChanged, acknowledge: setSeen };
+}
+
+/** Which parts of the card do not have their digest. An approval waits for this by itself. */
+export function useDoubts(approval: ApprovalView | undefined): Doubts {
+  const [found, setFound] = useState<{ readonly id: string; readonly doubts: Doubts }>();
+  useEffect(() => {
+    let isCurrent = true;
+    if (approval !== undefined)
+      void doubtsOf(approval).then((doubts) => {
+        if (isCurrent) setFound({ id: approval.approval_id, doubts });
+      });
+    return () => {
+      isCurrent = false;
+    };
+  }, [approval]);
+  return found?.id === approval?.approval_id ? found?.doubts : undefined;
+}
+
+export interface Deciding {
+  readonly mayRevoke: boolean;
+  /** What is being sent right now. */
+  readonly busy: Decision["verb"] | undefined;
+  /** Whether an approval needs the tool's name typed: the card says so, or the server asked for it. */
+  readonly needsName: boolean;
+  /** Returns the server's sentence when it refused. */
+  readonly send: (decision: Decision) => Promise<string | undefined>;
+}
+
+export interface DecidingOptions {
+  /** What the person saw: its digest is sent. */
+  readonly meant: ApprovalView;
+  /** It has changed since, and the person has not acknowledged it. */
+  readonly isHeld: boolean;
+  /** The request after this person's decision. */
+  readonly onDecided: (approval: ApprovalView) => void;
+  /** The request as the server shows it beside a refusal. */
+  readonly onFresh: (approval: ApprovalView) => void;
+  readonly onStale: () => void;
+  /** The decision needs the tool's name, which the card did not say: an edit may raise the risk. */
+  readonly onNameNeeded: () => void;
+}
+
+/** Sends one decision at a time. If two come through (two tabs, two people), the server takes one and refuses the other. */
+export function useDeciding({ meant, isHeld, onDecided, ...options }: DecidingOptions): Deciding {
+  const may = useMay();
+  const isSending = useRef(false);
+  const [busy, setBusy] = useState<Decision["verb"]>();
+  const [nameFor, setNameFor] = useState<string>();
+  const send = async (decision: Decision): Promise<string | undefined> => {
+    if (isSending.current) return undefined;
+    if (isHeld) return "It changed while you looked at it. Press “Understood” first.";
+    isSending.current = true;
+    setBusy(decision.verb);
+    try {
+      const fresh = await decide(meant, decision);
+      onDecided(fresh);
+      toast(saidOf(decision.verb, fresh));
+      return undefined;
+    } catch (error) {
+      if (error instanceof Problem && error.code === "confirmation_needed") {
+        setNameFor(meant.approval_id);
+        options.onNameNeeded();
+      }
+      return refused(error, options);
+    } finally {
+      isSending.current = false;
+      setBusy(undefined);
+    }
+  };
+  const needsName = needsTyping(meant) || nameFor === meant.approval_id;
+  return { mayRevoke: may("approvals:decide"), busy, needsName, send };
+}
+
+function refused(error: unknown, { onFresh, onStale }: Pick<DecidingOptions, "onFresh" | "onStale">): string {
+  if (!(error instanceof Problem)) return sentenceOf(error);
+  const { body, status, message } = error;
+  const beside = typeof body === "object" && body !== null && "approval" in body ? body.approval : undefined;
+  if (typeof beside === "object" && beside !== null) onFresh(beside as ApprovalView); // the contract has it whole or not at all
+  // Another person was quicker, or it changed: the card shows how it is now.
+  if (status === 409 || status === 410 || status === 404) onStale();
+  return message;
+}

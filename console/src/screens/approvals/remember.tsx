@@ -1,0 +1,144 @@
+/** An approval that holds for more than one call: for how long, for which arguments, and why. */
+import { type ReactNode, useState } from "react";
+import { type ApprovalView, type Remember, serverNow } from "../../api/index.ts";
+import { Check, Notice, Radios, Text, ToolName } from "../../kit/index.ts";
+import { type DecideDialogProps, DecisionDialog, Reason } from "./dialogs.tsx";
+import { conditionsFor, holdable, leftOut, takesMore } from "./grant-scope.ts";
+
+const spans = [
+  ["run", "for this run"],
+  ["session", "for this session"],
+  ["hour", "for an hour"],
+  ["day", "until tomorrow, this time"],
+] as const;
+type Span = (typeof spans)[number][0];
+
+export function RememberDialog({ approval, deciding, changed, onClose }: DecideDialogProps): ReactNode {
+  const { fields, isReady, remember } = useRemember(approval);
+  const approve = {
+    word: "Approve and remember",
+    look: "primary",
+    icon: "check",
+    isReady,
+    send: () => deciding.send({ verb: "approve", remember: remember() }),
+  } as const;
+  return (
+    <DecisionDialog title="Approve, and remember it" choices={[approve]} changed={changed} onClose={onClose}>
+      {fields}
+    </DecisionDialog>
+  );
+}
+
+interface Remembering {
+  readonly fields: ReactNode;
+  readonly isReady: boolean;
+  readonly remember: () => Remember;
+}
+
+/** Says in one sentence which calls it holds for, before it is given. @param approval with the arguments that would run */
+export function useRemember(approval: ApprovalView): Remembering {
+  const [held, heldFields] = useHeld(approval);
+  const [isAny, setIsAny] = useState(false);
+  const [span, setSpan] = useState<Span>("run");
+  const [reason, setReason] = useState("");
+  const { fixed, absent, isNothing } = held;
+  const word = spans.find(([id]) => id === span)?.[1] ?? "";
+  const fields = (
+    <>
+      <Radios legend="How long?" value={span} options={spans} onChange={setSpan} />
+      {heldFields}
+      {isNothing && (
+        <Check isOn={isAny} onChange={setIsAny} className="font-medium text-high">
+          Yes, whatever the arguments: none of them is held to what you see here.
+        </Check>
+      )}
+      <Reason label="Why is it safe not to ask?" value={reason} onChange={setReason} />
+      <Notice tone="medium">
+        <Scope approval={approval} held={held} span={word} />
+      </Notice>
+    </>
+  );
+  const remember = (): Remember => ({
+    scope:
+      fixed.length + absent.length === 0 ? {} : { arguments: conditionsFor(approval.what.arguments, fixed, absent) },
+    for: span === "run" || span === "session" ? span : { until: untilOf(span) },
+    reason: reason.trim(),
+  });
+  return { fields, isReady: reason.trim() !== "" && (!isNothing || isAny), remember };
+}
+
+function untilOf(span: "hour" | "day"): string {
+  return new Date(serverNow() + (span === "hour" ? 3_600_000 : 86_400_000)).toISOString();
+}
+
+/** Names of arguments: which must be the same, which must be missing, which may be anything. */
+interface Held {
+  readonly fixed: readonly string[];
+  readonly absent: readonly string[];
+  readonly free: readonly string[];
+  /** No argument is held, and there is one to hold. */
+  readonly isNothing: boolean;
+}
+
+/** As much as can be held, until the person frees it; also what an edit adds meanwhile. */
+function useHeld({ what: { arguments: given }, input_schema: schema }: ApprovalView): readonly [Held, ReactNode] {
+  const [freed, setFreed] = useState<readonly string[]>([]);
+  const [isWithout, setIsWithout] = useState(true);
+  const missing = leftOut(given, schema);
+  const names = holdable(given, missing);
+  const fixed = names.filter((name) => !freed.includes(name));
+  const absent = isWithout ? missing : [];
+  const free = Object.keys(given).filter((name) => !fixed.includes(name));
+  const isNothing = fixed.length === 0 && (free.length > 0 || missing.length > absent.length);
+  const unheld = free.filter((name) => !names.includes(name));
+  const fields = (
+    <>
+      {names.length + missing.length > 0 && (
+        <fieldset className="grid min-w-0 gap-1.5">
+          <legend className="mb-1 font-medium">Only when these arguments are the same</legend>
+          {names.map((name) => (
+            <Check
+              key={name}
+              isOn={fixed.includes(name)}
+              onChange={(isOn) => setFreed(isOn ? freed.filter((one) => one !== name) : [...freed, name])}
+            >
+              <Text className="mono">{name}</Text>{" "}
+              <Text className="text-ink-2" limit={60}>
+                {JSON.stringify(given[name])}
+              </Text>
+            </Check>
+          ))}
+          {missing.length > 0 && (
+            <Check isOn={isWithout} onChange={setIsWithout}>
+              without <Text className="mono">{missing.join(", ")}</Text>, as now
+            </Check>
+          )}
+        </fieldset>
+      )}
+      {unheld.length > 0 && (
+        <p className="text-high">
+          <Text className="mono">{unheld.join(", ")}</Text> cannot be held to one value: it is too long for that, or has
+          no name.
+        </p>
+      )}
+    </>
+  );
+  return [{ fixed, absent, free, isNothing }, fields];
+}
+
+type ScopeProps = Readonly<{ approval: ApprovalView; held: Held; span: string }>;
+
+function Scope({ approval, held: { fixed, absent, free }, span }: ScopeProps): ReactNode {
+  const { what, requested_by, input_schema } = approval;
+  return (
+    <>
+      No person is asked again {span} when <Text className="font-medium">{requested_by.agent}</Text> calls{" "}
+      <ToolName tool={what.tool} action={what.action} className="font-medium" />{" "}
+      {fixed.length === 0 ? "with any arguments" : <Text>{`with the same ${fixed.join(", ")}`}</Text>}
+      {absent.length > 0 && <Text>{`, without ${absent.join(", ")}`}</Text>}
+      {fixed.length > 0 && free.length > 0 && <Text>{`, with any ${free.join(", ")}`}</Text>}
+      {fixed.length > 0 && takesMore(input_schema) && ", and with any argument that its schema does not name"}, as the
+      tool is defined now. You can revoke it at any time.
+    </>
+  );
+}

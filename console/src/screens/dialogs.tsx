@@ -1,0 +1,153 @@
+/** Dialogs that end with a choice, and how a change is sent to the server. */
+import { useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useRef, useState } from "react";
+import { sentenceOf } from "../api/index.ts";
+import { Button, type ButtonProps, Dialog, ErrorNotice, TextArea } from "../kit/index.ts";
+
+/** One of the buttons that end the dialog. */
+export interface Choice extends Pick<ButtonProps, "look" | "icon" | "title"> {
+  readonly word: string;
+  readonly isReady?: boolean;
+  /** Whether a press made at that time counts. */
+  readonly takes?: (press: Pick<Event, "timeStamp">) => boolean;
+  /** Returns why it was refused: then the dialog stays, with what was written in it. */
+  readonly send: () => Promise<string | undefined>;
+}
+
+type ChoiceDialogProps = Readonly<{
+  title: string;
+  /** The last one is what the dialog is for. */
+  choices: readonly Choice[];
+  wide?: boolean;
+  /** Enter in a field takes the last one. */
+  byEnter?: boolean;
+  onClose: () => void;
+  children: ReactNode;
+}>;
+
+/** Takes one choice at a time, and closes when the server accepted it. */
+export function ChoiceDialog(props: ChoiceDialogProps): ReactNode {
+  const { title, choices, wide = false, byEnter = false, onClose, children } = props;
+  const isSending = useRef(false);
+  const [sent, setSent] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  const take = async ({ word, isReady = true, send }: Choice): Promise<void> => {
+    if (!isReady || isSending.current) return;
+    isSending.current = true;
+    setSent(word);
+    const refused = await send();
+    isSending.current = false;
+    setSent(undefined);
+    setProblem(refused);
+    if (refused === undefined) onClose();
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const last = choices.at(-1);
+    if (byEnter && last !== undefined) void take(last);
+  };
+  const footer = (
+    <>
+      {choices.length === 1 && <Button onClick={onClose}>Back</Button>}
+      {choices.map((choice) => {
+        const { word, isReady = true, takes = () => true, send: _, ...look } = choice;
+        return (
+          <Button
+            key={word}
+            {...look}
+            busy={sent === word}
+            disabled={!isReady || (sent !== undefined && sent !== word)}
+            onClick={(event) => takes(event) && void take(choice)}
+          >
+            {word}
+          </Button>
+        );
+      })}
+    </>
+  );
+  return (
+    <Dialog title={title} open wide={wide} onClose={onClose} footer={footer}>
+      <form onSubmit={submit} className="grid gap-4">
+        <ErrorNotice>{problem}</ErrorNotice>
+        {children}
+      </form>
+    </Dialog>
+  );
+}
+
+/** Spread into the body: empty when no reason was written. */
+export interface WithReason {
+  readonly reason?: string;
+}
+
+type ReasonDialogProps = Readonly<{
+  title: string;
+  /** Of the button. */
+  word: string;
+  look?: "primary" | "danger";
+  wide?: boolean;
+  label?: string;
+  needsReason?: boolean;
+  isReady?: boolean;
+  onSend: (reason: WithReason) => Promise<unknown>;
+  onClose: () => void;
+  children: ReactNode;
+}>;
+
+/** A change that is written into the audit log with a reason. */
+export function ReasonDialog(props: ReasonDialogProps): ReactNode {
+  const { title, word, look = "primary", wide, label = "Reason", needsReason, isReady = true, onSend } = props;
+  const [reason, setReason] = useState("");
+  const change = useChange();
+  const given = reason.trim() === "" ? {} : { reason: reason.trim() };
+  const isAllowed = isReady && (needsReason !== true || "reason" in given);
+  const choice = { word, look, isReady: isAllowed, send: () => change(() => onSend(given)) };
+  return (
+    <ChoiceDialog title={title} wide={wide === true} choices={[choice]} onClose={props.onClose}>
+      {props.children}
+      <TextArea
+        label={label}
+        hint="Kept in the audit log, with your name."
+        rows={2}
+        value={reason}
+        onChange={setReason}
+      />
+    </ChoiceDialog>
+  );
+}
+
+/** Sends a change and returns why it was refused. Either way, what is shown live is read again. */
+export function useChange(): (change: () => Promise<unknown>) => Promise<string | undefined> {
+  const client = useQueryClient();
+  return async (change) => {
+    try {
+      await change();
+      return undefined;
+    } catch (error) {
+      return sentenceOf(error);
+    } finally {
+      void client.invalidateQueries({ queryKey: ["live"] });
+    }
+  };
+}
+
+/** One change at a time, for a button outside of a dialog. `send` returns whether it was accepted. */
+export function useSending(): {
+  readonly isBusy: boolean;
+  /** Why the last one was refused. */
+  readonly problem: string | undefined;
+  readonly send: (change: () => Promise<unknown>) => Promise<boolean>;
+} {
+  const change = useChange();
+  const [isBusy, setIsBusy] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const send = async (made: () => Promise<unknown>): Promise<boolean> => {
+    setIsBusy(true);
+    setProblem(undefined);
+    const refused = await change(made);
+    setProblem(refused);
+    setIsBusy(false);
+    return refused === undefined;
+  };
+  return { isBusy, problem, send };
+}
