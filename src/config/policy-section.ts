@@ -1,7 +1,6 @@
 import { isMap, isScalar, parseDocument } from "yaml";
-import { RuntimeFault } from "../core/fault.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { canonical, type Json, sha256 } from "../core/json.ts";
-import { problemLine } from "./problem.ts";
 import { readSource } from "./source.ts";
 
 /** The lines of a configuration that are its policy. */
@@ -20,7 +19,7 @@ const empty = "policy: {}\n";
 
 /** Undefined: it has none that stands by itself (JSON, an indented file, an alias into another section). */
 export function findSection(name: string, text: string): PolicySection | undefined {
-  if ("problems" in readSource(name, text, "yaml")) return undefined;
+  if (!isReadable(name, text)) return undefined;
   const { contents } = parseDocument(text, { logLevel: "error" });
   if (contents === null) return atEnd(text);
   if (!isMap(contents) || contents.flow === true) return undefined;
@@ -33,7 +32,16 @@ export function findSection(name: string, text: string): PolicySection | undefin
   if (start > 0 && text[start - 1] !== "\n") return undefined;
   const end = lastOwnLine(text, start, pairs[own + 1]?.at ?? text.length);
   const section = sectionOf({ start, end, line: linesOf(text.slice(0, start)) }, text.slice(start, end));
-  return "problems" in readSource(name, section.text, "yaml") ? undefined : section;
+  return isReadable(name, section.text) ? section : undefined;
+}
+
+function isReadable(name: string, text: string): boolean {
+  try {
+    readSource(name, text);
+    return true;
+  } catch {
+    return false; // the reader of the whole file reports the mistakes
+  }
 }
 
 /** The comments and empty lines before the next section are that section's. */
@@ -89,9 +97,12 @@ export function withSection(file: string, section: PolicySection, text: string):
 }
 
 function valuesOf(name: string, text: string): Record<string, unknown> {
-  const read = readSource(name, text, "yaml");
-  if ("problems" in read) throw invalid(read.problems.map(problemLine).join("\n"));
-  const { value } = read.source;
+  let value: unknown;
+  try {
+    value = readSource(name, text).value;
+  } catch (error) {
+    throw invalid(messageOf(error));
+  }
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 

@@ -4,10 +4,9 @@ import { pathToFileURL } from "node:url";
 import { SystemClock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
 import { type FoundTool, findTools } from "../tools/catalogue.ts";
-import type { AnyTool } from "../tools/kinds.ts";
+import { type AnyTool, kindOf } from "../tools/kinds.ts";
 import { Registry } from "../tools/registry.ts";
 import { isToolset, type Toolset, takeTools } from "../tools/toolsets/toolset.ts";
-import { isTool } from "./code-config.ts";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
 /**
@@ -41,17 +40,11 @@ export async function loadToolFolders(
   file: string,
   { others, warn }: { readonly others: readonly (AnyTool | Toolset)[]; readonly warn: (problem: string) => void },
 ): Promise<{ readonly tools: readonly AnyTool[]; readonly rejected: readonly RejectedTool[] }> {
+  const fix = "Name one, relative to the configuration, with a tool in each `NAME/tool.ts`.";
   const problems = folders.flatMap((folder, i): readonly ConfigProblem[] =>
     statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
       ? []
-      : [
-          {
-            source: file,
-            key: `tools.folders[${i}]`,
-            message: `\`${folder}\` is no folder.`,
-            fix: "Name one, relative to the configuration, with a tool in each `NAME/tool.ts`.",
-          },
-        ],
+      : [{ source: file, key: `tools.folders[${i}]`, message: `\`${folder}\` is no folder.`, fix }],
   );
   if (problems.length > 0) throw new ConfigProblems(problems);
   const rejected: RejectedTool[] = [];
@@ -95,28 +88,16 @@ async function toolsOf(path: string, key: string, source: string): Promise<reado
   try {
     module = await import(pathToFileURL(path).href);
   } catch (error) {
-    throw new ConfigProblems([
-      {
-        source,
-        key,
-        message: `\`${path}\` cannot be loaded: ${messageOf(error)}.`,
-        fix: remedyFor(path, error),
-      },
-    ]);
+    const message = `\`${path}\` cannot be loaded: ${messageOf(error)}.`;
+    throw ConfigProblems.of({ source, key, message, fix: remedyFor(path, error) });
   }
   const found = new Set(
     Object.values(module).flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value])),
   );
-  const tools = [...found].filter((one): one is AnyTool | Toolset => isTool(one) || isToolset(one));
+  const tools = [...found].filter((one): one is AnyTool | Toolset => kindOf(one) !== undefined || isToolset(one));
   if (tools.length > 0) return tools;
-  throw new ConfigProblems([
-    {
-      source,
-      key,
-      message: `\`${path}\` exports no tool.`,
-      fix: "Export what `defineTool({ … })` gives.",
-    },
-  ]);
+  const message = `\`${path}\` exports no tool.`;
+  throw ConfigProblems.of({ source, key, message, fix: "Export what `defineTool({ … })` gives." });
 }
 
 /** What loading a module fails at, told apart by Node's own words. */
