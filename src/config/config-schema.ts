@@ -36,7 +36,7 @@ function ms(max: number, what: string) {
 }
 
 const limits = z.strictObject({
-  max_tool_calls: z.int().min(0).exactOptional().describe("Calls of one session; 10000 when nothing is said."),
+  max_tool_calls: z.int().min(0).exactOptional().describe("Calls of one session; 10000 by default."),
   call_timeout_ms: ms(dayMs, "How long one tool may run"),
   approval_wait_ms: ms(dayMs, "How long a call holds the line for a person"),
   total_timeout_ms: ms(7 * dayMs, "All calls of one session together"),
@@ -61,13 +61,13 @@ const schema = z.strictObject({
         .enum(loopbackHosts)
         .exactOptional()
         .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
-      port: z.int().min(0).max(65_535).exactOptional().describe("7420 when nothing is said; 0 takes a free one."),
+      port: z.int().min(0).max(65_535).exactOptional().describe("7420 by default; 0 takes a free one."),
       public_url: z
         .string()
         .regex(publicUrlPattern, "must be `https://HOST` or `https://HOST:PORT`, without a path")
         .exactOptional()
         .describe(
-          "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` when nothing is said.",
+          "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` by default.",
         ),
       max_connections_per_address: z
         .int()
@@ -80,20 +80,20 @@ const schema = z.strictObject({
   data: path
     .exactOptional()
     .describe(
-      "Folder of books, keys, tokens and artifacts, relative to this file; .postern when nothing is said. Keep it out of every tool's reach.",
+      "Folder of books, keys, tokens and artifacts, relative to this file; .postern by default. Keep it out of every tool's reach.",
     ),
   autonomy: z
     .enum(autonomies)
     .exactOptional()
     .describe(
-      "What agents may do unasked, A0 (suggest only) to A4 (full); A2 when nothing is said. An operator's later switch wins.",
+      "What agents may do unasked, A0 (suggest only) to A4 (full); A2 by default. An operator's later switch wins.",
     ),
   agent: z
     .strictObject({
       scopes: z
         .array(z.string().min(1))
         .exactOptional()
-        .describe("Scopes the agent's token grants; none when nothing is said."),
+        .describe("Scopes the agent's token grants; none by default."),
     })
     .exactOptional(),
   policy: policySchemas().section.exactOptional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
@@ -135,7 +135,7 @@ const schema = z.strictObject({
       edit_policy: z
         .boolean()
         .exactOptional()
-        .describe("Whether the console may write the policy into this file; off when nothing is said."),
+        .describe("Whether the console may write the policy into this file; off by default."),
     })
     .exactOptional()
     .describe("The pages that Postern serves: docs/guide/console.md."),

@@ -3,7 +3,7 @@ import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Autonomy, Risk } from "../core/call.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Facts, Suggestion, ToolFacts } from "./policy.ts";
-import type { Rule } from "./rules/rules.ts";
+import type { Rule } from "./rules/rule-schema.ts";
 
 const plain = tool("mail", { action: "send" });
 

@@ -3,13 +3,14 @@ import type { Reason } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
 import { stricter } from "../core/risk.ts";
 import { DecisionDraft, type DecisionTerms, layers, type PolicyTerms } from "./layers.ts";
-import { type CompiledOptions, compileOptions, type PolicyOptions } from "./options.ts";
+import { type CompiledOptions, compileOptions } from "./options.ts";
 import type { Decision, EffectivePolicy, EffectiveQuery, Facts, Policy, Reads, ToolFacts } from "./policy.ts";
 import { effectivePolicy } from "./report/effective.ts";
 import { readsOf } from "./rules/rules.ts";
 import { ToolRules } from "./rules/tool-rules.ts";
+import type { PolicyOptions } from "./schema.ts";
 
-export type { PolicyOptions } from "./options.ts";
+export type { PolicyOptions } from "./schema.ts";
 
 /**
  * Reads the options once; later changes to them change nothing.

@@ -1,4 +1,3 @@
-import type { Risk } from "../core/call.ts";
 import { toCamelCase } from "../core/case.ts";
 import { digestOf, type Json } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
@@ -6,40 +5,20 @@ import type { PolicyTerms } from "./layers.ts";
 import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";
 import type { Expectation } from "./report/expectations.ts";
-import { type AdjusterOptions, compileAdjusters } from "./risk/adjusters.ts";
-import { type MatrixChanges, matrixOf } from "./risk/matrix.ts";
-import { compilePack, type PackOptions } from "./risk/pack.ts";
+import { compileAdjusters } from "./risk/adjusters.ts";
+import { matrixOf } from "./risk/matrix.ts";
+import { compilePack } from "./risk/pack.ts";
 import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
-import { compileRules, type Rule, type RuleSet } from "./rules/rules.ts";
-import { type SandboxConstraint, sandboxRules } from "./rules/sandbox.ts";
-import { checkedOptions, type ExpectationFile, type PolicyConfigFile, policyOpaque } from "./schema.ts";
-
-export interface PolicyOptions {
-  /** Deny wins, and their order means nothing. */
-  readonly rules?: readonly Rule[];
-  /** For tools no rule speaks of. `allow`: registering a tool enables it (D27), destructive and shell ones excepted. */
-  readonly default?: "allow" | "deny";
-  /** `observe`: decide and record, enforce nothing but what is never for sale. `enforce` when nothing is said. */
-  readonly mode?: "observe" | "enforce";
-  /** Cells that replace those of the matrix of autonomy and risk (matrix.ts). */
-  readonly matrix?: MatrixChanges;
-  /** Above it a person is asked. Joins the matrix when set; without an autonomy level it decides, from `safe`. */
-  readonly maxRiskUnapproved?: Risk;
-  /** Lets a threshold or a cell run critical calls unasked. */
-  readonly allowUnattendedCritical?: boolean;
-  /** Denials and questions of the program that embeds Postern: no rule of the configuration lifts them. */
-  readonly runtime?: readonly Rule[];
-  /** Where paths may lie: no rule of the configuration widens it. */
-  readonly sandbox?: readonly SandboxConstraint[];
-  /** Layers that may add denials and questions. */
-  readonly also?: readonly ExtraLayer[];
-  /** What raises the risk of a call. All are on unless they are set to `false`. */
-  readonly adjusters?: AdjusterOptions | false;
-  /** Quiet hours, anti-flap, notification storm: each off unless it is set (D4). */
-  readonly pack?: PackOptions;
-  /** `raise`: after a result from the open world, later calls of open-world tools in the run are raised one level. */
-  readonly taint?: "off" | "raise";
-}
+import type { Rule, SandboxConstraint } from "./rules/rule-schema.ts";
+import { compileRules, type RuleSet } from "./rules/rules.ts";
+import { sandboxRules } from "./rules/sandbox.ts";
+import {
+  checkedOptions,
+  type ExpectationFile,
+  type PolicyConfigFile,
+  type PolicyOptions,
+  policyOpaque,
+} from "./schema.ts";
 
 /** Options that were checked and compiled. */
 export interface CompiledOptions {

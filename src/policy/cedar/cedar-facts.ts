@@ -5,6 +5,7 @@ import { believedRisk } from "../layers.ts";
 import type { Facts } from "../policy.ts";
 import { invalid } from "../problem.ts";
 import { parsePath, wrong } from "../rules/argument-path.ts";
+import type { CedarArguments } from "../schema.ts";
 
 /**
  * `string`, `boolean`, `long` (a whole number); `floor` and `ceil` take any number and round it; `strings` is a list of
@@ -12,25 +13,6 @@ import { parsePath, wrong } from "../rules/argument-path.ts";
  */
 export type CedarKind = (typeof cedarKinds)[number];
 export const cedarKinds = ["string", "boolean", "long", "floor", "ceil", "strings", "present"] as const;
-
-/** One argument that policies may look at, as `context.args.NAME`. */
-export interface CedarArgument {
-  /** `$.to`: as in rules, without `[*]`. */
-  readonly path: string;
-  readonly kind: CedarKind;
-  /** A value of another kind: `deny` the call (default), or `tell` the policies: its name is in `context.unclear`. */
-  readonly otherwise?: "deny" | "tell";
-}
-
-/** By the name policies use. */
-export type CedarArguments = Readonly<Record<string, CedarArgument>>;
-
-/** `policy.cedar` of a configuration: files, relative to its folder. */
-export interface CedarSection {
-  readonly policies: string;
-  readonly schema?: string;
-  readonly arguments?: CedarArguments;
-}
 
 /** A value as Cedar takes it. */
 export type CedarValue = string | number | boolean | readonly CedarValue[] | { readonly [name: string]: CedarValue };

@@ -9,10 +9,11 @@
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { sha256 } from "../../core/json.ts";
 import type { ExtraLayer, Facts, Finding } from "../policy.ts";
-import { checked, policySchemas } from "../schema.ts";
-import { type CedarArguments, type CedarSection, cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
+import { type CedarArguments, type CedarSection, checked, policySchemas } from "../schema.ts";
+import { cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
 
-export type { CedarArgument, CedarArguments, CedarKind } from "./cedar-facts.ts";
+export type { CedarArgument, CedarArguments } from "../schema.ts";
+export type { CedarKind } from "./cedar-facts.ts";
 export { cedarSchema } from "./cedar-facts.ts";
 
 /** @public */

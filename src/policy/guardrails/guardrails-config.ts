@@ -22,23 +22,23 @@ const common = {
     .array(z.string().min(1))
     .min(1)
     .exactOptional()
-    .describe("which tools; * stands for anything; all when nothing is said"),
+    .describe("which tools; * stands for anything; all by default"),
   on_failure: z
     .enum(["open", "closed"])
     .exactOptional()
-    .describe("what its own failure means; closed when nothing is said"),
+    .describe("what its own failure means; closed by default"),
 };
 
 export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]> = z.array(
   z.discriminatedUnion("use", [
     z.strictObject({
       use: z.literal("prompt_injection").describe("common phrases that give orders to a model"),
-      on: on.exactOptional().describe("result when nothing is said"),
+      on: on.exactOptional().describe("result by default"),
       ...common,
     }),
     z.strictObject({
       use: z.literal("personal_data").describe("card numbers, IBANs; mail addresses and phone numbers when asked for"),
-      on: on.exactOptional().describe("arguments when nothing is said"),
+      on: on.exactOptional().describe("arguments by default"),
       kinds: z
         .array(z.enum(["card", "iban", "email", "phone"]))
         .min(1)

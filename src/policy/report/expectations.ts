@@ -1,43 +1,24 @@
 /** What a policy is expected to answer: a table that is kept beside it, asked without running anything. */
-import type { Autonomy, Principal, Risk } from "../../core/call.ts";
+import type { Autonomy, Risk } from "../../core/call.ts";
+import type { CamelCased } from "../../core/case.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Decision, Facts, Histories, PastCall, Policy, Suggestion, ToolFacts } from "../policy.ts";
+import type { ExpectationFile } from "../schema.ts";
 
 /**
- * A call, and what is expected to become of it.
+ * A call, and the verdict that its author expects.
  *
  * @public
  */
-export interface Expectation {
-  readonly name: string;
-  readonly call: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject };
-  /** Tenant `default` and agent `local-agent` where nothing is said. */
-  readonly principal?: Partial<Principal>;
-  /** All that the tool needs, when left out. */
-  readonly scopes?: readonly string[];
-  readonly autonomy?: Autonomy;
-  /** Wall clock, milliseconds. Noon of a Monday, UTC, when left out. */
+export type Expectation = Omit<CamelCased<ExpectationFile, "arguments">, "at"> & {
+  /** Wall clock, milliseconds. The default is noon of a Monday, UTC. */
   readonly now?: number;
-  /** What was done before: by the same principal, in the same run. */
-  readonly history?: readonly ExpectedPast[];
-  readonly expect: Decision["verdict"];
-  /** Words that the name of a rule which took part must hold: its `id`, for example. */
-  readonly rule?: string;
   /** Its place in a file. */
   readonly where?: string;
-}
-
+};
 /** @public */
-export interface ExpectedPast {
-  readonly tool: string;
-  readonly action?: string;
-  readonly arguments?: JsonObject;
-  /** Default `ok`. */
-  readonly state?: PastCall["state"];
-  /** Before the call. Default 0. */
-  readonly secondsAgo?: number;
-}
+export type ExpectedPast = NonNullable<Expectation["history"]>[number];
 
 /** @public */
 export interface ExpectationResult {

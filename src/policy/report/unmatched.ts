@@ -8,7 +8,8 @@ import { nearest } from "../../core/nearest.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
 import { globMatcher, isGlob } from "../rules/glob.ts";
-import { compileRules, type Rule } from "../rules/rules.ts";
+import type { Rule } from "../rules/rule-schema.ts";
+import { compileRules } from "../rules/rules.ts";
 import type { PolicyWarning } from "./warnings.ts";
 
 /** What names are held against. */

@@ -2,9 +2,9 @@
 import { canonical, type Json } from "../../core/json.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
-import type { PlainCondition } from "../rules/condition.ts";
 import { needsOwnLine } from "../rules/permission.ts";
-import { type Rule, ruleName } from "../rules/rules.ts";
+import type { PlainCondition, Rule } from "../rules/rule-schema.ts";
+import { ruleName } from "../rules/rules.ts";
 import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
 
 /**

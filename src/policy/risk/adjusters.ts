@@ -8,25 +8,8 @@ import type { Json } from "../../core/json.ts";
 import type { Facts, Reads, Suggestion, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { effectsOf } from "../rules/rules.ts";
+import type { AdjusterOptions } from "../schema.ts";
 import { recipientsIn } from "./recipients.ts";
-
-export interface AdjusterOptions {
-  /** Many recipients, or a group: `all`, `@channel`, a mailing list. `false`: off. */
-  readonly broadcast?:
-    | false
-    | {
-        /** Up to so many recipients are no broadcast. Default 10. */
-        readonly moreThan?: number;
-        /** Names and addresses that are groups of yours, beside the usual ones; `*` stands for anything. */
-        readonly groups?: readonly string[];
-        /** Arguments that name recipients, for tools that do not name them themselves. Default `to`, `cc`, `bcc` and the like. */
-        readonly arguments?: readonly string[];
-      };
-  /** Destructive effects, or an action called delete, wipe, reset, … `false`: off. */
-  readonly destructive?: false | { readonly words?: readonly string[] };
-  /** How many things a call changes, as the tool says. Above 100 when nothing is said. `false`: off. */
-  readonly blastRadius?: false | { readonly moreThan?: number };
-}
 
 type SettingsOf<Name extends keyof AdjusterOptions> = Exclude<AdjusterOptions[Name], false | undefined>;
 

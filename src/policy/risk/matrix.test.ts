@@ -4,7 +4,8 @@ import type { Autonomy, Risk, Verdict } from "../../core/call.ts";
 import { rankOf, risks } from "../../core/risk.ts";
 import { createPolicy } from "../decide.ts";
 import type { Facts } from "../policy.ts";
-import { cellOf, defaultMatrix, type MatrixChanges, matrixOf } from "./matrix.ts";
+import type { MatrixChanges } from "../schema.ts";
+import { cellOf, defaultMatrix, matrixOf } from "./matrix.ts";
 import { thresholdFor } from "./threshold.ts";
 
 const invalid = (text: string): unknown =>

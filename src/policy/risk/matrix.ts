@@ -2,12 +2,10 @@ import type { Autonomy, Risk, Verdict } from "../../core/call.ts";
 import type { RuntimeFault } from "../../core/fault.ts";
 import { autonomies, parseRisk } from "../../core/risk.ts";
 import { invalid } from "../problem.ts";
+import type { MatrixChanges } from "../schema.ts";
 
 /** SPEC 6.4: what autonomy × risk answers. Always all twenty cells. */
 export type Matrix = Readonly<Record<Autonomy, Readonly<Record<Risk, Verdict>>>>;
-
-/** Cells that replace the default ones; `low` is `safe` (C3). */
-export type MatrixChanges = { readonly [A in Autonomy]?: { readonly [R in Risk | "low"]?: Verdict } };
 
 export const defaultMatrix: Matrix = {
   A0: { safe: "PREVIEW", medium: "PREVIEW", high: "PREVIEW", critical: "PREVIEW" },

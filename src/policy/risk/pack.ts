@@ -7,27 +7,8 @@
 import { canonical } from "../../core/json.ts";
 import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
-import { type QuietHours, quietHours } from "./quiet-hours.ts";
-
-export interface PackOptions {
-  /** Effectful calls are raised one level, and from medium on a person is asked. */
-  readonly quietHours?: QuietHours;
-  /** The same tool, action and target again within so short a time is blocked. */
-  readonly antiFlap?: {
-    readonly cooldownSeconds: number;
-    /** Which tools; `*` stands for anything. Left out: all that do more than read. */
-    readonly tools?: readonly string[];
-    /** Whose calls count. Default `principal`. */
-    readonly within?: "principal" | "tenant";
-  };
-  /** Calls that reach people. More of them in an hour are blocked, and one alarm is raised. */
-  readonly notifications?: {
-    readonly tools: readonly string[];
-    readonly maxPerHour: number;
-    /** Whose calls count. Default `tenant`: those who are notified are the same. */
-    readonly within?: "principal" | "tenant";
-  };
-}
+import type { PackOptions } from "../schema.ts";
+import { quietHours } from "./quiet-hours.ts";
 
 /** Why a call is blocked, and under which name. */
 export interface PackBlock {

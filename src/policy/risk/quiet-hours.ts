@@ -1,13 +1,5 @@
 import { invalid } from "../problem.ts";
-
-/** When people sleep. From `from` until just before `to`; past midnight where `to` is the earlier one. */
-export interface QuietHours {
-  /** `22:00`. */
-  readonly from: string;
-  readonly to: string;
-  /** IANA name: `Europe/Berlin`. Summer time is the zone's own. */
-  readonly timeZone: string;
-}
+import type { QuietHours } from "../schema.ts";
 
 /**
  * Whether a moment (wall clock, milliseconds) lies in them. What is no moment does not.

@@ -9,41 +9,9 @@ import { invalid } from "../problem.ts";
 import { type ArgumentPath, missing, type PathResult, parsePath, wrong } from "./argument-path.ts";
 import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
 import { globMatcher } from "./glob.ts";
+import type { Condition, Conditions, PlainCondition } from "./rule-schema.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
 import { checkedValue, isSame } from "./whole-value.ts";
-
-/** All that is given must hold. Text is compared in its own case; a value of another kind than is asked for cannot be judged. */
-export interface PlainCondition {
-  /** Any JSON value; lists and objects as a whole, whatever the order of their names. */
-  readonly equals?: Json;
-  readonly oneOf?: readonly Json[];
-  /** Text in which `*` stands for any run of characters. Not for paths and URLs: `path` and `host` know how those lie. */
-  readonly like?: string | readonly string[];
-  /** Beside `like`: upper and lower case are the same. */
-  readonly ignoreCase?: boolean;
-  /** A canonical POSIX path: `*` stays inside one component, `**` is any number of them. */
-  readonly path?: string | readonly string[];
-  /** Where the tool takes relative paths to begin; without it a relative value cannot be held against an absolute pattern. */
-  readonly relativeTo?: string;
-  /** Host of an absolute URL: `example.com`, or `*.example.com` for everything beneath it. */
-  readonly host?: string | readonly string[];
-  readonly above?: number;
-  readonly atLeast?: number;
-  readonly below?: number;
-  readonly atMost?: number;
-  /** Of a list, or of text in UTF-16 units. */
-  readonly length?: { readonly atLeast?: number; readonly atMost?: number };
-  /** `false`: the argument must not be there. */
-  readonly present?: boolean;
-}
-
-/** A condition, or that one does not hold. What cannot be judged stays so under `not`. */
-export interface Condition extends PlainCondition {
-  readonly not?: PlainCondition;
-}
-
-/** By the path into the arguments they speak of. */
-export type Conditions = Readonly<Record<string, Condition>>;
 
 /** What an answer is good for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions'. */
 export const permits = 1;

@@ -3,8 +3,7 @@ import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { createPolicy } from "../decide.ts";
 import type { Decision, Facts, PastCall } from "../policy.ts";
-import type { HistoryLimit } from "./history-limit.ts";
-import type { Rule } from "./rules.ts";
+import type { HistoryLimit, Rule } from "./rule-schema.ts";
 
 const mail = tool("mail", { action: "send" });
 const now = 10_000_000;

@@ -10,33 +10,9 @@ import { invalid } from "../problem.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
 import { canonicalParts } from "./canonical-path.ts";
 import { nameMatcher } from "./glob.ts";
+import type { HistoryLimit, PastSelector, Rule } from "./rule-schema.ts";
 
 export type PastState = PastCall["state"];
-
-/** Which earlier calls are meant. */
-export interface PastSelector {
-  /** Name or pattern. Left out in a limit: what the rule itself speaks of. */
-  readonly tool?: string;
-  readonly action?: string;
-  /** Left out: every call that was begun, also one that failed; in `requires`, only `ok`. */
-  readonly state?: PastState | readonly PastState[];
-  /** Equal in both calls: a path, or paths of this call with the path of the earlier one. */
-  readonly same?: string | Readonly<Record<string, string>>;
-  /** The same for file paths, compared by where they lead: `./a` is `a`. */
-  readonly samePath?: string | Readonly<Record<string, string>>;
-}
-
-export interface HistoryLimit extends PastSelector {
-  readonly within: HistoryScope;
-  /** No further back than this. Left out: as long as the scope lives. */
-  readonly windowSeconds?: number;
-  /** Calls, this one included. */
-  readonly atMost?: number;
-  /** Of the numbers at a path, this call's included. What is below zero counts as nothing. */
-  readonly sum?: { readonly path: string; readonly atMost: number };
-  readonly requires?: PastSelector;
-  readonly forbids?: PastSelector;
-}
 
 export type LimitResult = "kept" | "broken" | "unclear";
 
@@ -54,11 +30,7 @@ export interface CompiledLimit {
 export type LimitFacts = Pick<Facts, "tool" | "arguments" | "history" | "now" | "key">;
 
 /** What a limit counts when it names no tool. */
-export interface RuleSelector {
-  readonly tool?: string;
-  readonly action?: string;
-  readonly server?: string;
-}
+type RuleSelector = Pick<Rule, "tool" | "action" | "server">;
 
 const scopes: Readonly<Record<HistoryScope, string>> = {
   run: "in the run",

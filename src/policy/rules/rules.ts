@@ -1,49 +1,14 @@
-import type { Principal, Risk } from "../../core/call.ts";
+import type { Principal } from "../../core/call.ts";
 import type { Reason } from "../../core/event.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { parseRisk, rankOf } from "../../core/risk.ts";
 import type { Facts, Reads, ToolFacts } from "../policy.ts";
 import { invalid } from "../problem.ts";
-import { asks, type Condition, type Conditions, compileConditions, denies, permits } from "./condition.ts";
+import { asks, compileConditions, denies, permits } from "./condition.ts";
 import { globMatcher, isGlob, nameMatcher } from "./glob.ts";
-import { type CompiledLimit, compileLimit, type HistoryLimit, type LimitResult } from "./history-limit.ts";
+import { type CompiledLimit, compileLimit, type LimitResult } from "./history-limit.ts";
+import type { Rule } from "./rule-schema.ts";
 import { explainedBy } from "./why.ts";
-
-export type Effect = "allow" | "confirm" | "deny";
-
-/**
- * One line of permission. Names may hold `*`. What is left out does not matter; what is given must be there:
- * `server: "*"` does not match a tool of our own process, `user: "*"` no call without a user.
- */
-export interface Rule {
-  readonly effect: Effect;
-  readonly tool?: string;
-  readonly action?: string;
-  readonly server?: string;
-  /** Of this call. `deny` and `confirm`: from it on; `allow`: up to it. */
-  readonly risk?: Risk;
-  /** One of the scopes the tool needs. */
-  readonly scope?: string;
-  readonly effects?: ToolFacts["effects"] | readonly ToolFacts["effects"][];
-  readonly principal?: {
-    readonly tenant?: string;
-    readonly agent?: string;
-    readonly user?: string;
-  };
-  /** By path into the arguments; all must hold. */
-  readonly arguments?: Conditions;
-  /** Of what the tool says this call acts on: a host, a file. A call without a target permits nothing and is denied. */
-  readonly target?: Condition;
-  /** What must hold of the past: an `allow` permits while it is kept, `deny` and `confirm` apply as soon as it is broken. */
-  readonly history?: HistoryLimit | readonly HistoryLimit[];
-  readonly id?: string;
-  /** For people: why the rule is there. */
-  readonly reason?: string;
-  /** Its place in a file. */
-  readonly where?: string;
-  /** It may match no tool: nobody is warned. */
-  readonly optional?: boolean;
-}
 
 /** Whose word it is. What the runtime and the sandbox say stands over every configuration, and holds in mode `observe` too. */
 export type Origin = "config" | "runtime" | "sandbox";
@@ -59,7 +24,7 @@ interface Demands {
 
 /** A rule made ready. Order among rules means nothing: `number` only names it. */
 export interface CompiledRule {
-  readonly effect: Effect;
+  readonly effect: Rule["effect"];
   readonly origin: Origin;
   /** Over all origins, from 0: its place in a selection. */
   readonly index: number;
@@ -215,7 +180,7 @@ function targetOf(suggestion: Facts["suggestion"]): JsonObject {
 }
 
 /** One that is broken is enough. */
-function heldBy(limits: readonly CompiledLimit[], effect: Effect, facts: Facts): number {
+function heldBy(limits: readonly CompiledLimit[], effect: Rule["effect"], facts: Facts): number {
   let worst: LimitResult = "kept";
   for (const { judge } of limits) {
     const kept = judge(facts);

@@ -5,9 +5,9 @@ import type { Json } from "../../core/json.ts";
 import { shown } from "../../core/shown.ts";
 import type { Facts } from "../policy.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
-import { type Condition, type ConditionCheck, compileConditions, permits } from "./condition.ts";
+import { type ConditionCheck, compileConditions, permits } from "./condition.ts";
 import type { CompiledLimit } from "./history-limit.ts";
-import type { Rule } from "./rules.ts";
+import type { Condition, Rule } from "./rule-schema.ts";
 
 /** What of a call is needed to say why. */
 export interface LookedAt extends Pick<Facts, "tool" | "arguments" | "history" | "now" | "key"> {
