@@ -23,10 +23,7 @@ const common = {
     .min(1)
     .exactOptional()
     .describe("which tools; * stands for anything; all by default"),
-  on_failure: z
-    .enum(["open", "closed"])
-    .exactOptional()
-    .describe("what its own failure means; closed by default"),
+  on_failure: z.enum(["open", "closed"]).exactOptional().describe("what its own failure means; closed by default"),
 };
 
 export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]> = z.array(

@@ -98,19 +98,6 @@ const descriptionSigns: readonly (readonly [RegExp, Class, string])[] = [
   [/\b(?:arbitrary|shell|terminal|bash) (?:command|code|script)s?\b/, runs, "its description speaks of commands"],
 ];
 
-interface WordSign {
-  readonly in: "name" | "arguments";
-  readonly words: ReadonlySet<string>;
-  readonly risk: RiskGuess["risk"];
-  /** Left out: what is known so far. */
-  readonly effects?: RiskGuess["effects"];
-  /** The sign counts only for a tool that does more than read. */
-  readonly ifItChanges?: true;
-  /** An argument of this name is needed too. */
-  readonly beside?: ReadonlySet<string>;
-  readonly why: (word: string) => string;
-}
-
 const words = wordSets({
   secret:
     "password passwords passcode secret secrets credential credentials token tokens private_key api_key keychain vault",
