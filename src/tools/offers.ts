@@ -55,7 +55,7 @@ export interface FunctionSchema {
 }
 
 /** One entry of what is offered, under the name a model calls it by. */
-export interface ToolFunctionOffer {
+interface ToolFunctionOffer {
   readonly name: string;
   readonly schema: ToolSchema;
   /** The same with its parameters left for later; a provider's entry as it is. */
@@ -97,18 +97,11 @@ export function specOf(
     return null;
   }
   const { description, parameters, deferLoading } = localSchema(tool);
-  return {
-    kind: "function",
-    name,
-    description,
-    parameters,
-    lazySchema: deferLoading === true,
-    strict: true,
-  };
+  return { kind: "function", name, description, parameters, lazySchema: deferLoading === true, strict: true };
 }
 
 /** What models are sent for one tool: an entry for each action (`tool__action`), none for a provider it has no entry for. */
-export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly ToolFunctionOffer[] {
+function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly ToolFunctionOffer[] {
   if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
     const schema = entryFor(tool, provider);
     return schema === undefined ? [] : [{ name: tool.name, schema, deferred: schema }];
@@ -118,16 +111,17 @@ export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): reado
     actions === undefined
       ? [localSchema(tool)]
       : Object.entries(actions).map(([name, action]) => localSchema(tool, name, action));
-  return schemas.map((schema) => ({
-    name: schema.name,
-    schema,
-    deferred: { ...schema, deferLoading: true },
-  }));
+  return schemas.map((schema) => ({ name: schema.name, schema, deferred: { ...schema, deferLoading: true } }));
 }
 
-/** What models are sent for some tools. One that has no entry for the provider is left out, and that is said once. */
-export function schemasFor(tools: Iterable<AnyTool>, options: OfferOptions = {}): readonly ToolSchema[] {
-  return [...tools].flatMap((tool) => offersOf(tool, options).map(({ schema }) => schema));
+/** What models are sent for some tools. A tool without an entry for the provider is left out, with one warning. */
+export function schemasFor(tools: readonly AnyTool[], options: OfferOptions = {}): readonly ToolSchema[] {
+  return tools.flatMap((tool) => offersOf(tool, options).map(({ schema }) => schema));
+}
+
+/** Returns null if no tool is called by this name. */
+export function schemaNamed(name: string, tools: readonly AnyTool[], options?: OfferOptions): ToolSchema | null {
+  return tools.flatMap((tool) => schemasOf(tool, options)).find((offer) => offer.name === name)?.schema ?? null;
 }
 
 function offersOf(tool: AnyTool, options: OfferOptions): readonly ToolFunctionOffer[] {
@@ -169,9 +163,9 @@ function localSchema(tool: LocalTool, action?: string, spec?: ActionSpec): Funct
 
 /** Every tool with its parameters left for later (SPEC 4.3), hosted entries verbatim, the search sentinel last. */
 export function deferredOf(
-  tools: Iterable<AnyTool>,
+  tools: readonly AnyTool[],
   options: OfferOptions & { readonly includeToolSearch?: boolean } = {},
 ): readonly ToolSchema[] {
-  const deferred = [...tools].flatMap((tool) => offersOf(tool, options).map((offer) => offer.deferred));
+  const deferred = tools.flatMap((tool) => offersOf(tool, options).map((offer) => offer.deferred));
   return options.includeToolSearch === true ? [...deferred, { type: "tool_search" }] : deferred;
 }

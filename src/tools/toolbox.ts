@@ -1,7 +1,7 @@
 import { parseRisk, requireRisk } from "../core/risk.ts";
 import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
-import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";
+import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 
 /**
  * Sees each tool before it is in the box; throwing keeps it out. What it returns takes its part back, when a later
@@ -78,8 +78,7 @@ export class Toolbox {
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {
-    const entries = this.all().flatMap((tool) => schemasOf(tool, options));
-    return entries.find((entry) => entry.name === name)?.schema ?? null;
+    return schemaNamed(name, this.all(), options);
   }
 
   deferredSchemas(options?: OfferOptions & { readonly includeToolSearch?: boolean }): readonly ToolSchema[] {

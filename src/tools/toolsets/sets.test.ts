@@ -5,9 +5,7 @@ import type { LocalTool } from "../kinds.ts";
 import { insideOf, Registry } from "../registry.ts";
 import type { ToolContext } from "../tool.ts";
 import { Toolbox } from "../toolbox.ts";
-import { combined } from "./combined.ts";
-import { filtered } from "./filtered.ts";
-import { prefixed } from "./prefixed.ts";
+import { combined, filtered, prefixed } from "./wrappers.ts";
 
 const box = (...names: readonly string[]): Toolbox =>
   new Toolbox(
