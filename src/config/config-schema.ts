@@ -90,10 +90,7 @@ const schema = z.strictObject({
     ),
   agent: z
     .strictObject({
-      scopes: z
-        .array(z.string().min(1))
-        .exactOptional()
-        .describe("Scopes the agent's token grants; none by default."),
+      scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes the agent's token grants; none by default."),
     })
     .exactOptional(),
   policy: policySchemas().section.exactOptional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),

@@ -2,6 +2,7 @@ import { access, chmod, constants, copyFile, readFile, realpath, stat } from "no
 import { basename, dirname, extname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { given } from "../core/given.ts";
 import { sha256 } from "../core/json.ts";
 import { writeWhole } from "../core/system/whole-file.ts";
 import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-file.ts";
@@ -35,7 +36,7 @@ export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
       const { section, whyNot } = await look(options);
       const text = options.redact(section?.text ?? "");
       const { line = 1, digest = sha256("") } = section ?? {};
-      return { name, text, line, digest, ...(whyNot !== undefined && { whyNot }) };
+      return { name, text, line, digest, ...given({ whyNot }) };
     },
     save(change, tell) {
       const saved = writing.then(() => save(options, change, tell));
@@ -61,7 +62,7 @@ async function look(options: PolicyFileOptions): Promise<SectionLookup> {
   const section = findSection(basename(path), file);
   if (section === undefined) return { file, section, whyNot: notAlone };
   const whyNot = await whyNotSaved(options, section);
-  return { file, section, ...(whyNot !== undefined && { whyNot }) };
+  return { file, section, ...given({ whyNot }) };
 }
 
 async function whyNotSaved(

@@ -1,4 +1,5 @@
 import { toCamelCase } from "../core/case.ts";
+import { given } from "../core/given.ts";
 import { digestOf, type Json } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import type { PolicyTerms } from "./layers.ts";
@@ -67,7 +68,7 @@ export function compileOptions(options: PolicyOptions): CompiledOptions {
   return { book, otherwise, mode, terms, version };
 }
 
-/** Layers are live objects, which no schema of data describes. */
+/** Layers are live objects, so no schema of data describes them. */
 function checkedLayers(also: readonly ExtraLayer[]): readonly ExtraLayer[] {
   if (!Array.isArray(also)) throw invalid("`also` is not a list.");
   for (const layer of also as readonly ExtraLayer[])
@@ -84,7 +85,7 @@ function withoutPlaces(list: readonly (Rule | SandboxConstraint)[]): Json {
   return list.map((one) => jsonOf({ ...one, where: undefined }));
 }
 
-/** Where a value of the section stands in its file: `postern.yaml:14`. Returns undefined if that is not known. */
+/** The place of a value of the section in its file: `postern.yaml:14`. Returns undefined if it is not known. */
 export type WhereOf = (path: readonly (string | number)[]) => string | undefined;
 
 /**
@@ -95,7 +96,6 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
   const { cedar: _cedar, tests: _tests, max_risk_unapproved: most, approval_required_risk: required, ...rest } = file;
   if (most !== undefined && required !== undefined)
     throw invalid("`max_risk_unapproved` and `approval_required_risk` say the same in two ways; keep one.");
-  const threshold = required === undefined ? most : thresholdFor(required);
   const { rules, sandbox, ...options } = toCamelCase(rest, policyOpaque) as PolicyOptions; // the schema is the file form of this type
   const placed = <T>(list: "rules" | "sandbox", one: T, i: number): T & { readonly where: string } => ({
     ...one,
@@ -103,18 +103,17 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
   });
   return {
     ...options,
-    ...(rules !== undefined && { rules: rules.map((rule, i) => placed("rules", rule, i)) }),
-    ...(sandbox !== undefined && { sandbox: sandbox.map((one, i) => placed("sandbox", one, i)) }),
-    ...(threshold !== undefined && { maxRiskUnapproved: threshold }),
+    ...given({
+      rules: rules?.map((rule, i) => placed("rules", rule, i)),
+      sandbox: sandbox?.map((one, i) => placed("sandbox", one, i)),
+      maxRiskUnapproved: required === undefined ? most : thresholdFor(required),
+    }),
   };
 }
 
 /** @param where its place in a file */
 export function expectationFrom(file: ExpectationFile, where: string | undefined): Expectation {
   const { at, ...rest } = toCamelCase(file, policyOpaque);
-  return {
-    ...(rest as Expectation), // the schema is the file form of this type
-    ...(at !== undefined && { now: Date.parse(at) }),
-    ...(where !== undefined && { where }),
-  };
+  const now = at === undefined ? undefined : Date.parse(at);
+  return { ...(rest as Expectation), ...given({ now, where }) }; // the schema is the file form of this type
 }

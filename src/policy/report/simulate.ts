@@ -3,6 +3,7 @@
  * own. What a world's policy refuses never begins there and is no past for what follows; what it asks about is taken to have
  * been answered as it was.
  */
+import { given } from "../../core/given.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "../policy.ts";
 
@@ -105,11 +106,10 @@ class PolicyReplay {
   #begin(call: RecordedCall): void {
     const { reads } = this.#policy;
     if (call.ended === undefined || reads === undefined) return;
-    const { tool, now, suggestion, arguments: given } = call.facts;
+    const { tool, now, suggestion, arguments: args } = call.facts;
     const entry: PastEntry = {
-      ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: given },
-      ...(tool.server !== undefined && { server: tool.server }),
-      ...(suggestion?.target !== undefined && { target: suggestion.target }),
+      ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: args },
+      ...given({ server: tool.server, target: suggestion?.target }),
       at: now,
       state: "attempted",
     };
@@ -165,10 +165,10 @@ export function* replay(
 }
 
 function changeOf({ id, facts, runId, isEdited }: RecordedCall, before: Decision, after: Decision): VerdictChange {
-  const { tool, principal, now, arguments: given } = facts;
+  const { tool, principal, now, arguments: args } = facts;
   return {
     ...{ callId: id, tool: tool.tool, action: tool.action, principal, runId, at: now },
-    ...{ arguments: given, ...(isEdited && { edited: true as const }), before, after },
+    ...{ arguments: args, ...(isEdited && { edited: true as const }), before, after },
   };
 }
 
