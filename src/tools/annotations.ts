@@ -30,11 +30,9 @@ export function annotationsFor(known: KnownFacts): ToolAnnotations {
 
 /** For a tool without hints of its own: from what its author and the operator stated. */
 export function declaredAnnotations(draft: ActionDraft, facts: ToolFacts, idempotent: boolean): ToolAnnotations {
-  const { over } = draft;
-  const saidEffects = over.effects ?? stated(draft, "effects");
   return annotationsFor({
     ...{ effects: facts.effects, idempotent, openWorld: facts.openWorld === true },
-    isClassified: saidEffects !== undefined || facts.risk === "safe", // `safe` means that it only reads
-    isOpenWorldStated: (over.openWorld ?? stated(draft, "openWorld")) !== undefined,
+    isClassified: stated(draft, "effects") !== undefined || facts.risk === "safe", // `safe` means that it only reads
+    isOpenWorldStated: stated(draft, "openWorld") !== undefined,
   });
 }

@@ -10,19 +10,8 @@ import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and snake_case. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
-  ...[
-    "content",
-    "structured",
-    "structuredContent",
-    "structured_content",
-    "isError",
-    "is_error",
-    "retryable",
-    "metadata",
-    "_meta",
-    "text",
-  ],
-  ...["kind", "callId", "call_id", "name"],
+  ...["content", "structured", "structuredContent", "structured_content", "isError", "is_error", "retryable"],
+  ...["metadata", "_meta", "text", "kind", "callId", "call_id", "name"],
 ]);
 
 /**
@@ -103,13 +92,8 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
   const isError = isErrorOf(answer) === true;
   const brief = briefOf(answer);
   const blocks = contentOf(content ?? text);
-  if (!isError && blocks.length === 0 && isSpelled(structured)) {
-    return {
-      content: contentOf(structured.text),
-      structured: structured.value,
-      spelled: true,
-      isError,
-    };
+  if (!isError && blocks.length === 0 && isFilled(structured)) {
+    return { content: contentOf(structured.text), structured: structured.value, spelled: true, isError };
   }
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
@@ -127,7 +111,7 @@ function jsonOf(given: unknown, limitBytes: number, left: number): Plain {
   return made;
 }
 
-function isSpelled(structured: Plain | undefined): structured is Required<Plain> {
+function isFilled(structured: Plain | undefined): structured is Required<Plain> {
   return typeof structured?.value === "object" && structured.value !== null && !isEmptyRecord(structured.value);
 }
 
