@@ -17,12 +17,12 @@ export type {
   ResultGuardrail,
   ResultSays,
 } from "./guardrails/guardrails.ts";
-export type { PatternGuardrailOptions } from "./guardrails/pattern-guardrail.ts";
-export { patternGuardrail } from "./guardrails/pattern-guardrail.ts";
 export type { PersonalDataKind, PersonalDataOptions } from "./guardrails/personal-data.ts";
 export { personalData } from "./guardrails/personal-data.ts";
 export type { PromptInjectionOptions } from "./guardrails/prompt-injection.ts";
 export { promptInjection } from "./guardrails/prompt-injection.ts";
+export type { PatternGuardrailOptions } from "./guardrails/text-guardrail.ts";
+export { patternGuardrail } from "./guardrails/text-guardrail.ts";
 export type {
   ActiveSkills,
   Decision,

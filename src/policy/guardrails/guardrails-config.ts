@@ -1,16 +1,10 @@
 /** The `guardrails` section of a configuration file (snake_case) and the guardrails it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
+import type { CamelCased } from "../../core/case.ts";
 import type { Guardrail } from "./guardrails.ts";
-import { type PatternGuardrailOptions, patternGuardrail } from "./pattern-guardrail.ts";
-import { type PersonalDataOptions, personalData } from "./personal-data.ts";
-import { type PromptInjectionOptions, promptInjection } from "./prompt-injection.ts";
-
-/** The built-in guardrails by `use`, each with its options. */
-export type GuardrailSection =
-  | ({ readonly use: "prompt_injection" } & PromptInjectionOptions)
-  | ({ readonly use: "personal_data" } & PersonalDataOptions)
-  | ({ readonly use: "patterns" } & PatternGuardrailOptions);
+import { personalData } from "./personal-data.ts";
+import { promptInjection } from "./prompt-injection.ts";
+import { patternGuardrail } from "./text-guardrail.ts";
 
 const on = z.enum(["arguments", "result"]);
 const common = {
@@ -26,7 +20,8 @@ const common = {
   on_failure: z.enum(["open", "closed"]).exactOptional().describe("what its own failure means; closed by default"),
 };
 
-export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]> = z.array(
+/** The built-in guardrails by `use`, each with its options. */
+export const guardrailsSchema = z.array(
   z.discriminatedUnion("use", [
     z.strictObject({
       use: z.literal("prompt_injection").describe("common phrases that give orders to a model"),
@@ -55,9 +50,9 @@ export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]
 );
 
 /** @throws RuntimeFault `guardrail_invalid` */
-export function guardrailsFrom(list: readonly GuardrailSection[]): readonly Guardrail[] {
-  return list.map(({ use, ...options }) => {
-    if (use === "prompt_injection") return promptInjection(options);
-    return use === "personal_data" ? personalData(options) : patternGuardrail(options as PatternGuardrailOptions); // `use` says so
+export function guardrailsFrom(list: CamelCased<z.output<typeof guardrailsSchema>>): readonly Guardrail[] {
+  return list.map((options) => {
+    if (options.use === "prompt_injection") return promptInjection(options);
+    return options.use === "personal_data" ? personalData(options) : patternGuardrail(options);
   });
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: a guardrail only makes things stricter. Its own failure (a throw, no answer in time, an answer that is none)
  * counts as a finding where it is `closed`, and is told and logged where it is `open`.
- * Next: pattern-guardrail.ts, prompt-injection.ts, personal-data.ts (built in), pipeline/gates/guardrails.ts (where they are run).
+ * Next: text-guardrail.ts, prompt-injection.ts, personal-data.ts (built in), pipeline/gates/guardrails.ts (where they are run).
  */
 import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";

@@ -2,7 +2,7 @@
 import { canonical, type Json } from "../../core/json.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
-import { needsOwnLine } from "../rules/permission.ts";
+import { needsOwnRule } from "../rules/permission.ts";
 import type { PlainCondition, Rule } from "../rules/rule-schema.ts";
 import { ruleName } from "../rules/rules.ts";
 import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
@@ -88,7 +88,7 @@ function emptyRange({ above, atLeast, below, atMost }: PlainCondition): boolean 
 function withoutEffect(one: NamedRule, tools: readonly ToolFacts[] | undefined): readonly PolicyWarning[] {
   const { rule, name } = one;
   if (rule.effect !== "allow" || (rule.arguments ?? rule.history ?? rule.risk) === undefined) return [];
-  const off = (tools ?? []).filter(needsOwnLine);
+  const off = (tools ?? []).filter(needsOwnRule);
   if (tools === undefined || matchesAny(rule, { tools: off, awaited: [] })) return [];
   const message = `The ${name} refuses nothing: with \`default: allow\`, a call is permitted also where its conditions do not hold. Write a \`deny\` with \`not\`, or \`default: deny\`.`;
   return [warning("no_effect", one, message)];

@@ -2,7 +2,7 @@ import type { Principal, Risk } from "../../core/call.ts";
 import { rankOf } from "../../core/risk.ts";
 import type { Facts, ToolFacts } from "../policy.ts";
 import { asks, denies, permits } from "./condition.ts";
-import { type Applied, needsOwnLine, type PermissionRule, permissionFrom } from "./permission.ts";
+import { type Applied, needsOwnRule, type PermissionRule, permissionFrom } from "./permission.ts";
 import type { CompiledRule, RuleSet } from "./rules.ts";
 
 /** The rules that concern one tool and one principal. */
@@ -63,7 +63,7 @@ export class ToolRules {
       ({ effect, origin, fitsRisk }) =>
         effect !== "deny" && origin === "config" && (effect === "confirm" || fitsRisk?.(lowest) !== false),
     );
-    if (needsOwnLine(this.#tool) && !permitting.some(({ namesTool }) => namesTool)) return false;
+    if (needsOwnRule(this.#tool) && !permitting.some(({ namesTool }) => namesTool)) return false;
     return observing || this.#otherwise === "allow" || permitting.length > 0;
   }
 }
