@@ -40,7 +40,7 @@ export function codeConfig(exported: unknown, source: string): CodeConfig {
     ...(Array.isArray(tools) && {
       tools: tools.map((tool: unknown, i) => checkedTool(tool, i, source)),
     }),
-    ...(isRecord(hooks) && { hooks: hooks as Hooks }), // called as hooks; what is no function there is a type error in the file
+    ...(isRecord(hooks) && { hooks: hooks as Hooks }), // a member that is no function is a type error in the file
     ...(isSecretStore(secrets) && { secrets }),
     guardrails: split.live,
     channels: channel.live,
@@ -74,8 +74,8 @@ function splitChannels(given: unknown): {
   const later = typeof consoleUrl === "function";
   return {
     live: {
-      ...(Array.isArray(also) && { also }), // what is no channel is named when they are opened
-      ...(later && { consoleUrl: consoleUrl as () => string | undefined }), // a type error in the file if it gives something else
+      ...(Array.isArray(also) && { also }), // opening them reports what is no channel
+      ...(later && { consoleUrl: consoleUrl as () => string | undefined }), // another type is a type error in the file
     },
     data: { ...rest, ...(Array.isArray(also) ? {} : { also }), ...(later ? {} : { consoleUrl }) },
   };

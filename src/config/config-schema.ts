@@ -20,7 +20,7 @@ import { resultsSchema } from "../results/results-config.ts";
 import { secretsSchema } from "../secrets/secrets-config.ts";
 import { serverNamePattern } from "../tools/upstream-names.ts";
 
-/** `https://HOST` or `https://HOST:PORT`: what stands in a browser's `Origin`. */
+/** `https://HOST` or `https://HOST:PORT`, as in a browser's `Origin`. */
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
 export const logLevels = ["error", "warn", "info", "debug"] as const;
 export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
@@ -94,7 +94,7 @@ const schema = z.strictObject({
     })
     .exactOptional(),
   policy: policySchemas().section.exactOptional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
-  guardrails: guardrailsSchema.exactOptional().describe("Looks at arguments and at results: docs/reference/risk.md."),
+  guardrails: guardrailsSchema.exactOptional().describe("Examine arguments and results: docs/reference/risk.md."),
   limits: limits.exactOptional().describe("The ceiling for every session; a caller may ask for less."),
   accounts: accountsSchema.exactOptional().describe("Who signs in to the console: docs/reference/accounts.md."),
   approvals: approvalsSchema
@@ -136,9 +136,7 @@ const schema = z.strictObject({
     })
     .exactOptional()
     .describe("The pages that Postern serves: docs/guide/console.md."),
-  channels: channelsSchema
-    .exactOptional()
-    .describe("Where people are told that they are wanted: docs/reference/channels.md."),
+  channels: channelsSchema.exactOptional().describe("Where approvers are notified: docs/reference/channels.md."),
   log: z.strictObject({ level: z.enum(logLevels).exactOptional() }).exactOptional(),
 });
 

@@ -111,9 +111,9 @@ describe("the policy in the operator's file", () => {
     };
     expect(await whyNot(before, { mayEdit: false })).toContain("console.edit_policy: true");
     expect(await whyNot('{"policy":{}}', { name: "postern.json" })).toContain("no YAML file");
-    expect(await whyNot("{ policy: {} }")).toContain("by itself");
-    expect(await whyNot("a: &x [1]\npolicy:\n  rules: *x\n")).toContain("by itself");
-    expect(await whyNot("policy: [")).toContain("by itself");
+    expect(await whyNot("{ policy: {} }")).toContain("separated");
+    expect(await whyNot("a: &x [1]\npolicy:\n  rules: *x\n")).toContain("separated");
+    expect(await whyNot("policy: [")).toContain("separated");
     expect(await whyNot(before, { redact: (text) => text.replace("rm", "[redacted]") })).toContain("a secret");
   });
 

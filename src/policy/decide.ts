@@ -123,6 +123,6 @@ function observed(
   if (draft.keptDenied) return "DENY";
   const critical = draft.risk === "critical" && !allowUnattendedCritical;
   const verdict = critical ? stricter(draft.kept, "CONFIRM") : draft.kept;
-  draft.reasons.push({ rule: `mode observe: enforced it is ${decided}`, says: verdict });
+  draft.reasons.push({ rule: `mode observe: enforce would give ${decided}`, says: verdict });
   return verdict;
 }

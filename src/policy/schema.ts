@@ -51,7 +51,7 @@ export const policySchemas = lazySchema((zod) => {
     mode: zod
       .enum(["observe", "enforce"])
       .exactOptional()
-      .describe("observe decides and records, and enforces only what is never for sale; enforce by default"),
+      .describe("observe decides and records, and enforces only what always holds; enforce by default"),
     rules: zod.array(rule).exactOptional(),
     sandbox: zod.array(sandbox).exactOptional().describe("where paths may lie; no rule widens it"),
     cedar: cedarSchema(zod, cedarArguments)
@@ -143,7 +143,7 @@ function expectationSchema(zod: Zod) {
     principal: zod
       .strictObject({ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() })
       .exactOptional()
-      .describe("tenant default and agent local-agent where nothing is said"),
+      .describe("tenant default and agent local-agent by default"),
     scopes: zod.array(name).exactOptional().describe("all that the tool needs by default"),
     autonomy: zod.enum(autonomies).exactOptional().describe("the configured one by default"),
     at: zod.iso.datetime({ offset: true }).exactOptional().describe("when; noon of a Monday, UTC, by default"),

@@ -5,7 +5,7 @@ import { messageOf } from "../core/fault.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
 
 /**
- * SPEC 4.8. A tool that was found in a folder, without being registered.
+ * A tool that was found in a folder. It is not registered.
  *
  * @public
  */
@@ -19,16 +19,16 @@ export interface FoundTool {
 
 /** @public */
 export interface CatalogueOptions {
-  /** Told once for each folder that was skipped, and why. By default a process warning. */
+  /** Called once for each skipped folder, with the reason. By default a process warning. */
   readonly warn?: (message: string) => void;
 }
 
 const markers = ["tool.ts", "tool.js", "tool.mjs"] as const;
 
 /**
- * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first one of a tool's shape; a class is
- * made once, without arguments. In order of names; of two with one name the first wins. Run once, at start: importing
- * runs the module's own code, so a root is as trusted as the program itself.
+ * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first export that is a tool. A class is
+ * constructed without arguments. Sorted by name; of two tools with one name the first wins. Importing runs the module's own
+ * code, so trust a root as much as the program itself.
  *
  * @example
  * const found = await scanCatalogue("tools");
@@ -46,7 +46,7 @@ export async function scanCatalogue(
 /** Called once for each path that is skipped. */
 export type Skip = (path: string, why: string) => void;
 
-/** As `scanCatalogue`, with what is skipped path by path. */
+/** As `scanCatalogue`, with the skipped paths. */
 export async function findTools(roots: string | readonly string[], skip: Skip): Promise<readonly FoundTool[]> {
   const found = new Map<string, FoundTool>();
   const toolNames = new Set<string>();

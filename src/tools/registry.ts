@@ -227,7 +227,7 @@ export class Registry implements AsyncDisposable {
     return this.all().filter(({ health }) => health.status === "healthy");
   }
 
-  /** Healthy and degraded (C26). */
+  /** Healthy and degraded. */
   listCallable(): readonly RegisteredTool[] {
     return this.all().filter(({ health }) => health.status !== "unavailable");
   }

@@ -2,16 +2,16 @@ import type { CallEvent } from "../core/event.ts";
 import { given } from "../core/given.ts";
 
 /**
- * How the calls of one action went since the start.
+ * How the calls of one action ended since the start.
  *
  * @public
  */
 export interface ActionStatistics {
   readonly tool: string;
   readonly action: string;
-  /** Executions, with whatever end. */
+  /** Executions, however they ended. */
   readonly calls: number;
-  /** Of those: failed, or nobody knows how they ended. */
+  /** The part of them that failed, or whose end is unknown. */
   readonly errors: number;
   readonly unknown: number;
   /** Arrivals that policy, a person or a limit turned away. */
@@ -38,7 +38,7 @@ export interface Minute {
   readonly failed: number;
   readonly refused: number;
   readonly unknown: number;
-  /** Arrivals that were shown what they would do, and did nothing. */
+  /** Arrivals that only got a preview. */
   readonly previewed: number;
   /** Calls for which a person was asked. */
   readonly asked: number;

@@ -1,8 +1,8 @@
 /**
- * `postern/cedar`: a Cedar policy set as a layer that may only add denials and questions, and the way of our own rules to Cedar.
+ * `postern/cedar`: a Cedar policy set as a layer that may only add denials and questions.
  *
- * Invariant: whatever Cedar cannot answer is a denial. It skips a `forbid` that fails, and allows: so any error in its
- * diagnostics, any answer that is no success, any throw is a DENY; and only sets that pass strict validation are loaded.
+ * Invariant: if Cedar cannot answer, the call is denied. Cedar skips a `forbid` that fails, and allows. So any error in its
+ * diagnostics, any answer without success and any throw is a DENY, and only sets that pass strict validation are loaded.
  *
  * @packageDocumentation
  */
@@ -20,9 +20,9 @@ export { cedarSchema } from "./cedar-facts.ts";
 export interface CedarOptions {
   /** Cedar text. A policy is named by its `@id`, else by its place. `@gate("confirm")` on a `permit` asks a person. */
   readonly policies: string;
-  /** Cedar schema text; left out: `cedarSchema(arguments)`, which describes exactly what crosses. */
+  /** Cedar schema text; left out: `cedarSchema(arguments)`, which describes exactly what Cedar receives. */
   readonly schema?: string;
-  /** The arguments policies may look at; no other crosses. */
+  /** The arguments that policies may read. Cedar receives no others. */
   readonly arguments?: CedarArguments;
 }
 
@@ -83,12 +83,12 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Fi
   if ("refused" in crossed) return denied(crossed.refused);
   const entities = cedarEntities(facts);
   const [principal, resource] = entities;
-  if (principal === undefined || resource === undefined) return denied("it was asked about nobody");
+  if (principal === undefined || resource === undefined) return denied("it has no principal or no resource");
   const answer = cedar.statefulIsAuthorized({
     principal: principal.uid,
     action: { type: "Postern::Action", id: "call" },
     resource: resource.uid,
-    // Its types are not readonly; it is given plain JSON, which crosses as a copy.
+    // Its types are not readonly. It receives plain JSON, as a copy.
     context: crossed.context as Parameters<Cedar["statefulIsAuthorized"]>[0]["context"],
     entities: entities as unknown as Parameters<Cedar["statefulIsAuthorized"]>[0]["entities"],
     preparsedPolicySetId: kept,
@@ -142,7 +142,7 @@ interface NamedPolicy {
   readonly asks: boolean;
 }
 
-/** By text alone Cedar forgets an `@id` and counts instead, so each policy is given to it by name. */
+/** In a text, Cedar ignores `@id` and counts instead, so each policy is passed by its name. */
 function namedPolicies(policies: string, cedar: Cedar): readonly NamedPolicy[] {
   const parts = cedar.policySetTextToParts(policies);
   if (parts.type !== "success") throw invalid(textOf(parts.errors));

@@ -42,7 +42,7 @@ export const guardrailsSchema = z.array(
       on,
       name: z.string().regex(/^[\w.-]{1,64}$/, "Use 1 to 64 letters, digits, _, . and -."),
       patterns: z.array(z.string().min(1)).min(1).describe("RE2 syntax: no look-around, no back-references"),
-      why: z.string().min(1).exactOptional().describe("what is told when one fits"),
+      why: z.string().min(1).exactOptional().describe("the reason that is shown when a pattern fits"),
       ignore_case: z.boolean().exactOptional(),
       ...common,
     }),

@@ -47,7 +47,7 @@ export function policyWarnings(
   if (options.mode === "observe")
     found.push({
       code: "observing",
-      message: "The policy observes: it records what it would decide and enforces only what is never for sale.",
+      message: "The policy observes: it records what it would decide and enforces only what always holds.",
     });
   return [...found, ...clashes(rules)];
 }

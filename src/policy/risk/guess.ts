@@ -190,8 +190,9 @@ export function guessRisk({ name, description: whole = "", inputSchema, annotati
   // A hint counts only where it makes the guess worse.
   if (destructiveHint === true && readOnlyHint !== true) guess.see(destroys, "its server says that it destroys");
   if (readOnlyHint === false) guess.see(writes, "its server says that it does more than read");
-  const told = [...named, ...wordsOf(description.split(/[.\n]/)[0] ?? "")];
-  const isOutside = told.some((word) => words.outside.has(word)) || fields.some((one) => takenWords.address.has(one));
+  const sentence = [...named, ...wordsOf(description.split(/[.\n]/)[0] ?? "")];
+  const isOutside =
+    sentence.some((word) => words.outside.has(word)) || fields.some((one) => takenWords.address.has(one));
   const openWorld = openWorldHint === true || isOutside;
   return { risk: guess.risk, effects: guess.effects, openWorld, why: guess.why };
 }

@@ -1,8 +1,7 @@
 /**
- * The optional pack of SPEC 6.3 (D4): quiet hours, anti-flap, notification storm. Off unless configured.
+ * The optional pack: quiet hours, anti-flap, notification storm. Each is off unless configured.
  *
- * Invariant: it only adds questions and blocks. A past that cannot be seen blocks: what should stop a storm does not
- * stand aside when it is blind.
+ * Invariant: the pack only adds questions and blocks. If the past cannot be seen, it blocks.
  */
 import { canonical } from "../../core/json.ts";
 import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
@@ -18,7 +17,7 @@ export interface PackBlock {
 
 export interface Pack {
   readonly isQuiet: ((now: number) => boolean) | undefined;
-  /** Names them with their hours. */
+  /** Names the quiet hours. */
   readonly quietRule: string;
   readonly blocks: readonly ((facts: Facts) => PackBlock | undefined)[];
   readonly reads: readonly { readonly reads: Reads }[];
@@ -28,8 +27,8 @@ export interface Pack {
 }
 
 const hourMs = 3_600_000;
-/** A failed call has notified nobody and moved nothing: trying it again is no flapping. */
-const took: ReadonlySet<PastCall["state"]> = new Set(["attempted", "ok", "unknown"]);
+/** A failed call has changed nothing, so a second try is no flapping. */
+const effective: ReadonlySet<PastCall["state"]> = new Set(["attempted", "ok", "unknown"]);
 
 interface PackCheck {
   readonly name: string;
@@ -72,7 +71,7 @@ function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): PackCheck {
         (past) =>
           isOther(past, facts) &&
           past.at > facts.now - windowMs &&
-          took.has(past.state) &&
+          effective.has(past.state) &&
           isSame(past, facts.tool) &&
           targetOf(past.target, past) === target,
       );
@@ -84,7 +83,7 @@ function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): PackCheck {
   };
 }
 
-/** Not this call itself, which is sent again and answered from its record, or goes on. */
+/** Another call than this one. This one may be sent again, or continue. */
 function isOther({ key, waits }: PastCall, facts: Facts): boolean {
   return waits !== true && (key === undefined || key !== facts.key);
 }
@@ -93,7 +92,7 @@ function isSame(past: PastCall, { tool, action }: ToolFacts): boolean {
   return past.tool === tool && past.action === action;
 }
 
-/** A tool that names no target acts on whatever its arguments say. */
+/** Without a target, the arguments tell calls apart. */
 function targetOf(named: string | undefined, { arguments: args }: Pick<Facts, "arguments">): string {
   return named === undefined ? `arguments ${canonical(args)}` : `target ${named}`;
 }
@@ -110,7 +109,7 @@ function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<Pack
       if (past === undefined) return { by: "storm", rule: "pack: notification storm, the past cannot be seen" };
       let sent = 0;
       for (const one of past.calls)
-        if (isOther(one, facts) && one.at > now - hourMs && took.has(one.state) && isNotice(one)) sent += 1;
+        if (isOther(one, facts) && one.at > now - hourMs && effective.has(one.state) && isNotice(one)) sent += 1;
       return sent >= maxPerHour
         ? { by: "storm", rule: `pack: notification storm, ${sent} sent in the last hour, at most ${maxPerHour}` }
         : undefined;

@@ -2,7 +2,7 @@ import { invalid } from "../problem.ts";
 import type { QuietHours } from "../schema.ts";
 
 /**
- * Whether a moment (wall clock, milliseconds) lies in them. What is no moment does not.
+ * Returns whether a time (wall clock, milliseconds) is in the quiet hours. NaN is not.
  *
  * @throws RuntimeFault `policy_invalid`
  */
@@ -26,7 +26,7 @@ function formatFor(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   } catch {
-    // The engine knows no such zone; its own words name no way out.
+    // The engine does not know the zone, and its message names no fix.
     throw invalid(`\`quietHours.timeZone\` is \`${timeZone}\`; write a name like \`Europe/Berlin\` or \`UTC\`.`);
   }
 }

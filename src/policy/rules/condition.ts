@@ -1,8 +1,8 @@
 /**
  * What a rule asks of the arguments of a call.
  *
- * Invariant: a rule is read against whoever would profit from doubt. An `allow` needs every value to fit and to be there;
- * a `deny` applies as soon as one value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
+ * Invariant: doubt never helps a call. An `allow` needs every value to exist and to fit; a `deny` applies as soon as one
+ * value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
  */
 import type { Json, JsonObject } from "../../core/json.ts";
 import { invalid } from "../problem.ts";
@@ -13,7 +13,7 @@ import type { Condition, Conditions, PlainCondition } from "./rule-schema.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
 import { checkedValue, isSame } from "./whole-value.ts";
 
-/** What an answer is good for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions'. */
+/** What an answer suffices for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions' answers. */
 export const permits = 1;
 export const denies = 2;
 export const asks = 4;
@@ -21,7 +21,7 @@ export const asks = 4;
 /** Bits of `permits`, `denies` and `asks`. */
 export type ConditionCheck = (args: JsonObject) => number;
 
-/** What one condition says of one value. `missing`: it is not there; `unclear`: it is of a kind that cannot be compared. */
+/** What one condition says about one value. `missing`: there is no value; `unclear`: its kind cannot be compared. */
 type ConditionAnswer = "yes" | "no" | "missing" | "unclear";
 type Test = (value: Json | undefined) => ConditionAnswer;
 
@@ -51,7 +51,7 @@ function holdsAt(path: ArgumentPath, test: Test): ConditionCheck {
   };
 }
 
-/** All must permit; one is enough to deny or to ask. No value at all is nothing to judge: an empty list denies nobody and permits nothing. */
+/** All values must permit; one is enough to deny or to ask. An empty list neither denies nor permits. */
 function together(met: readonly PathResult[], test: Test): number {
   if (met.length === 0) return 0;
   let all = permits;
@@ -162,7 +162,7 @@ function refusePatterns(
 
 const order: readonly ConditionAnswer[] = ["yes", "unclear", "missing", "no"];
 
-/** All must hold: the answer that is furthest from yes. */
+/** All must hold, so the answer that is furthest from yes counts. */
 function worst(tests: readonly Test[], value: Json | undefined): ConditionAnswer {
   let answer: ConditionAnswer = "yes";
   for (const test of tests) {
@@ -172,7 +172,7 @@ function worst(tests: readonly Test[], value: Json | undefined): ConditionAnswer
   return answer;
 }
 
-/** `holds` answers undefined when the value's text does not say. */
+/** `holds` returns undefined when the text does not decide it. */
 function ofText(holds: (text: string) => boolean | undefined): Test {
   return (value) => {
     if (value === undefined) return "missing";
@@ -188,7 +188,7 @@ function ofNumber(holds: (value: number) => boolean): Test {
   };
 }
 
-/** A value of a kind that nothing wanted has was not foreseen: it cannot be judged. */
+/** A value whose kind none of the wanted values has cannot be judged. */
 function ofValues(wanted: readonly Json[]): Test {
   const kinds = new Set(wanted.filter((one) => one !== null).map(kindOf));
   const scalars: ReadonlySet<Json> = new Set(wanted.filter((one) => !isWhole(one)));

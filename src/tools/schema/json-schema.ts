@@ -138,7 +138,7 @@ function withoutNulls(value: Json): Json {
   return isSame ? value : Object.fromEntries(entries);
 }
 
-/** How many parts a value has, long texts counted by the line; stops counting beyond `enough`. Undefined: too deep. */
+/** Counts the parts of a value, and 64 characters of a text as one. Stops beyond `enough`. Returns undefined if it is too deep. */
 function sizeOf(value: Json, enough: number, depth = 0): number | undefined {
   if (typeof value === "string") return 1 + value.length / 64;
   if (typeof value !== "object" || value === null) return 1;
