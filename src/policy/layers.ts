@@ -102,8 +102,7 @@ export const layers: readonly Layer[] = [
   weighLevel,
   weighThreshold,
   weighDestructive,
-  weighSecrets,
-  weighToolAsks,
+  weighAlwaysAsks,
   weighUnread,
   weighPack,
   weighConfirms,
@@ -120,11 +119,8 @@ function weighRisk({ tool, suggestion }: Facts, draft: DecisionDraft): void {
   draft.risk = believedRisk(tool, base, suggested);
   draft.base = draft.risk;
   if (draft.risk === base) return;
-  const raises = rankOf(suggested) > rankOf(base);
-  draft.reasons.push({
-    rule: `risk ${suggested} of this call, says the tool (its own: ${base})`,
-    says: raises ? "RAISE" : "ALLOW",
-  });
+  const says = rankOf(suggested) > rankOf(base) ? "RAISE" : "ALLOW";
+  draft.reasons.push({ rule: `risk ${suggested} of this call, says the tool (its own: ${base})`, says });
 }
 
 /** A suggestion may lower only a risk that the tool's author declared, not one of an operator, a default or a guess. */
@@ -244,17 +240,13 @@ function weighDestructive({ tool, autonomy }: Facts, draft: DecisionDraft): void
     draft.demandAlways("CONFIRM", "default: destructive asks");
 }
 
-/** Always on: a tool that touches secrets asks, also at A4. At A0 it is previewed. */
-function weighSecrets({ tool, autonomy }: Facts, draft: DecisionDraft): void {
+/** These ask at every level, also at A4: a tool that touches secrets, and a tool that asks for a person itself. */
+function weighAlwaysAsks({ tool, suggestion, autonomy }: Facts, draft: DecisionDraft): void {
+  const verdict = autonomy === "A0" ? "PREVIEW" : "CONFIRM";
   const scope = tool.scopes.find((one) => one.startsWith("secrets:"));
-  if (scope === undefined) return;
-  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `override secrets scope \`${scope}\``);
-}
-
-/** The tool itself asks for a person. This holds at every level, as with secrets. */
-function weighToolAsks({ suggestion, autonomy }: Facts, draft: DecisionDraft): void {
-  if (suggestion?.confirm === undefined) return;
-  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `the tool asks for a person: ${suggestion.confirm}`);
+  if (scope !== undefined) draft.demandAlways(verdict, `override secrets scope \`${scope}\``);
+  const why = suggestion?.confirm;
+  if (why !== undefined) draft.demandAlways(verdict, `the tool asks for a person: ${why}`);
 }
 
 /** A safe tool that only reads may run if no rule, adjuster or guardrail would have read the arguments. */

@@ -11,8 +11,7 @@ import { matrixOf } from "./risk/matrix.ts";
 import { compilePack } from "./risk/pack.ts";
 import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
 import type { Rule, SandboxConstraint } from "./rules/rule-schema.ts";
-import { compileRules, type RuleSet } from "./rules/rules.ts";
-import { sandboxRules } from "./rules/sandbox.ts";
+import { compileRules, type RuleSet, sandboxRules } from "./rules/rules.ts";
 import {
   checkedOptions,
   type ExpectationFile,

@@ -63,23 +63,21 @@ export async function findTools(roots: string | readonly string[], skip: Skip): 
   return [...found.values()];
 }
 
-async function candidates(
-  root: string,
-  skip: Skip,
-): Promise<readonly { readonly name: string; readonly path: string }[]> {
+interface Candidate {
+  readonly name: string;
+  readonly path: string;
+}
+
+async function candidates(root: string, skip: Skip): Promise<readonly Candidate[]> {
   try {
-    const folders = (await readdir(root, { withFileTypes: true })).filter(
-      (entry) => entry.isDirectory() && !entry.name.startsWith("_"),
-    );
+    const entries = await readdir(root, { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("_"));
     const names = folders.map(({ name }) => name).sort();
-    const markersIn = async (name: string): Promise<string | undefined> => {
-      const files = new Set(await readdir(join(root, name)));
-      return markers.find((marker) => files.has(marker));
-    };
-    const marked = await Promise.all(names.map(async (name) => ({ name, marker: await markersIn(name) })));
-    return marked.flatMap(({ name, marker }) =>
-      marker === undefined ? [] : [{ name, path: join(root, name, marker) }],
-    );
+    const files = await Promise.all(names.map((name) => readdir(join(root, name))));
+    return names.flatMap((name, i) => {
+      const marker = markers.find((one) => files[i]?.includes(one));
+      return marker === undefined ? [] : [{ name, path: join(root, name, marker) }];
+    });
   } catch (error) {
     skip(root, messageOf(error));
     return [];

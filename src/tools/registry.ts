@@ -18,12 +18,13 @@ export interface RegistryChange {
   readonly name: string;
 }
 
+/** The operator's switches. */
+type Switches = () => { readonly offTools: readonly string[]; readonly offServers: readonly string[] };
+
 export interface RegistryOptions {
   readonly clock: Clock;
-  /** The operator's switches, read at every call. */
-  readonly switches?:
-    | (() => { readonly offTools: readonly string[]; readonly offServers: readonly string[] })
-    | undefined;
+  /** Read at every call. */
+  readonly switches?: Switches | undefined;
   readonly onChange?: ((change: RegistryChange) => void) | undefined;
   /** Shared between registries of one process; made here when there is none, and then closed with this one. */
   readonly schemas?: JsonSchemas | undefined;
@@ -63,7 +64,7 @@ export class Registry implements AsyncDisposable {
   /** How calls ended since the start. */
   readonly statistics: ToolStatistics = new ToolStatistics();
   readonly #clock: Clock;
-  readonly #switches: NonNullable<RegistryOptions["switches"]>;
+  readonly #switches: Switches;
   readonly #schemas: JsonSchemas;
   readonly #ownsSchemas: boolean;
   readonly #listeners = new Set<(change: RegistryChange) => void>();
@@ -93,11 +94,7 @@ export class Registry implements AsyncDisposable {
 
   /** @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`) */
   register(tool: AnyTool, options: RegisterOptions = {}): RegisteredTool {
-    if (this.#locked)
-      throw new RuntimeFault(
-        "registry_locked",
-        `${visible(tool.name)} is refused: this runtime takes no tools after its start.`,
-      );
+    if (this.#locked) throw lockedFault(tool);
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
     this.#names.take(tool, actions, options.replace);
@@ -153,8 +150,7 @@ export class Registry implements AsyncDisposable {
   /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */
   unavailable(action: Pick<Offer, "tool" | "facts">): string | undefined {
     const { offTools, offServers } = this.#switches();
-    if (offTools.length > 0 && offTools.includes(action.tool))
-      return `\`${action.tool}\` is switched off by an operator`;
+    if (offTools.includes(action.tool)) return `\`${action.tool}\` is switched off by an operator`;
     const blocked = this.#blocked.get(action.tool);
     if (blocked !== undefined) return blocked.problem;
     const { server } = action.facts;
@@ -310,6 +306,13 @@ export class Registry implements AsyncDisposable {
     this.#offers = undefined;
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+function lockedFault({ name }: AnyTool): RuntimeFault {
+  return new RuntimeFault(
+    "registry_locked",
+    `${visible(name)} is refused: this runtime takes no tools after its start.`,
+  );
 }
 
 function reason(problem: string | undefined): string {

@@ -97,18 +97,17 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Fi
   });
   if (answer.type !== "success") return denied(textOf(answer.errors));
   const { decision, diagnostics } = answer.response;
-  if (diagnostics.errors.length > 0)
-    return denied(
-      diagnostics.errors.map(({ policyId, error }) => `\`${policyId}\` failed: ${error.message}`).join("; "),
-    );
-  const names = diagnostics.reason
-    .toSorted()
-    .map((id) => `\`${id}\``)
-    .join(", ");
+  const errors = diagnostics.errors.map(({ policyId, error }) => `\`${policyId}\` failed: ${error.message}`);
+  if (errors.length > 0) return denied(errors.join("; "));
+  const namesOf = (ids: readonly string[]): string =>
+    [...ids]
+      .sort()
+      .map((id) => `\`${id}\``)
+      .join(", ");
+  const names = namesOf(diagnostics.reason);
   if (decision !== "allow") return denied(names === "" ? "no policy permits it" : `forbidden by ${names}`);
-  const asking = diagnostics.reason.filter((id) => gates.get(id) !== false).toSorted();
-  if (asking.length === 0) return [];
-  return [{ guardrail: "cedar", says: "CONFIRM", why: `${asking.map((id) => `\`${id}\``).join(", ")} asks` }];
+  const asking = namesOf(diagnostics.reason.filter((id) => gates.get(id) !== false));
+  return asking === "" ? [] : [{ guardrail: "cedar", says: "CONFIRM", why: `${asking} asks` }];
 }
 
 function denied(why: string): readonly Finding[] {

@@ -98,34 +98,37 @@ export interface Guardrails {
  */
 export async function openGuardrails(given: readonly Guardrail[]): Promise<Guardrails | undefined> {
   if (!Array.isArray(given)) throw invalid("`guardrails` is not a list.");
+  const all: readonly Guardrail[] = given;
   const names = new Set<string>();
-  for (const [i, one] of (given as readonly Guardrail[]).entries()) {
+  for (const [i, one] of all.entries()) {
     checkGuardrail(one, `guardrail #${i + 1}`);
-    if (names.has(`${one.on} ${one.name}`))
-      throw invalid(`Two guardrails on ${one.on} are called \`${one.name}\`; rename one.`);
-    names.add(`${one.on} ${one.name}`);
+    const { on, name } = one;
+    if (names.has(`${on} ${name}`)) throw invalid(`Two guardrails on ${on} are called \`${name}\`; rename one.`);
+    names.add(`${on} ${name}`);
   }
-  for (const one of given as readonly Guardrail[]) await one.ready?.();
-  if (given.length === 0) return undefined;
+  for (const one of all) await one.ready?.();
+  if (all.length === 0) return undefined;
   return {
-    onArguments: (given as readonly Guardrail[]).filter((one) => one.on === "arguments"),
-    onResults: (given as readonly Guardrail[]).filter((one) => one.on === "result"),
+    onArguments: all.filter((one) => one.on === "arguments"),
+    onResults: all.filter((one) => one.on === "result"),
   };
 }
 
 function checkGuardrail(one: Guardrail, at: string): void {
   if (typeof one !== "object" || one === null) throw invalid(`The ${at} is no object.`);
-  const { name, on, onFailure, timeoutMs, check } = one as Readonly<Record<keyof Guardrail, unknown>>;
+  const { name, on, onFailure = "closed", timeoutMs = 1, check } = one as Readonly<Record<keyof Guardrail, unknown>>;
   if (typeof name !== "string" || !/^[\w.-]{1,64}$/.test(name))
     throw invalid(`The name of ${at} is \`${String(name)}\`; it is 1 to 64 letters, digits, \`_\`, \`.\` and \`-\`.`);
   const whose = `guardrail \`${name}\``;
-  if (on !== "arguments" && on !== "result")
-    throw invalid(`\`on\` of ${whose} is \`${String(on)}\`; it is arguments or result.`);
   if (typeof check !== "function") throw invalid(`The ${whose} has no \`check\`.`);
-  if (onFailure !== undefined && onFailure !== "open" && onFailure !== "closed")
-    throw invalid(`\`onFailure\` of ${whose} is \`${String(onFailure)}\`; it is open or closed.`);
-  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && (timeoutMs as number) > 0))
-    throw invalid(`\`timeoutMs\` of ${whose} is \`${String(timeoutMs)}\`; it is a number of milliseconds above 0.`);
+  const isLimit = typeof timeoutMs === "number" && Number.isFinite(timeoutMs) && timeoutMs > 0;
+  const members = [
+    ["on", on, on === "arguments" || on === "result", "arguments or result"],
+    ["onFailure", onFailure, onFailure === "open" || onFailure === "closed", "open or closed"],
+    ["timeoutMs", timeoutMs, isLimit, "a number of milliseconds above 0"],
+  ] as const;
+  for (const [member, value, isValid, wanted] of members)
+    if (!isValid) throw invalid(`\`${member}\` of ${whose} is \`${String(value)}\`; it is ${wanted}.`);
 }
 
 export function invalid(message: string): RuntimeFault {

@@ -5,9 +5,9 @@
  */
 import { canonical } from "../../core/json.ts";
 import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
+import { invalid } from "../problem.ts";
 import { globMatcher } from "../rules/glob.ts";
-import type { PackOptions } from "../schema.ts";
-import { quietHours } from "./quiet-hours.ts";
+import type { PackOptions, QuietHours } from "../schema.ts";
 
 /** Why a call is blocked, and under which name. */
 export interface PackBlock {
@@ -42,9 +42,10 @@ export function compilePack(options: PackOptions): Pack {
   const watches: PackCheck[] = [];
   if (options.antiFlap !== undefined) watches.push(antiFlap(options.antiFlap));
   if (options.notifications !== undefined) watches.push(storm(options.notifications));
+  const { quietHours: hours } = options;
   return {
-    isQuiet: options.quietHours === undefined ? undefined : quietHours(options.quietHours),
-    quietRule: `pack: quiet hours${options.quietHours === undefined ? "" : ` (${options.quietHours.from} to ${options.quietHours.to}, ${options.quietHours.timeZone})`}`,
+    isQuiet: hours && quietHours(hours),
+    quietRule: `pack: quiet hours${hours === undefined ? "" : ` (${hours.from} to ${hours.to}, ${hours.timeZone})`}`,
     blocks: watches.map(
       ({ speaksOf, judge }) =>
         (facts) =>
@@ -120,4 +121,34 @@ function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<Pack
 function anyOf(tools: readonly string[]): (one: { readonly tool: string }) => boolean {
   const fits = tools.map(globMatcher);
   return ({ tool }) => fits.some((matches) => matches(tool));
+}
+
+/**
+ * Returns whether a time (wall clock, milliseconds) is in the quiet hours. NaN is not.
+ *
+ * @throws RuntimeFault `policy_invalid`
+ */
+export function quietHours(hours: QuietHours): (now: number) => boolean {
+  const [from, to] = [minutesOf(hours.from), minutesOf(hours.to)];
+  if (from === to) throw invalid(`\`quietHours\` begin and end at \`${hours.to}\`; give a span, or leave them out.`);
+  const local = formatFor(hours.timeZone);
+  return (now) => {
+    if (!Number.isFinite(now)) return false;
+    const time = minutesOf(local.format(now));
+    return from < to ? time >= from && time < to : time >= from || time < to;
+  };
+}
+
+function minutesOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(":").map(Number);
+  return hours * 60 + minutes;
+}
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  } catch {
+    // The engine does not know the zone, and its message names no fix.
+    throw invalid(`\`quietHours.timeZone\` is \`${timeZone}\`; write a name like \`Europe/Berlin\` or \`UTC\`.`);
+  }
 }

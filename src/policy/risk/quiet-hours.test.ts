@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { quietHours } from "./quiet-hours.ts";
+import { quietHours } from "./pack.ts";
 
 const berlin = quietHours({ from: "22:00", to: "07:00", timeZone: "Europe/Berlin" });
 const noonRest = quietHours({ from: "12:30", to: "13:00", timeZone: "Asia/Kolkata" });

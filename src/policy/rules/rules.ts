@@ -7,7 +7,7 @@ import { invalid } from "../problem.ts";
 import { asks, compileConditions, denies, permits } from "./condition.ts";
 import { globMatcher, isGlob, nameMatcher } from "./glob.ts";
 import { type CompiledLimit, compileLimit, type LimitResult } from "./history-limit.ts";
-import type { Rule } from "./rule-schema.ts";
+import type { Rule, SandboxConstraint } from "./rule-schema.ts";
 import { explainedBy } from "./why.ts";
 
 /** Where a rule comes from. Rules of the runtime and the sandbox win over the configuration, also in mode `observe`. */
@@ -189,4 +189,21 @@ function heldBy(limits: readonly CompiledLimit[], effect: Rule["effect"], facts:
   if (effect === "allow") return worst === "kept" ? permits : 0;
   if (worst === "broken") return permits | denies | asks;
   return worst === "unclear" ? denies | asks : 0; // doubt denies and asks, but permits nothing
+}
+
+/** Each constraint as a rule that denies. */
+export function sandboxRules(constraints: readonly SandboxConstraint[]): readonly Rule[] {
+  return constraints.map(({ argument, within, relativeTo, optional: _optional, ...rest }): Rule => {
+    const inside = { path: within, ...(relativeTo !== undefined && { relativeTo }) };
+    const many = argument.indexOf("[*]");
+    return {
+      ...rest,
+      effect: "deny",
+      arguments:
+        many < 0
+          ? { [argument]: { present: true, not: inside } }
+          : { [argument.slice(0, many)]: { present: true }, [argument]: { not: inside } },
+      reason: `\`${argument}\` must lie within ${within.join(", ") || "nothing"}`,
+    };
+  });
 }
