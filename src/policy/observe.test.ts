@@ -81,7 +81,7 @@ describe("mode observe", () => {
     );
   });
 
-  it("shows what it lets pass", () => {
+  it("shows the calls that it lets pass", () => {
     const policy = createPolicy({ mode: "observe", default: "deny", rules: [{ effect: "deny", tool: "mail" }] });
     expect(policy.offers(principal, tool("mail"))).toBe(true);
     expect(policy.offers(principal, tool("drop", { effects: "destructive" }))).toBe(false);

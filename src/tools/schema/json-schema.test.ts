@@ -113,7 +113,7 @@ it("names that every object has are arguments like any other", async () => {
   }
 });
 
-it("what is no valid schema is refused when it is compiled, in the worker as well", async () => {
+it("refuses an invalid schema when it is compiled, also in the worker", async () => {
   await expect(issuesOf({ type: "objekt" }, {})).rejects.toThrow(/it is not a valid 2020-12 schema at `#\/type`/);
   await expect(issuesOf({ properties: { a: { pattern: "(" } } }, {})).rejects.toThrow(
     "its pattern `(` is no regular expression.",

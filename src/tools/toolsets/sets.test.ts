@@ -14,7 +14,7 @@ const box = (...names: readonly string[]): Toolbox =>
 const names = (set: { tools(): readonly { readonly name: string }[] }): readonly string[] =>
   set.tools().map(({ name }) => name);
 
-it("a filter is asked each time, so that what it hides can come back", () => {
+it("a filter runs each time, so hidden tools can come back", () => {
   let hidden = "b";
   const set = filtered(box("a", "b"), ({ name }) => name !== hidden);
   expect(names(set)).toEqual(["a"]);
