@@ -6,8 +6,7 @@ import { newId } from "../core/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Along, ApprovalRecord, DeciderState, DecisionAuthor } from "../core/records.ts";
 import { shown } from "../core/shown.ts";
-import { type ConditionCheck, compileConditions, permits } from "../policy/rules/condition.ts";
-import type { Conditions } from "../policy/rules/rule-schema.ts";
+import { type ConditionCheck, type Conditions, compileConditions, permits } from "../policy/rules/condition.ts";
 import { checkedConditions } from "../policy/schema.ts";
 import { shownArguments } from "./binding.ts";
 

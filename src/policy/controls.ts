@@ -38,9 +38,9 @@ const documents = lazySchema((zod) => {
   return { change, state, saved: zod.object({ state, change }) };
 });
 
-type Documents = ReturnType<typeof documents>;
-export type ControlChange = Readonly<z.output<Documents["change"]>>;
-export type ControlState = Readonly<z.output<Documents["state"]>>;
+type ControlSchemas = ReturnType<typeof documents>;
+export type ControlChange = Readonly<z.output<ControlSchemas["change"]>>;
+export type ControlState = Readonly<z.output<ControlSchemas["state"]>>;
 
 export interface Controls {
   /** As of the last committed change. */

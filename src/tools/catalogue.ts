@@ -63,12 +63,12 @@ export async function findTools(roots: string | readonly string[], skip: Skip): 
   return [...found.values()];
 }
 
-interface Candidate {
+interface MarkedFolder {
   readonly name: string;
   readonly path: string;
 }
 
-async function candidates(root: string, skip: Skip): Promise<readonly Candidate[]> {
+async function candidates(root: string, skip: Skip): Promise<readonly MarkedFolder[]> {
   try {
     const entries = await readdir(root, { withFileTypes: true });
     const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("_"));

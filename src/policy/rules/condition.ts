@@ -13,6 +13,8 @@ import type { Condition, Conditions, PlainCondition } from "./rule-schema.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
 import { checkedValue, isSame } from "./whole-value.ts";
 
+export type { Conditions } from "./rule-schema.ts";
+
 /** What an answer suffices for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions' answers. */
 export const permits = 1;
 export const denies = 2;

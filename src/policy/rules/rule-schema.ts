@@ -6,7 +6,7 @@ import type { Json } from "../../core/json.ts";
 import { risks } from "../../core/risk.ts";
 import type { Zod } from "../../core/zod.ts";
 
-type Schemas = ReturnType<typeof ruleSchemas>;
+type RuleSchemas = ReturnType<typeof ruleSchemas>;
 /** What a schema means in TypeScript. The values that a condition names are data. */
 export type InCode<Schema extends z.ZodType> = CamelCased<z.output<Schema>, "equals" | "one_of">;
 
@@ -14,20 +14,20 @@ export type InCode<Schema extends z.ZodType> = CamelCased<z.output<Schema>, "equ
  * One line of permission. Names may hold `*`. A field that is left out matches everything; a field that is given needs a
  * value: `server: "*"` does not match a tool of our own process, `user: "*"` does not match a call without a user.
  */
-export type Rule = InCode<Schemas["ruleInCode"]>;
+export type Rule = InCode<RuleSchemas["ruleInCode"]>;
 /** All fields must hold. Text is compared case by case; a value of another kind than the field asks for cannot be judged. */
-export type Condition = InCode<Schemas["condition"]>;
+export type Condition = InCode<RuleSchemas["condition"]>;
 export type PlainCondition = Omit<Condition, "not">;
 /** By path into the arguments. */
 export type Conditions = Readonly<Record<string, Condition>>;
 /** Which earlier calls a limit means. */
-export type PastSelector = InCode<Schemas["selector"]>;
-export type HistoryLimit = InCode<Schemas["limit"]>;
+export type PastSelector = InCode<RuleSchemas["selector"]>;
+export type HistoryLimit = InCode<RuleSchemas["limit"]>;
 /**
  * Where a tool's path may lie, whatever the configuration allows. The file tools enforce the same on the file system; this
  * constraint refuses a call before a person is asked.
  */
-export type SandboxConstraint = InCode<Schemas["sandboxInCode"]>;
+export type SandboxConstraint = InCode<RuleSchemas["sandboxInCode"]>;
 
 export function ruleSchemas(zod: Zod) {
   const [name, path, condition] = [nameIn(zod), pathIn(zod), conditionSchema(zod)];

@@ -1,7 +1,7 @@
 import type { Remember } from "../../approvals/grant.ts";
 import { toCamelCase } from "../../core/case.ts";
 import { given } from "../../core/given.ts";
-import type { Conditions } from "../../policy/rules/rule-schema.ts";
+import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import type { RememberBody } from "../contract/grants.ts";
 
