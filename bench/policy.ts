@@ -4,7 +4,7 @@
  */
 import { createPolicy, type PolicyOptions } from "../src/policy/decide.ts";
 import type { Facts, PastCall, Policy, ToolFacts } from "../src/policy/policy.ts";
-import type { Rule } from "../src/policy/rules/rules.ts";
+import type { Rule } from "../src/policy/rules/rule-schema.ts";
 
 /** What the rules look at; `layer`: one from outside beside them; `adjusters`: the usual ones beside them, which the other rows do without. */
 type Kind = "names" | "arguments" | "history" | "layer" | "adjusters";

@@ -4,12 +4,12 @@ import type { Hooks } from "../observe/hooks.ts";
 import type { ChannelsOptions } from "../observe/notify/open-channels.ts";
 import type { Guardrail } from "../policy/guardrails/guardrails.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
-import { type AnyTool, isHostedTool, isLocalTool, isProviderDefinedTool, isRecord } from "../tools/kinds.ts";
+import { type AnyTool, isRecord, kindOf } from "../tools/kinds.ts";
 import { isToolset, type Toolset } from "../tools/toolsets/toolset.ts";
 import { configOpaque } from "./config-schema.ts";
 import { ConfigProblems } from "./problem.ts";
 
-/** A configuration before it is checked: its data in the file's spelling, and what only code can give. */
+/** A configuration before it is checked: its data in snake_case, and what only code can give. */
 export interface CodeConfig {
   readonly data: unknown;
   readonly tools?: readonly (AnyTool | Toolset)[];
@@ -19,25 +19,19 @@ export interface CodeConfig {
   readonly channels?: Pick<ChannelsOptions, "also" | "consoleUrl">;
 }
 
-/** Takes a TypeScript configuration apart: live objects aside, the rest as if it had been written in a file. */
+/** Separates the live objects of a TypeScript configuration from its data, which is then read like a file. */
 export function codeConfig(exported: unknown, source: string): CodeConfig {
   if (!isRecord(exported)) {
-    throw new ConfigProblems([
-      {
-        source,
-        key: "",
-        message: "It exports no configuration.",
-        fix: "Write `export default defineConfig({ … })`.",
-      },
-    ]);
+    const fix = "Write `export default defineConfig({ … })`.";
+    throw ConfigProblems.of({ source, message: "It exports no configuration.", fix });
   }
   const { tools, hooks, secrets, guardrails, channels, ...rest } = exported;
-  const looks = partedLooks(guardrails);
-  const reach = partedChannels(channels);
+  const split = splitGuardrails(guardrails);
+  const channel = splitChannels(channels);
   const data = {
     ...rest,
-    guardrails: looks.data,
-    channels: reach.data,
+    guardrails: split.data,
+    channels: channel.data,
     ...(Array.isArray(tools) ? {} : { tools }),
     ...(isSecretStore(secrets) ? {} : { secrets }),
   };
@@ -46,10 +40,10 @@ export function codeConfig(exported: unknown, source: string): CodeConfig {
     ...(Array.isArray(tools) && {
       tools: tools.map((tool: unknown, i) => checkedTool(tool, i, source)),
     }),
-    ...(isRecord(hooks) && { hooks: hooks as Hooks }), // called as hooks; what is no function there is a type error in the file
+    ...(isRecord(hooks) && { hooks: hooks as Hooks }), // a member that is no function is a type error in the file
     ...(isSecretStore(secrets) && { secrets }),
-    guardrails: looks.live,
-    channels: reach.live,
+    guardrails: split.live,
+    channels: channel.live,
   };
 }
 
@@ -58,20 +52,20 @@ function inFileCase(data: object, source: string): unknown {
     return toSnakeCase(data, configOpaque);
   } catch (error) {
     // a field in both spellings, or a cycle
-    throw new ConfigProblems([{ source, key: "", message: `${messageOf(error)}.`, fix: "Write each field once." }]);
+    throw ConfigProblems.of({ source, message: `${messageOf(error)}.`, fix: "Write each field once." });
   }
 }
 
-/** Guardrails that are code, and those that a file could name. */
-function partedLooks(given: unknown): { readonly live: readonly Guardrail[]; readonly data: unknown } {
+/** Separates guardrails that are code from those that a file could name. */
+function splitGuardrails(given: unknown): { readonly live: readonly Guardrail[]; readonly data: unknown } {
   if (!Array.isArray(given)) return { live: [], data: given };
   const isLive = (one: unknown): one is Guardrail => isRecord(one) && typeof one["check"] === "function";
   const all: readonly unknown[] = given;
   return { live: all.filter(isLive), data: all.filter((one) => !isLive(one)) };
 }
 
-/** Channels of one's own and an address that is known later; webhooks are as in a file. */
-function partedChannels(given: unknown): {
+/** Separates channels that are code, and an address that is known later, from webhooks. */
+function splitChannels(given: unknown): {
   readonly live: NonNullable<CodeConfig["channels"]>;
   readonly data: unknown;
 } {
@@ -80,28 +74,17 @@ function partedChannels(given: unknown): {
   const later = typeof consoleUrl === "function";
   return {
     live: {
-      ...(Array.isArray(also) && { also }), // what is no channel is named when they are opened
-      ...(later && { consoleUrl: consoleUrl as () => string | undefined }), // a type error in the file if it gives something else
+      ...(Array.isArray(also) && { also }), // opening them reports what is no channel
+      ...(later && { consoleUrl: consoleUrl as () => string | undefined }), // another type is a type error in the file
     },
     data: { ...rest, ...(Array.isArray(also) ? {} : { also }), ...(later ? {} : { consoleUrl }) },
   };
 }
 
 function checkedTool(tool: unknown, i: number, source: string): AnyTool | Toolset {
-  if (isTool(tool) || isToolset(tool)) return tool;
-  throw new ConfigProblems([
-    {
-      source,
-      key: `tools[${i}]`,
-      message: "It is neither a tool nor a set of tools.",
-      fix: "Make it with `defineTool({ … })`.",
-    },
-  ]);
-}
-
-/** Whatever has the shape of one of the three kinds; what is missing in it is named when it is registered. */
-export function isTool(value: unknown): value is AnyTool {
-  return isProviderDefinedTool(value) || isHostedTool(value) || isLocalTool(value);
+  if (kindOf(tool) !== undefined || isToolset(tool)) return tool as AnyTool | Toolset; // it has a kind, so it is a tool
+  const message = "It is neither a tool nor a toolset.";
+  throw ConfigProblems.of({ source, key: `tools[${i}]`, message, fix: "Make it with `defineTool({ … })`." });
 }
 
 function isSecretStore(value: unknown): value is SecretStore {

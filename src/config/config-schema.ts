@@ -1,82 +1,29 @@
 import { z } from "zod";
-import { type ApprovalsSection, approvalsSchema } from "../approvals/approvals-config.ts";
-import { type AuditSection, auditSchema } from "../audit/audit-config.ts";
-import { type FilesSection, filesSchema } from "../builtin/files/files-config.ts";
-import { type MemorySection, memorySchema } from "../builtin/memory/memory-config.ts";
-import { type ProvidedSection, providedShape } from "../builtin/provided/provided-config.ts";
-import { type SkillsSection, skillsSchema } from "../builtin/skills/skills-config.ts";
-import { type ChainsSection, chainsSchema } from "../code-mode/chains-config.ts";
-import type { Autonomy } from "../core/call.ts";
-import { type OpaqueFields, opaqueFields, type SnakeCased } from "../core/case.ts";
+import { approvalsSchema } from "../approvals/approvals-config.ts";
+import { auditSchema } from "../audit/audit-config.ts";
+import { filesSchema } from "../builtin/files/files-config.ts";
+import { memorySchema } from "../builtin/memory/memory-config.ts";
+import { providedShape } from "../builtin/provided/provided-config.ts";
+import { skillsSchema } from "../builtin/skills/skills-config.ts";
+import { chainsSchema } from "../code-mode/chains-config.ts";
+import { type CamelCased, type OpaqueFields, opaqueFields, type SnakeCased } from "../core/case.ts";
 import { autonomies } from "../core/risk.ts";
 import { type JsonSchemaKeys, keysOf } from "../core/schema-problems.ts";
-import type { Limits } from "../core/session.ts";
-import { type AccountsSection, accountsSchema } from "../identity/accounts-config.ts";
+import { accountsSchema } from "../identity/accounts-config.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
 import { serverSchema } from "../mcp/client/server-config-schema.ts";
-import { type ChannelsSection, channelsSchema } from "../observe/notify/channels-config.ts";
-import { type RunsSection, runsSchema } from "../observe/runs/runs-config.ts";
-import { type GuardrailSection, guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
-import { type PolicyConfig, type PolicyConfigFile, policyOpaque, policySchemas } from "../policy/schema.ts";
-import { type ResultSettings, resultsSchema } from "../results/results-config.ts";
-import { type SecretsSection, secretsSchema } from "../secrets/secrets-config.ts";
+import { channelsSchema } from "../observe/notify/channels-config.ts";
+import { runsSchema } from "../observe/runs/runs-config.ts";
+import { guardrailsSchema } from "../policy/guardrails/guardrails-config.ts";
+import { policyOpaque, policySchemas } from "../policy/schema.ts";
+import { resultsSchema } from "../results/results-config.ts";
+import { secretsSchema } from "../secrets/secrets-config.ts";
 import { serverNamePattern } from "../tools/upstream-names.ts";
 
-/** The data of a configuration in TypeScript. A file says the same in snake_case. */
-export interface ConfigData {
-  readonly version?: 1;
-  readonly listen?: {
-    readonly host?: "127.0.0.1" | "localhost" | "::1";
-    readonly port?: number;
-    /** How people reach it through a proxy with TLS: `https://HOST`. */
-    readonly publicUrl?: string;
-    /** Open connections of one client address; default 1000. */
-    readonly maxConnectionsPerAddress?: number;
-  };
-  /** Relative to the configuration's folder. */
-  readonly data?: string;
-  readonly autonomy?: Autonomy;
-  readonly agent?: { readonly scopes?: readonly string[] };
-  readonly policy?: PolicyConfig;
-  /** Looks at arguments and at results; each only makes things stricter. */
-  readonly guardrails?: readonly GuardrailSection[];
-  readonly limits?: Partial<Limits>;
-  /** Who signs in to the console. */
-  readonly accounts?: AccountsSection;
-  readonly approvals?: ApprovalsSection;
-  /** How the log is looked after. */
-  readonly audit?: AuditSection;
-  readonly results?: ResultSettings;
-  readonly servers?: Readonly<Record<string, ServerConfig>>;
-  readonly tools?: ProvidedSection & { readonly modules?: readonly string[]; readonly folders?: readonly string[] };
-  /** Tools for files; roots are relative to the configuration's folder. */
-  readonly files?: FilesSection;
-  readonly memory?: MemorySection;
-  /** Folders of skills (`FOLDER/NAME/SKILL.md`), relative to the configuration's folder. */
-  readonly skills?: SkillsSection;
-  /** Where Postern's own secrets come from: docs/reference/secrets.md. */
-  readonly secrets?: SecretsSection;
-  /** Folders of runs; relative to the configuration's folder, `runs` in the data folder when nothing is said. */
-  readonly runs?: RunsSection;
-  /** Scripts that call tools: on where an engine can run, unless it is switched off. */
-  readonly chains?: ChainsSection;
-  /** The pages that Postern serves; `editPolicy` lets them write the policy into a configuration that is a file of data. */
-  readonly console?: { readonly editPolicy?: boolean };
-  readonly channels?: ChannelsSection;
-  readonly log?: { readonly level?: LogLevel };
-}
-
-/** A configuration as a file writes it, checked. */
-export type ConfigFile = SnakeCased<Omit<ConfigData, "policy" | "servers">, "equals" | "one_of"> & {
-  readonly policy?: PolicyConfigFile;
-  readonly servers?: Readonly<Record<string, unknown>>;
-};
-
-export type LogLevel = "error" | "warn" | "info" | "debug";
-/** `https://HOST` or `https://HOST:PORT`: what stands in a browser's `Origin`. */
+/** `https://HOST` or `https://HOST:PORT`, as in a browser's `Origin`. */
 export const publicUrlPattern: RegExp = /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/;
-export const logLevels: readonly [LogLevel, ...LogLevel[]] = ["error", "warn", "info", "debug"];
-export const loopbackHosts: readonly string[] = ["127.0.0.1", "localhost", "::1"];
+export const logLevels = ["error", "warn", "info", "debug"] as const;
+export const loopbackHosts = ["127.0.0.1", "localhost", "::1"] as const;
 
 const dayMs = 86_400_000;
 const path = z.string().min(1);
@@ -89,7 +36,7 @@ function ms(max: number, what: string) {
 }
 
 const limits = z.strictObject({
-  max_tool_calls: z.int().min(0).exactOptional().describe("Calls of one session; 10000 when nothing is said."),
+  max_tool_calls: z.int().min(0).exactOptional().describe("Calls of one session; 10000 by default."),
   call_timeout_ms: ms(dayMs, "How long one tool may run"),
   approval_wait_ms: ms(dayMs, "How long a call holds the line for a person"),
   total_timeout_ms: ms(7 * dayMs, "All calls of one session together"),
@@ -105,22 +52,22 @@ const limits = z.strictObject({
     .describe("Above it a person is asked, whatever the autonomy level says."),
 });
 
-/** The one schema: file, TypeScript and the published JSON Schema are all made from it. */
-export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
+/** The one definition of a configuration: its file, its TypeScript form and the published JSON Schema come from it. */
+const schema = z.strictObject({
   version: z.literal(1).exactOptional().describe("Of this format."),
   listen: z
     .strictObject({
       host: z
-        .enum(["127.0.0.1", "localhost", "::1"])
+        .enum(loopbackHosts)
         .exactOptional()
         .describe("Postern listens on this machine only; put a proxy with TLS in front to reach it from elsewhere."),
-      port: z.int().min(0).max(65_535).exactOptional().describe("7420 when nothing is said; 0 takes a free one."),
+      port: z.int().min(0).max(65_535).exactOptional().describe("7420 by default; 0 takes a free one."),
       public_url: z
         .string()
         .regex(publicUrlPattern, "must be `https://HOST` or `https://HOST:PORT`, without a path")
         .exactOptional()
         .describe(
-          "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` when nothing is said.",
+          "How people reach it through the proxy in front, which keeps the `Host` header; `channels.console_url` by default.",
         ),
       max_connections_per_address: z
         .int()
@@ -133,24 +80,21 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   data: path
     .exactOptional()
     .describe(
-      "Folder of books, keys, tokens and artifacts, relative to this file; .postern when nothing is said. Keep it out of every tool's reach.",
+      "Folder of books, keys, tokens and artifacts, relative to this file; .postern by default. Keep it out of every tool's reach.",
     ),
   autonomy: z
     .enum(autonomies)
     .exactOptional()
     .describe(
-      "What agents may do unasked, A0 (suggest only) to A4 (full); A2 when nothing is said. An operator's later switch wins.",
+      "What agents may do unasked, A0 (suggest only) to A4 (full); A2 by default. An operator's later switch wins.",
     ),
   agent: z
     .strictObject({
-      scopes: z
-        .array(z.string().min(1))
-        .exactOptional()
-        .describe("Scopes the agent's token grants; none when nothing is said."),
+      scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes the agent's token grants; none by default."),
     })
     .exactOptional(),
   policy: policySchemas().section.exactOptional().describe("Rules, thresholds and matrix: docs/reference/policy.md."),
-  guardrails: guardrailsSchema.exactOptional().describe("Looks at arguments and at results: docs/reference/risk.md."),
+  guardrails: guardrailsSchema.exactOptional().describe("Examine arguments and results: docs/reference/risk.md."),
   limits: limits.exactOptional().describe("The ceiling for every session; a caller may ask for less."),
   accounts: accountsSchema.exactOptional().describe("Who signs in to the console: docs/reference/accounts.md."),
   approvals: approvalsSchema
@@ -159,7 +103,7 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
   audit: auditSchema.exactOptional().describe("How the log is looked after: docs/reference/audit.md."),
   results: resultsSchema.exactOptional().describe("What is kept of large results: docs/reference/results.md."),
   servers: z
-    .record(serverName, serverSchema)
+    .record(serverName, serverSchema as z.ZodType<SnakeCased<ServerConfig>>)
     .exactOptional()
     .describe("Upstream MCP servers by name: docs/reference/mcp.md."),
   tools: z
@@ -188,15 +132,19 @@ export const configSchema: z.ZodType<ConfigFile> = z.strictObject({
       edit_policy: z
         .boolean()
         .exactOptional()
-        .describe("Whether the console may write the policy into this file; off when nothing is said."),
+        .describe("Whether the console may write the policy into this file; off by default."),
     })
     .exactOptional()
     .describe("The pages that Postern serves: docs/guide/console.md."),
-  channels: channelsSchema
-    .exactOptional()
-    .describe("Where people are told that they are wanted: docs/reference/channels.md."),
+  channels: channelsSchema.exactOptional().describe("Where approvers are notified: docs/reference/channels.md."),
   log: z.strictObject({ level: z.enum(logLevels).exactOptional() }).exactOptional(),
 });
+
+/** A checked configuration as a file writes it. */
+export type ConfigFile = z.output<typeof schema>;
+export const configSchema: z.ZodType<ConfigFile> = schema;
+/** The same in TypeScript. */
+export type ConfigData = CamelCased<ConfigFile, "equals" | "one_of">;
 
 /** Of the published `schema/postern.schema.json`; editors check a file against it while it is written. */
 export function jsonSchema(): Readonly<Record<string, unknown>> {

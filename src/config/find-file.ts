@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { RuntimeFault } from "../core/fault.ts";
 import { whyUnreadable } from "../core/system/error-code.ts";
-import type { ConfigProblem } from "./problem.ts";
+import { ConfigProblems } from "./problem.ts";
 
 export type ConfigLanguage = "yaml" | "json" | "typescript";
 export interface ConfigLocation {
@@ -21,65 +21,56 @@ const languages: ReadonlyMap<string, ConfigLanguage> = new Map([
   [".mjs", "typescript"],
 ]);
 
-/** Data only: code is never run because it happens to lie in a folder. */
-const foundByItself: readonly string[] = ["postern.yaml", "postern.yml", "postern.json"];
+/** Only data: Postern never runs code because a folder holds it. */
+const dataFiles: readonly string[] = ["postern.yaml", "postern.yml", "postern.json"];
+const codeFiles: readonly string[] = [".ts", ".mts", ".js", ".mjs"].map((ending) => `postern.config${ending}`);
 
-/** The named file, or the one data file of this folder; undefined when there is none. */
-export function findFile(
-  named: string | undefined,
-  folder: string,
-): ConfigLocation | undefined | { readonly problem: ConfigProblem } {
-  if (named !== undefined) return namedFile(resolve(folder, named), named);
-  const here = foundByItself.filter((name) => existsSync(join(folder, name)));
-  if (here.length > 1) {
-    const problem = {
-      source: folder,
-      key: "",
-      message: `There are several configurations: ${here.join(", ")}.`,
-      fix: "Keep one, or name it with `--config`.",
-    };
-    return { problem };
-  }
-  const [only] = here;
-  return only === undefined ? undefined : namedFile(join(folder, only), only);
+/**
+ * The named file, or the one data file of this folder. Returns undefined when the folder has none.
+ *
+ * @throws ConfigProblems
+ */
+export function findFile(named: string | undefined, folder: string): ConfigLocation | undefined {
+  if (named !== undefined) return locationOf(resolve(folder, named), named);
+  const [only, ...others] = dataFiles.filter((name) => existsSync(join(folder, name)));
+  if (only === undefined) return undefined;
+  if (others.length === 0) return locationOf(join(folder, only), only);
+  throw ConfigProblems.of({
+    source: folder,
+    message: `There are several configurations: ${[only, ...others].join(", ")}.`,
+    fix: "Keep one, or name it with `--config`.",
+  });
 }
 
-/** What stands there and would have to be named, because it is code. */
+/** A configuration in code, which an operator must name before Postern runs it. */
 export function codeNearby(folder: string): string | undefined {
-  return ["postern.config.ts", "postern.config.mts", "postern.config.js", "postern.config.mjs"].find((name) =>
-    existsSync(join(folder, name)),
-  );
+  return codeFiles.find((name) => existsSync(join(folder, name)));
 }
 
-function namedFile(file: string, shown: string): ConfigLocation | { readonly problem: ConfigProblem } {
-  const language = languages.get(extname(file).toLowerCase());
-  const message = noFile(file);
+function locationOf(file: string, source: string): ConfigLocation {
+  const message = whyNoFile(file);
   if (message !== undefined)
-    return {
-      problem: { source: shown, key: "", message, fix: "Name the configuration file: `--config postern.yaml`." },
-    };
+    throw ConfigProblems.of({ source, message, fix: "Name the configuration file: `--config postern.yaml`." });
+  const language = languages.get(extname(file).toLowerCase());
   if (language !== undefined) return { file, language };
-  return {
-    problem: {
-      source: shown,
-      key: "",
-      message: "Its name does not say what it is.",
-      fix: "Name it .yaml, .json or .ts.",
-    },
-  };
+  throw ConfigProblems.of({
+    source,
+    message: "Its name does not say what it is.",
+    fix: "Name it .yaml, .json or .ts.",
+  });
 }
 
-function noFile(file: string): string | undefined {
+function whyNoFile(file: string): string | undefined {
   try {
-    const kind = statSync(file, { throwIfNoEntry: false });
-    if (kind?.isFile() === true) return undefined;
-    return kind === undefined ? "There is no such file." : "It is not a file.";
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined) return "There is no such file.";
+    return found.isFile() ? undefined : "It is not a file.";
   } catch (error) {
     return `It ${whyUnreadable(error)}.`;
   }
 }
 
-/** For whoever needs one: what to do about it. */
+/** The fault of a command that needs a configuration. */
 export function noConfiguration(folder: string): RuntimeFault {
   const code = codeNearby(folder);
   const fix =

@@ -107,7 +107,7 @@ it("names the variable or the flag that is wrong", async () => {
 });
 
 describe("a configuration in code", () => {
-  const define = join(import.meta.dirname, "define-config.ts");
+  const define = join(import.meta.dirname, "index.ts");
   const defineTool = join(import.meta.dirname, "../tools/define.ts");
 
   it("says the same in camelCase, with tools and hooks as they are", async () => {
@@ -167,7 +167,7 @@ export default { guardrails: [{ use: "prompt_injection" }, own], channels: { als
       ),
     ).toEqual(["FILE servers.a_b.callTimeoutMs: `0` is too small. Fix: Write at least 1."]);
     expect((await problemsOf(configs.load("export default { tools: [{}] };", { ending: "ts" })))[0]).toContain(
-      "FILE tools[0]: It is neither a tool nor a set of tools.",
+      "FILE tools[0]: It is neither a tool nor a toolset.",
     );
     expect((await problemsOf(configs.load("export const nothing = 1;", { ending: "ts" })))[0]).toContain(
       "export default defineConfig",

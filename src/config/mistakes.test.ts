@@ -24,7 +24,11 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
     "chains:\n  drivers: {}\n",
     "FILE:2:3 chains.drivers: `chains.drivers` has another name now. Fix: Write `chains.engine_settings`; its content stays the same.",
   ],
-  ["a key nobody can guess", "log:\n  zzz: 1\n", "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level."],
+  [
+    "a key without a near name",
+    "log:\n  zzz: 1\n",
+    "FILE:2:3 log.zzz: `zzz` is not a known key. Fix: Known here: level.",
+  ],
   [
     "text for a number",
     'listen:\n  port: "7420"\n',
@@ -138,7 +142,7 @@ describe("a mistake in a configuration names file, line, key and the fix", () =>
   });
 });
 
-it("tells all mistakes at once", async () => {
+it("reports all mistakes at once", async () => {
   expect(await problemsOf(configs.load("autonomy: A9\nlisten:\n  port: x\nfoo: 1\n"))).toHaveLength(3);
 });
 
@@ -153,7 +157,7 @@ it("refuses aliases that grow without bound, quickly", async () => {
   });
 });
 
-it("refuses what is not UTF-8 text, or far too long", async () => {
+it("refuses a file that is not UTF-8 text, or is too long", async () => {
   writeFileSync(join(configs.path, "latin.yaml"), Buffer.from([0x64, 0x3a, 0x20, 0xe4]));
   expect((await problemsOf(configs.named("latin.yaml")))[0]).toContain("UTF-8");
   expect((await problemsOf(configs.load(`# ${"x".repeat(1024 * 1024)}`)))[0]).toContain("at most");

@@ -39,7 +39,7 @@ async function opened(text = before, more: Partial<PolicyFileOptions> & { readon
 const quiet = async (): Promise<void> => {};
 
 describe("the policy in the operator's file", () => {
-  it("is read with its comments, and nothing that stands around it", async () => {
+  it("is read with its comments, and without other sections", async () => {
     const { desk } = await opened();
     expect(await desk.read()).toMatchObject({ name: "postern.yaml", text: section, line: 5 });
     expect((await desk.read()).whyNot).toBeUndefined();
@@ -60,7 +60,7 @@ describe("the policy in the operator's file", () => {
     expect((await desk.read()).text).toBe(other);
   });
 
-  it("is not written over what somebody else saved meanwhile", async () => {
+  it("does not overwrite a version that was saved meanwhile", async () => {
     const { file, desk } = await opened();
     const { digest } = await desk.read();
     const [one, two] = await Promise.all([
@@ -74,7 +74,7 @@ describe("the policy in the operator's file", () => {
     expect(await readFile(file, "utf8")).toBe("autonomy: A0\n");
   });
 
-  it("is not saved when nobody could be told of it", async () => {
+  it("is not saved when its event cannot be written", async () => {
     const { file, desk } = await opened();
     const { digest } = await desk.read();
     const fails = desk.save({ text: other, expectedDigest: digest }, async () => {
@@ -111,13 +111,13 @@ describe("the policy in the operator's file", () => {
     };
     expect(await whyNot(before, { mayEdit: false })).toContain("console.edit_policy: true");
     expect(await whyNot('{"policy":{}}', { name: "postern.json" })).toContain("no YAML file");
-    expect(await whyNot("{ policy: {} }")).toContain("by itself");
-    expect(await whyNot("a: &x [1]\npolicy:\n  rules: *x\n")).toContain("by itself");
-    expect(await whyNot("policy: [")).toContain("by itself");
+    expect(await whyNot("{ policy: {} }")).toContain("separated");
+    expect(await whyNot("a: &x [1]\npolicy:\n  rules: *x\n")).toContain("separated");
+    expect(await whyNot("policy: [")).toContain("separated");
     expect(await whyNot(before, { redact: (text) => text.replace("rm", "[redacted]") })).toContain("a secret");
   });
 
-  it("never hands out a secret that stands in it", async () => {
+  it("never shows a secret in it", async () => {
     const { desk } = await opened(before, { redact: (text) => text.replace("rm", "[redacted]") });
     expect((await desk.read()).text).toContain("tool: [redacted]");
   });

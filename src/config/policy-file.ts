@@ -2,6 +2,7 @@ import { access, chmod, constants, copyFile, readFile, realpath, stat } from "no
 import { basename, dirname, extname } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { given } from "../core/given.ts";
 import { sha256 } from "../core/json.ts";
 import { writeWhole } from "../core/system/whole-file.ts";
 import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-file.ts";
@@ -14,13 +15,13 @@ export interface PolicyFileOptions {
   /** `console.edit_policy`. */
   readonly mayEdit: boolean;
   readonly clock: Clock;
-  /** A text it changes holds a secret, and is not handed out to be edited. */
+  /** A text that it changes holds a secret, so it must not be edited here. */
   readonly redact: (text: string) => string;
 }
 
 interface SectionLookup {
   readonly file: string;
-  /** Undefined: the policy cannot be told from what stands around it. */
+  /** Undefined if the policy cannot be separated from the rest of the file. */
   readonly section: PolicySection | undefined;
   readonly whyNot?: string;
 }
@@ -28,24 +29,24 @@ interface SectionLookup {
 /** The policy in a `postern.yaml`. */
 export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
   const name = basename(options.file);
-  /** One change after another: each is held against what the last one left. */
+  /** Changes run one after another, because each is compared with the file that the last one left. */
   let writing: Promise<unknown> = Promise.resolve();
   return {
     async read(): Promise<PolicyDocument> {
       const { section, whyNot } = await look(options);
       const text = options.redact(section?.text ?? "");
       const { line = 1, digest = sha256("") } = section ?? {};
-      return { name, text, line, digest, ...(whyNot !== undefined && { whyNot }) };
+      return { name, text, line, digest, ...given({ whyNot }) };
     },
     save(change, tell) {
       const saved = writing.then(() => save(options, change, tell));
-      writing = saved.catch(() => undefined); // whoever saved is told
+      writing = saved.catch(() => undefined); // the caller gets the error
       return saved;
     },
   };
 }
 
-const notAlone = "The policy does not stand by itself in the file. Edit the file itself.";
+const notAlone = "The policy cannot be separated from the rest of the file. Edit the file itself.";
 
 async function look(options: PolicyFileOptions): Promise<SectionLookup> {
   const path = options.file;
@@ -53,7 +54,7 @@ async function look(options: PolicyFileOptions): Promise<SectionLookup> {
     return {
       file: "",
       section: undefined,
-      whyNot: `\`${basename(path)}\` is no YAML file: only there can a policy be told from what stands around it. Edit the file itself.`,
+      whyNot: `\`${basename(path)}\` is no YAML file, so the policy cannot be separated from the rest. Edit the file itself.`,
     };
   const file = await textOf(path).catch(() => undefined); // the sentence below says all that helps
   if (file === undefined)
@@ -61,7 +62,7 @@ async function look(options: PolicyFileOptions): Promise<SectionLookup> {
   const section = findSection(basename(path), file);
   if (section === undefined) return { file, section, whyNot: notAlone };
   const whyNot = await whyNotSaved(options, section);
-  return { file, section, ...(whyNot !== undefined && { whyNot }) };
+  return { file, section, ...given({ whyNot }) };
 }
 
 async function whyNotSaved(
@@ -108,7 +109,7 @@ async function save(
 }
 
 function changed(): PolicySaved {
-  const message = "The policy in the file was changed since it was read. Read it again and make the change anew.";
+  const message = "The policy in the file was changed since it was read. Read it again and repeat the change.";
   return { saved: false, why: "policy_changed", message };
 }
 

@@ -1,26 +1,25 @@
 import { isMap, isScalar, parseDocument } from "yaml";
-import { RuntimeFault } from "../core/fault.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { canonical, type Json, sha256 } from "../core/json.ts";
-import { problemLine } from "./problem.ts";
 import { readSource } from "./source.ts";
 
 /** The lines of a configuration that are its policy. */
 export interface PolicySection {
-  /** In the file's text; equal where there is no policy yet. */
+  /** In the file's text. Both are equal if there is no policy yet. */
   readonly start: number;
   readonly end: number;
-  /** Where it begins, or would, counted from 1. */
+  /** The line where it begins, or would begin, from 1. */
   readonly line: number;
-  /** With `\n` and one line break at the end, whatever the file has. */
+  /** Always with `\n` and one line break at the end. */
   readonly text: string;
   readonly digest: string;
 }
 
 const empty = "policy: {}\n";
 
-/** Undefined: it has none that stands by itself (JSON, an indented file, an alias into another section). */
+/** Returns undefined if the policy cannot be separated from the rest (JSON, an indented file, an alias into another section). */
 export function findSection(name: string, text: string): PolicySection | undefined {
-  if ("problems" in readSource(name, text, "yaml")) return undefined;
+  if (!isReadable(name, text)) return undefined;
   const { contents } = parseDocument(text, { logLevel: "error" });
   if (contents === null) return atEnd(text);
   if (!isMap(contents) || contents.flow === true) return undefined;
@@ -33,7 +32,16 @@ export function findSection(name: string, text: string): PolicySection | undefin
   if (start > 0 && text[start - 1] !== "\n") return undefined;
   const end = lastOwnLine(text, start, pairs[own + 1]?.at ?? text.length);
   const section = sectionOf({ start, end, line: linesOf(text.slice(0, start)) }, text.slice(start, end));
-  return "problems" in readSource(name, section.text, "yaml") ? undefined : section;
+  return isReadable(name, section.text) ? section : undefined;
+}
+
+function isReadable(name: string, text: string): boolean {
+  try {
+    readSource(name, text);
+    return true;
+  } catch {
+    return false; // the reader of the whole file reports the mistakes
+  }
 }
 
 /** The comments and empty lines before the next section are that section's. */
@@ -43,7 +51,7 @@ function lastOwnLine(text: string, start: number, next: number): number {
   return start + lines.join("").length;
 }
 
-/** There is none: it would stand in a line of its own after all else. */
+/** Without a policy, a new one goes to the end of the file. */
 function atEnd(text: string): PolicySection {
   const line = linesOf(text) + (text === "" || text.endsWith("\n") ? 0 : 1);
   return sectionOf({ start: text.length, end: text.length, line }, empty);
@@ -58,13 +66,13 @@ function linesOf(text: string): number {
   return text.split("\n").length;
 }
 
-/** Another policy as it would stand in the file: what is wrong in it is told by the file's lines. */
+/** Another policy at its place in the file, so that problems name the file's lines. */
 export function inItsPlace({ line }: PolicySection, text: string): string {
   return "\n".repeat(line - 1) + text;
 }
 
 /**
- * The file's text with another policy in it; all else stays as it is, to the letter.
+ * The file's text with another policy in it. The rest does not change.
  *
  * @throws RuntimeFault `policy_invalid` when the new text is more, or less, than a policy
  */
@@ -89,13 +97,16 @@ export function withSection(file: string, section: PolicySection, text: string):
 }
 
 function valuesOf(name: string, text: string): Record<string, unknown> {
-  const read = readSource(name, text, "yaml");
-  if ("problems" in read) throw invalid(read.problems.map(problemLine).join("\n"));
-  const { value } = read.source;
+  let value: unknown;
+  try {
+    value = readSource(name, text).value;
+  } catch (error) {
+    throw invalid(messageOf(error));
+  }
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-/** YAML's core schema makes nothing that JSON has not, but numbers without an end. */
+/** YAML's core schema gives JSON values, except for infinite numbers. */
 function asJson(value: Record<string, unknown>): Json {
   return JSON.parse(JSON.stringify(value));
 }

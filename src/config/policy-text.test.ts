@@ -61,7 +61,7 @@ describe("a policy that is not in force", () => {
 });
 
 describe("a table of expectations in a file of its own", () => {
-  it("has lines; what is not one is refused with its place", () => {
+  it("has lines; an invalid one is refused with its place", () => {
     const good =
       "tests:\n  - { name: one, call: { tool: a }, expect: ALLOW }\n  - { name: two, call: { tool: a }, expect: DENY }";
     expect(readTestsText({ name: "a.policy-tests.yaml", text: good }).map(({ where }) => where)).toEqual([

@@ -1,4 +1,4 @@
-/** A policy that is not in force: read from a text, with the line of every rule, to be held against the one that is. */
+/** Reads a policy that is not in force from a text, with the line of every rule, to compare it with the one in force. */
 import { readFile, realpath } from "node:fs/promises";
 import { basename, extname, isAbsolute, join, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,7 +11,7 @@ import { whyUnreadable } from "../core/system/error-code.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
 import { expectationFrom } from "../policy/options.ts";
 import type { Expectation } from "../policy/report/expectations.ts";
-import { type ExpectationFile, type PolicyConfigFile, policySchemas } from "../policy/schema.ts";
+import { type ExpectationFile, policySchemas } from "../policy/schema.ts";
 import { codeConfig } from "./code-config.ts";
 import { configKeys } from "./config-schema.ts";
 import { policyOf } from "./load.ts";
@@ -30,19 +30,12 @@ export interface PolicyText {
   readonly autonomy: Autonomy;
 }
 
-interface Sections {
-  readonly policy?: PolicyConfigFile | undefined;
-  readonly autonomy?: Autonomy | undefined;
-}
-
-/** Of a configuration, only these are looked at. */
-const sections: z.ZodType<Sections> = z.looseObject({
+/** The only sections that are read. */
+const sections = z.looseObject({
   policy: policySchemas().section.optional(),
   autonomy: z.enum(autonomies).optional(),
 });
-const table: z.ZodType<{ readonly tests: readonly ExpectationFile[] }> = z.strictObject({
-  tests: z.array(policySchemas().expectation),
-});
+const table = z.strictObject({ tests: z.array(policySchemas().expectation) });
 
 /**
  * @param base folder that paths in it are relative to; only Cedar files in it are read
@@ -75,9 +68,9 @@ export function readTestsText(named: NamedConfiguration): readonly Expectation[]
 }
 
 /**
- * A configuration as the text that `readPolicyText` reads. One in code is run, as at the start; its rules have no lines.
+ * A configuration as the text that `readPolicyText` reads. A configuration in code is run; its rules have no lines.
  *
- * @param folder what its name is shown relative to
+ * @param folder the name is shown relative to it
  */
 export async function configurationText(file: string, folder: string): Promise<NamedConfiguration> {
   const shown = relative(folder, file);
@@ -99,9 +92,7 @@ export function parsedText<T>(
   schema: z.ZodType<T>,
   keys: () => JsonSchemaKeys = () => keysOf(schema),
 ): { readonly data: T; readonly locate: Locate } {
-  const read = readSource(name, text, "yaml");
-  if ("problems" in read) throw new ConfigProblems(read.problems);
-  const { source } = read;
+  const source = readSource(name, text);
   const locate: Locate = (path, part) => ({ source: name, ...source.place(path, part) });
   return { data: parseChecked(schema, source.value, { keys, locate }), locate };
 }
@@ -114,14 +105,14 @@ function expectationsFrom(files: readonly ExpectationFile[], above: KeyPath, loc
 }
 
 /**
- * Whoever may look at a policy may send one, and what cannot be read as Cedar is quoted to them: a token beside the
- * configuration is nothing to be named here, whatever the name or the link to it.
+ * A viewer may send a policy, and Cedar's errors quote the file they name. So a policy may name only Cedar files of this
+ * folder, not a token beside the configuration and no link to one.
  */
 async function checkCedarFile(file: string | undefined, base: string): Promise<void> {
   if (file === undefined) return;
   if (isAbsolute(file) || !isWithin(base, join(base, file)))
     throw new RuntimeFault("policy_invalid", `\`${file}\` lies outside ${base}; name a file inside it.`);
-  const real = await realpath(join(base, file)).catch(() => undefined); // not there: whoever reads it says so
+  const real = await realpath(join(base, file)).catch(() => undefined); // the reader reports a missing file
   const isNamed = [file, real ?? file].every((path) => cedarName.test(path));
   if (!isNamed || (real !== undefined && !isWithin(await realpath(base), real)))
     throw new RuntimeFault(

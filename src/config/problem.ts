@@ -16,14 +16,12 @@ export interface ConfigProblem {
 }
 
 /** `postern.yaml:12:5 policy.rules[0].effect: … Fix: …` */
-export function problemLine(problem: ConfigProblem): string {
-  const place =
-    problem.line === undefined ? problem.source : `${problem.source}:${problem.line}:${problem.column ?? 1}`;
-  const key = problem.key === "" ? "" : ` ${problem.key}`;
-  return `${place}${key}: ${problem.message} Fix: ${problem.fix}`;
+export function problemLine({ source, line, column = 1, key, message, fix }: ConfigProblem): string {
+  const place = line === undefined ? source : `${source}:${line}:${column}`;
+  return `${place}${key === "" ? "" : ` ${key}`}: ${message} Fix: ${fix}`;
 }
 
-/** Thrown by `loadConfig` only: every mistake of a configuration at once, so that one run tells all of them. */
+/** Holds every mistake of a configuration, so that one run shows all of them. */
 export class ConfigProblems extends Error {
   override readonly name = "ConfigProblems";
   readonly problems: readonly ConfigProblem[];
@@ -33,13 +31,18 @@ export class ConfigProblems extends Error {
     this.problems = problems;
   }
 
-  /** Nothing but flags is wrong: the command was typed wrong. */
+  /** For one mistake. Without a `key` it is about the file as a whole. */
+  static of(problem: Omit<ConfigProblem, "key"> & { readonly key?: string }): ConfigProblems {
+    return new ConfigProblems([{ key: "", ...problem }]);
+  }
+
+  /** Only flags are wrong: the command was mistyped. */
   get isTyping(): boolean {
     return this.problems.every(({ source }) => source === "command line");
   }
 }
 
-/** Where a path stands; without a file there is no line to name. */
+/** Says where a path is in its file. Without a file there is no line. */
 export type Locate = (
   path: KeyPath,
   part: "key" | "value",

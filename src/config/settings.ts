@@ -1,73 +1,112 @@
-import type { ApprovalSettings } from "../approvals/approvals-config.ts";
-import type { AuditSettings } from "../audit/audit-config.ts";
-import type { FileSettings } from "../builtin/files/files-config.ts";
-import type { MemorySettings } from "../builtin/memory/memory-config.ts";
-import type { ProvidedSettings } from "../builtin/provided/provided-config.ts";
-import type { ChainOptions } from "../code-mode/chain-options.ts";
-import type { Autonomy } from "../core/call.ts";
-import type { Limits } from "../core/session.ts";
-import type { AccountSettings } from "../identity/accounts-config.ts";
+import { dirname, join, resolve } from "node:path";
+import { approvalSettingsFrom } from "../approvals/approvals-config.ts";
+import { auditSettingsFrom } from "../audit/audit-config.ts";
+import { fileOptionsFrom, fileSettingsFrom } from "../builtin/files/files-config.ts";
+import { memorySettingsFrom } from "../builtin/memory/memory-config.ts";
+import { providedSettingsFrom } from "../builtin/provided/provided-config.ts";
+import { chainOptionsFrom } from "../code-mode/chains-config.ts";
+import type { KeyPath } from "../core/schema-problems.ts";
+import { accountSettingsFrom } from "../identity/accounts-config.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
-import type { Hooks } from "../observe/hooks.ts";
-import type { ChannelsOptions } from "../observe/notify/open-channels.ts";
+import { channelSettingsFrom } from "../observe/notify/channels-config.ts";
 import type { PolicyOptions } from "../policy/decide.ts";
-import type { Guardrail } from "../policy/guardrails/guardrails.ts";
-import type { ResultSettings } from "../results/results-config.ts";
-import type { SecretSettings } from "../secrets/open-secrets.ts";
-import type { SecretStore } from "../secrets/secret-store.ts";
-import type { AnyTool } from "../tools/kinds.ts";
-import type { Toolset } from "../tools/toolsets/toolset.ts";
-import type { LogLevel } from "./config-schema.ts";
+import { secretSettingsFrom } from "../secrets/secrets-config.ts";
+import type { CodeConfig } from "./code-config.ts";
+import { type ConfigData, publicUrlPattern } from "./config-schema.ts";
+import type { Overrides } from "./overrides.ts";
 
-/** A configuration, complete: defaults filled in, paths absolute, environment and flags applied. */
-export interface Settings {
-  /** Undefined: none was found, and everything is default. */
-  readonly file: string | undefined;
-  readonly listen: {
-    readonly host: string;
-    readonly port: number;
-    readonly publicUrl?: string | undefined;
-    readonly maxConnectionsPerAddress?: number | undefined;
-  };
-  /** Absolute. */
-  readonly dataFolder: string;
-  readonly autonomy: Autonomy;
-  readonly agentScopes: readonly string[];
+export interface CheckedConfig extends CodeConfig {
+  readonly data: ConfigData;
   readonly policy: PolicyOptions;
-  readonly guardrails: readonly Guardrail[];
-  readonly limits: Partial<Limits>;
-  readonly accounts: AccountSettings;
-  readonly approvals: ApprovalSettings;
-  readonly audit: AuditSettings;
-  readonly results: ResultSettings;
-  readonly servers: Readonly<Record<string, ServerConfig>>;
-  /** Absolute paths of modules that export tools; loaded only when tools are needed. */
-  readonly toolModules: readonly string[];
-  /** Absolute paths of catalogues: `FOLDER/NAME/tool.ts`. */
-  readonly toolFolders: readonly string[];
-  /** Absolute. */
-  readonly skillFolders: readonly string[];
-  /** Skills that an agent is held to in each of its runs. */
-  readonly skillAgents: Readonly<Record<string, readonly string[]>>;
-  /** Undefined: off. Paths are absolute. */
-  readonly files: FileSettings | undefined;
-  /** Tools that providers define and that run here; `files`: what they may touch, also where the file tools are off. */
-  readonly provided: ProvidedSettings & { readonly files: FileSettings };
-  /** Undefined: off. */
-  readonly memory: MemorySettings | undefined;
-  /** Given as objects, by a TypeScript configuration. */
-  readonly tools: readonly (AnyTool | Toolset)[];
-  /** Where the folders of runs lie, absolute. */
-  readonly runs: { readonly enabled: boolean; readonly folder: string };
-  /** Undefined: off. */
-  readonly chains: ChainOptions | undefined;
-  readonly hooks: Hooks | undefined;
-  /** Given as an object, by a TypeScript configuration. */
-  readonly secrets: SecretStore | undefined;
-  /** Where values come from when no object was given. */
-  readonly secretSettings: SecretSettings;
-  readonly console: { readonly editPolicy: boolean };
-  /** Where people are told that they are wanted. Undefined: nowhere. */
-  readonly channels: ChannelsOptions | undefined;
-  readonly logLevel: LogLevel;
+}
+
+export interface ConfigPlace {
+  /** Undefined when no configuration was found and everything has its default. */
+  readonly file: string | undefined;
+  /** What relative paths of flags and environment are relative to. */
+  readonly folder: string;
+  /** `postern.yaml:12`. */
+  readonly whereOf?: (path: KeyPath) => string | undefined;
+}
+
+/** A complete configuration: defaults are filled in, paths are absolute, environment and flags are applied. */
+export type Settings = Readonly<ReturnType<typeof settingsOf>>;
+
+export function settingsOf(given: CheckedConfig, place: ConfigPlace, over: Overrides) {
+  const { file, folder, whereOf = () => undefined } = place;
+  const { data, policy } = given;
+  const base = file === undefined ? folder : dirname(file);
+  const dataFolder = over.data === undefined ? resolve(base, data.data ?? ".postern") : resolve(folder, over.data);
+  return {
+    file,
+    listen: {
+      host: over.host ?? data.listen?.host ?? "127.0.0.1",
+      port: over.port ?? data.listen?.port ?? 7420,
+      publicUrl: publicUrlOf(data),
+      maxConnectionsPerAddress: data.listen?.maxConnectionsPerAddress,
+    },
+    dataFolder,
+    autonomy: over.autonomy ?? data.autonomy ?? "A2",
+    agentScopes: data.agent?.scopes ?? [],
+    policy,
+    guardrails: given.guardrails ?? [],
+    limits: data.limits ?? {},
+    accounts: accountSettingsFrom(data.accounts ?? {}),
+    approvals: approvalSettingsFrom(data.approvals ?? {}, (route) => whereOf(["approvals", "routes", route])),
+    audit: auditSettingsFrom(data.audit ?? {}, base),
+    results: data.results ?? {},
+    servers: serversOf(data.servers ?? {}, base, whereOf),
+    /** Modules that export tools. They are loaded when tools are needed. */
+    toolModules: (data.tools?.modules ?? []).map((module) => resolve(base, module)),
+    /** Catalogues: `FOLDER/NAME/tool.ts`. */
+    toolFolders: (data.tools?.folders ?? []).map((one) => resolve(base, one)),
+    skillFolders: (data.skills?.folders ?? []).map((one) => resolve(base, one)),
+    /** The skills that restrict an agent in each of its runs. */
+    skillAgents: data.skills?.agents ?? {},
+    /** Undefined when the file tools are off. */
+    files: fileSettingsFrom(data.files ?? {}, base),
+    /** Provider-defined tools that run here. `files` says what they may touch, even if the file tools are off. */
+    provided: { ...providedSettingsFrom(data.tools ?? {}, base), files: fileOptionsFrom(data.files ?? {}, base) },
+    /** Undefined when memory is off. */
+    memory: memorySettingsFrom(data.memory ?? {}, Object.keys(data.servers ?? {})),
+    /** Undefined when scripts are off. */
+    chains: chainOptionsFrom(data.chains ?? {}),
+    /** Tools, hooks and a secret store that a TypeScript configuration gives as objects. */
+    tools: given.tools ?? [],
+    hooks: given.hooks,
+    secrets: given.secrets,
+    /** Where secrets come from when the configuration gives no store. */
+    secretSettings: secretSettingsFrom(data.secrets ?? {}, base, dataFolder),
+    console: { editPolicy: data.console?.editPolicy ?? false },
+    runs: {
+      enabled: data.runs?.enabled ?? true,
+      folder: data.runs?.folder === undefined ? join(dataFolder, "runs") : resolve(base, data.runs.folder),
+    },
+    /** Undefined when approvers are not notified. */
+    channels: data.channels === undefined ? undefined : { ...channelSettingsFrom(data.channels), ...given.channels },
+    logLevel: over.logLevel ?? data.log?.level ?? "warn",
+  };
+}
+
+/** Browsers and links in messages use one address, so either key gives it for both. */
+function publicUrlOf({ listen, channels }: Pick<ConfigData, "listen" | "channels">): string | undefined {
+  const console = channels?.consoleUrl?.replace(/\/+$/, "");
+  return listen?.publicUrl ?? (console !== undefined && publicUrlPattern.test(console) ? console : undefined);
+}
+
+/** A server starts in the configuration's folder, so its relative arguments are relative to that folder. */
+function serversOf(
+  servers: Readonly<Record<string, ServerConfig>>,
+  base: string,
+  whereOf: NonNullable<ConfigPlace["whereOf"]>,
+): Readonly<Record<string, ServerConfig>> {
+  const placed = Object.entries(servers).map(([name, server]) => {
+    const tools = Object.entries(server.tools ?? {}).map(([tool, settings]) => {
+      const where = whereOf(["servers", name, "tools", tool]);
+      return [tool, where === undefined ? settings : { ...settings, where }];
+    });
+    const cwd = server.command !== undefined && { cwd: resolve(base, server.cwd ?? ".") };
+    return [name, { ...server, ...cwd, ...(server.tools !== undefined && { tools: Object.fromEntries(tools) }) }];
+  });
+  return Object.fromEntries(placed);
 }

@@ -5,7 +5,7 @@ import { ConfigFolder, problemsOf } from "../../test/fakes/config-folder.ts";
 const folder = new ConfigFolder();
 afterAll(() => folder[Symbol.dispose]());
 
-it("reads folders of skills relative to the file; none when nothing is said", async () => {
+it("reads folders of skills relative to the file; none by default", async () => {
   const { skillFolders } = await folder.load("skills:\n  folders: [skills, /usr/share/skills]\n");
   expect(skillFolders).toEqual([join(folder.path, "skills"), "/usr/share/skills"]);
   expect((await folder.load("version: 1\n")).skillFolders).toEqual([]);

@@ -7,8 +7,8 @@ import { configOpaque } from "./config-schema.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * The effective configuration as YAML, for the folders of runs: defaults filled in, in the file's own spelling. What may
- * be a secret is masked whether it is one or not; a reference to one stays.
+ * The effective configuration as YAML, for the folders of runs: with defaults, in snake_case. Every value that may be a
+ * secret is masked; a reference to a secret stays.
  */
 export function configSnapshot(settings: Settings): string {
   const { file, listen, dataFolder, autonomy, agentScopes, policy, limits, approvals, results } = settings;
@@ -36,7 +36,7 @@ export function configSnapshot(settings: Settings): string {
     console,
     log: { level: logLevel },
   };
-  const data: unknown = JSON.parse(JSON.stringify(toSnakeCase(written, configOpaque))); // what is no data is left out
+  const data: unknown = JSON.parse(JSON.stringify(toSnakeCase(written, configOpaque))); // functions are left out
   const byCode = toolsIn(tools).map(({ name }) => name);
   const head = [
     `# The effective configuration, secrets masked. File: ${JSON.stringify(file ?? "none")}`,
@@ -72,12 +72,12 @@ function shownAccounts({ sessions: { idleMs, absoluteMs }, openId }: Settings["a
   };
 }
 
-/** How an engine reaches its machines may hold what lets one in. */
+/** The settings of an engine may hold a credential. */
 function shownChains({ drivers: _, engineSettings, ...rest }: NonNullable<Settings["chains"]>): object {
   return { enabled: true, ...rest, ...(engineSettings !== undefined && { engineSettings: mask }) };
 }
 
-/** A password may stand anywhere but in a bare flag, so only those stay of the arguments. */
+/** Any argument but a bare flag may be a password, so only flags are shown. */
 function shownServer({ env, headers, args, url, ...rest }: ServerConfig): object {
   return {
     ...rest,
@@ -96,7 +96,7 @@ function maskedValues(values: Readonly<Record<string, string>>): Readonly<Record
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, masked(value)]));
 }
 
-/** Where it leads, without who goes there and what he says. */
+/** Without user, password and query. */
 function shownUrl(text: string): string {
   if (!URL.canParse(text)) return mask;
   const { origin, pathname } = new URL(text);

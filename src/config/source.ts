@@ -12,63 +12,57 @@ import {
 } from "yaml";
 import { messageOf } from "../core/fault.ts";
 import type { KeyPath } from "../core/schema-problems.ts";
-import type { ConfigProblem } from "./problem.ts";
+import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
 /** A configuration's text, with the place of every key. */
 export interface ConfigSource {
-  readonly file: string;
   readonly value: unknown;
-  /** Of the value at this path, or of the nearest thing around it. `key`: of the key itself. */
+  /** The place of the value at this path, or of the nearest node around it. `key`: the place of the key itself. */
   place(path: KeyPath, part?: "key" | "value"): { readonly line: number; readonly column: number };
 }
 
-export type ReadSource = { readonly source: ConfigSource } | { readonly problems: readonly ConfigProblem[] };
-
-/** A configuration is written by people; more than this is another file. */
+/** People write configurations, so a longer text is another file. */
 const maxCharacters = 1024 * 1024;
 
-/** JSON is read by the YAML parser too, which is a superset, because it knows where everything stands. */
-export function readSource(file: string, text: string, language: "yaml" | "json"): ReadSource {
+/**
+ * The YAML parser reads JSON too, because it knows the place of every node.
+ *
+ * @throws ConfigProblems with every mistake in the syntax
+ */
+export function readSource(source: string, text: string, language: "yaml" | "json" = "yaml"): ConfigSource {
   if (text.length > maxCharacters) {
-    return failed(
-      file,
-      `The file has ${text.length} characters; at most ${maxCharacters} are read.`,
-      "Name the configuration file, not another one.",
-    );
+    const message = `The file has ${text.length} characters; at most ${maxCharacters} are read.`;
+    throw ConfigProblems.of({ source, message, fix: "Name the configuration file, not another one." });
   }
   if (text.includes("\0")) {
-    return failed(file, "The file holds NUL characters; it is not text.", "Save it as UTF-8 text.");
+    const message = "The file holds NUL characters; it is not text.";
+    throw ConfigProblems.of({ source, message, fix: "Save it as UTF-8 text." });
   }
   const lines = new LineCounter();
   const schema = language === "json" ? "json" : "core";
   const document = parseDocument(text, { lineCounter: lines, schema, prettyErrors: true, logLevel: "error" });
-  const problems = [...document.errors, ...document.warnings].map((error) => syntaxProblem(file, error));
-  if (problems.length > 0) return { problems };
-  const strange = strangeKeys(file, document.contents, lines);
-  if (strange.length > 0) return { problems: strange };
-  try {
-    const root: unknown = document.toJS({ maxAliasCount: 100 });
-    return {
-      source: {
-        file,
-        value: root ?? {},
-        place: (path, part = "value") => {
-          const { line, col } = lines.linePos(offsetAt(document.contents, path, part));
-          return { line, column: col };
-        },
-      },
-    };
-  } catch (error) {
-    return failed(
-      file,
-      `${messageOf(error)}.`,
-      "Write the value out instead of using so many aliases (`*name`), and define each anchor (`&name`) first.",
-    );
-  }
+  const problems = [...document.errors, ...document.warnings].map((error) => syntaxProblem(source, error));
+  if (problems.length === 0) problems.push(...strangeKeys(source, document.contents, lines));
+  if (problems.length > 0) throw new ConfigProblems(problems);
+  return {
+    value: plainValue(document, source) ?? {},
+    place: (path, part = "value") => {
+      const { line, col } = lines.linePos(offsetAt(document.contents, path, part));
+      return { line, column: col };
+    },
+  };
 }
 
-function failed(source: string, message: string, fix: string): ReadSource {
-  return { problems: [{ source, key: "", message, fix }] };
+function plainValue(document: ReturnType<typeof parseDocument>, source: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw ConfigProblems.of({
+      source,
+      message: `${messageOf(error)}.`,
+      fix: "Write the value out instead of using so many aliases (`*name`), and define each anchor (`&name`) first.",
+    });
+  }
 }
 
 const fixes: ReadonlyMap<string, string> = new Map([
@@ -84,17 +78,12 @@ function syntaxProblem(file: string, error: YAMLError): ConfigProblem {
   const [start] = error.linePos ?? [];
   const [first = error.message] = error.message.split("\n");
   const message = `${first.replace(/ at line \d+, column \d+:?$/, "")}.`;
+  const fix = fixes.get(error.code) ?? "Correct the line; `postern doctor` checks the file again.";
   const at = start === undefined ? {} : { line: start.line, column: start.col };
-  return {
-    source: file,
-    ...at,
-    key: "",
-    message,
-    fix: fixes.get(error.code) ?? "Correct the line; `postern doctor` checks the file again.",
-  };
+  return { source: file, ...at, key: "", message, fix };
 }
 
-/** Keys that are not text, and the one name that is not data in JavaScript. */
+/** Keys that are not text, and `__proto__`, which JavaScript does not treat as data. */
 function strangeKeys(file: string, contents: ParsedNode | null, lines: LineCounter): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   visit(contents, {
@@ -102,24 +91,16 @@ function strangeKeys(file: string, contents: ParsedNode | null, lines: LineCount
       const key: unknown = pair.key;
       if (isScalar(key) && typeof key.value === "string" && key.value !== "__proto__") return;
       const shown = isScalar(key) ? `\`${String(key.value)}\`` : "A list or a mapping";
-      const at =
-        isScalar(key) || isMap(key) || isSeq(key) || isAlias(key)
-          ? lines.linePos(key.range?.[0] ?? 0)
-          : { line: 1, col: 1 };
-      problems.push({
-        source: file,
-        line: at.line,
-        column: at.col,
-        key: "",
-        message: `${shown} cannot be a key.`,
-        fix: "Use a name; put it in quotes when it looks like a number.",
-      });
+      const { line, col: column } = lines.linePos(offsetOf(key) ?? 0);
+      const message = `${shown} cannot be a key.`;
+      const fix = "Use a name; put it in quotes when it looks like a number.";
+      problems.push({ source: file, line, column, key: "", message, fix });
     },
   });
   return problems;
 }
 
-/** Of the last thing on this path that is there. */
+/** The place of the last node of this path that exists. */
 function offsetAt(contents: Node | null, path: KeyPath, part: "key" | "value"): number {
   let offset = contents?.range?.[0] ?? 0;
   let node: unknown = contents;

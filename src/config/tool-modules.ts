@@ -4,15 +4,14 @@ import { pathToFileURL } from "node:url";
 import { SystemClock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
 import { type FoundTool, findTools } from "../tools/catalogue.ts";
-import type { AnyTool } from "../tools/kinds.ts";
+import { type AnyTool, kindOf } from "../tools/kinds.ts";
 import { Registry } from "../tools/registry.ts";
 import { isToolset, type Toolset, takeTools } from "../tools/toolsets/toolset.ts";
-import { isTool } from "./code-config.ts";
 import { type ConfigProblem, ConfigProblems } from "./problem.ts";
 
 /**
- * The tools a configuration's modules export: each export that is a tool or a set of tools, and each list of them. They
- * are code of the operator's: the configuration names them, nothing else is ever loaded.
+ * The tools that a configuration's modules export: each export that is a tool or a toolset, and each list of them. Only
+ * modules that the configuration names are loaded.
  *
  * @throws ConfigProblems for a module that cannot be run or exports none
  */
@@ -30,28 +29,21 @@ export interface RejectedTool {
 }
 
 /**
- * The tools in a configuration's folders: catalogues. One tool that cannot be used is skipped with a warning, so that the
- * others can.
+ * The tools in a configuration's folders. A tool that cannot be used is skipped with a warning.
  *
- * @param others the tools that are offered beside them: none of a folder may look like one of them
- * @throws ConfigProblems for a folder that is none
+ * @param others the other tools that are offered; no tool of a folder may look like one of them
+ * @throws ConfigProblems for a path that is no folder
  */
 export async function loadToolFolders(
   folders: readonly string[],
   file: string,
   { others, warn }: { readonly others: readonly (AnyTool | Toolset)[]; readonly warn: (problem: string) => void },
 ): Promise<{ readonly tools: readonly AnyTool[]; readonly rejected: readonly RejectedTool[] }> {
+  const fix = "Name one, relative to the configuration, with a tool in each `NAME/tool.ts`.";
   const problems = folders.flatMap((folder, i): readonly ConfigProblem[] =>
     statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
       ? []
-      : [
-          {
-            source: file,
-            key: `tools.folders[${i}]`,
-            message: `\`${folder}\` is no folder.`,
-            fix: "Name one, relative to the configuration, with a tool in each `NAME/tool.ts`.",
-          },
-        ],
+      : [{ source: file, key: `tools.folders[${i}]`, message: `\`${folder}\` is no folder.`, fix }],
   );
   if (problems.length > 0) throw new ConfigProblems(problems);
   const rejected: RejectedTool[] = [];
@@ -83,9 +75,9 @@ async function refusalsOf(
       return messageOf(error);
     }
   };
-  attempt(() => takeTools(others, (tool) => void trial.register(tool))); // what is wrong with them is told when they are taken
+  attempt(() => takeTools(others, (tool) => void trial.register(tool))); // the runtime reports what is wrong with them
   const refused = found.map(({ tool, path }) => [path, attempt(() => void trial.register(tool))] as const);
-  await trial.ready().catch(() => undefined); // `schemaProblem` says it of each
+  await trial.ready().catch(() => undefined); // `schemaProblem` has the reason
   const late = found.map(({ tool, path }) => [path, trial.schemaProblem(tool.name)] as const);
   return new Map([...late, ...refused].flatMap(([path, why]) => (why === undefined ? [] : [[path, why]])));
 }
@@ -95,38 +87,27 @@ async function toolsOf(path: string, key: string, source: string): Promise<reado
   try {
     module = await import(pathToFileURL(path).href);
   } catch (error) {
-    throw new ConfigProblems([
-      {
-        source,
-        key,
-        message: `\`${path}\` cannot be loaded: ${messageOf(error)}.`,
-        fix: remedyFor(path, error),
-      },
-    ]);
+    const message = `\`${path}\` cannot be loaded: ${messageOf(error)}.`;
+    throw ConfigProblems.of({ source, key, message, fix: remedyFor(path, error) });
   }
   const found = new Set(
     Object.values(module).flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value])),
   );
-  const tools = [...found].filter((one): one is AnyTool | Toolset => isTool(one) || isToolset(one));
+  const tools = [...found].filter((one): one is AnyTool | Toolset => kindOf(one) !== undefined || isToolset(one));
   if (tools.length > 0) return tools;
-  throw new ConfigProblems([
-    {
-      source,
-      key,
-      message: `\`${path}\` exports no tool.`,
-      fix: "Export what `defineTool({ … })` gives.",
-    },
-  ]);
+  const message = `\`${path}\` exports no tool.`;
+  throw ConfigProblems.of({ source, key, message, fix: "Export what `defineTool({ … })` gives." });
 }
 
-/** What loading a module fails at, told apart by Node's own words. */
+/** The fix depends on Node's message. */
 function remedyFor(path: string, error: unknown): string {
   if (!existsSync(path)) return "Name an existing module, relative to the configuration.";
-  const said = messageOf(error);
-  if (/is not defined in ES module scope/.test(said)) return "Write it with `import` and `export`: it is an ES module.";
-  if (/outside a module|Unexpected token 'export'/.test(said))
+  const message = messageOf(error);
+  if (/is not defined in ES module scope/.test(message))
+    return "Write it with `import` and `export`: it is an ES module.";
+  if (/outside a module|Unexpected token 'export'/.test(message))
     return `Set \`"type": "module"\` in the package.json beside it, or name it \`${moduleNameOf(path)}\`.`;
-  const [, missing] = /Cannot find (?:package|module) '([^']+)'/.exec(said) ?? [];
+  const [, missing] = /Cannot find (?:package|module) '([^']+)'/.exec(message) ?? [];
   if (missing !== undefined && !missing.startsWith("/"))
     return `Install what it imports where it lies: \`npm install ${missing}\`.`;
   if (missing !== undefined) return "Mend the import in it: name the file with its extension.";

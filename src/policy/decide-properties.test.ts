@@ -181,7 +181,7 @@ describe("a decision", () => {
     );
   });
 
-  it("is the one the report gives, where nothing depends on the call (case 152)", async () => {
+  it("equals the report if nothing depends on the call (case 152)", async () => {
     await fc.assert(
       fc.property(anyOptions, anyFacts, fc.array(anyTool, { maxLength: 3 }), (options, facts, more) => {
         const policy = createPolicy(options);

@@ -3,7 +3,7 @@ import { factsOf, tool } from "../../test/fakes/policy-facts.ts";
 import type { Autonomy, Risk } from "../core/call.ts";
 import { createPolicy, type PolicyOptions } from "./decide.ts";
 import type { Facts, Suggestion, ToolFacts } from "./policy.ts";
-import type { Rule } from "./rules/rules.ts";
+import type { Rule } from "./rules/rule-schema.ts";
 
 const plain = tool("mail", { action: "send" });
 
@@ -12,7 +12,7 @@ function facts(of: Partial<ToolFacts> = {}, more: Partial<Facts> = {}): Facts {
 }
 
 describe("scopes", () => {
-  it("one that is missing is a denial that names it (case 143)", () => {
+  it("a missing scope is a denial that names it (case 143)", () => {
     const decision = createPolicy().decide(facts({ scopes: ["mail:read", "mail:write"] }, { scopes: ["mail:read"] }));
     expect(decision).toMatchObject({
       verdict: "DENY",
@@ -21,7 +21,7 @@ describe("scopes", () => {
     });
   });
 
-  it("more than needed pass, and none needed pass (case 144)", () => {
+  it("passes with more than needed, and when none is needed (case 144)", () => {
     expect(createPolicy().decide(facts({ scopes: ["mail:read"] }, { scopes: ["a", "mail:read", "b"] })).verdict).toBe(
       "ALLOW",
     );
@@ -84,7 +84,7 @@ describe("the risk of one call", () => {
     }
   });
 
-  it("reads low as safe and blocks what is no risk", () => {
+  it("reads low as safe and blocks an unknown risk", () => {
     expect(decided({ risk: "high" }, { risk: "low" as Risk }).risk).toBe("safe");
     expect(decided({}, { risk: "none" as Risk })).toMatchObject({
       verdict: "BLOCK",
@@ -94,7 +94,7 @@ describe("the risk of one call", () => {
 });
 
 describe("a policy", () => {
-  it("lets an allowed call through without asking anybody (case 137), and blocks beyond any approval (case 136)", () => {
+  it("runs an allowed call without a person (case 137) and blocks without a way to approve (case 136)", () => {
     expect(createPolicy().decide(facts({}, { autonomy: "A2" })).verdict).toBe("ALLOW");
     expect(createPolicy().decide(facts({ risk: "critical" }, { autonomy: "A2" })).verdict).toBe("BLOCK");
   });
@@ -163,7 +163,7 @@ describe("a policy", () => {
     }
   });
 
-  it("has a version for what it means: not for where its rules stand, nor for defaults spelled out", () => {
+  it("keeps its version when only places of rules or written-out defaults differ", () => {
     const rules: Rule[] = [{ effect: "deny", tool: "mail" }];
     const { version } = createPolicy({ rules });
     expect(version).toMatch(/^[0-9a-f]{16}$/);
@@ -203,7 +203,7 @@ describe("a policy", () => {
 });
 
 describe("levels", () => {
-  it("an autonomy level the operator lowers is the new one for the next call (case 141)", () => {
+  it("uses a lowered autonomy level from the next call on (case 141)", () => {
     const policy = createPolicy();
     const at = (autonomy: Autonomy): string => policy.decide(facts({ risk: "medium" }, { autonomy })).verdict;
     expect([at("A3"), at("A2"), at("A0")]).toEqual(["ALLOW", "CONFIRM", "PREVIEW"]);

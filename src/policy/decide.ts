@@ -1,18 +1,18 @@
 import type { Principal } from "../core/call.ts";
-import type { Reason } from "../core/event.ts";
 import { messageOf } from "../core/fault.ts";
 import { stricter } from "../core/risk.ts";
 import { DecisionDraft, type DecisionTerms, layers, type PolicyTerms } from "./layers.ts";
-import { type CompiledOptions, compileOptions, type PolicyOptions } from "./options.ts";
+import { type CompiledOptions, compileOptions } from "./options.ts";
 import type { Decision, EffectivePolicy, EffectiveQuery, Facts, Policy, Reads, ToolFacts } from "./policy.ts";
 import { effectivePolicy } from "./report/effective.ts";
 import { readsOf } from "./rules/rules.ts";
 import { ToolRules } from "./rules/tool-rules.ts";
+import type { PolicyOptions } from "./schema.ts";
 
-export type { PolicyOptions } from "./options.ts";
+export type { PolicyOptions } from "./schema.ts";
 
 /**
- * Reads the options once; later changes to them change nothing.
+ * Reads the options once, so later changes to them have no effect.
  *
  * @throws RuntimeFault `policy_invalid`, naming what is wrong
  */
@@ -26,7 +26,7 @@ class LayeredPolicy implements Policy {
   readonly #options: CompiledOptions;
   readonly #terms: PolicyTerms;
   readonly #observing: boolean;
-  /** Not only rules look at the past. */
+  /** Adjusters or the pack read the past too. */
   readonly #readsBack: boolean;
 
   constructor(options: PolicyOptions) {
@@ -52,7 +52,7 @@ class LayeredPolicy implements Policy {
     try {
       return this.#rulesOf(tool, principal).offers(this.#observing);
     } catch {
-      return false; // what cannot be decided is not offered; a call of it gets the reason
+      return false; // a call of the tool gets the reason
     }
   }
 
@@ -66,17 +66,16 @@ class LayeredPolicy implements Policy {
   effective(tools: readonly ToolFacts[], query: EffectiveQuery): EffectivePolicy {
     return effectivePolicy(tools, query, {
       version: this.version,
-      also: this.#terms.also,
-      beside: (tool) => besides(tool, this.#terms),
+      terms: this.#terms,
       rulesOf: (tool) => this.#rulesOf(tool, query.principal),
-      think: (facts, { hasConditions }, permissionAt) =>
-        this.#think(facts, { ...this.#terms, also: [], hasConditions, permissionAt }),
+      decide: (facts, { hasConditions }, permissionAt) =>
+        this.#decideBy(facts, { ...this.#terms, also: [], hasConditions, permissionAt }),
     });
   }
 
   #decide(facts: Facts): Decision {
     const rules = this.#rulesOf(facts.tool, facts.principal);
-    return this.#think(facts, {
+    return this.#decideBy(facts, {
       ...this.#terms,
       hasConditions: rules.hasConditions,
       permissionAt: rules.permission(facts),
@@ -87,14 +86,14 @@ class LayeredPolicy implements Policy {
     return new ToolRules(this.#options, tool, principal);
   }
 
-  #think(facts: Facts, terms: DecisionTerms): Decision {
+  #decideBy(facts: Facts, terms: DecisionTerms): Decision {
     const draft = new DecisionDraft();
     for (const layer of layers) {
       layer(facts, draft, terms);
       if (this.#observing ? draft.keptDenied : draft.denied) break;
     }
-    const thought = draft.denied ? "DENY" : draft.verdict;
-    const verdict = this.#observing ? observed(draft, thought, terms) : thought;
+    const decided = draft.denied ? "DENY" : draft.verdict;
+    const verdict = this.#observing ? observed(draft, decided, terms) : decided;
     const { risk, missingScope: scope } = draft;
     return Object.freeze({
       verdict,
@@ -104,41 +103,26 @@ class LayeredPolicy implements Policy {
       ...(facts.tool.server !== undefined && { connector: facts.tool.server }),
       ...(scope !== undefined && { missingScope: scope }),
       ...(verdict === "BLOCK" && draft.blockedBy !== undefined && { blockedBy: draft.blockedBy }),
-      ...(this.#observing && { observed: thought }),
+      ...(this.#observing && { observed: decided }),
     });
   }
 
   #denyFor(error: unknown): Decision {
     const reasons = Object.freeze([{ rule: `policy error: ${messageOf(error)}`, says: "DENY" as const }]);
-    return Object.freeze({
-      verdict: "DENY",
-      risk: "critical",
-      reasons,
-      policyVersion: this.version,
-      ...(this.#observing && { observed: "DENY" as const }),
-    });
+    const decision = { verdict: "DENY", risk: "critical", reasons, policyVersion: this.version } as const;
+    return Object.freeze(this.#observing ? { ...decision, observed: "DENY" as const } : decision);
   }
 }
 
-function besides(tool: ToolFacts, { adjusters, pack }: PolicyTerms): readonly Reason[] {
-  const blocks = pack.dependsOn(tool).map((rule): Reason => ({ rule, says: "BLOCK" }));
-  const quiet = pack.isQuiet !== undefined && tool.effects !== "read";
-  return [
-    ...blocks,
-    ...(quiet ? [{ rule: pack.quietRule, says: "CONFIRM" } as const] : []),
-    ...(adjusters.readsFor(tool) === undefined ? [] : [{ rule: "taint", says: "RAISE" } as const]),
-  ];
-}
-
-/** What is enforced although nothing is: what was said always, and that a critical call asks (C5). */
+/** What mode `observe` enforces: what always holds, and that a critical call asks. */
 function observed(
   draft: DecisionDraft,
-  thought: Decision["verdict"],
+  decided: Decision["verdict"],
   { allowUnattendedCritical }: DecisionTerms,
 ): Decision["verdict"] {
   if (draft.keptDenied) return "DENY";
   const critical = draft.risk === "critical" && !allowUnattendedCritical;
   const verdict = critical ? stricter(draft.kept, "CONFIRM") : draft.kept;
-  draft.reasons.push({ rule: `mode observe: enforced it is ${thought}`, says: verdict });
+  draft.reasons.push({ rule: `mode observe: enforce would give ${decided}`, says: verdict });
   return verdict;
 }

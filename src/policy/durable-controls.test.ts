@@ -92,7 +92,7 @@ describe("the controls", () => {
     ]);
   });
 
-  it("write an operator's act with each change, in the same write (case 141)", async () => {
+  it("write an event with each change, in the same write (case 141)", async () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
     await controls.setAutonomy("A1", actor("ada"), "careful");
@@ -116,7 +116,7 @@ describe("the controls", () => {
     });
   });
 
-  it("write nothing for what is so already", async () => {
+  it("write nothing if nothing changes", async () => {
     const shelf = new Shelf();
     const controls = await open(shelf);
     await controls.resume(actor("ada"));
@@ -129,7 +129,7 @@ describe("the controls", () => {
     expect((await controls.history()).length).toBe(2);
   });
 
-  it("keep an operator's level over the configured one, and tell", async () => {
+  it("keep an operator's level over the configured one and log that", async () => {
     const shelf = new Shelf();
     const told: string[] = [];
     const first = await open(shelf, { autonomy: "A2" });
@@ -203,7 +203,7 @@ describe("the controls", () => {
     await expect(controls.pause(actor("ada"))).rejects.toMatchObject({ code: "document_contended" });
   });
 
-  it("refuse a level, a name or an operator that is none", async () => {
+  it("refuse an invalid level, name or operator", async () => {
     const controls = await open(new Shelf());
     const invalid = { code: "controls_invalid" };
     await expect(controls.setAutonomy("A7" as Autonomy, actor("ada"))).rejects.toMatchObject({
@@ -222,7 +222,7 @@ describe("the controls", () => {
     { state: { paused: true, autonomy: "A9", offTools: [], offServers: [] } },
     { state: { paused: true, autonomy: null, offTools: [7], offServers: [] } },
     { state: { paused: true, autonomy: null, offTools: [], offServers: [] } },
-  ])("do not guess from a document that is not theirs: %j", async (body) => {
+  ])("refuse an unknown document: %j", async (body) => {
     const shelf = new Shelf();
     shelf.documents.set("controls/state", { version: 1, body: body as Json });
     await expect(open(shelf)).rejects.toMatchObject({ code: "controls_unreadable" });

@@ -5,7 +5,6 @@
  */
 export type { PolicyApi, SimulateFilter, Simulation } from "../runtime/policy-api.ts";
 export type { ControlChange, ControlState, Controls } from "./controls.ts";
-export type { PolicyOptions } from "./decide.ts";
 export { createPolicy } from "./decide.ts";
 export type {
   ArgumentGuardrail,
@@ -18,12 +17,12 @@ export type {
   ResultGuardrail,
   ResultSays,
 } from "./guardrails/guardrails.ts";
-export type { PatternGuardrailOptions } from "./guardrails/pattern-guardrail.ts";
-export { patternGuardrail } from "./guardrails/pattern-guardrail.ts";
 export type { PersonalDataKind, PersonalDataOptions } from "./guardrails/personal-data.ts";
 export { personalData } from "./guardrails/personal-data.ts";
 export type { PromptInjectionOptions } from "./guardrails/prompt-injection.ts";
 export { promptInjection } from "./guardrails/prompt-injection.ts";
+export type { PatternGuardrailOptions } from "./guardrails/text-guardrail.ts";
+export { patternGuardrail } from "./guardrails/text-guardrail.ts";
 export type {
   ActiveSkills,
   Decision,
@@ -41,13 +40,14 @@ export type { Expectation, ExpectationResult, ExpectedPast } from "./report/expe
 export type { VerdictChange } from "./report/simulate.ts";
 export type { PolicyWarning } from "./report/warnings.ts";
 export { policyWarnings } from "./report/warnings.ts";
-export type { AdjusterOptions } from "./risk/adjusters.ts";
 export type { GuessedTool } from "./risk/guess.ts";
 export { guessRisk } from "./risk/guess.ts";
-export type { MatrixChanges } from "./risk/matrix.ts";
-export type { PackOptions } from "./risk/pack.ts";
-export type { QuietHours } from "./risk/quiet-hours.ts";
-export type { Condition, Conditions } from "./rules/condition.ts";
-export type { HistoryLimit, PastSelector } from "./rules/history-limit.ts";
-export type { Rule } from "./rules/rules.ts";
-export type { SandboxConstraint } from "./rules/sandbox.ts";
+export type {
+  Condition,
+  Conditions,
+  HistoryLimit,
+  PastSelector,
+  Rule,
+  SandboxConstraint,
+} from "./rules/rule-schema.ts";
+export type { AdjusterOptions, MatrixChanges, PackOptions, PolicyOptions, QuietHours } from "./schema.ts";

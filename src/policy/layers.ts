@@ -10,10 +10,10 @@ import type { PermissionRule } from "./rules/permission.ts";
 import { effectsOf } from "./rules/rules.ts";
 import { skillsForbid } from "./rules/skill-layer.ts";
 
-/** What a policy is made of, without its rules. */
+/** A compiled policy without its rules. */
 export interface PolicyTerms {
   readonly matrix: Matrix;
-  /** Set explicitly; none: `safe`, and only where no autonomy level decides (SPEC 6.6). */
+  /** Left undefined, the threshold is `safe`, and only calls without an autonomy level use it. */
   readonly maxRiskUnapproved: Risk | undefined;
   readonly allowUnattendedCritical: boolean;
   readonly also: readonly ExtraLayer[];
@@ -21,21 +21,21 @@ export interface PolicyTerms {
   readonly pack: Pack;
 }
 
-/** With the rules that apply to one call. */
+/** The same with the rules that apply to one call. */
 export interface DecisionTerms extends PolicyTerms {
-  /** A rule about this tool looks at arguments or at the past. */
+  /** A rule of this tool reads arguments or the past. */
   readonly hasConditions: boolean;
-  /** Once the risk is known: rules may speak of it. */
+  /** Rules may depend on the risk, so it must be known. */
   readonly permissionAt: (risk: Risk) => PermissionRule;
 }
 
 /**
- * A decision while it is thought. It only grows stricter: there is no way to lower it. Beside the answer stands the part
- * of it that is never for sale: what `…Always` was said of, and what mode `observe` enforces.
+ * A decision in the making. It only grows stricter: no method lowers it. `kept` and `keptDenied` are the part that mode
+ * `observe` enforces too; the methods `…Always` set it.
  */
 export class DecisionDraft {
   risk: Risk = "critical";
-  /** Before anything raised it. */
+  /** The risk before any layer raised it. */
   base: Risk = "critical";
   verdict: Verdict = "ALLOW";
   denied = false;
@@ -65,13 +65,13 @@ export class DecisionDraft {
     this.demand(verdict, rule);
   }
 
-  /** One level, never beyond critical. Means something only before the matrix was asked. */
+  /** Raises one level, at most to critical. It has an effect only before the matrix decides. */
   raise(rule: string): void {
     this.risk = risks[Math.min(rankOf(this.risk) + 1, risks.length - 1)] ?? "critical";
     this.reasons.push({ rule, says: "RAISE" });
   }
 
-  /** What somebody else found: a guardrail, a layer from outside. */
+  /** Adds the finding of a guardrail or of a layer from outside. */
   take({ guardrail, says, why }: Finding): void {
     const rule = `${guardrail}: ${why}`;
     if (says === "DENY") this.deny({ rule, says });
@@ -81,35 +81,34 @@ export class DecisionDraft {
   }
 }
 
-/** One step of the thought. Pure over the facts; the draft is the only thing it changes. */
+/** One step of a decision. It is pure over the facts and changes only the draft. */
 export type Layer = (facts: Facts, draft: DecisionDraft, terms: DecisionTerms) => void;
 
 /** In this order, until one denies. */
 export const layers: readonly Layer[] = [
-  // The risk of this call: whatever raises it stands here, before anything that looks at it.
+  // The risk of this call. All layers that raise it come before the layers that read it.
   weighRisk,
   weighAdjusters,
   weighAlso,
   weighFindings,
   weighQuietHours,
-  // May it at all? Runtime and sandbox, safe defaults, active skills, configuration, scopes.
+  // Is it allowed? Runtime and sandbox, safe defaults, active skills, configuration, scopes.
   weighRuntime,
   weighDefaults,
   weighSkills,
   weighRules,
   weighScopes,
-  // How far alone? What asks or blocks, without regard to what the others said.
+  // Does it need a person? Each layer asks or blocks independently of the others.
   weighLevel,
   weighThreshold,
   weighDestructive,
-  weighSecrets,
-  weighToolAsks,
+  weighAlwaysAsks,
   weighUnread,
   weighPack,
   weighConfirms,
 ];
 
-/** First of all, since a denial states the risk as well. */
+/** The first layer, because a denial states the risk too. */
 function weighRisk({ tool, suggestion }: Facts, draft: DecisionDraft): void {
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);
@@ -120,19 +119,15 @@ function weighRisk({ tool, suggestion }: Facts, draft: DecisionDraft): void {
   draft.risk = believedRisk(tool, base, suggested);
   draft.base = draft.risk;
   if (draft.risk === base) return;
-  const raises = rankOf(suggested) > rankOf(base);
-  draft.reasons.push({
-    rule: `risk ${suggested} of this call, says the tool (its own: ${base})`,
-    says: raises ? "RAISE" : "ALLOW",
-  });
+  const says = rankOf(suggested) > rankOf(base) ? "RAISE" : "ALLOW";
+  draft.reasons.push({ rule: `risk ${suggested} of this call, says the tool (its own: ${base})`, says });
 }
 
-/** Only the author of a tool knows better than its own label; what an operator or our caution said, a suggestion cannot lower. */
+/** A suggestion may lower only a risk that the tool's author declared, not one of an operator, a default or a guess. */
 export function believedRisk({ riskSource }: Facts["tool"], base: Risk, suggested: Risk): Risk {
   return riskSource === "declared" || rankOf(suggested) > rankOf(base) ? suggested : base;
 }
 
-/** Each raises one level (SPEC 6.2). */
 function weighAdjusters(facts: Facts, draft: DecisionDraft, { adjusters }: DecisionTerms): void {
   const ofTool = adjusters.ofTool(facts.tool);
   if (ofTool !== undefined) draft.raise(ofTool);
@@ -142,7 +137,7 @@ function weighAdjusters(facts: Facts, draft: DecisionDraft, { adjusters }: Decis
   }
 }
 
-/** Layers from outside. Whatever is no list of findings, a promise for example, is no answer. */
+/** Layers from outside. Anything but a list of findings, for example a promise, is a fault. */
 function weighAlso(facts: Facts, draft: DecisionDraft, { also }: DecisionTerms): void {
   for (const layer of also) {
     const findings = layer.weigh(facts);
@@ -151,7 +146,7 @@ function weighAlso(facts: Facts, draft: DecisionDraft, { also }: DecisionTerms):
   }
 }
 
-/** What guardrails found in the arguments (D30). One that failed and is open is told all the same. */
+/** Findings of guardrails about the arguments. The failure of an `open` guardrail becomes a reason too. */
 function weighFindings({ findings = [] }: Facts, draft: DecisionDraft): void {
   for (const finding of findings) {
     if (finding.says !== "ALLOW") draft.take({ ...finding, guardrail: `guardrail ${finding.guardrail}` });
@@ -159,32 +154,32 @@ function weighFindings({ findings = [] }: Facts, draft: DecisionDraft): void {
   }
 }
 
-/** What only reads disturbs nobody. Whether to ask is seen before the night itself raises the risk (C27). */
+/** Reading is allowed in quiet hours. Whether to ask depends on the risk before the quiet hours raise it. */
 function weighQuietHours({ tool, now }: Facts, draft: DecisionDraft, { pack }: DecisionTerms): void {
   if (pack.isQuiet === undefined || tool.effects === "read" || !pack.isQuiet(now)) return;
   if (draft.risk !== "safe") draft.demand("CONFIRM", pack.quietRule);
   draft.raise("adjuster quiet hours");
 }
 
-/** The runtime and the sandbox always win (SPEC 5.2). */
+/** The runtime and the sandbox always win. */
 function weighRuntime(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
   const { overruled } = permissionAt(draft.risk);
   if (overruled.length > 0) draft.denyAlways(...overruled);
 }
 
-/** A raise permits nothing: what was refused at the risk before it stays so, also where a `confirm` speaks of the higher one. */
+/** A raise permits nothing: a call that is refused at its base risk stays refused, even if a `confirm` fits the raised risk. */
 function raisedOr({ risk, base }: DecisionDraft, refusedAt: (risk: Risk) => readonly Reason[]): readonly Reason[] {
   const refused = refusedAt(risk);
   return refused.length > 0 || base === risk ? refused : refusedAt(base);
 }
 
-/** What is off until somebody writes its name (SPEC 5.3, D27). */
+/** Tools that are off until a rule names them. */
 function weighDefaults(_facts: Facts, draft: DecisionDraft, { permissionAt }: DecisionTerms): void {
   const off = raisedOr(draft, (risk) => permissionAt(risk).off);
   if (off.length > 0) draft.denyAlways(...off);
 }
 
-/** Active skills restrict; what they allow grants nothing (SPEC 5.2, D3). */
+/** Active skills restrict. What they allow grants nothing. */
 function weighSkills({ tool, skills }: Facts, draft: DecisionDraft): void {
   const forbidding = skills && skillsForbid(skills, tool);
   if (forbidding === undefined) return;
@@ -199,7 +194,7 @@ function weighRules(_facts: Facts, draft: DecisionDraft, { permissionAt }: Decis
   else draft.reasons.push(...granted);
 }
 
-/** Least privilege at every autonomy level (SPEC 5.4). */
+/** Least privilege at every autonomy level. */
 function weighScopes({ tool, scopes }: Facts, draft: DecisionDraft): void {
   const missing = missingScope(tool.scopes, scopes);
   if (missing === undefined) return;
@@ -216,16 +211,16 @@ export function missingScope(required: readonly string[], granted: readonly stri
 function weighLevel({ autonomy }: Facts, draft: DecisionDraft, { matrix }: DecisionTerms): void {
   if (autonomy === undefined) return;
   let verdict = cellOf(matrix, autonomy, draft.risk);
-  // A raise never makes milder, also where a configured matrix is stricter about less.
+  // A raise never makes the verdict milder, even if a configured matrix is stricter at a lower risk.
   for (let rank = rankOf(draft.base); rank < rankOf(draft.risk); rank += 1)
     verdict = stricter(verdict, cellOf(matrix, autonomy, risks[rank] ?? "critical"));
   const rule = `matrix ${autonomy}/${draft.risk}`;
-  // Whoever set A0 relies on it, and a level nobody knows is no level to trust: both hold in mode `observe` too.
+  // An operator relies on A0, and an unknown level is not trusted: both hold in mode `observe` too.
   if (autonomy === "A0" || !autonomies.includes(autonomy)) draft.demandAlways(verdict, rule);
   else draft.demand(verdict, rule);
 }
 
-/** Joins the matrix only where somebody set it; without a level it decides, and critical always asks (SPEC 6.6, C5). */
+/** Joins the matrix only if an operator or a session set it. Without a level it decides, and critical always asks. */
 function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: DecisionDraft, terms: DecisionTerms): void {
   const own = maxRiskUnapproved === undefined ? undefined : parseRisk(maxRiskUnapproved);
   if (own === undefined && maxRiskUnapproved !== undefined) {
@@ -233,32 +228,28 @@ function weighThreshold({ autonomy, maxRiskUnapproved }: Facts, draft: DecisionD
     return;
   }
   const operators = terms.maxRiskUnapproved ?? (autonomy === undefined ? "safe" : undefined);
-  const set = lowerThreshold(operators, own); // a session only narrows, also where nobody else set one (C19)
+  const set = lowerThreshold(operators, own); // a session only narrows
   if (set === undefined) return;
   const threshold = set === "critical" && !terms.allowUnattendedCritical ? "high" : set;
   draft.demand(rankOf(draft.risk) > rankOf(threshold) ? "CONFIRM" : "ALLOW", `threshold ${threshold}`);
 }
 
-/** Enabled is not unattended: without a level that says how far an agent goes alone, a person is asked (SPEC 5.2). */
+/** Without an autonomy level, a destructive call asks a person, even if a rule enables the tool. */
 function weighDestructive({ tool, autonomy }: Facts, draft: DecisionDraft): void {
   if (autonomy === undefined && effectsOf(tool) === "destructive")
     draft.demandAlways("CONFIRM", "default: destructive asks");
 }
 
-/** Always on (D4): whoever touches secrets is asked about, also at A4; at A0 it is shown, not run (C28). */
-function weighSecrets({ tool, autonomy }: Facts, draft: DecisionDraft): void {
+/** These ask at every level, also at A4: a tool that touches secrets, and a tool that asks for a person itself. */
+function weighAlwaysAsks({ tool, suggestion, autonomy }: Facts, draft: DecisionDraft): void {
+  const verdict = autonomy === "A0" ? "PREVIEW" : "CONFIRM";
   const scope = tool.scopes.find((one) => one.startsWith("secrets:"));
-  if (scope === undefined) return;
-  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `override secrets scope \`${scope}\``);
+  if (scope !== undefined) draft.demandAlways(verdict, `override secrets scope \`${scope}\``);
+  const why = suggestion?.confirm;
+  if (why !== undefined) draft.demandAlways(verdict, `the tool asks for a person: ${why}`);
 }
 
-/** The tool itself wants a person to look: at every level, as with secrets. */
-function weighToolAsks({ suggestion, autonomy }: Facts, draft: DecisionDraft): void {
-  if (suggestion?.confirm === undefined) return;
-  draft.demandAlways(autonomy === "A0" ? "PREVIEW" : "CONFIRM", `the tool asks for a person: ${suggestion.confirm}`);
-}
-
-/** A safe tool that only reads is let through where no rule, adjuster or guardrail would have looked. */
+/** A safe tool that only reads may run if no rule, adjuster or guardrail would have read the arguments. */
 function weighUnread({ tool, unread }: Facts, draft: DecisionDraft, { also, hasConditions }: DecisionTerms): void {
   if (unread === undefined) return;
   const isHarmless = tool.effects === "read" && draft.risk === "safe";
@@ -266,7 +257,7 @@ function weighUnread({ tool, unread }: Facts, draft: DecisionDraft, { also, hasC
   draft.demand("CONFIRM", `arguments too large to look at: ${unread.what.join(", ")}`);
 }
 
-/** Anti-flap and notification storm (SPEC 6.3). Named only where nothing else blocks: what passes with time is told as such. */
+/** Anti-flap and notification storm. `blockedBy` is set only if nothing else blocks, because such a block passes with time. */
 function weighPack(facts: Facts, draft: DecisionDraft, { pack }: DecisionTerms): void {
   for (const judge of pack.blocks) {
     const block = judge(facts);

@@ -41,7 +41,7 @@ describe("mode observe", () => {
     const decision = observe({ rules: [{ effect: "deny", tool: "mail", id: "no" }] }, tool("mail"));
     expect(decision).toMatchObject({ verdict: "ALLOW", observed: "DENY" });
     expect(decision.reasons.map(({ rule }) => rule)).toEqual(
-      expect.arrayContaining(["rule deny #1 (no)", "mode observe: enforced it is DENY"]),
+      expect.arrayContaining(["rule deny #1 (no)", "mode observe: enforce would give DENY"]),
     );
     expect(observe({}, tool("mail", { risk: "high" }), { autonomy: "A1" })).toMatchObject({
       verdict: "ALLOW",
@@ -51,7 +51,7 @@ describe("mode observe", () => {
     expect(decide({ mode: "enforce" }, tool("mail"))).not.toHaveProperty("observed");
   });
 
-  it("enforces what is never for sale", () => {
+  it("enforces what always holds", () => {
     const enforced: readonly (readonly [Decision, Decision["verdict"]])[] = [
       [observe({}, tool("mail", { scopes: ["mail:write"] }), { scopes: [] }), "DENY"],
       [observe({ runtime: [{ effect: "deny" }] }, tool("mail")), "DENY"],
@@ -81,7 +81,7 @@ describe("mode observe", () => {
     );
   });
 
-  it("shows what it lets pass", () => {
+  it("shows the calls that it lets pass", () => {
     const policy = createPolicy({ mode: "observe", default: "deny", rules: [{ effect: "deny", tool: "mail" }] });
     expect(policy.offers(principal, tool("mail"))).toBe(true);
     expect(policy.offers(principal, tool("drop", { effects: "destructive" }))).toBe(false);

@@ -1,45 +1,24 @@
-import type { Risk } from "../core/call.ts";
 import { toCamelCase } from "../core/case.ts";
+import { given } from "../core/given.ts";
 import { digestOf, type Json } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import type { PolicyTerms } from "./layers.ts";
 import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";
 import type { Expectation } from "./report/expectations.ts";
-import { type AdjusterOptions, compileAdjusters } from "./risk/adjusters.ts";
-import { type MatrixChanges, matrixOf } from "./risk/matrix.ts";
-import { compilePack, type PackOptions } from "./risk/pack.ts";
+import { compileAdjusters } from "./risk/adjusters.ts";
+import { matrixOf } from "./risk/matrix.ts";
+import { compilePack } from "./risk/pack.ts";
 import { checkedThreshold, thresholdFor } from "./risk/threshold.ts";
-import { compileRules, type Rule, type RuleSet } from "./rules/rules.ts";
-import { type SandboxConstraint, sandboxRules } from "./rules/sandbox.ts";
-import { checkedOptions, type ExpectationFile, type PolicyConfigFile, policyOpaque } from "./schema.ts";
-
-export interface PolicyOptions {
-  /** Deny wins, and their order means nothing. */
-  readonly rules?: readonly Rule[];
-  /** For tools no rule speaks of. `allow`: registering a tool enables it (D27), destructive and shell ones excepted. */
-  readonly default?: "allow" | "deny";
-  /** `observe`: decide and record, enforce nothing but what is never for sale. `enforce` when nothing is said. */
-  readonly mode?: "observe" | "enforce";
-  /** Cells that replace those of the matrix of autonomy and risk (matrix.ts). */
-  readonly matrix?: MatrixChanges;
-  /** Above it a person is asked. Joins the matrix when set; without an autonomy level it decides, from `safe`. */
-  readonly maxRiskUnapproved?: Risk;
-  /** Lets a threshold or a cell run critical calls unasked. */
-  readonly allowUnattendedCritical?: boolean;
-  /** Denials and questions of the program that embeds Postern: no rule of the configuration lifts them. */
-  readonly runtime?: readonly Rule[];
-  /** Where paths may lie: no rule of the configuration widens it. */
-  readonly sandbox?: readonly SandboxConstraint[];
-  /** Layers that may add denials and questions. */
-  readonly also?: readonly ExtraLayer[];
-  /** What raises the risk of a call. All are on unless they are set to `false`. */
-  readonly adjusters?: AdjusterOptions | false;
-  /** Quiet hours, anti-flap, notification storm: each off unless it is set (D4). */
-  readonly pack?: PackOptions;
-  /** `raise`: after a result from the open world, later calls of open-world tools in the run are raised one level. */
-  readonly taint?: "off" | "raise";
-}
+import type { Rule, SandboxConstraint } from "./rules/rule-schema.ts";
+import { compileRules, type RuleSet, sandboxRules } from "./rules/rules.ts";
+import {
+  checkedOptions,
+  type ExpectationFile,
+  type PolicyConfigFile,
+  type PolicyOptions,
+  policyOpaque,
+} from "./schema.ts";
 
 /** Options that were checked and compiled. */
 export interface CompiledOptions {
@@ -88,7 +67,7 @@ export function compileOptions(options: PolicyOptions): CompiledOptions {
   return { book, otherwise, mode, terms, version };
 }
 
-/** Layers are live objects, which no schema of data describes. */
+/** Layers are live objects, so no schema of data describes them. */
 function checkedLayers(also: readonly ExtraLayer[]): readonly ExtraLayer[] {
   if (!Array.isArray(also)) throw invalid("`also` is not a list.");
   for (const layer of also as readonly ExtraLayer[])
@@ -105,7 +84,7 @@ function withoutPlaces(list: readonly (Rule | SandboxConstraint)[]): Json {
   return list.map((one) => jsonOf({ ...one, where: undefined }));
 }
 
-/** Where a value of the section stands in its file: `postern.yaml:14`. Returns undefined if that is not known. */
+/** The place of a value of the section in its file: `postern.yaml:14`. Returns undefined if it is not known. */
 export type WhereOf = (path: readonly (string | number)[]) => string | undefined;
 
 /**
@@ -116,7 +95,6 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
   const { cedar: _cedar, tests: _tests, max_risk_unapproved: most, approval_required_risk: required, ...rest } = file;
   if (most !== undefined && required !== undefined)
     throw invalid("`max_risk_unapproved` and `approval_required_risk` say the same in two ways; keep one.");
-  const threshold = required === undefined ? most : thresholdFor(required);
   const { rules, sandbox, ...options } = toCamelCase(rest, policyOpaque) as PolicyOptions; // the schema is the file form of this type
   const placed = <T>(list: "rules" | "sandbox", one: T, i: number): T & { readonly where: string } => ({
     ...one,
@@ -124,18 +102,17 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
   });
   return {
     ...options,
-    ...(rules !== undefined && { rules: rules.map((rule, i) => placed("rules", rule, i)) }),
-    ...(sandbox !== undefined && { sandbox: sandbox.map((one, i) => placed("sandbox", one, i)) }),
-    ...(threshold !== undefined && { maxRiskUnapproved: threshold }),
+    ...given({
+      rules: rules?.map((rule, i) => placed("rules", rule, i)),
+      sandbox: sandbox?.map((one, i) => placed("sandbox", one, i)),
+      maxRiskUnapproved: required === undefined ? most : thresholdFor(required),
+    }),
   };
 }
 
 /** @param where its place in a file */
 export function expectationFrom(file: ExpectationFile, where: string | undefined): Expectation {
   const { at, ...rest } = toCamelCase(file, policyOpaque);
-  return {
-    ...(rest as Expectation), // the schema is the file form of this type
-    ...(at !== undefined && { now: Date.parse(at) }),
-    ...(where !== undefined && { where }),
-  };
+  const now = at === undefined ? undefined : Date.parse(at);
+  return { ...(rest as Expectation), ...given({ now, where }) }; // the schema is the file form of this type
 }

@@ -1,26 +1,41 @@
-/** A policy of the operator's own code: what it answers is looked at before anything is decided, or written, by it. */
+/** Checks what a policy in the operator's own code answers before Postern decides, or writes, anything by it. */
 import { RuntimeFault } from "../core/fault.ts";
-import { parseRisk } from "../core/risk.ts";
+import { risks, verdicts } from "../core/risk.ts";
+import { keyText } from "../core/schema-problems.ts";
 import { shown } from "../core/shown.ts";
+import { lazySchema } from "../core/zod.ts";
 import type { Decision, Policy } from "./policy.ts";
 
-const verdicts: readonly unknown[] = ["ALLOW", "PREVIEW", "CONFIRM", "BLOCK", "DENY"];
-const words: readonly unknown[] = [...verdicts, "RAISE"];
+const decisionSchema = lazySchema((zod) => {
+  const outcomes = [...verdicts, "DENY"] as const;
+  const text = zod.string("a text");
+  const says = zod.enum([...outcomes, "RAISE"], `one of ${[...outcomes, "RAISE"].join(", ")}`);
+  const reason = zod.object({ rule: text, says, where: text.optional() }, "{ rule, says, where? }");
+  return zod.object(
+    {
+      verdict: zod.enum(outcomes, `one of ${outcomes.join(", ")}`),
+      risk: zod.enum(risks, `one of ${risks.join(", ")}`),
+      reasons: zod.array(reason, "a list of one or more").min(1, "a list of one or more"),
+      policyVersion: text,
+      connector: text.optional(),
+      missingScope: text.optional(),
+    },
+    "a decision, not a promise of one",
+  );
+});
 
 /**
- * The same policy, whose answers are decisions, or a fault that ends the call as `internal`.
+ * The same policy with checked answers. A wrong answer is a fault that ends the call as `internal`.
  *
- * @throws RuntimeFault `policy_invalid` when it is none
+ * @throws RuntimeFault `policy_invalid` if it is not a policy
  */
 export function ownPolicy(policy: Policy): Policy {
   const { version } = policy;
-  if (typeof version !== "string" || version === "")
-    throw new RuntimeFault("policy_invalid", `\`policy.version\` is ${shown(version)}; it must be a text.`);
+  if (typeof version !== "string" || version === "") throw invalid("policy.version", version, "a text");
   for (const name of ["decide", "offers"] as const)
-    if (typeof policy[name] !== "function")
-      throw new RuntimeFault("policy_invalid", `\`policy.${name}\` is ${shown(policy[name])}; it must be a function.`);
+    if (typeof policy[name] !== "function") throw invalid(`policy.${name}`, policy[name], "a function");
   return {
-    // Asked each time: a policy may be changed under way.
+    // Read each time, because a policy may change while it runs.
     get version() {
       return policy.version;
     },
@@ -35,30 +50,13 @@ export function ownPolicy(policy: Policy): Policy {
 }
 
 function checked(decision: Decision): Decision {
-  if (typeof decision !== "object" || decision === null) throw wrong("", decision, "a decision, and no promise of one");
-  const { verdict, risk, reasons, policyVersion, connector, missingScope } = decision;
-  if (!verdicts.includes(verdict)) throw wrong(".verdict", verdict, `one of ${verdicts.join(", ")}`);
-  if (parseRisk(risk) !== risk) throw wrong(".risk", risk, "safe, medium, high or critical");
-  if (!Array.isArray(reasons) || reasons.length === 0) throw wrong(".reasons", reasons, "a list of one or more");
-  for (const [i, reason] of reasons.entries()) checkReason(reason, `.reasons[${i}]`);
-  if (typeof policyVersion !== "string") throw wrong(".policyVersion", policyVersion, "a text");
-  if (connector !== undefined && typeof connector !== "string") throw wrong(".connector", connector, "a text");
-  if (missingScope !== undefined && typeof missingScope !== "string")
-    throw wrong(".missingScope", missingScope, "a text");
-  return decision;
+  const [issue] = decisionSchema().safeParse(decision).error?.issues ?? [];
+  if (issue === undefined) return decision;
+  const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+  const value = path.reduce<unknown>((whole, step) => Object(whole)[step], decision);
+  throw invalid(`decide(…)${path.length === 0 ? "" : `.${keyText(path)}`}`, value, issue.message);
 }
 
-function checkReason(reason: unknown, place: string): void {
-  if (typeof reason !== "object" || reason === null) throw wrong(place, reason, "{ rule, says, where? }");
-  const { rule, says, where } = reason as Readonly<Record<string, unknown>>; // any member of an object may be asked for
-  if (typeof rule !== "string") throw wrong(`${place}.rule`, rule, "a text");
-  if (!words.includes(says)) throw wrong(`${place}.says`, says, `one of ${words.join(", ")}`);
-  if (where !== undefined && typeof where !== "string") throw wrong(`${place}.where`, where, "a text");
-}
-
-function wrong(place: string, value: unknown, wanted: string): RuntimeFault {
-  return new RuntimeFault(
-    "policy_invalid",
-    `\`decide(…)${place}\` of the policy is ${shown(value)}; it must be ${wanted}.`,
-  );
+function invalid(place: string, value: unknown, wanted: string): RuntimeFault {
+  return new RuntimeFault("policy_invalid", `\`${place}\` of the policy is ${shown(value)}; it must be ${wanted}.`);
 }

@@ -4,21 +4,16 @@
  * It checks names, types and ranges. What needs more (a path, a host, a time zone) is checked where it is compiled.
  */
 import type { z } from "zod";
-import type { Risk } from "../core/call.ts";
-import { type OpaqueFields, opaqueFields, type SnakeCased, toCamelCase, toSnakeCase } from "../core/case.ts";
+import { type OpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../core/case.ts";
 import { messageOf } from "../core/fault.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { autonomies, risks, verdicts } from "../core/risk.ts";
 import { keysOf, schemaProblems } from "../core/schema-problems.ts";
 import { lazySchema, type Zod } from "../core/zod.ts";
-import { type CedarArguments, type CedarSection, cedarKinds } from "./cedar/cedar-facts.ts";
-import type { PolicyOptions } from "./options.ts";
+import { cedarKinds } from "./cedar/cedar-facts.ts";
+import type { ExtraLayer } from "./policy.ts";
 import { invalid } from "./problem.ts";
-import type { Expectation } from "./report/expectations.ts";
-import type { AdjusterOptions } from "./risk/adjusters.ts";
-import type { PackOptions } from "./risk/pack.ts";
-import type { Conditions } from "./rules/condition.ts";
-import { levelIn, nameIn, type RuleFileOf, ruleSchemas } from "./rules/rule-schema.ts";
+import { type Conditions, type InCode, levelIn, nameIn, ruleSchemas } from "./rules/rule-schema.ts";
 
 /** Fields of a policy whose keys are data. Paths into arguments begin with `$`, and so they are never converted. */
 export const policyOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
@@ -26,35 +21,25 @@ export const policyOpaque: OpaqueFields<"equals" | "one_of"> = opaqueFields([
   ...(["call.arguments", "history.arguments", "cedar.arguments.*"] as never[]), // types know no paths
 ]);
 
-type PolicyData = Omit<PolicyOptions, "also">;
-export type ExpectationFile = SnakeCased<Omit<Expectation, "now" | "where">, "arguments"> & { readonly at?: string };
-interface SectionOnly {
-  /** The other way to say `maxRiskUnapproved`: from it on a person is asked. */
-  readonly approvalRequiredRisk?: Risk;
-  /** A Cedar policy set beside the rules; its files are relative to the configuration's folder. */
-  readonly cedar?: CedarSection;
-}
-/** The `policy` section of a configuration. */
-export type PolicyConfig = Omit<PolicyData, "runtime"> &
-  SectionOnly & {
-    /** What the policy is expected to answer: `postern policy test`. */
-    readonly tests?: readonly (Omit<Expectation, "now" | "where"> & { readonly at?: string })[];
-  };
-export type PolicyConfigFile = RuleFileOf<Omit<PolicyData, "runtime"> & SectionOnly> & {
-  readonly tests?: readonly ExpectationFile[];
+type Schemas = ReturnType<typeof policySchemas>;
+/** The `policy` section of a file, and of a configuration in TypeScript. */
+export type PolicyConfigFile = z.output<Schemas["section"]>;
+export type ExpectationFile = z.output<Schemas["expectation"]>;
+/** What `createPolicy` takes. */
+export type PolicyOptions = InCode<Schemas["options"]> & {
+  /** Layers that may add denials and questions. */
+  readonly also?: readonly ExtraLayer[];
 };
+export type MatrixChanges = NonNullable<PolicyOptions["matrix"]>;
+export type AdjusterOptions = Exclude<PolicyOptions["adjusters"], false | undefined>;
+export type PackOptions = NonNullable<PolicyOptions["pack"]>;
+export type QuietHours = NonNullable<PackOptions["quietHours"]>;
+/** By the name that policies use. */
+export type CedarArguments = InCode<Schemas["cedarArguments"]>;
+export type CedarArgument = CedarArguments[string];
+export type CedarSection = Readonly<NonNullable<PolicyConfigFile["cedar"]>>;
 
-export interface PolicySchemas {
-  /** The `policy` section of a file. */
-  readonly section: z.ZodType<PolicyConfigFile>;
-  /** The options of `createPolicy`, without live layers. */
-  readonly options: z.ZodType<RuleFileOf<PolicyData>>;
-  readonly conditions: z.ZodType<RuleFileOf<Conditions>>;
-  readonly expectation: z.ZodType<ExpectationFile>;
-  readonly cedarArguments: z.ZodType<CedarArguments>;
-}
-
-export const policySchemas: () => PolicySchemas = lazySchema((zod) => {
+export const policySchemas = lazySchema((zod) => {
   const { rule, sandbox, conditions, ruleInCode, sandboxInCode } = ruleSchemas(zod);
   const [expectation, cedarArguments] = [expectationSchema(zod), cedarArgumentsSchema(zod)];
   const section = zod.strictObject({
@@ -66,7 +51,7 @@ export const policySchemas: () => PolicySchemas = lazySchema((zod) => {
     mode: zod
       .enum(["observe", "enforce"])
       .exactOptional()
-      .describe("observe decides and records, and enforces only what is never for sale; enforce when nothing is said"),
+      .describe("observe decides and records, and enforces only what always holds; enforce by default"),
     rules: zod.array(rule).exactOptional(),
     sandbox: zod.array(sandbox).exactOptional().describe("where paths may lie; no rule widens it"),
     cedar: cedarSchema(zod, cedarArguments)
@@ -85,8 +70,8 @@ export const policySchemas: () => PolicySchemas = lazySchema((zod) => {
 });
 
 /** @throws RuntimeFault `policy_invalid` with every mistake, a line each */
-export function checkedOptions(options: PolicyData): PolicyData {
-  return checked(policySchemas().options, options) as PolicyData; // the schema is the file form of this type
+export function checkedOptions(options: Omit<PolicyOptions, "also">): Omit<PolicyOptions, "also"> {
+  return checked(policySchemas().options, options);
 }
 
 /**
@@ -94,11 +79,11 @@ export function checkedOptions(options: PolicyData): PolicyData {
  * @throws RuntimeFault `policy_invalid` with every mistake, a line each
  */
 export function checkedConditions(conditions: unknown, at: string): Conditions {
-  return checked(policySchemas().conditions, conditions, at) as Conditions; // the schema is the file form of this type
+  return checked(policySchemas().conditions, conditions, at);
 }
 
 /** @param at names the value in messages */
-export function checked(schema: z.ZodType, value: unknown, at = ""): unknown {
+export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, at = ""): InCode<Schema> {
   let written: unknown;
   try {
     written = toSnakeCase(value, policyOpaque);
@@ -106,7 +91,7 @@ export function checked(schema: z.ZodType, value: unknown, at = ""): unknown {
     throw invalid(`The policy cannot be read: ${messageOf(error)}.`); // a cycle, or a field in both spellings
   }
   const parsed = schema.safeParse(written);
-  if (parsed.success) return toCamelCase(parsed.data, policyOpaque);
+  if (parsed.success) return toCamelCase(parsed.data, policyOpaque) as InCode<Schema>; // paths into `arguments` keep their names
   const problems = schemaProblems(parsed.error.issues, { value: written, schema: keysOf(schema), language: "code" });
   const lines = problems.map(({ key, message, fix }) => {
     const place = at === "" || key === "" || key.startsWith("[") ? at + key : `${at}.${key}`;
@@ -129,10 +114,8 @@ function riskFields(zod: Zod) {
     allow_unattended_critical: zod.boolean().exactOptional(),
     adjusters: adjustersSchema(zod)
       .exactOptional()
-      .describe("what raises the risk of a call; all are on when nothing is said; false: none is"),
-    pack: packSchema(zod)
-      .exactOptional()
-      .describe("quiet hours, anti-flap, notification storm; each off when nothing is said"),
+      .describe("what raises the risk of a call; all are on by default; false: none is"),
+    pack: packSchema(zod).exactOptional().describe("quiet hours, anti-flap, notification storm; each off by default"),
     taint: zod
       .enum(["off", "raise"])
       .exactOptional()
@@ -140,7 +123,7 @@ function riskFields(zod: Zod) {
   };
 }
 
-function expectationSchema(zod: Zod): z.ZodType<ExpectationFile> {
+function expectationSchema(zod: Zod) {
   const name = nameIn(zod);
   const args: z.ZodType<JsonObject> = zod
     .record(zod.string(), zod.unknown()) // `zod.json()` would refer to itself in the published schema
@@ -151,8 +134,8 @@ function expectationSchema(zod: Zod): z.ZodType<ExpectationFile> {
   const call = { tool: name, action: name.exactOptional(), arguments: args.exactOptional() };
   const past = zod.strictObject({
     ...call,
-    state: zod.enum(["attempted", "ok", "failed", "unknown"]).exactOptional().describe("ok when nothing is said"),
-    seconds_ago: zod.number().min(0).exactOptional().describe("before the call; 0 when nothing is said"),
+    state: zod.enum(["attempted", "ok", "failed", "unknown"]).exactOptional().describe("ok by default"),
+    seconds_ago: zod.number().min(0).exactOptional().describe("before the call; 0 by default"),
   });
   return zod.strictObject({
     name: name.describe("shown with the result"),
@@ -160,20 +143,17 @@ function expectationSchema(zod: Zod): z.ZodType<ExpectationFile> {
     principal: zod
       .strictObject({ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() })
       .exactOptional()
-      .describe("tenant default and agent local-agent where nothing is said"),
-    scopes: zod.array(name).exactOptional().describe("all that the tool needs when nothing is said"),
-    autonomy: zod.enum(autonomies).exactOptional().describe("the configured one when nothing is said"),
-    at: zod.iso
-      .datetime({ offset: true })
-      .exactOptional()
-      .describe("when; noon of a Monday, UTC, when nothing is said"),
+      .describe("tenant default and agent local-agent by default"),
+    scopes: zod.array(name).exactOptional().describe("all that the tool needs by default"),
+    autonomy: zod.enum(autonomies).exactOptional().describe("the configured one by default"),
+    at: zod.iso.datetime({ offset: true }).exactOptional().describe("when; noon of a Monday, UTC, by default"),
     history: zod.array(past).exactOptional().describe("what was done before, by the same principal in the same run"),
     expect: zod.enum(["ALLOW", "CONFIRM", "PREVIEW", "BLOCK", "DENY"]),
     rule: name.exactOptional().describe("words that the name of a rule which took part must hold, its id for example"),
   });
 }
 
-function cedarArgumentsSchema(zod: Zod): z.ZodType<CedarArguments> {
+function cedarArgumentsSchema(zod: Zod) {
   const argument = zod.strictObject({
     path: zod.string(),
     kind: zod.enum(cedarKinds),
@@ -182,7 +162,7 @@ function cedarArgumentsSchema(zod: Zod): z.ZodType<CedarArguments> {
   return zod.record(zod.string(), argument);
 }
 
-function cedarSchema(zod: Zod, args: z.ZodType<CedarArguments>): z.ZodType<CedarSection> {
+function cedarSchema(zod: Zod, args: ReturnType<typeof cedarArgumentsSchema>) {
   const file = zod.string().min(1);
   return zod.strictObject({
     policies: file.describe("file of Cedar policies, relative to this one; they may only add denials and questions"),
@@ -193,7 +173,7 @@ function cedarSchema(zod: Zod, args: z.ZodType<CedarArguments>): z.ZodType<Cedar
   });
 }
 
-function adjustersSchema(zod: Zod): z.ZodType<SnakeCased<AdjusterOptions | false>> {
+function adjustersSchema(zod: Zod) {
   const texts = zod.array(zod.string().min(1));
   const count = zod.int().min(0);
   const orOff = <T extends z.ZodType>(options: T, what: string) =>
@@ -204,7 +184,7 @@ function adjustersSchema(zod: Zod): z.ZodType<SnakeCased<AdjusterOptions | false
   const adjusters = zod.strictObject({
     broadcast: orOff(
       zod.strictObject({
-        more_than: count.exactOptional().describe("recipients; 10 when nothing is said"),
+        more_than: count.exactOptional().describe("recipients; 10 by default"),
         groups: texts.exactOptional().describe("names and addresses that are groups of yours; * stands for anything"),
         arguments: texts
           .exactOptional()
@@ -218,7 +198,7 @@ function adjustersSchema(zod: Zod): z.ZodType<SnakeCased<AdjusterOptions | false
     ),
     blast_radius: orOff(
       zod.strictObject({
-        more_than: count.exactOptional().describe("things changed by one call; 100 when nothing is said"),
+        more_than: count.exactOptional().describe("things changed by one call; 100 by default"),
       }),
       "how much one call changes, as the tool says",
     ),
@@ -226,7 +206,7 @@ function adjustersSchema(zod: Zod): z.ZodType<SnakeCased<AdjusterOptions | false
   return zod.union([zod.literal(false), adjusters]);
 }
 
-function packSchema(zod: Zod): z.ZodType<SnakeCased<PackOptions>> {
+function packSchema(zod: Zod) {
   const tools = zod.array(zod.string().min(1)).min(1);
   const within = zod.enum(["principal", "tenant"]).exactOptional().describe("whose calls count");
   const time = zod.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'Write a time of day in quotes: "22:00".');

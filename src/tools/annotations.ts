@@ -1,3 +1,4 @@
+import { given } from "../core/given.ts";
 import type { ToolFacts } from "../policy/policy.ts";
 import { type ActionDraft, stated } from "./facts.ts";
 import type { ToolAnnotations } from "./tool.ts";
@@ -6,17 +7,17 @@ interface KnownFacts {
   readonly effects: ToolFacts["effects"];
   readonly idempotent: boolean;
   readonly openWorld: boolean;
-  /** The operator or the author has said what it does; else `effects` is a default. */
+  /** The operator or the author stated the effects; else `effects` is a default. */
   readonly isClassified: boolean;
-  /** The operator or the author has said whose words its results carry. */
+  /** The operator or the author stated whether its results come from outside. */
   readonly isOpenWorldStated: boolean;
   /** What its server says. */
   readonly hints?: ToolAnnotations | undefined;
 }
 
 /**
- * What clients are told. What the operator said comes first, a server's own warning stays, and nothing says that a tool
- * destroys nothing when nobody has classified it.
+ * The hints for MCP clients. What the operator stated comes first, and a server's own warning stays. A tool that is not
+ * classified never gets the hint that it destroys nothing.
  */
 export function annotationsFor(known: KnownFacts): ToolAnnotations {
   const { effects, idempotent, openWorld, isClassified, isOpenWorldStated, hints = {} } = known;
@@ -24,21 +25,14 @@ export function annotationsFor(known: KnownFacts): ToolAnnotations {
   const warns = effects === "destructive" || hints.destructiveHint === true;
   const destructiveHint = warns ? true : isClassified ? false : undefined;
   const openWorldHint = isOpenWorldStated ? openWorld : hints.openWorldHint;
-  return Object.freeze({
-    ...(readOnlyHint !== undefined && { readOnlyHint }),
-    ...(destructiveHint !== undefined && { destructiveHint }),
-    idempotentHint: idempotent,
-    ...(openWorldHint !== undefined && { openWorldHint }),
-  });
+  return Object.freeze(given({ readOnlyHint, destructiveHint, idempotentHint: idempotent, openWorldHint }));
 }
 
-/** Of a tool that says nothing of it itself: from what its author and the operator said. */
+/** For a tool without hints of its own: from what its author and the operator stated. */
 export function declaredAnnotations(draft: ActionDraft, facts: ToolFacts, idempotent: boolean): ToolAnnotations {
-  const { over } = draft;
-  const saidEffects = over.effects ?? stated(draft, "effects");
   return annotationsFor({
     ...{ effects: facts.effects, idempotent, openWorld: facts.openWorld === true },
-    isClassified: saidEffects !== undefined || facts.risk === "safe", // an author who says `safe` says that it reads
-    isOpenWorldStated: (over.openWorld ?? stated(draft, "openWorld")) !== undefined,
+    isClassified: stated(draft, "effects") !== undefined || facts.risk === "safe", // `safe` means that it only reads
+    isOpenWorldStated: stated(draft, "openWorld") !== undefined,
   });
 }

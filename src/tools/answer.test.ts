@@ -100,7 +100,7 @@ it("reads blocks of every spelling, and keeps unknown ones as their JSON", async
   ]);
 });
 
-it("what is no JSON is an error that says so, and never a throw", async () => {
+it("turns a value that is no JSON into an error, never a throw", async () => {
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   const hostile = {
@@ -145,7 +145,7 @@ it("nothing of the tool's own object stays in the result", async () => {
   expect(raw.structured).toEqual({ list: [1] });
 });
 
-it("what is nested too deep to be walked, or holds half a character, is kept as text that can be kept", async () => {
+it("keeps deep values and half characters as text", async () => {
   const deep: unknown = JSON.parse("[".repeat(3_000) + "]".repeat(3_000));
   expect(toRawResult(deep)).toEqual({
     content: [{ type: "text", text: "[".repeat(3_000) + "]".repeat(3_000) }],
@@ -198,7 +198,7 @@ it("a structured answer of any size equals what JSON makes of it", async () => {
   expect(raw.structured).toEqual(JSON.parse(text));
 });
 
-it("long texts are what JSON makes of them, wherever they are cut, and what is half a character none", async () => {
+it("keeps long texts as JSON does, wherever a chunk ends", async () => {
   const piece = 32 * 1024;
   const texts = [
     `${"x".repeat(piece - 1)}💥${'ü\\"\n'.repeat(piece)}`,
@@ -212,14 +212,14 @@ it("long texts are what JSON makes of them, wherever they are cut, and what is h
   expect(isDeepStrictEqual(content, [{ type: "text", text: JSON.stringify(whole) }])).toBe(true);
 });
 
-it("what is small in memory and endless as JSON is left where the limit is passed", async () => {
+it("stops at the limit for a value that is endless as JSON", async () => {
   let lines: unknown = "x".repeat(1_000);
   for (let level = 0; level < 40; level += 1) lines = Array.from({ length: 10 }, () => lines);
   expect(toRawResult(lines)).toMatchObject({ unusable: true });
   expect(toRawResult({ content: [{ type: "odd", lines }] })).toMatchObject({ unusable: true });
 });
 
-it("a large answer that holds itself, or breaks while it is read, is told as that", async () => {
+it("reports a large answer with a cycle or a throwing getter", async () => {
   const cycle: unknown[] = ["x".repeat(200_000)];
   cycle.push({ cycle });
   const broken = {

@@ -10,29 +10,17 @@ import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
 
 /** Members of an answer that is a result, in our spelling, MCP's and snake_case. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
-  ...[
-    "content",
-    "structured",
-    "structuredContent",
-    "structured_content",
-    "isError",
-    "is_error",
-    "retryable",
-    "metadata",
-    "_meta",
-    "text",
-  ],
-  ...["kind", "callId", "call_id", "name"],
+  ...["content", "structured", "structuredContent", "structured_content", "isError", "is_error", "retryable"],
+  ...["metadata", "_meta", "text", "kind", "callId", "call_id", "name"],
 ]);
 
 /**
- * What a tool answered, in one shape. Text is text; a result is taken as one; any other JSON is structured content and
- * its own text.
+ * A tool's answer in one shape. Text is text; a result stays a result; any other JSON is structured content and its text.
  *
- * Contract: never throws. What is no JSON (a cycle, a bigint, a function) and what has more than `limitBytes`,
- * as JSON text, is an error that says so; it is found early, however much there is.
+ * Contract: never throws. A value that is no JSON (a cycle, a bigint, a function), or that has more than `limitBytes` as JSON,
+ * becomes an error result. It is found early, however large the value is.
  *
- * @param textBytes of text and media, which cost no more than themselves
+ * @param textBytes the limit of text and media
  */
 export function toRawResult(
   answer: unknown,
@@ -61,14 +49,14 @@ function within(text: string, textBytes: number, limitBytes: number): string {
   throw new TooManyBytes(textBytes, settingOf(textBytes, limitBytes));
 }
 
-/** Without a store there is one limit for everything. */
+/** Without a store, one limit holds for everything. */
 function settingOf(textBytes: number, limitBytes: number): AnswerLimit {
   return textBytes === limitBytes ? "results.max_bytes" : "results.max_artifact_bytes";
 }
 
-/** Blocks are flat; what is deeper in one is its own JSON. */
+/** Blocks are flat. A deeper value in a block becomes JSON. */
 const blockLevels = 100;
-/** A block of fewer bytes says nothing. */
+/** The smallest block that means something. */
 const leastBlockBytes = 16;
 
 function isResult(answer: unknown, limitBytes: number): answer is Record<string, unknown> {
@@ -103,13 +91,8 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
   const isError = isErrorOf(answer) === true;
   const brief = briefOf(answer);
   const blocks = contentOf(content ?? text);
-  if (!isError && blocks.length === 0 && isSpelled(structured)) {
-    return {
-      content: contentOf(structured.text),
-      structured: structured.value,
-      spelled: true,
-      isError,
-    };
+  if (!isError && blocks.length === 0 && isFilled(structured)) {
+    return { content: contentOf(structured.text), structured: structured.value, spelled: true, isError };
   }
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
@@ -127,7 +110,7 @@ function jsonOf(given: unknown, limitBytes: number, left: number): Plain {
   return made;
 }
 
-function isSpelled(structured: Plain | undefined): structured is Required<Plain> {
+function isFilled(structured: Plain | undefined): structured is Required<Plain> {
   return typeof structured?.value === "object" && structured.value !== null && !isEmptyRecord(structured.value);
 }
 
@@ -145,7 +128,7 @@ function jsonResult({ text, value }: Plain): RawResult {
     : { content, structured: value, spelled: true, isError: false };
 }
 
-/** Results in snake_case always have `structured_content`, empty when there is none. */
+/** Results in snake_case always have `structured_content`, which may be empty. */
 function isEmptyRecord(value: Json): boolean {
   return isRecord(value) && Object.keys(value).length === 0;
 }

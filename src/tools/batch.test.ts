@@ -13,7 +13,7 @@ const runBatch = (
     ({ tool }) => invoke(tool),
   );
 
-it("concurrency-safe calls of a batch run together and keep their order, unmarked ones run one by one (case 265)", async () => {
+it("runs concurrency-safe calls together and others one by one, in order (case 265)", async () => {
   const started: string[] = [];
   const open = new Map<string, (result: string) => void>();
   const invoke = (call: string): Promise<string> => {

@@ -2,15 +2,15 @@ import { RuntimeFault } from "../core/fault.ts";
 import { isRecord } from "./kinds.ts";
 import type { Tools } from "./tool.ts";
 
-/** What says which action is meant. */
+/** The action that a call means. */
 interface NamedTool {
   readonly tool: string;
   readonly action?: string;
 }
 
 /**
- * Runs a model's batch of calls (case 265): neighbours that are safe to run together do, every other call runs alone.
- * Results keep the order of the calls; nothing overtakes a call that runs alone.
+ * Runs a batch of calls. Neighbours that are safe to run together do; every other call runs alone. Results keep the order of
+ * the calls, and no call overtakes one that runs alone.
  *
  * Contract: a rejection of `invokeOne` (the caller's own cancellation) ends the batch after its neighbours have ended.
  *
@@ -35,7 +35,7 @@ export async function runBatch<Call extends NamedTool, Result>(
   return results;
 }
 
-/** By what the tool's author said of it; a tool that nobody knows runs nothing, and runs alone. */
+/** As the tool's author states it. An unknown tool runs alone. */
 export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: NamedTool) => boolean {
   return ({ tool, action = "default" }) => tools.find(tool, action)?.concurrencySafe === true;
 }
@@ -45,7 +45,7 @@ interface Keyed {
   readonly toolCallId?: string;
 }
 
-/** What holds for the whole batch, with this call's own key: one key for all would make them one call. */
+/** The context of the batch with this call's own key, because one key for all would make them one call. */
 export function withKey<Context extends object>(
   context: Context,
   { idempotencyKey, toolCallId }: Keyed,

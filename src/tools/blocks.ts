@@ -1,3 +1,4 @@
+import { given } from "../core/given.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
@@ -6,20 +7,10 @@ import { plain } from "./schema/plain.ts";
 /** A content block in the form of ours, of MCP or of a model provider, in camelCase or snake_case; one of an unknown kind becomes its JSON. */
 export function blockOf(block: unknown): ContentBlock {
   if (block instanceof Uint8Array) {
-    return {
-      type: "file",
-      mediaType: "application/octet-stream",
-      data: Buffer.from(block).toString("base64"),
-    };
+    return { type: "file", mediaType: defaultMediaTypes.file, data: Buffer.from(block).toString("base64") };
   }
-  if (isRecord(block)) {
-    const known = knownBlock(block);
-    if (known !== undefined) return known;
-  }
-  return {
-    type: "text",
-    text: typeof block === "string" ? block.toWellFormed() : plain(block).text,
-  };
+  const known = isRecord(block) ? knownBlock(block) : undefined;
+  return known ?? { type: "text", text: typeof block === "string" ? block.toWellFormed() : plain(block).text };
 }
 
 function knownBlock(block: Record<string, unknown>): ContentBlock | undefined {
@@ -53,20 +44,16 @@ const defaultMediaTypes = {
 /** Providers put the bytes, the URL or the file's id into `source` or `image_url`. */
 function media(type: "image" | "audio" | "file", block: Record<string, unknown>): ContentBlock | undefined {
   const inner = [block["source"], block["image_url"], block[type]].find(isRecord) ?? {};
-  const given = { ...inner, ...block };
-  const data = dataIn(given);
-  const artifact = textIn(given, "artifact");
-  const url = textIn(given, "url", "uri", "image_url");
-  const fileId = textIn(given, "fileId", "file_id");
+  const source = { ...inner, ...block };
+  const data = dataIn(source);
+  const artifact = textIn(source, "artifact");
+  const url = textIn(source, "url", "uri", "image_url");
+  const fileId = textIn(source, "fileId", "file_id");
   if ((data ?? artifact ?? url ?? fileId) === undefined) return undefined;
   return {
     type,
-    mediaType: mediaTypeOf(given) ?? defaultMediaTypes[type],
-    ...optional("data", data),
-    ...optional("artifact", artifact),
-    ...optional("url", url),
-    ...optional("fileId", fileId),
-    ...optional("name", textIn(given, "name", "filename")),
+    mediaType: mediaTypeOf(source) ?? defaultMediaTypes[type],
+    ...given({ data, artifact, url, fileId, name: textIn(source, "name", "filename") }),
     ...notesOf(block),
   };
 }
@@ -74,23 +61,16 @@ function media(type: "image" | "audio" | "file", block: Record<string, unknown>)
 /** With text or bytes: the resource and what it holds. With neither: only where it is. */
 function resource(block: Record<string, unknown>): ContentBlock | undefined {
   const nested = block["resource"];
-  const given = isRecord(nested) ? nested : block;
-  const uri = textIn(given, "uri");
+  const source = isRecord(nested) ? nested : block;
+  const uri = textIn(source, "uri");
   if (uri === undefined) return undefined;
-  const mediaType = optional("mediaType", mediaTypeOf(given));
-  const text = textIn(given, "text");
-  const data = dataIn(given);
-  if ((text ?? data) === undefined) return { type: "link", uri, ...mediaType, ...notesOf(block) };
-  const inner = isRecord(nested) ? jsonIn(nested, "_meta", "meta") : jsonIn(block, "resourceMeta", "resource_meta");
-  return {
-    type: "resource",
-    uri,
-    ...mediaType,
-    ...optional("text", text),
-    ...optional("data", data),
-    ...(isJsonObject(inner) && { resourceMeta: inner }),
-    ...notesOf(block),
-  };
+  const mediaType = mediaTypeOf(source);
+  const text = textIn(source, "text");
+  const data = dataIn(source);
+  if ((text ?? data) === undefined) return { type: "link", uri, ...given({ mediaType }), ...notesOf(block) };
+  const meta = isRecord(nested) ? jsonIn(nested, "_meta", "meta") : jsonIn(block, "resourceMeta", "resource_meta");
+  const resourceMeta = isJsonObject(meta) ? meta : undefined;
+  return { type: "resource", uri, ...given({ mediaType, text, data, resourceMeta }), ...notesOf(block) };
 }
 
 function link(block: Record<string, unknown>): ContentBlock | undefined {
@@ -99,14 +79,15 @@ function link(block: Record<string, unknown>): ContentBlock | undefined {
   const { size } = block;
   const icons = jsonIn(block, "icons");
   return {
-    type: "link",
-    uri,
-    ...optional("name", textIn(block, "name")),
-    ...optional("title", textIn(block, "title")),
-    ...optional("description", textIn(block, "description")),
-    ...optional("mediaType", mediaTypeOf(block)),
-    ...(typeof size === "number" && Number.isFinite(size) && { size }),
-    ...(Array.isArray(icons) && { icons }),
+    ...{ type: "link", uri },
+    ...given({
+      name: textIn(block, "name"),
+      title: textIn(block, "title"),
+      description: textIn(block, "description"),
+      mediaType: mediaTypeOf(block),
+      size: typeof size === "number" && Number.isFinite(size) ? size : undefined,
+      icons: Array.isArray(icons) ? icons : undefined,
+    }),
     ...notesOf(block),
   };
 }
@@ -143,8 +124,4 @@ function textIn(block: Record<string, unknown>, ...names: readonly string[]): st
     if (typeof value === "string") return value.toWellFormed();
   }
   return undefined;
-}
-
-function optional<Name extends string>(name: Name, value: string | undefined): { readonly [N in Name]?: string } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [N in Name]?: string }); // exactly that one member
 }

@@ -35,7 +35,7 @@ it("a tool class in a folder is found without registration (case 36)", async () 
   });
 });
 
-it("private folders, modules that throw, files without a tool and classes that cannot be made are skipped with a warning (case 37)", async () => {
+it("skips unusable folders and modules with a warning (case 37)", async () => {
   const warn = vi.fn();
   const at = root({
     ...{

@@ -5,7 +5,7 @@ import { messageOf } from "../core/fault.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
 
 /**
- * SPEC 4.8. A tool that was found in a folder, without being registered.
+ * A tool that was found in a folder. It is not registered.
  *
  * @public
  */
@@ -19,16 +19,16 @@ export interface FoundTool {
 
 /** @public */
 export interface CatalogueOptions {
-  /** Told once for each folder that was skipped, and why. By default a process warning. */
+  /** Called once for each skipped folder, with the reason. By default a process warning. */
   readonly warn?: (message: string) => void;
 }
 
 const markers = ["tool.ts", "tool.js", "tool.mjs"] as const;
 
 /**
- * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first one of a tool's shape; a class is
- * made once, without arguments. In order of names; of two with one name the first wins. Run once, at start: importing
- * runs the module's own code, so a root is as trusted as the program itself.
+ * Finds tools at `<root>/<name>/tool.{ts,js,mjs}`: the default export, else the first export that is a tool. A class is
+ * constructed without arguments. Sorted by name; of two tools with one name the first wins. Importing runs the module's own
+ * code, so trust a root as much as the program itself.
  *
  * @example
  * const found = await scanCatalogue("tools");
@@ -46,7 +46,7 @@ export async function scanCatalogue(
 /** Called once for each path that is skipped. */
 export type Skip = (path: string, why: string) => void;
 
-/** As `scanCatalogue`, with what is skipped path by path. */
+/** As `scanCatalogue`, with the skipped paths. */
 export async function findTools(roots: string | readonly string[], skip: Skip): Promise<readonly FoundTool[]> {
   const found = new Map<string, FoundTool>();
   const toolNames = new Set<string>();
@@ -63,23 +63,21 @@ export async function findTools(roots: string | readonly string[], skip: Skip): 
   return [...found.values()];
 }
 
-async function candidates(
-  root: string,
-  skip: Skip,
-): Promise<readonly { readonly name: string; readonly path: string }[]> {
+interface MarkedFolder {
+  readonly name: string;
+  readonly path: string;
+}
+
+async function candidates(root: string, skip: Skip): Promise<readonly MarkedFolder[]> {
   try {
-    const folders = (await readdir(root, { withFileTypes: true })).filter(
-      (entry) => entry.isDirectory() && !entry.name.startsWith("_"),
-    );
+    const entries = await readdir(root, { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("_"));
     const names = folders.map(({ name }) => name).sort();
-    const markersIn = async (name: string): Promise<string | undefined> => {
-      const files = new Set(await readdir(join(root, name)));
-      return markers.find((marker) => files.has(marker));
-    };
-    const marked = await Promise.all(names.map(async (name) => ({ name, marker: await markersIn(name) })));
-    return marked.flatMap(({ name, marker }) =>
-      marker === undefined ? [] : [{ name, path: join(root, name, marker) }],
-    );
+    const files = await Promise.all(names.map((name) => readdir(join(root, name))));
+    return names.flatMap((name, i) => {
+      const marker = markers.find((one) => files[i]?.includes(one));
+      return marker === undefined ? [] : [{ name, path: join(root, name, marker) }];
+    });
   } catch (error) {
     skip(root, messageOf(error));
     return [];

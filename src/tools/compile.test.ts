@@ -65,7 +65,7 @@ it("a fully declared tool is accepted and becomes one frozen action (case 29)", 
   expect(() => Object.assign(action.inputSchema["properties"] ?? {}, { x: 1 })).toThrow(TypeError);
 });
 
-it("an incomplete tool is refused by a fault that names tool, member and fix (D11)", () => {
+it("refuses an incomplete tool with tool, member and fix", () => {
   const cases: readonly (readonly [object, RegExp])[] = [
     [{ risk: undefined }, /Tool `send`: `risk` is missing; state one of safe, medium, high, critical/],
     [{ risk: "hgih" }, /`risk` is `hgih`; state one of/],
@@ -103,7 +103,7 @@ it("low is safe, effects follow the risk where none are stated", () => {
   });
 });
 
-it("an action says for itself what it says, and its tool the rest; scopes are needed together (C24)", () => {
+it("an action's members win over its tool's; scopes are needed together", () => {
   const [create, erase] = compiled({
     ...full,
     execute: (_input, _context, action) => `tool ran ${action}`,
@@ -133,7 +133,7 @@ it("an action says for itself what it says, and its tool the rest; scopes are ne
   expect([create?.execute({}, context), erase?.execute({}, context)]).toEqual(["tool ran create", "own"]);
 });
 
-it("an operator's word stands over the tool's, an action's own over the tool's, and scopes only add", () => {
+it("an operator's override wins, an action's over the tool's, and scopes only add", () => {
   const options: CompileOptions = {
     server: "crm",
     risk: "medium",
@@ -156,7 +156,7 @@ it("an operator's word stands over the tool's, an action's own over the tool's, 
   expect(only(full, { riskSource: "default" }).facts.riskSource).toBe("default");
 });
 
-it("the definition changes with everything a person would read, and with nothing else (D18)", () => {
+it("the definition changes with everything a person reads, and nothing else", () => {
   const base = only(full).definition;
   for (const change of [
     { description: "x" },

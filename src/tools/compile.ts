@@ -1,13 +1,17 @@
+import type { Risk } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { deepFrozen } from "../core/json.ts";
+import { given } from "../core/given.ts";
+import { deepFrozen, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
 import { declaredAnnotations } from "./annotations.ts";
 import { offeredSchema } from "./define.ts";
+import { toolCallRequest } from "./exchange.ts";
 import { type ActionDraft, type CompileOptions, definitionOf, factsOf, overrideOf, stated } from "./facts.ts";
 import {
   type ActionSpec,
   type AnyTool,
+  type HostedTool,
   isHostedTool,
   isLocalTool,
   isProviderDefinedTool,
@@ -17,50 +21,47 @@ import {
 } from "./kinds.ts";
 import { Members } from "./members.ts";
 import { checkedName, Silhouettes, visible } from "./names.ts";
-import { hostedAction, providerDefinedAction } from "./off-site.ts";
 import { noArguments } from "./offers.ts";
 import { parserFor } from "./parse.ts";
 import type { JsonSchemas, SchemaGuard } from "./schema/json-schema.ts";
 import { readSchema } from "./schema/preflight.ts";
 import { isStandardSchema } from "./schema/standard-schema.ts";
-import type { Action, ToolAnswer } from "./tool.ts";
+import type { Action, ToolAnswer, ToolContext } from "./tool.ts";
 import { checkedUi } from "./ui.ts";
 
 export interface CompiledTool {
-  /** In the order they were declared; frozen. */
+  /** In the order in which they were declared; frozen. */
   readonly actions: readonly Action[];
-  /** The strangers' schemas among theirs: `ready` tells whether they are valid. */
+  /** The JSON Schemas among theirs. `ready` tells whether they are valid. */
   readonly guards: readonly SchemaGuard[];
 }
 
+interface CompiledAction {
+  readonly action: Action;
+  readonly guard?: SchemaGuard | undefined;
+}
+
 /**
- * Turns a declared tool into what the gates work with, once. A tool's own code is not run here.
+ * Turns a declared tool into what the gates work with, once. It does not run the tool's own code.
  *
  * @throws RuntimeFault `tool_incomplete`, `tool_name_invalid`, `tool_name_confusable` or `schema_refused`
  */
 export function compile(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
-  if (isProviderDefinedTool(tool)) return providerDefined(tool, options, schemas);
-  if (isHostedTool(tool)) return { actions: [hostedAction(tool, options)], guards: [] };
+  const compiled = compiledActions(tool, options, schemas);
+  return {
+    actions: compiled.map(({ action }) => Object.freeze(action)),
+    guards: compiled.flatMap(({ guard }) => guard ?? []),
+  };
+}
+
+function compiledActions(tool: AnyTool, options: CompileOptions, schemas: JsonSchemas): readonly CompiledAction[] {
+  if (isProviderDefinedTool(tool)) return [providerDefined(tool, options, schemas)];
+  if (isHostedTool(tool)) return [hosted(tool, options)];
   if (isLocalTool(tool)) return localActions(tool, options, schemas);
   throw noTool(tool);
 }
 
-/** One that states a schema has its arguments checked, as a local tool has. */
-function providerDefined(tool: ProviderDefinedTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
-  const action = providerDefinedAction(tool, options);
-  const { name, description, input } = tool;
-  if (input === undefined) return { actions: [action], guards: [] };
-  // Models know the arguments by the provider's own declaration, so a Standard Schema need not convert to JSON Schema.
-  if (isStandardSchema(input)) return { actions: [Object.freeze({ ...action, parse: parserFor(input) })], guards: [] };
-  const draft: ActionDraft = {
-    ...{ tool: { name, description, input }, name: "default", spec: {} },
-    ...{ over: overrideOf(options, "default"), members: new Members(name) },
-  };
-  const { guard, ...checked } = argumentsOf(draft, schemas);
-  return { actions: [Object.freeze({ ...action, ...checked })], guards: guard === undefined ? [] : [guard] };
-}
-
-/** The fault for what has not the shape of any kind of tool. */
+/** The fault for a value that has not the shape of any kind of tool. */
 export function noTool(value: unknown): RuntimeFault {
   const name: unknown = isRecord(value) ? value["name"] : undefined;
   const what = typeof name === "string" && name !== "" ? visible(name) : `The tool ${shown(value)}`;
@@ -68,127 +69,167 @@ export function noTool(value: unknown): RuntimeFault {
   return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}.`);
 }
 
-function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSchemas): CompiledTool {
-  const declared: readonly (readonly [string, ActionSpec])[] =
-    tool.actions === undefined ? [["default", tool]] : Object.entries(tool.actions);
-  if (declared.length === 0)
-    new Members(checkedName(tool.name, "tool")).refuse("actions", "is empty; declare at least one.");
-  checkActionNames(
-    checkedName(tool.name, "tool"),
-    declared.map(([name]) => name),
-  );
-  const made = declared.map(([name, spec]) => {
-    const members = new Members(tool.actions === undefined ? tool.name : `${tool.name}.${name}`);
-    return localAction({ tool, name, spec, over: overrideOf(options, name), members }, schemas);
-  });
+/** Nothing runs here: the provider runs it, and its result arrives in a later turn. */
+function hosted(tool: HostedTool, options: CompileOptions): CompiledAction {
+  const { name } = tool;
+  const action: Action = {
+    ...declared(tool, options, { risk: "safe", effects: "read" }),
+    kind: "hosted",
+    notFromChain: `\`${name}\` is provider-hosted: it cannot be called from a chain.`,
+    execute: () => `\`${name}\` is run by the provider; nothing ran here. Its result comes from the provider.`,
+  };
+  return { action };
+}
+
+/**
+ * Runs `handleCall`, never `execute`. A provider's tool drives a computer or a shell, so its risk is `high` by default. Its
+ * arguments are checked if it states a schema.
+ */
+function providerDefined(tool: ProviderDefinedTool, options: CompileOptions, schemas: JsonSchemas): CompiledAction {
+  const { name, description, input } = tool;
+  const action: Action = {
+    ...declared(tool, options, { risk: "high", effects: "write" }),
+    kind: "provider_defined",
+    notFromChain: `\`${name}\` is provider-defined: it cannot be called from a chain.`,
+    execute: (args: unknown, context: ToolContext) => {
+      const call = toolCallRequest({
+        name,
+        arguments: isRecord(args) ? (args as JsonObject) : {}, // a call's arguments are JSON
+        callId: context.callId,
+      });
+      return tool.handleCall(call, context) as ToolAnswer; // toRawResult accepts every value
+    },
+  };
+  if (input === undefined) return { action };
+  // Models know the arguments by the provider's own declaration, so a Standard Schema need not convert to JSON Schema.
+  if (isStandardSchema(input)) return { action: { ...action, parse: parserFor(input) } };
+  const members = new Members(name);
+  const draft = { tool: { name, description, input }, name: "default", spec: {}, over: options, members };
+  const { guard, ...checked } = argumentsOf(draft, schemas);
+  return { action: { ...action, ...checked }, guard };
+}
+
+const anyArguments: JsonObject = Object.freeze({ type: "object" });
+
+/** The part that hosted and provider-defined tools have in common. A risk that is not stated is the kind's own. */
+function declared(
+  tool: HostedTool & Partial<ProviderDefinedTool>,
+  options: CompileOptions,
+  kind: { readonly risk: Risk; readonly effects: "read" | "write" },
+): Omit<Action, "kind" | "notFromChain" | "execute"> {
+  const members = new Members(checkedName(tool.name, "tool"));
+  const override = overrideOf(options, "default");
+  const isAssumed = override.risk === undefined && tool.risk === undefined;
+  const over = isAssumed ? { riskSource: "default" as const, ...override } : override;
+  const { name, description, risk = kind.risk, effects = kind.effects, openWorld = true, callTypes = [] } = tool;
+  const { permissions, timeoutMs, idempotent: own, preview, classifyRisk } = tool;
+  const described = { name, description, risk, effects, openWorld, permissions, timeoutMs, idempotent: own };
+  const draft: ActionDraft = { tool: described, name: "default", spec: {}, over, members };
+  const facts = factsOf(draft);
+  const idempotent = members.flag("idempotent", stated(draft, "idempotent"));
+  const providerSpecs = readSchema(tool.providerSpecs, name);
   return {
-    actions: made.map(({ action }) => action),
-    guards: made.flatMap(({ guard }) => (guard === undefined ? [] : [guard])),
+    ...{ tool: name, name: "default", description, inputSchema: anyArguments, toolType: "FUNCTION", annotations: {} },
+    ...{ facts, idempotent, providerSpecs, ...termsOf(draft) },
+    ...(callTypes.length > 0 && { callTypes: Object.freeze([...callTypes]) }),
+    definition: definitionOf(facts, { idempotent, description, inputSchema: providerSpecs }),
+    previewBinds: preview !== undefined,
+    parse: (args) => ({ input: args }), // a model follows the provider's own schema, which Postern does not know
+    takesBytes: true,
+    preview: preview && (async (input, context) => tool.preview?.(input, context, "default") as null), // toPreview accepts every value
+    classifyRisk: classifyRisk && ((args, call) => tool.classifyRisk?.(args, "default", call) ?? {}),
+    reconcile: undefined,
   };
 }
 
-function checkActionNames(tool: string, names: readonly string[]): void {
+function localActions(tool: LocalTool, options: CompileOptions, schemas: JsonSchemas): readonly CompiledAction[] {
+  const name = checkedName(tool.name, "tool");
+  const actions: readonly (readonly [string, ActionSpec])[] =
+    tool.actions === undefined ? [["default", tool]] : Object.entries(tool.actions);
+  if (actions.length === 0) new Members(name).refuse("actions", "is empty; declare at least one.");
   const seen = new Silhouettes();
-  for (const name of names) {
-    const alike = seen.alike(checkedName(name, "action"));
-    if (alike !== undefined) {
+  for (const [action] of actions) {
+    const alike = seen.alike(checkedName(action, "action"));
+    if (alike !== undefined)
       throw new RuntimeFault(
         "tool_name_confusable",
-        `Tool \`${tool}\`: its actions \`${alike}\` and \`${name}\` look alike; rename one.`,
+        `Tool \`${name}\`: its actions \`${alike}\` and \`${action}\` look alike; rename one.`,
       );
-    }
-    seen.add(name);
+    seen.add(action);
   }
-}
-
-interface CompiledAction {
-  readonly action: Action;
-  readonly guard: SchemaGuard | undefined;
+  return actions.map(([action, spec]) => {
+    const members = new Members(tool.actions === undefined ? name : `${name}.${action}`);
+    return localAction({ tool, name: action, spec, over: overrideOf(options, action), members }, schemas);
+  });
 }
 
 function localAction(draft: ActionDraft, schemas: JsonSchemas): CompiledAction {
-  const { tool, name, over, members } = draft;
+  const { tool, name, members } = draft;
   const facts = factsOf(draft);
-  const idempotent = members.idempotent(over.idempotent ?? stated(draft, "idempotent"));
+  const idempotent = members.idempotent(stated(draft, "idempotent"));
   const { guard, parse, takesBytes, inputSchema } = argumentsOf(draft, schemas);
   const output = stated(draft, "outputSchema");
-  const outputSchema = output === undefined ? {} : { outputSchema: readableSchema(readSchema(output, members.whose)) };
+  const outputSchema = output && readableSchema(readSchema(output, members.whose));
   const previewBinds = members.flag("previewBinds", stated(draft, "previewBinds"), true);
   const description = readable(members.text("description", stated(draft, "description")));
   const title = stated(draft, "title");
-  const ui = checkedUi(tool.ui, members);
-  const action: Action = Object.freeze({
-    ...{
-      tool: tool.name,
-      name,
-      description,
-      inputSchema,
-      ...outputSchema,
-      facts,
-      idempotent,
-      previewBinds,
-      parse,
-      takesBytes,
-    },
-    ...(title !== undefined && { title: readable(members.text("title", title)) }),
+  const action: Action = {
+    ...{ tool: tool.name, name, description, inputSchema, facts, idempotent, previewBinds, parse, takesBytes },
+    ...given({
+      outputSchema,
+      title: title === undefined ? undefined : readable(members.text("title", title)),
+      icons: tool.icons && deepFrozen(structuredClone(tool.icons)),
+      meta: tool.meta && deepFrozen(structuredClone(tool.meta)),
+      ui: checkedUi(tool.ui, members),
+    }),
     annotations: Object.freeze({ ...(tool.annotations ?? declaredAnnotations(draft, facts, idempotent)) }),
-    ...(tool.icons !== undefined && { icons: deepFrozen(structuredClone(tool.icons)) }),
-    ...(tool.meta !== undefined && { meta: deepFrozen(structuredClone(tool.meta)) }),
-    ...(ui !== undefined && { ui }),
     toolType: members.toolType(tool.toolType),
     kind: "local",
-    definition: definitionOf(facts, { idempotent, previewBinds, description, inputSchema, ...outputSchema }),
+    definition: definitionOf(facts, { idempotent, previewBinds, description, inputSchema, ...given({ outputSchema }) }),
     notFromChain:
       tool.name === "tool_chain" ? "`tool_chain` cannot be called from a chain: that would be a recursion." : undefined,
     ...termsOf(draft),
     ...bodiesOf(draft),
-  });
+  };
   return { action, guard };
 }
 
-type ActionTerms = Pick<
-  Action,
-  "timeoutMs" | "approvalTtlMs" | "suspends" | "detached" | "requireIdempotencyKey" | "deferLoading" | "concurrencySafe"
->;
+const flags = ["requireIdempotencyKey", "suspends", "detached", "concurrencySafe"] as const;
+type ActionTerms = Pick<Action, (typeof flags)[number] | "timeoutMs" | "approvalTtlMs" | "deferLoading">;
 
 function termsOf(draft: ActionDraft): ActionTerms {
-  const { tool, over, members } = draft;
-  const flag = (member: "suspends" | "detached" | "concurrencySafe"): boolean =>
-    members.flag(member, stated(draft, member));
+  const { tool, members } = draft;
+  const values = flags.map((member) => [member, members.flag(member, stated(draft, member))]);
   return {
-    timeoutMs: members.milliseconds("timeoutMs", over.timeoutMs ?? stated(draft, "timeoutMs")),
-    approvalTtlMs: members.milliseconds("approvalTtlMs", over.approvalTtlMs ?? stated(draft, "approvalTtlMs")),
-    requireIdempotencyKey: members.flag(
-      "requireIdempotencyKey",
-      over.requireIdempotencyKey ?? stated(draft, "requireIdempotencyKey"),
-    ),
+    ...(Object.fromEntries(values) as Pick<Action, (typeof flags)[number]>), // one for each flag
+    timeoutMs: members.milliseconds("timeoutMs", stated(draft, "timeoutMs")),
+    approvalTtlMs: members.milliseconds("approvalTtlMs", stated(draft, "approvalTtlMs")),
     deferLoading: members.flag("deferLoading", tool.deferLoading),
-    suspends: flag("suspends"),
-    detached: flag("detached"),
-    concurrencySafe: flag("concurrencySafe"),
   };
 }
 
-/** How the arguments are checked, and what models are shown of it. Without a schema the action takes none. */
+/** How the arguments are checked, and what models see of the schema. An action without a schema takes no arguments. */
 function argumentsOf(
   { tool, spec, members, over }: ActionDraft,
   schemas: JsonSchemas,
 ): Pick<Action, "parse" | "takesBytes" | "inputSchema"> & { readonly guard: SchemaGuard | undefined } {
-  const { input, inputSchema: shown } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
+  const { input, inputSchema: own } = spec.input !== undefined || spec.inputSchema !== undefined ? spec : tool;
   if (input !== undefined && !isStandardSchema(input) && !isRecord(input)) {
     members.refuse("input", "must be a Standard Schema (zod, valibot, arktype, …) or a JSON Schema object.");
   }
-  const offered = offeredSchema({ input, inputSchema: shown }, tool.name);
+  const offered = offeredSchema({ input, inputSchema: own }, tool.name);
   const inputSchema = offered === undefined ? noArguments : readableSchema(readSchema(offered, members.whose));
-  if (isStandardSchema(input)) return { inputSchema, parse: parserFor(input), takesBytes: true, guard: undefined };
-  if (offered === undefined) return { inputSchema, parse: parserFor(undefined), takesBytes: false, guard: undefined };
-  const guard = schemas.prepare(input ?? offered, members.whose, over.server !== undefined);
-  return { inputSchema, parse: parserFor(guard), takesBytes: false, guard };
+  const takesBytes = isStandardSchema(input);
+  const guard =
+    takesBytes || offered === undefined
+      ? undefined
+      : schemas.prepare(input ?? offered, members.whose, over.server !== undefined);
+  return { inputSchema, parse: parserFor(takesBytes ? input : guard), takesBytes, guard };
 }
 
 type ToolFunctionName = "execute" | "preview" | "classifyRisk" | "reconcile";
 
-/** A body belongs to the action, else to the tool, and keeps its own `this`. */
+/** A function belongs to the action, else to the tool, and keeps its own `this`. */
 function bodiesOf({ tool, name, spec, members }: ActionDraft): Pick<Action, ToolFunctionName> {
   const ownerOf = (body: ToolFunctionName): ActionSpec | undefined => {
     const owner = spec[body] === undefined ? tool : spec;
@@ -200,9 +241,9 @@ function bodiesOf({ tool, name, spec, members }: ActionDraft): Pick<Action, Tool
   const classifier = ownerOf("classifyRisk");
   const finder = ownerOf("reconcile");
   return {
-    execute: (input, context) => runner.execute?.(input, context, name) as ToolAnswer, // toRawResult takes whatever it is
-    preview: viewer && (async (input, context) => viewer.preview?.(input, context, name) as null), // toPreview takes whatever it is
-    classifyRisk: classifier && ((given, call) => classifier.classifyRisk?.(given, name, call) ?? {}),
+    execute: (input, context) => runner.execute?.(input, context, name) as ToolAnswer, // toRawResult accepts every value
+    preview: viewer && (async (input, context) => viewer.preview?.(input, context, name) as null), // toPreview accepts every value
+    classifyRisk: classifier && ((args, call) => classifier.classifyRisk?.(args, name, call) ?? {}),
     reconcile: finder && (async (input, context) => finder.reconcile?.(input, context, name) ?? { found: "unknown" }),
   };
 }

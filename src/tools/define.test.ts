@@ -14,7 +14,7 @@ const register = (tool: AnyTool, action = "default"): Action => {
 };
 const context = { callId: "call_1" } as ToolContext;
 
-it("a function tool gets its schema from its declaration, and bad arguments come back as readable errors (case 267)", async () => {
+it("makes a schema of a declaration and readable errors of bad arguments (case 267)", async () => {
   const tool = defineTool({
     name: "add",
     description: "adds",
@@ -163,7 +163,7 @@ it("a legacy class keeps its `this`, and ours is called with the arguments first
   expect(await register(legacyTool(new Legacy())).execute({}, context)).toBe("call_1 7");
 });
 
-it("only what suspend made suspends: a stranger's JSON cannot", () => {
+it("suspends only by an answer of suspend, not by JSON", () => {
   const suspended = suspend("image", "apr_1");
   expect([isSuspended(suspended), isSuspended({ ...suspended }), isSuspended(null), isSuspended("x")]).toEqual([
     true,

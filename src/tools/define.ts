@@ -14,8 +14,8 @@ export interface ActionDefinition<Input extends ToolInput>
   execute?(input: ArgumentsOf<Input>, context: ToolContext, action: string): unknown;
   preview?(input: ArgumentsOf<Input>, context: PreviewContext, action: string): unknown;
   /**
-   * Is asked before anything is decided, with the arguments as they were sent. It may raise the risk, and lower one that the
-   * tool declares: never one that an operator stated.
+   * Runs before the decision, with the arguments as they were sent. It may raise the risk, and lower a risk that the tool
+   * declares, but never one that an operator stated.
    */
   classifyRisk?(given: ArgumentsOf<Input>, action: string, call?: JudgedCall): Risk | Suggestion;
   reconcile?(input: ArgumentsOf<Input>, context: ToolContext, action: string): Reconciled | Promise<Reconciled>;
@@ -29,7 +29,7 @@ export interface ToolDefinition<Input extends ToolInput, Inputs extends Readonly
 }
 
 /**
- * Declares a tool. It is checked when it is registered; the fault then names what is missing (D11).
+ * Declares a tool. It is checked when it is registered; the fault names what is missing.
  *
  * @example
  * const send = defineTool({
@@ -47,7 +47,7 @@ export function defineTool<
   return Object.freeze({ ...definition });
 }
 
-/** The members that the designs spell in snake_case, under our names. */
+/** Members in snake_case with our names. */
 const ourNames: ReadonlyMap<string, string> = new Map([
   ["input_schema", "inputSchema"],
   ["defer_loading", "deferLoading"],
@@ -57,8 +57,8 @@ const ourNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Takes a class or a bare object of the designs for a tool (C4), with members in snake_case. Without a risk a local tool is
- * `safe`, without idempotence it is not idempotent. If it has an `input_schema`, it is called `execute(context, arguments)`.
+ * Makes a tool of an instance or an object with members in snake_case. Without a risk a local tool is `safe`, without
+ * idempotence it is not idempotent. If it has an `input_schema`, it is called `execute(context, arguments)`.
  *
  * @public
  */
@@ -77,7 +77,7 @@ export function legacyTool(bare: object): LocalTool | ProviderDefinedTool {
   return Object.freeze({ ...assumed, ...members }) as unknown as LocalTool; // registration names what is missing
 }
 
-/** Also those of its classes. */
+/** With the members of its classes. */
 function memberNames(bare: object): ReadonlySet<string> {
   const names = new Set<string>();
   for (let at: object | null = bare; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
@@ -90,7 +90,7 @@ function bound(member: unknown, tool: object): unknown {
   return typeof member === "function" ? member.bind(tool) : member;
 }
 
-/** The JSON Schema of an action's arguments, as offered to models. Undefined: it takes none. */
+/** The JSON Schema of an action's arguments, as offered to models. Returns undefined if it takes none. */
 export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | undefined {
   if (spec.inputSchema !== undefined) return spec.inputSchema;
   const { input } = spec;
@@ -117,8 +117,8 @@ export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | unde
 const suspensions = new WeakSet<object>();
 
 /**
- * What a tool that waits for people answers with: its own image and the approval it waits for. It is run again with
- * `context.frozen` when the approval is decided. Only what this made counts: a stranger's JSON cannot suspend a call.
+ * The answer of a tool that waits for people: its own image and the approval it waits for. It runs again with
+ * `context.frozen` when the approval is decided. Only an answer of this function suspends a call, JSON cannot.
  *
  * @public
  */
@@ -126,7 +126,7 @@ export function suspend(image: string, approvalId: string, expiresAt?: number): 
   return suspended({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
 }
 
-/** The same of all that can be said. */
+/** The same with all fields. */
 export function suspended(answer: Suspended): Suspended {
   const made = Object.freeze({ ...answer });
   suspensions.add(made);
@@ -140,8 +140,8 @@ export function isSuspended(answer: unknown): answer is Suspended {
 const cuts = new WeakSet<object>();
 
 /**
- * What a tool that suspends answers when its turn was cut short before its end. What it did is done and on record under
- * its own key; the same call sent again goes on from there. Only what this marked counts.
+ * Marks the answer of a suspending tool that was interrupted. Its finished calls are recorded under their own keys, so the
+ * same call sent again continues from there.
  */
 export function cutShort<Answer extends object>(answer: Answer): Answer {
   cuts.add(answer);

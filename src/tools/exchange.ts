@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import { type ContentBlock, textOf } from "../core/outcome.ts";
 
 /**
- * SPEC 3.2. What a model asks for, before it is a call of ours: what `handleCall` of a provider-defined tool is given.
+ * What a model asks for. `handleCall` of a provider-defined tool receives it.
  *
  * @public
  */
@@ -15,7 +15,7 @@ export interface ToolCallRequest {
 }
 
 /**
- * SPEC 3.3. What goes back into the conversation; a tool may answer with one.
+ * What goes back into the conversation. A tool may answer with it.
  *
  * @public
  */
@@ -34,7 +34,7 @@ export interface ToolExecutionResult {
 }
 
 /**
- * A request under an id of its own, where none is given.
+ * Makes a request. It gets an id if none is given.
  *
  * @public
  */
@@ -52,7 +52,7 @@ export function toolCallRequest(request: {
 }
 
 /**
- * A result of which only what matters is said.
+ * Makes a result. Members that are left out get their defaults.
  *
  * @example
  * const found = toolExecutionResult({ content: [{ type: "text", text: "3 rows" }], structuredContent: { rows: 3 } });

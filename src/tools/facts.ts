@@ -1,4 +1,3 @@
-import type { Risk } from "../core/call.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { digestOf } from "../core/json.ts";
 import type { RiskGuess, ToolFacts } from "../policy/policy.ts";
@@ -7,33 +6,28 @@ import type { Members } from "./members.ts";
 import { visible } from "./names.ts";
 import type { Action } from "./tool.ts";
 
-/** What an operator, or the adapter of a server, says of a tool. It stands over what the tool says of itself. */
-export interface Override {
-  readonly risk?: Risk | "low" | undefined;
-  readonly effects?: ToolFacts["effects"] | undefined;
-  /** Its results may carry strangers' words: web, mail, other people's servers. */
-  readonly openWorld?: boolean | undefined;
-  readonly idempotent?: boolean | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly approvalTtlMs?: number | undefined;
-  readonly requireIdempotencyKey?: boolean | undefined;
-  /** Needed as well as the tool's own (C24). */
-  readonly scopes?: readonly string[] | undefined;
-  readonly permissions?: readonly string[] | undefined;
-}
+/**
+ * What an operator, or the adapter of a server, states about a tool. It wins over what the tool states; scopes and
+ * permissions are needed in addition.
+ */
+export type Override = Pick<
+  ActionSpec,
+  | ("risk" | "effects" | "openWorld" | "idempotent" | "scopes" | "permissions")
+  | ("timeoutMs" | "approvalTtlMs" | "requireIdempotencyKey")
+>;
 
 export interface CompileOptions extends Override {
   /** The upstream server it comes from. */
   readonly server?: string | undefined;
-  /** Where the risk comes from, when neither from the tool's author nor from an operator: `default` for a stranger's. */
+  /** Where the risk comes from, if neither from the author nor from an operator: `default` for an upstream tool. */
   readonly riskSource?: ToolFacts["riskSource"] | undefined;
-  /** What was guessed of a stranger's tool, for people. */
+  /** The guess about an upstream tool, for people. */
   readonly guess?: RiskGuess | undefined;
-  /** By action name; stands over what is said for the whole tool. */
+  /** By action name. It wins over what is stated for the whole tool. */
   readonly actions?: Readonly<Record<string, Override>> | undefined;
 }
 
-/** One action on its way: its tool, its own part of it, and what is said over both. */
+/** An action that is being compiled: its tool, its own part of it, and what overrides both. */
 export interface ActionDraft {
   readonly tool: LocalTool;
   readonly name: string;
@@ -42,7 +36,7 @@ export interface ActionDraft {
   readonly members: Members;
 }
 
-/** What is said over one action; scopes and permissions of both levels are needed together. */
+/** The override of one action. Scopes and permissions of both levels are needed together. */
 export function overrideOf({ actions, ...all }: CompileOptions, name: string): CompileOptions {
   const own = actions !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (own === undefined) return all;
@@ -51,25 +45,23 @@ export function overrideOf({ actions, ...all }: CompileOptions, name: string): C
   return { ...all, ...own, scopes, permissions };
 }
 
-/** An action's own word, else its tool's. */
-export function stated<Name extends keyof ActionSpec>(
-  { spec, tool }: Pick<ActionDraft, "spec" | "tool">,
-  name: Name,
-): ActionSpec[Name] {
-  return spec[name] ?? tool[name];
+/** What the operator states, else the action, else its tool. */
+export function stated<Name extends keyof ActionSpec>({ over, spec, tool }: ActionDraft, name: Name): ActionSpec[Name] {
+  const override: Partial<ActionSpec> = over;
+  return override[name] ?? spec[name] ?? tool[name];
 }
 
 export function factsOf(draft: ActionDraft): ToolFacts {
   const { tool, name, spec, over, members } = draft;
-  const risk = members.risk(over.risk ?? stated(draft, "risk"));
+  const risk = members.risk(stated(draft, "risk"));
   return Object.freeze({
     tool: tool.name,
     action: name,
     ...(over.server !== undefined && { server: over.server }),
     risk,
     riskSource: over.riskSource ?? (over.risk === undefined ? "declared" : "operator"),
-    effects: members.effects(over.effects ?? stated(draft, "effects"), risk),
-    ...(members.flag("openWorld", over.openWorld ?? stated(draft, "openWorld")) && { openWorld: true }),
+    effects: members.effects(stated(draft, "effects"), risk),
+    ...(members.flag("openWorld", stated(draft, "openWorld")) && { openWorld: true }),
     ...(over.guess !== undefined && {
       guess: Object.freeze({ ...over.guess, why: Object.freeze([...over.guess.why]) }),
     }),
@@ -78,7 +70,7 @@ export function factsOf(draft: ActionDraft): ToolFacts {
   });
 }
 
-/** D18: what a person reads before approving. Another server's tool, or one that reads otherwise, is another definition. */
+/** A digest of what a person reads before approving, so that a changed tool is another definition. */
 export function definitionOf(
   facts: ToolFacts,
   rest: Pick<Action, "idempotent" | "description" | "inputSchema"> &

@@ -14,7 +14,7 @@ it("says the error's class and message (case 46)", () => {
   expect(failureOf(new TypeError("no"))).toMatchObject({ message: "TypeError: no" });
 });
 
-it("takes whatever was thrown: null, texts, cycles, throwing getters (case 47)", () => {
+it("accepts any thrown value: null, texts, cycles, throwing getters (case 47)", () => {
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   const hostile = {

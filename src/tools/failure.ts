@@ -3,15 +3,15 @@ import type { Json } from "../core/json.ts";
 import { rpcDetailsOf } from "./rpc-error.ts";
 import { shortened } from "./schema/plain.ts";
 
-/** How a tool failed, in what the path needs to know of it (D26). */
+/** How a tool failed. */
 export interface Failure {
   /** Its class and message, at most 2,000 characters. */
   readonly message: string;
-  /** The same call may be tried again: the failure is not kept. */
+  /** The same call may be tried again. The failure is not stored. */
   readonly retryable: boolean;
   /** It may have happened. */
   readonly unknown: boolean;
-  /** The tool provably did not run: nothing happened, and an approval is not used up. */
+  /** The tool certainly did not run. Nothing happened, and an approval is not used. */
   readonly notExecuted: boolean;
   /** Wall clock, milliseconds: until then the other side takes no calls. */
   readonly rateLimitResetsAt?: number;
@@ -21,7 +21,7 @@ export interface Failure {
 
 const maxMessageLength = 2_000;
 
-/** A connection that was there and broke: what was sent may have arrived. (One that never came to be, as ECONNREFUSED, sent nothing.) */
+/** The connection broke after it was open, so the request may have arrived. (ECONNREFUSED, for example, sent nothing.) */
 const droppedCodes: ReadonlySet<unknown> = new Set([
   "ECONNRESET",
   "EPIPE",
@@ -31,7 +31,7 @@ const droppedCodes: ReadonlySet<unknown> = new Set([
   "ERR_HTTP2_STREAM_ERROR",
 ]);
 
-/** Whatever a tool threw. Never throws, also not for `null`, cycles and getters that do. */
+/** Accepts any thrown value. Never throws, also not for `null`, cycles and throwing getters. */
 export function failureOf(error: unknown): Failure {
   const resetsAt = read(error, "rateLimitResetsAt");
   const details = rpcDetailsOf(error);
@@ -53,10 +53,10 @@ function describe(error: unknown): string {
   const message = read(error, "message");
   const kind = read(error, "name");
   try {
-    const said = typeof message === "string" && message !== "" ? message : undefined;
+    const text = typeof message === "string" && message !== "" ? message : undefined;
     if (typeof kind === "string" && kind !== "" && typeof error === "object")
-      return said === undefined ? kind : `${kind}: ${said}`;
-    return said ?? `The tool threw ${error === null ? "null" : `a ${typeof error}`}: ${messageOf(error)}`;
+      return text === undefined ? kind : `${kind}: ${text}`;
+    return text ?? `The tool threw ${error === null ? "null" : `a ${typeof error}`}: ${messageOf(error)}`;
   } catch {
     return "The tool threw something that cannot be described."; // its own code runs in `messageOf` (toJSON, getters)
   }
@@ -67,6 +67,6 @@ function read(from: unknown, name: string): unknown {
   try {
     return Reflect.get(from, name);
   } catch {
-    return undefined; // a getter of the tool's that throws says nothing
+    return undefined; // a getter that throws gives no value
   }
 }

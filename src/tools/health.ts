@@ -4,53 +4,44 @@ import type { ToolHealth } from "./tool.ts";
 const degradedFrom = 3;
 const maxErrorLength = 500;
 
-/** The changing side of one tool's `ToolHealth` (SPEC 4.6). It never becomes `unavailable` by itself. */
+/** Keeps the `ToolHealth` of one tool. It never becomes `unavailable` by itself. */
 export class HealthRecord {
-  #status: ToolHealth["status"] = "healthy";
-  #consecutiveErrors = 0;
-  #lastSuccessAt: number | undefined;
-  #lastError: string | undefined;
-  #rateLimitResetsAt: number | undefined;
+  #health: ToolHealth = { status: "healthy", consecutiveErrors: 0 };
 
   succeeded(now: number): void {
-    this.#status = "healthy";
-    this.#consecutiveErrors = 0;
-    this.#lastSuccessAt = now;
+    this.#health = { ...this.#health, status: "healthy", consecutiveErrors: 0, lastSuccessAt: now };
   }
 
   failed(error: string, rateLimitResetsAt?: number): void {
-    this.#consecutiveErrors += 1;
-    this.#lastError = error.slice(0, maxErrorLength);
-    if (rateLimitResetsAt !== undefined) this.#rateLimitResetsAt = rateLimitResetsAt;
-    if (this.#status === "healthy" && this.#consecutiveErrors >= degradedFrom) this.#status = "degraded";
+    const { status, consecutiveErrors: before } = this.#health;
+    const consecutiveErrors = before + 1;
+    const isDegraded = status === "healthy" && consecutiveErrors >= degradedFrom;
+    this.update({
+      ...{ consecutiveErrors, lastError: error, status: isDegraded ? "degraded" : status },
+      ...(rateLimitResetsAt !== undefined && { rateLimitResetsAt }),
+    });
   }
 
   update(health: Partial<ToolHealth>): void {
-    this.#status = health.status ?? this.#status;
-    this.#consecutiveErrors = health.consecutiveErrors ?? this.#consecutiveErrors;
-    this.#lastSuccessAt = health.lastSuccessAt ?? this.#lastSuccessAt;
-    this.#lastError = health.lastError?.slice(0, maxErrorLength) ?? this.#lastError;
-    this.#rateLimitResetsAt = health.rateLimitResetsAt ?? this.#rateLimitResetsAt;
+    const known = Object.entries(health).filter(([, value]) => value !== undefined && value !== null);
+    const next: ToolHealth = { ...this.#health, ...Object.fromEntries(known) };
+    this.#health =
+      next.lastError === undefined ? next : { ...next, lastError: next.lastError.slice(0, maxErrorLength) };
   }
 
-  /** Why a call fails at once now. Undefined: it may run. */
+  /** Why a call fails at once now. Returns undefined when it may run. */
   problem(clock: { now(): number }): string | undefined {
-    if (this.#status === "unavailable")
-      return this.#lastError === undefined ? "it is unavailable" : `it is unavailable: ${this.#lastError}`;
-    if (this.#rateLimitResetsAt === undefined) return undefined;
-    if (this.#rateLimitResetsAt > clock.now())
-      return `it is rate limited until ${new Date(this.#rateLimitResetsAt).toISOString()}`;
-    this.#rateLimitResetsAt = undefined;
+    const { status, lastError, rateLimitResetsAt: until } = this.#health;
+    if (status === "unavailable")
+      return lastError === undefined ? "it is unavailable" : `it is unavailable: ${lastError}`;
+    if (until === undefined) return undefined;
+    if (until > clock.now()) return `it is rate limited until ${new Date(until).toISOString()}`;
+    const { rateLimitResetsAt: _over, ...rest } = this.#health;
+    this.#health = rest;
     return undefined;
   }
 
   view(): ToolHealth {
-    return Object.freeze({
-      status: this.#status,
-      consecutiveErrors: this.#consecutiveErrors,
-      ...(this.#lastSuccessAt !== undefined && { lastSuccessAt: this.#lastSuccessAt }),
-      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
-      ...(this.#rateLimitResetsAt !== undefined && { rateLimitResetsAt: this.#rateLimitResetsAt }),
-    });
+    return Object.freeze({ ...this.#health });
   }
 }

@@ -27,7 +27,7 @@ it("an object with provider specs, handleCall and callTypes is provider-defined 
   }
 });
 
-it("kinds are not told apart by one attribute: the members must have the right types", () => {
+it("a kind needs all its members with the right types", () => {
   const hosted = { ...named, providerSpecs: {} };
   for (const broken of [
     ...[null, undefined, 1, "tool", [], () => "x", {}],

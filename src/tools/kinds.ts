@@ -1,4 +1,4 @@
-/** The three kinds of a tool (SPEC 2). They are structural: any object of the right shape counts. */
+/** The three kinds of tools. Any object of the right shape is a tool. */
 import type { Risk } from "../core/call.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
@@ -6,18 +6,18 @@ import type { ToolCallRequest } from "./exchange.ts";
 import type { ToolInput } from "./schema/standard-schema.ts";
 import type { JudgedCall, PreviewContext, Reconciled, ToolAnnotations, ToolContext, ToolType, ToolUi } from "./tool.ts";
 
-/** What can be said of one action; what an action does not say, its tool says for it. */
+/** The members of one action. A member that an action leaves out comes from its tool. */
 export interface ActionSpec {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly input?: ToolInput | undefined;
-  /** Shown to models in the place of what `input` converts to. */
+  /** Shown to models instead of the JSON Schema of `input`. */
   readonly inputSchema?: JsonObject | undefined;
   readonly outputSchema?: JsonObject | undefined;
   readonly risk?: Risk | "low" | undefined;
   /** Default: `read` where the risk is `safe`, else `write`. */
   readonly effects?: ToolFacts["effects"] | undefined;
-  /** Its results may carry strangers' words: web pages, mails. Default: no. */
+  /** Its results may come from outside: web pages, mails. Default: false. */
   readonly openWorld?: boolean | undefined;
   readonly scopes?: readonly string[] | undefined;
   readonly permissions?: readonly string[] | undefined;
@@ -28,8 +28,8 @@ export interface ActionSpec {
   readonly detached?: boolean | undefined;
   readonly requireIdempotencyKey?: boolean | undefined;
   /**
-   * What the preview showed must be shown again when the approved call runs, else the approval is void. `false` is for
-   * previews that move by themselves, such as a rate of the day; whoever decides is told. Default: true.
+   * The preview must be the same when the approved call runs, else the approval is void. `false` is for previews that change
+   * by themselves, such as a rate of the day; the approver sees that. Default: true.
    */
   readonly previewBinds?: boolean | undefined;
   readonly concurrencySafe?: boolean | undefined;
@@ -55,7 +55,7 @@ export interface LocalTool extends ActionSpec {
   /** Default: `FUNCTION`. */
   readonly toolType?: ToolType | undefined;
   readonly ui?: DeclaredUi | undefined;
-  /** What MCP clients are told. Default: what follows from effects, openWorld and idempotence. */
+  /** Hints for MCP clients. By default they follow from effects, openWorld and idempotence. */
   readonly annotations?: ToolAnnotations | undefined;
   readonly icons?: readonly JsonObject[] | undefined;
   /** MCP's `_meta`, for clients that know its keys. */
@@ -68,7 +68,7 @@ export interface LocalTool extends ActionSpec {
 /** One entry a provider, sent to it verbatim. */
 export type ProviderSpecs = Readonly<Record<string, Json>>;
 
-/** Runs at the provider: never called here, its result arrives in a later turn. */
+/** Runs at the provider. It is never called here; its result arrives in a later turn. */
 export interface HostedTool {
   readonly name: string;
   readonly description: string;
@@ -77,13 +77,13 @@ export interface HostedTool {
 }
 
 /**
- * Declared by the provider, run here by `handleCall`. What its provider does not say of it, it may say itself, as a local
- * tool does: the schema of its arguments, its effects, its preview.
+ * Declared by the provider, run here by `handleCall`. It may state the schema of its arguments, its effects and its preview,
+ * as a local tool does.
  */
 export interface ProviderDefinedTool
   extends HostedTool,
     Pick<ActionSpec, "input" | "effects" | "openWorld" | "permissions" | "timeoutMs" | "preview" | "classifyRisk"> {
-  /** What its provider calls such calls (`computer_call`): a call of one of these types is a call of this tool. */
+  /** The provider's types of its calls (`computer_call`). A call of one of these types is a call of this tool. */
   readonly callTypes: readonly string[];
   readonly idempotent?: boolean | undefined;
   handleCall(call: ToolCallRequest, context: ToolContext): unknown;
@@ -92,7 +92,6 @@ export interface ProviderDefinedTool
 export type AnyTool = LocalTool | HostedTool | ProviderDefinedTool;
 export type ToolKind = "local" | "hosted" | "provider_defined";
 
-/** Tested before `isHostedTool`, though the two exclude each other (C35). */
 export function isProviderDefinedTool(value: unknown): value is ProviderDefinedTool {
   if (!isDescribed(value) || !isRecord(value["providerSpecs"]) || !canHandle(value)) return false;
   const { callTypes: types } = value;

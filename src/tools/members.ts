@@ -8,7 +8,7 @@ import type { ToolType } from "./tool.ts";
 const effects: readonly ToolFacts["effects"][] = ["read", "write", "destructive"];
 const toolTypes: readonly ToolType[] = ["FUNCTION", "SKILL", "MCP", "A2A", "KNOWLEDGE", "CONNECTOR", "PIPELINE"];
 
-/** Reads what a tool's author (or an operator) stated. What is missing or wrong is a fault that names the tool, the member and the fix (D11). */
+/** Reads what a tool's author or an operator states. A missing or wrong member is a fault with the tool, the member and the fix. */
 export class Members {
   readonly whose: string;
 
@@ -21,64 +21,49 @@ export class Members {
     throw new RuntimeFault("tool_incomplete", `Tool ${visible(this.whose)}: \`${member}\` ${problem}`);
   }
 
-  risk(given: unknown): Risk {
-    const risk = parseRisk(given);
-    if (risk !== undefined) return risk;
-    const stated = given === undefined ? "is missing" : `is ${visible(given)}`;
-    return this.refuse(
-      "risk",
-      `${stated}; state one of safe, medium, high, critical (a bare object can be taken with legacyTool()).`,
-    );
+  risk(value: unknown): Risk {
+    const fix = "state one of safe, medium, high, critical (a bare object can be taken with legacyTool()).";
+    const is = value === undefined ? "is missing" : `is ${visible(value)}`;
+    return parseRisk(value) ?? this.refuse("risk", `${is}; ${fix}`);
   }
 
-  idempotent(given: unknown): boolean {
-    if (typeof given === "boolean") return given;
+  idempotent(value: unknown): boolean {
+    if (typeof value === "boolean") return value;
     return this.refuse("idempotent", "must be true (running it twice is like running it once) or false.");
   }
 
-  flag(member: string, given: unknown, otherwise = false): boolean {
-    if (given === undefined) return otherwise;
-    return typeof given === "boolean" ? given : this.refuse(member, "must be true or false.");
+  flag(member: string, value: unknown, otherwise = false): boolean {
+    if (value === undefined) return otherwise;
+    return typeof value === "boolean" ? value : this.refuse(member, "must be true or false.");
   }
 
-  effects(given: unknown, risk: Risk): ToolFacts["effects"] {
-    if (given === undefined) return risk === "safe" ? "read" : "write";
-    return (
-      effects.find((effect) => effect === given) ??
-      this.refuse("effects", `is ${visible(given)}; it must be read, write or destructive.`)
-    );
+  effects(value: unknown, risk: Risk): ToolFacts["effects"] {
+    if (value === undefined) return risk === "safe" ? "read" : "write";
+    const found = effects.find((effect) => effect === value);
+    return found ?? this.refuse("effects", `is ${visible(value)}; it must be read, write or destructive.`);
   }
 
-  toolType(given: unknown): ToolType {
-    if (given === undefined) return "FUNCTION";
-    return (
-      toolTypes.find((type) => type === given) ??
-      this.refuse("toolType", `is ${visible(given)}; it must be one of ${toolTypes.join(", ")}.`)
-    );
+  toolType(value: unknown = "FUNCTION"): ToolType {
+    const found = toolTypes.find((type) => type === value);
+    return found ?? this.refuse("toolType", `is ${visible(value)}; it must be one of ${toolTypes.join(", ")}.`);
   }
 
-  milliseconds(member: string, given: unknown): number | undefined {
-    if (given === undefined) return undefined;
-    return typeof given === "number" && Number.isSafeInteger(given) && given > 0
-      ? given
-      : this.refuse(member, "must be a whole number of milliseconds above 0.");
+  milliseconds(member: string, value: unknown): number | undefined {
+    if (value === undefined || (typeof value === "number" && Number.isSafeInteger(value) && value > 0)) return value;
+    return this.refuse(member, "must be a whole number of milliseconds above 0.");
   }
 
-  /** Each once, in their order. */
+  /** Each text once, in their order. */
   texts(member: string, ...lists: readonly unknown[]): readonly string[] {
-    const all = new Set<string>();
-    for (const list of lists) {
-      if (list === undefined) continue;
-      if (!Array.isArray(list)) this.refuse(member, "must be a list of texts.");
-      for (const text of list)
-        all.add(
-          typeof text === "string" && text !== "" ? text : this.refuse(member, "must hold only non-empty texts."),
-        );
-    }
-    return Object.freeze([...all]);
+    const all = lists.flatMap((list = []): readonly unknown[] =>
+      Array.isArray(list) ? list : this.refuse(member, "must be a list of texts."),
+    );
+    const isFilled = (text: unknown): text is string => typeof text === "string" && text !== "";
+    if (!all.every(isFilled)) return this.refuse(member, "must hold only non-empty texts.");
+    return Object.freeze([...new Set(all)]);
   }
 
-  text(member: string, given: unknown): string {
-    return typeof given === "string" ? given : this.refuse(member, "must be a text.");
+  text(member: string, value: unknown): string {
+    return typeof value === "string" ? value : this.refuse(member, "must be a text.");
   }
 }

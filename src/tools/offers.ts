@@ -12,7 +12,7 @@ import {
 } from "./kinds.ts";
 
 /**
- * A function as it is offered to a model, before a provider's encoder spells it (SPEC 3.4).
+ * A function that is offered to a model, before a provider's encoder writes it.
  *
  * @public
  */
@@ -21,13 +21,13 @@ export interface FunctionSpec {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonObject;
-  /** Provider-neutral: each encoder maps it (SPEC 17.1). The same as the tool's `deferLoading` (C15). */
+  /** The tool's `deferLoading`. Each encoder maps it. */
   readonly lazySchema: boolean;
   readonly strict: boolean;
 }
 
 /**
- * A provider's own entry for a hosted or provider-defined tool (SPEC 3.4).
+ * A provider's own entry for a hosted or provider-defined tool.
  *
  * @public
  */
@@ -37,14 +37,14 @@ export interface ProviderSpec {
   readonly provider: string;
   /** Sent verbatim. */
   readonly spec: Json;
-  /** The types under which the provider's calls of it arrive. A hosted tool has none: it is never called here. */
+  /** The types under which the provider's calls of it arrive. A hosted tool has none, because it is never called here. */
   readonly callTypes?: readonly string[];
 }
 
 /** @public */
 export type ToolSpec = FunctionSpec | ProviderSpec;
 
-/** What a model is sent for a tool: a function, or a provider's own entry. */
+/** What a model receives for a tool: a function, or a provider's own entry. */
 export type ToolSchema = FunctionSchema | Json;
 
 export interface FunctionSchema {
@@ -54,16 +54,16 @@ export interface FunctionSchema {
   readonly deferLoading?: true;
 }
 
-/** One entry of what is offered, under the name a model calls it by. */
-export interface ToolFunctionOffer {
+/** One offered entry, under the name by which a model calls it. */
+interface ToolFunctionOffer {
   readonly name: string;
   readonly schema: ToolSchema;
-  /** The same with its parameters left for later; a provider's entry as it is. */
+  /** The same with deferred parameters. A provider's entry does not change. */
   readonly deferred: ToolSchema;
 }
 
 export interface OfferOptions {
-  /** Without one, a hosted tool's first entry is sent whoever the provider is: unsafe, but what is expected of a tool without a filter. */
+  /** Without a provider, the first entry of a hosted tool is sent, which may be another provider's. */
   readonly provider?: string;
 }
 
@@ -75,10 +75,10 @@ export const noArguments: JsonObject = Object.freeze({
 });
 
 /**
- * What one provider is told of a tool, for an encoder to spell in the provider's own form.
+ * The spec of a tool for one provider. An encoder writes it in the provider's own form.
  *
- * @param warn told when the tool has nothing for this provider; by default a process warning, once for each
- * @returns null: not for this provider. The tool is left out, never sent malformed: that would be the provider's 400 (SPEC 2.5).
+ * @param warn called when the tool has no entry for this provider; by default one process warning for each
+ * @returns null if the tool has no entry for this provider, because a malformed entry would be the provider's error 400
  *
  * @public
  */
@@ -97,18 +97,11 @@ export function specOf(
     return null;
   }
   const { description, parameters, deferLoading } = localSchema(tool);
-  return {
-    kind: "function",
-    name,
-    description,
-    parameters,
-    lazySchema: deferLoading === true,
-    strict: true,
-  };
+  return { kind: "function", name, description, parameters, lazySchema: deferLoading === true, strict: true };
 }
 
-/** What models are sent for one tool: an entry for each action (`tool__action`), none for a provider it has no entry for. */
-export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly ToolFunctionOffer[] {
+/** What models receive for one tool: an entry for each action (`tool__action`), or none if it has no entry for the provider. */
+function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): readonly ToolFunctionOffer[] {
   if (isProviderDefinedTool(tool) || isHostedTool(tool)) {
     const schema = entryFor(tool, provider);
     return schema === undefined ? [] : [{ name: tool.name, schema, deferred: schema }];
@@ -118,16 +111,17 @@ export function schemasOf(tool: AnyTool, { provider }: OfferOptions = {}): reado
     actions === undefined
       ? [localSchema(tool)]
       : Object.entries(actions).map(([name, action]) => localSchema(tool, name, action));
-  return schemas.map((schema) => ({
-    name: schema.name,
-    schema,
-    deferred: { ...schema, deferLoading: true },
-  }));
+  return schemas.map((schema) => ({ name: schema.name, schema, deferred: { ...schema, deferLoading: true } }));
 }
 
-/** What models are sent for some tools. One that has no entry for the provider is left out, and that is said once. */
-export function schemasFor(tools: Iterable<AnyTool>, options: OfferOptions = {}): readonly ToolSchema[] {
-  return [...tools].flatMap((tool) => offersOf(tool, options).map(({ schema }) => schema));
+/** What models are sent for some tools. A tool without an entry for the provider is left out, with one warning. */
+export function schemasFor(tools: readonly AnyTool[], options: OfferOptions = {}): readonly ToolSchema[] {
+  return tools.flatMap((tool) => offersOf(tool, options).map(({ schema }) => schema));
+}
+
+/** Returns null if no tool is called by this name. */
+export function schemaNamed(name: string, tools: readonly AnyTool[], options?: OfferOptions): ToolSchema | null {
+  return tools.flatMap((tool) => schemasOf(tool, options)).find((offer) => offer.name === name)?.schema ?? null;
 }
 
 function offersOf(tool: AnyTool, options: OfferOptions): readonly ToolFunctionOffer[] {
@@ -167,11 +161,11 @@ function localSchema(tool: LocalTool, action?: string, spec?: ActionSpec): Funct
   };
 }
 
-/** Every tool with its parameters left for later (SPEC 4.3), hosted entries verbatim, the search sentinel last. */
+/** Every tool with deferred parameters, hosted entries verbatim, the entry for tool search last. */
 export function deferredOf(
-  tools: Iterable<AnyTool>,
+  tools: readonly AnyTool[],
   options: OfferOptions & { readonly includeToolSearch?: boolean } = {},
 ): readonly ToolSchema[] {
-  const deferred = [...tools].flatMap((tool) => offersOf(tool, options).map((offer) => offer.deferred));
+  const deferred = tools.flatMap((tool) => offersOf(tool, options).map((offer) => offer.deferred));
   return options.includeToolSearch === true ? [...deferred, { type: "tool_search" }] : deferred;
 }

@@ -1,26 +1,17 @@
 import { messageOf } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { SchemaGuard } from "./schema/json-schema.ts";
-import type { SchemaResult } from "./schema/schema-worker.ts";
 import type { StandardIssue, StandardResult, StandardSchema } from "./schema/standard-schema.ts";
 import type { Action, Issue, Parsed } from "./tool.ts";
 
-/**
- * How an action's arguments are checked: by its author's own schema, by a stranger's JSON Schema, or there are none.
- * Synchronous wherever the schema is. Neither throws nor rejects.
- */
+/** Checks an action's arguments by its author's Standard Schema, or by a JSON Schema. Neither throws nor rejects. */
 export function parserFor(schema: StandardSchema | SchemaGuard | undefined): Action["parse"] {
   if (schema === undefined) return parseNone;
   if ("~standard" in schema) return (given) => parseStandard(schema, given);
-  return (given) => {
-    const checked = schema.check(given);
-    return checked instanceof Promise ? checked.then((late) => parsed(given, late)) : parsed(given, checked);
+  return async (given) => {
+    const checked = await schema.check(given);
+    return "unusable" in checked || checked.issues.length > 0 ? checked : { input: given };
   };
-}
-
-function parsed(given: JsonObject, checked: SchemaResult): Parsed {
-  if ("unusable" in checked) return checked;
-  return checked.issues.length === 0 ? { input: given } : checked;
 }
 
 function parseNone(given: JsonObject): Parsed {
@@ -35,7 +26,7 @@ function parseStandard(schema: StandardSchema, given: JsonObject): Parsed | Prom
     const result = schema["~standard"].validate(given);
     return result instanceof Promise ? result.then(fromStandard).catch(broken) : fromStandard(result);
   } catch (error) {
-    return broken(error); // a refinement of the author's threw: what was not checked does not fit
+    return broken(error); // a refinement threw: a value that was not checked does not fit
   }
 }
 

@@ -16,7 +16,7 @@ it("takes a summary, with diff and details", () => {
   });
 });
 
-it("says what is wrong with one that cannot be shown, and never throws", () => {
+it("explains a preview that cannot be shown, and never throws", () => {
   const cycle: Record<string, unknown> = { summary: "s" };
   cycle["details"] = cycle;
   for (const broken of [
@@ -40,7 +40,7 @@ it("says what is wrong with one that cannot be shown, and never throws", () => {
   }
 });
 
-it("cuts what is too long to be read", () => {
+it("cuts long texts", () => {
   const { summary, details } = toPreview({ summary: "x".repeat(1e6), details: "y".repeat(1e6) }, "c");
   expect([summary.length, String(details).length]).toEqual([65_536, 65_536]);
 });

@@ -1,27 +1,24 @@
 import { messageOf } from "../core/fault.ts";
+import { given } from "../core/given.ts";
 import type { Json } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
 import { plain, shortened } from "./schema/plain.ts";
 
-/** A person reads it, a record keeps it: more than this is cut. */
+/** A person reads the text and a record keeps it, so a longer text is cut. */
 const maxTextLength = 65_536;
 
 /**
- * What a tool's preview answered, as a Preview. `null` means it offers none for this call (SPEC 4.7).
+ * The answer of a tool's preview, as a Preview. `null` means that the tool offers none for this call. Never throws.
  *
- * @param call the call in a few words: what is shown when there is nothing else
- * Contract: never throws.
+ * @param call the call in a few words, shown when there is nothing else
  */
 export function toPreview(answer: unknown, call: string): Preview {
   if (answer === null || answer === undefined) return noPreview(call);
   try {
     if (typeof answer === "string") return { summary: cut(answer), supported: true };
-    if (!isRecord(answer))
-      return noPreview(
-        call,
-        `the tool's preview answered with ${Array.isArray(answer) ? "a list" : `a ${typeof answer}`}`,
-      );
+    const kind = Array.isArray(answer) ? "a list" : `a ${typeof answer}`;
+    if (!isRecord(answer)) return noPreview(call, `the tool's preview answered with ${kind}`);
     if (answer["supported"] === false)
       return noPreview(call, typeof answer["problem"] === "string" ? cut(answer["problem"]) : undefined);
     const { summary, diff } = answer;
@@ -29,25 +26,19 @@ export function toPreview(answer: unknown, call: string): Preview {
     const details = detailsOf(answer["details"]);
     const table = tableOf(answer["table"]);
     const message = messageFrom(answer["message"]);
-    return {
-      summary: cut(summary),
-      ...(typeof diff === "string" && { diff: cut(diff) }),
-      ...(table !== undefined && { table }),
-      ...(message !== undefined && { message }),
-      ...(details !== undefined && { details }),
-      supported: true,
-    };
+    const optional = given({ diff: typeof diff === "string" ? cut(diff) : undefined, table, message, details });
+    return { summary: cut(summary), ...optional, supported: true };
   } catch (error) {
     return noPreview(call, `the tool's preview cannot be shown: ${cut(messageOf(error))}`);
   }
 }
 
-/** @param problem why there is none although the tool offers one; without it, the tool offers none */
+/** @param problem why the preview of a tool that offers one failed */
 export function noPreview(call: string, problem?: string): Preview {
   return { summary: call, supported: false, ...(problem !== undefined && { problem }) };
 }
 
-/** Anything but rows of cells beneath columns is no table; what is not text in a cell is shown as JSON. */
+/** Returns undefined unless there are rows of cells and columns. A cell that is not text is shown as JSON. */
 function tableOf(given: unknown): Preview["table"] {
   if (!isRecord(given)) return undefined;
   const { columns, rows } = given;

@@ -1,4 +1,5 @@
 import type { Risk } from "../core/call.ts";
+import { given } from "../core/given.ts";
 import type { JsonObject } from "../core/json.ts";
 import { higherRisk, parseRisk } from "../core/risk.ts";
 import type { CompileOptions } from "./facts.ts";
@@ -6,15 +7,15 @@ import type { AnyTool } from "./kinds.ts";
 import type { Action, ToolHealth } from "./tool.ts";
 
 export interface RegisterOptions extends CompileOptions {
-  /** Take the place of a tool of this name; otherwise a second one is refused (D12). */
+  /** Replaces a tool of this name. Without it, a second tool of the name is refused. */
   readonly replace?: boolean | undefined;
-  /** Who asks for secrets. Default: the server, else the tool. */
+  /** The connector that asks for secrets. Default: the server, else the tool. */
   readonly connectorId?: string | undefined;
   /** A reference into the configuration, never a credential. */
   readonly configRef?: string | undefined;
 }
 
-/** Why a tool must not be called, whatever its health: its definition is not the one that is trusted (D22). */
+/** Why a tool must not be called, whatever its health: its definition is not the trusted one. */
 export interface ToolBlock {
   /** Its definition `changed`, is `new` and not approved, or is `waiting` to be recorded. */
   readonly why: "changed" | "new" | "waiting";
@@ -22,7 +23,7 @@ export interface ToolBlock {
   readonly problem: string;
 }
 
-/** SPEC 4.5. A registered tool as it can be shown and dumped: data, and no credential in it. */
+/** A registered tool as data, without credentials. */
 export interface RegisteredTool {
   readonly toolName: string;
   readonly connectorId: string;
@@ -43,28 +44,28 @@ export interface RegisteredTool {
   readonly configRef?: string;
 }
 
+interface CompiledEntry {
+  readonly tool: AnyTool;
+  readonly actions: readonly Action[];
+  readonly health: ToolHealth;
+}
+
 export function registeredTool(
-  {
-    tool,
-    actions,
-    health,
-  }: { readonly tool: AnyTool; readonly actions: readonly Action[]; readonly health: ToolHealth },
-  options: RegisterOptions,
+  { tool, actions, health }: CompiledEntry,
+  { connectorId, server, risk, configRef }: RegisterOptions,
 ): RegisteredTool {
   const [{ providerSpecs, callTypes } = {}]: readonly Partial<Action>[] = actions;
-  const highest = actions.reduce<Risk>((risk, { facts }) => higherRisk(risk, facts.risk), "safe");
+  const highest = actions.reduce<Risk>((all, { facts }) => higherRisk(all, facts.risk), "safe");
   return Object.freeze({
     toolName: tool.name,
-    connectorId: options.connectorId ?? options.server ?? tool.name,
+    connectorId: connectorId ?? server ?? tool.name,
     capabilities: Object.freeze(actions.map(({ name }) => name)),
     scopes: Object.freeze([...new Set(actions.flatMap(({ facts }) => facts.scopes))]),
-    riskDefault: parseRisk(options.risk ?? tool.risk) ?? highest,
+    riskDefault: parseRisk(risk ?? tool.risk) ?? highest,
     riskMap: Object.freeze(Object.fromEntries(actions.map(({ name, facts }) => [name, facts.risk]))),
     supportsPreview: actions.some(({ preview }) => preview !== undefined),
-    providerType: options.server === undefined ? "native" : "mcp",
+    providerType: server === undefined ? "native" : "mcp",
     health,
-    ...(providerSpecs !== undefined && { providerSpecs }),
-    ...(callTypes !== undefined && { callTypes }),
-    ...(options.configRef !== undefined && { configRef: options.configRef }),
+    ...given({ providerSpecs, callTypes, configRef }),
   });
 }

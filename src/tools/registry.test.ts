@@ -21,14 +21,14 @@ const action = (from: Registry, name: string): Action =>
 const names = (list: readonly { readonly toolName: string }[]): readonly string[] =>
   list.map(({ toolName }) => toolName);
 
-it("the same tool name twice is an error unless replace is said (case 30)", () => {
+it("refuses a second tool of a name without replace (case 30)", () => {
   const tools = registry();
   tools.register(tool("a"));
   expect(() => tools.register(tool("a"))).toThrow(/A tool named `a` is registered already/);
   expect(tools.register(tool("a", { risk: "high" }), { replace: true }).riskDefault).toBe("high");
 });
 
-it("what is registered is seen as data, with every action's risk", () => {
+it("shows a registered tool as data, with every action's risk", () => {
   const mail = tool("mail", {
     risk: "high",
     scopes: ["m"],
@@ -183,7 +183,7 @@ it("tells what came and went, and lists actions in the order of tools", () => {
   tools.register(tool("B"));
 });
 
-it("a stranger's schema that is no schema makes the tool unavailable, and `ready` says why", async () => {
+it("an invalid server schema makes the tool unavailable, and `ready` says why", async () => {
   await using tools = registry();
   tools.register(tool("a", { input: { type: "objekt" } }));
   await expect(tools.ready()).rejects.toThrow(

@@ -2,17 +2,14 @@ import { checkMember } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { requireRisk } from "../core/risk.ts";
-import { CallTypes } from "./call-types.ts";
 import { compile } from "./compile.ts";
 import { HealthRecord } from "./health.ts";
 import type { AnyTool } from "./kinds.ts";
-import { visible } from "./names.ts";
-import { offerOf } from "./offer.ts";
-import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";
+import { TakenNames, visible } from "./names.ts";
+import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 import { type RegisteredTool, type RegisterOptions, registeredTool, type ToolBlock } from "./registered.ts";
 import { JsonSchemas, type SchemaGuard } from "./schema/json-schema.ts";
 import { ToolStatistics } from "./statistics.ts";
-import { TakenNames } from "./taken-names.ts";
 import type { Action, Offer, ToolHealth, Tools } from "./tool.ts";
 
 export interface RegistryChange {
@@ -21,12 +18,13 @@ export interface RegistryChange {
   readonly name: string;
 }
 
+/** The operator's switches. */
+type Switches = () => { readonly offTools: readonly string[]; readonly offServers: readonly string[] };
+
 export interface RegistryOptions {
   readonly clock: Clock;
-  /** The operator's switches, read at every call. */
-  readonly switches?:
-    | (() => { readonly offTools: readonly string[]; readonly offServers: readonly string[] })
-    | undefined;
+  /** Read at every call. */
+  readonly switches?: Switches | undefined;
   readonly onChange?: ((change: RegistryChange) => void) | undefined;
   /** Shared between registries of one process; made here when there is none, and then closed with this one. */
   readonly schemas?: JsonSchemas | undefined;
@@ -40,39 +38,38 @@ interface RegistryEntry {
   readonly health: HealthRecord;
 }
 
-/** What the path works with: actions that can be run. No part of the package's face. */
+/** Actions that can be run. They are no part of the public API. */
 export interface RegisteredTools extends Tools {
-  /** As it was given to `register`. */
+  /** The tool as it was given to `register`. */
   toolNamed(name: string): AnyTool | undefined;
 }
 
 let open: (registry: Registry) => RegisteredTools;
 
-/** For who is on the path, or must know what a tool was made of. */
+/** For the pipeline, and for code that must know what a tool was made of. */
 export function insideOf(registry: Registry): RegisteredTools {
   return open(registry);
 }
 
 /**
- * The tools of a runtime, and how they are. Registering is compiling: what is in here is complete.
+ * The tools of a runtime, and their health. Registering compiles a tool, so every entry is complete.
  *
- * Invariant: names are unique also to the eye; finding an action is two map lookups. What it shows are data: a tool's own
- * functions are found through `insideOf` alone.
+ * Invariant: names are unique also to the eye; finding an action is two map lookups. The public methods show data; only
+ * `insideOf` leads to a tool's own functions.
  */
 export class Registry implements AsyncDisposable {
   static {
     open = (registry) => registry.#inside;
   }
-  /** How calls went since the start. */
+  /** How calls ended since the start. */
   readonly statistics: ToolStatistics = new ToolStatistics();
   readonly #clock: Clock;
-  readonly #switches: NonNullable<RegistryOptions["switches"]>;
+  readonly #switches: Switches;
   readonly #schemas: JsonSchemas;
   readonly #ownsSchemas: boolean;
   readonly #listeners = new Set<(change: RegistryChange) => void>();
   readonly #entries = new Map<string, RegistryEntry>();
   readonly #names = new TakenNames();
-  readonly #callTypes = new CallTypes();
   readonly #down = new Map<string, string | undefined>();
   readonly #blocked = new Map<string, ToolBlock>();
   #locked = false;
@@ -84,7 +81,7 @@ export class Registry implements AsyncDisposable {
     serverAway: (tool) => this.#serverAway(tool),
     report: (action, went) => this.#report(action, went),
     toolNamed: (name) => this.#entries.get(name)?.tool,
-    toolOfCallType: (type) => this.#callTypes.ownerOf(type),
+    toolOfCallType: (type) => this.#names.ownerOfCallType(type),
   };
 
   constructor({ clock, switches = () => ({ offTools: [], offServers: [] }), onChange, schemas }: RegistryOptions) {
@@ -97,16 +94,10 @@ export class Registry implements AsyncDisposable {
 
   /** @throws RuntimeFault saying what is missing or refused (`tool_incomplete`, `tool_duplicate`, `tool_name_*`, `schema_refused`, `registry_locked`) */
   register(tool: AnyTool, options: RegisterOptions = {}): RegisteredTool {
-    if (this.#locked)
-      throw new RuntimeFault(
-        "registry_locked",
-        `${visible(tool.name)} is refused: this runtime takes no tools after its start.`,
-      );
+    if (this.#locked) throw lockedFault(tool);
     const { actions, guards } = compile(tool, options, this.#schemas);
     const { name } = tool;
-    this.#callTypes.check(tool);
-    this.#names.take({ name, actions }, options);
-    this.#callTypes.take(tool);
+    this.#names.take(tool, actions, options.replace);
     const isReplaced = this.#entries.has(name);
     const entry: RegistryEntry = {
       tool,
@@ -116,13 +107,13 @@ export class Registry implements AsyncDisposable {
       health: new HealthRecord(),
     };
     this.#entries.set(name, entry);
-    for (const { ready } of guards) ready.catch(() => this.#tell({ change: "server", name: options.server ?? name })); // it is not offered any more
+    for (const { ready } of guards) ready.catch(() => this.#tell({ change: "server", name: options.server ?? name })); // the tool is no longer offered
     if (isReplaced) this.#tell({ change: "removed", name });
     this.#tell({ change: "added", name });
     return this.#view(entry);
   }
 
-  /** False when no tools may be added any more (case 268). Throws as `register` does for a tool that is refused itself. */
+  /** Returns false when the registry is locked. Throws as `register` does for a tool that is refused itself. */
   tryRegister(tool: AnyTool, options: RegisterOptions = {}): boolean {
     if (this.#locked) return false;
     this.register(tool, options);
@@ -132,18 +123,17 @@ export class Registry implements AsyncDisposable {
   unregister(name: string): boolean {
     if (!this.#entries.delete(name)) return false;
     this.#names.free(name);
-    this.#callTypes.free(name);
     this.#blocked.delete(name);
     this.#tell({ change: "removed", name });
     return true;
   }
 
-  /** From now on nothing can be added. */
+  /** From now on no tool can be added. */
   lock(): void {
     this.#locked = true;
   }
 
-  /** When every schema is compiled. Rejects with the first `schema_refused`. */
+  /** Resolves when every schema is compiled. Rejects with the first `schema_refused`. */
   async ready(): Promise<void> {
     await Promise.all([...this.#entries.values()].flatMap(({ guards }) => guards.map((guard) => guard.ready)));
   }
@@ -157,11 +147,10 @@ export class Registry implements AsyncDisposable {
     return this.#entries.has(tool);
   }
 
-  /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
+  /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined when it can. */
   unavailable(action: Pick<Offer, "tool" | "facts">): string | undefined {
     const { offTools, offServers } = this.#switches();
-    if (offTools.length > 0 && offTools.includes(action.tool))
-      return `\`${action.tool}\` is switched off by an operator`;
+    if (offTools.includes(action.tool)) return `\`${action.tool}\` is switched off by an operator`;
     const blocked = this.#blocked.get(action.tool);
     if (blocked !== undefined) return blocked.problem;
     const { server } = action.facts;
@@ -174,12 +163,12 @@ export class Registry implements AsyncDisposable {
     return this.schemaProblem(action.tool) ?? entry.health.problem(this.#clock);
   }
 
-  /** Why a tool's own schema cannot be used, once that is known: it is not offered then. */
+  /** Why a tool's own schema cannot be used, once that is known. The tool is not offered then. */
   schemaProblem(name: string): string | undefined {
     return this.#entries.get(name)?.guards.find(({ problem }) => problem !== undefined)?.problem;
   }
 
-  /** What somebody else knows of a tool: a connection that is gone, a provider's status page. False: no such tool. */
+  /** Records what others know about a tool: a lost connection, a provider's status page. Returns false if there is no such tool. */
   updateHealth(name: string, health: Partial<ToolHealth>): boolean {
     const entry = this.#entries.get(name);
     entry?.health.update(health);
@@ -193,7 +182,7 @@ export class Registry implements AsyncDisposable {
     this.#tell({ change: "server", name });
   }
 
-  /** Until it is taken back with `undefined`, or the tool is unregistered, nobody can call it. */
+  /** Blocks every call of the tool until this is called with `undefined`, or the tool is unregistered. */
   block(name: string, block: ToolBlock | undefined): void {
     const before = this.#blocked.get(name);
     if (block === undefined) this.#blocked.delete(name);
@@ -215,7 +204,7 @@ export class Registry implements AsyncDisposable {
     return this.#entries.size;
   }
 
-  /** In order. */
+  /** Sorted. */
   names(): readonly string[] {
     return [...this.#entries.keys()].sort();
   }
@@ -234,40 +223,35 @@ export class Registry implements AsyncDisposable {
     return this.all().filter(({ health }) => health.status === "healthy");
   }
 
-  /** Healthy and degraded (C26). */
+  /** Healthy and degraded. */
   listCallable(): readonly RegisteredTool[] {
     return this.all().filter(({ health }) => health.status !== "unavailable");
   }
 
-  /** All that can be called, in the order of tools; the same list until something changes. */
+  /** All that can be called, sorted by tool. It is the same list until something changes. */
   offers(): readonly Offer[] {
-    const usable = (): readonly RegistryEntry[] =>
-      this.#sorted().filter(({ tool: { name } }) => this.schemaProblem(name) === undefined);
-    this.#offers ??= Object.freeze(usable().flatMap((entry) => [...entry.actions.values()].map(offerOf)));
+    this.#offers ??= Object.freeze(
+      this.#sorted()
+        .filter(({ tool }) => this.schemaProblem(tool.name) === undefined)
+        .flatMap(({ actions }) => [...actions.values()].map(offerOf)),
+    );
     return this.#offers;
   }
 
   /** A tool without an entry for the provider is left out, with a warning once. */
   schemas(options?: OfferOptions): readonly ToolSchema[] {
-    return schemasFor(
-      this.#sorted().map(({ tool }) => tool),
-      options,
-    );
+    return schemasFor(this.#sortedTools(), options);
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {
-    const offers = this.#sorted().flatMap(({ tool }) => schemasOf(tool, options));
-    return offers.find((offer) => offer.name === name)?.schema ?? null;
+    return schemaNamed(name, this.#sortedTools(), options);
   }
 
   deferredSchemas(options?: OfferOptions & { readonly includeToolSearch?: boolean }): readonly ToolSchema[] {
-    return deferredOf(
-      this.#sorted().map(({ tool }) => tool),
-      options,
-    );
+    return deferredOf(this.#sortedTools(), options);
   }
 
-  /** Tells every change from now on, until what it returns is called. */
+  /** Reports every change from now on, until the returned function is called. */
   follow(listener: (change: RegistryChange) => void): () => void {
     checkMember("listener", listener, "a function", "request_invalid");
     this.#listeners.add(listener);
@@ -282,7 +266,7 @@ export class Registry implements AsyncDisposable {
     if (this.#ownsSchemas) await this.#schemas.close();
   }
 
-  /** A server that has listed its tools is known by them. A name at `/mcp/<server>` comes as `server/name`. */
+  /** A server without tools here has not listed them yet. A name at `/mcp/<server>` comes as `server/name`. */
   #serverAway(tool: string): string | undefined {
     for (const [server, problem] of this.#down) {
       const isMeant = tool.startsWith(`${server}__`) || tool.startsWith(`${server}/`);
@@ -298,18 +282,22 @@ export class Registry implements AsyncDisposable {
     else health?.failed(went.error, went.rateLimitResetsAt);
   }
 
+  #sortedTools(): readonly AnyTool[] {
+    return this.#sorted().map(({ tool }) => tool);
+  }
+
   #sorted(): readonly RegistryEntry[] {
     return [...this.#entries.values()].sort((one, other) => (one.tool.name < other.tool.name ? -1 : 1));
   }
 
-  /** While it is blocked or its server is down a tool shows as unavailable, whatever its own health was. */
+  /** A tool that is blocked or whose server is down shows as unavailable, whatever its own health is. */
   #view(entry: RegistryEntry): RegisteredTool {
     const { tool, actions, options, health } = entry;
     const blocked = this.#blocked.get(tool.name);
     const down = options.server !== undefined && this.#down.has(options.server);
     const lastError =
       blocked?.problem ?? (options.server && this.#down.get(options.server)) ?? "its server is not connected";
-    const shown = blocked || down ? { ...health.view(), status: "unavailable" as const, lastError } : health.view();
+    const shown: ToolHealth = { ...health.view(), ...((blocked || down) && { status: "unavailable", lastError }) };
     const view = registeredTool({ tool, actions: [...actions.values()], health: shown }, options);
     return blocked === undefined ? view : Object.freeze({ ...view, blocked: blocked.why });
   }
@@ -320,6 +308,25 @@ export class Registry implements AsyncDisposable {
   }
 }
 
+function lockedFault({ name }: AnyTool): RuntimeFault {
+  return new RuntimeFault(
+    "registry_locked",
+    `${visible(name)} is refused: this runtime takes no tools after its start.`,
+  );
+}
+
 function reason(problem: string | undefined): string {
   return problem === undefined ? "" : `: ${problem}`;
+}
+
+const offers = new WeakMap<Action, Offer>();
+
+/** An action without its functions. The same action gives the same object. */
+function offerOf(action: Action): Offer {
+  const known = offers.get(action);
+  if (known !== undefined) return known;
+  const { parse: _p, classifyRisk: _c, execute: _e, reconcile: _r, preview, ...data } = action;
+  const offer: Offer = Object.freeze({ ...data, previews: preview !== undefined });
+  offers.set(action, offer);
+  return offer;
 }

@@ -26,7 +26,7 @@ it("an async body that has nothing to wait for arms nothing either", async () =>
   expect(arm).not.toHaveBeenCalled();
 });
 
-it("a tool that never resolves is timed out, and told by its signal (case 48)", async () => {
+it("times out a tool that never resolves, and aborts its signal (case 48)", async () => {
   const time = clock();
   let signal: AbortSignal | undefined;
   const ran = runForeign(
@@ -75,7 +75,7 @@ it("a tool that runs when its caller cancels gets an abort signal with the calle
   expect(() => seen?.check()).toThrow("enough");
 });
 
-it("what is cancelled before it began does not begin", async () => {
+it("does not start a body that is cancelled before", async () => {
   const body = vi.fn();
   expect(await runForeign(body, { clock: clock(), signal: AbortSignal.abort() })).toEqual({
     ran: "cancelled",
@@ -93,7 +93,7 @@ it("a cancellation in the same turn is not lost", async () => {
   expect(await ran).toEqual({ ran: "cancelled" });
 });
 
-it("whatever is thrown is caught: errors, null, undefined, rejections (case 47)", async () => {
+it("catches errors, null, undefined and rejections (case 47)", async () => {
   const error = new Error("no");
   const fail = (thrown: unknown) => () => {
     throw thrown;
@@ -137,7 +137,7 @@ it("thenables that settle twice, throw in `then` or pretend to be promises are s
   expect(await run(having({ value: "no function" }))).toMatchObject({ ran: "returned" });
 });
 
-it("an answer that comes after the end is only told to onLate", async () => {
+it("passes a late answer to onLate only", async () => {
   const time = clock();
   const late: Ran<string>[] = [];
   let answer: ((value: string) => void) | undefined;

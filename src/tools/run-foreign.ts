@@ -9,16 +9,16 @@ export type Ran<T> =
 
 export interface ForeignLimits<T> {
   readonly clock: Clock;
-  /** None: it may take as long as it likes. */
+  /** Left out: no time limit. */
   readonly limitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Monotonic milliseconds; then it counts as cancelled (case 51). */
+  /** Monotonic milliseconds. After it, the run counts as cancelled. */
   readonly deadline?: number | undefined;
-  /** What came after the end, to be looked at by nobody but a log. */
+  /** Receives what the body answers after the end, for a log. */
   readonly onLate?: ((late: Ran<T>) => void) | undefined;
 }
 
-/** The signal of one run, and its end; a controller exists only once somebody asks, which most tools never do. */
+/** The signal of one run, and its end. It makes a controller only when a tool reads the signal, which most never do. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -37,12 +37,12 @@ export class LazySignal {
     return this.#aborted !== undefined;
   }
 
-  /** Whether it ended, in whatever way: what was lent to it works no more. */
+  /** The run has ended, so its context no longer works. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Called once, when the run is over: at once, when it is. */
+  /** Calls `then` once, when the run is over; at once if it is over already. */
   afterwards(then: () => void): void {
     if (this.#over) then();
     else this.#afterwards = then;
@@ -66,11 +66,11 @@ export class LazySignal {
 }
 
 /**
- * The one place where somebody else's code runs (execute, preview, reconcile, classifyRisk): bounded in time, abortable.
- * A body that answers at once costs no timer and no listener.
+ * The only place that runs third-party code (execute, preview, reconcile, classifyRisk), with a time limit and a signal. A
+ * body that answers at once needs no timer and no listener.
  *
- * Contract: never throws or rejects. After a timeout or a cancellation the body's signal is aborted and whatever it
- * still answers is only told to `onLate`.
+ * Contract: never throws or rejects. After a timeout or a cancellation the body's signal is aborted, and only `onLate`
+ * receives what the body still answers.
  */
 export async function runForeign<T>(
   body: (lazy: LazySignal) => T | PromiseLike<T>,
@@ -91,7 +91,7 @@ export async function runForeign<T>(
   }
 }
 
-/** Reading `then` may itself throw: the caller's `catch` takes it. */
+/** Reading `then` may throw; the caller catches it. */
 function isThenable<T>(answer: T | PromiseLike<T>): answer is PromiseLike<T> {
   if ((typeof answer !== "object" && typeof answer !== "function") || answer === null) return false;
   return answer instanceof Promise || ("then" in answer && typeof answer.then === "function");
@@ -116,7 +116,7 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
       (value: unknown) => end({ ran: "returned", value: value as T }), // what the answer was a promise of
       (error: unknown) => end({ ran: "threw", error }),
     );
-    // An async body that had nothing to wait for is done within a few microtasks: then nothing needs to be armed.
+    // An async body that waits for nothing ends within a few microtasks, and then needs no timer.
     let turns = 4;
     const arm = (): void => {
       if (ended) return;
@@ -132,14 +132,14 @@ function tellLate<T>(late: Ran<T>, { onLate }: ForeignLimits<T>): void {
   try {
     onLate?.(late);
   } catch {
-    // The run is over: a log that fails has nobody left to hear of it.
+    // The run is over, so a failing log has no effect.
   }
 }
 
-/** Its `then` queues a microtask; `queueMicrotask` would make an async resource as well. */
+/** Its `then` queues a microtask. `queueMicrotask` would make an async resource too. */
 const resolved = Promise.resolve();
 
-/** The engine's own promise takes over: it settles once, and turns whatever a hostile `then` does into a rejection. */
+/** A native promise settles once, and turns every fault of a hostile `then` into a rejection. */
 function ownPromise<T>(answer: PromiseLike<T>): Promise<T> {
   const isPlain = types.isPromise(answer) && Object.getPrototypeOf(answer) === Promise.prototype;
   const isAltered = isPlain && (Object.hasOwn(answer, "constructor") || Object.hasOwn(answer, "then"));
@@ -147,7 +147,7 @@ function ownPromise<T>(answer: PromiseLike<T>): Promise<T> {
   return new Promise<T>((settle) => settle(answer));
 }
 
-/** Arms the timer and the listener; what it returns takes both away. */
+/** Starts the timer and the listener. Returns a function that removes both. */
 function guard<T>(
   { clock, limitMs, signal, deadline }: ForeignLimits<T>,
   lazy: LazySignal,

@@ -1,16 +1,17 @@
 import type { CallEvent } from "../core/event.ts";
+import { given } from "../core/given.ts";
 
 /**
- * How the calls of one action went since the start.
+ * How the calls of one action ended since the start.
  *
  * @public
  */
 export interface ActionStatistics {
   readonly tool: string;
   readonly action: string;
-  /** Executions, with whatever end. */
+  /** Executions, however they ended. */
   readonly calls: number;
-  /** Of those: failed, or nobody knows how they ended. */
+  /** The part of them that failed, or whose end is unknown. */
   readonly errors: number;
   readonly unknown: number;
   /** Arrivals that policy, a person or a limit turned away. */
@@ -37,7 +38,7 @@ export interface Minute {
   readonly failed: number;
   readonly refused: number;
   readonly unknown: number;
-  /** Arrivals that were shown what they would do, and did nothing. */
+  /** Arrivals that only got a preview. */
   readonly previewed: number;
   /** Calls for which a person was asked. */
   readonly asked: number;
@@ -45,11 +46,24 @@ export interface Minute {
 
 type EndedEvent = Extract<CallEvent, { readonly moment: "ended" }>;
 type CountName = Exclude<keyof Minute, "at">;
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** What an ending counts as. The endings that are missing belong to a call that is not over, or that is counted already. */
+const countNames: { readonly [Name in EndedEvent["as"]]?: CountName } = {
+  succeeded: "ok",
+  failed: "failed",
+  unknown: "unknown",
+  refused: "refused",
+  blocked: "refused",
+  antiflap_blocked: "refused",
+  storm_blocked: "refused",
+  previewed: "previewed",
+};
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const minutesKept = 60;
-/** More actions than this, of all tenants, and more tenants than this are not counted. */
+/** Further actions, over all tenants, and further tenants are not counted. */
 const mostActions = 10_000;
 const mostTenants = 1_000;
 /** Eight steps to a doubling, so a percentile is right to a tenth; from an eighth of a millisecond to days. */
@@ -58,8 +72,7 @@ const buckets = 256;
 const none = new Uint32Array(buckets);
 
 /**
- * Looks on: counts how calls end, for each tenant by itself. A few numbers for each action, whatever happens; nothing is
- * kept over a restart.
+ * Counts how calls end, for each tenant separately. It keeps a few numbers for each action, and nothing over a restart.
  *
  * @public
  */
@@ -69,7 +82,7 @@ export class ToolStatistics {
   #startedAt: number | undefined;
   #latestAt = -Infinity;
 
-  /** Wall clock of the first moment that was seen. */
+  /** Wall clock of the first counted event. */
   get since(): number | undefined {
     return this.#startedAt;
   }
@@ -81,25 +94,22 @@ export class ToolStatistics {
       return;
     }
     if (event.moment !== "ended") return;
-    const as = countOf(event);
+    const as = event.code === "approval_timed_out" ? undefined : countNames[event.as]; // its request is still open
     if (as === undefined) return;
     const counts = this.#countsAt(event.at, event.call);
     if (counts === undefined) return;
     counts.minute(event.at)[as] += 1;
-    if (event.weighing !== undefined) this.#counter(counts, event)?.add(event, as); // its tool is one that is offered
+    if (event.weighing !== undefined) this.#counter(counts, event)?.add(event, as); // its tool exists
   };
 
-  /** Of one tenant; `default` unless it is named. */
+  /** Of one tenant, by default `default`. */
   actions(tenant = "default"): readonly ActionStatistics[] {
-    const actions = this.#tenants.get(tenant)?.actions ?? new Map<string, Map<string, Counter>>();
-    return [...actions].flatMap(([tool, counters]) =>
-      [...counters].map(([action, counter]) => ({ tool, action, ...counter.view() })),
-    );
+    return [...(this.#tenants.get(tenant)?.actions.values() ?? [])].map((counter) => counter.view());
   }
 
-  /** Of one tenant, `default` unless it is named. Old to new; those in which nothing happened are left out. */
+  /** Of one tenant, by default `default`. Old to new; minutes in which nothing happened are left out. */
   minutes(tenant = "default"): readonly Minute[] {
-    const since = this.#latestAt - minutesKept * minuteMs; // a tenant that is quiet has no last hour of its own
+    const since = this.#latestAt - minutesKept * minuteMs; // the last hour of all tenants, for one that is quiet too
     return (this.#tenants.get(tenant)?.minutes ?? []).filter(({ at }) => at > since).map((minute) => ({ ...minute }));
   }
 
@@ -115,22 +125,21 @@ export class ToolStatistics {
   }
 
   #counter({ actions }: TenantCounts, { call: { tool, action } }: EndedEvent): Counter | undefined {
-    const counters = actions.get(tool);
-    const known = counters?.get(action);
+    const key = `${tool}\0${action}`;
+    const known = actions.get(key);
     if (known !== undefined || this.#counters >= mostActions) return known;
-    const counter = new Counter();
+    const counter = new Counter(tool, action);
     this.#counters += 1;
-    if (counters === undefined) actions.set(tool, new Map([[action, counter]]));
-    else counters.set(action, counter);
+    actions.set(key, counter);
     return counter;
   }
 }
 
 class TenantCounts {
-  readonly actions: Map<string, Map<string, Counter>> = new Map();
-  readonly minutes: Record<keyof Minute, number>[] = [];
+  readonly actions: Map<string, Counter> = new Map();
+  readonly minutes: Writable<Minute>[] = [];
 
-  minute(now: number): Record<keyof Minute, number> {
+  minute(now: number): Writable<Minute> {
     const at = Math.floor(now / minuteMs) * minuteMs;
     const last = this.minutes.at(-1);
     if (last !== undefined && last.at >= at) return last; // a clock that was set back stays in its last minute
@@ -142,50 +151,38 @@ class TenantCounts {
 }
 
 class Counter {
-  #calls = 0;
-  #errors = 0;
-  #unknown = 0;
-  #refused = 0;
-  #lastCallAt: number | undefined;
-  #lastErrorAt: number | undefined;
-  #lastErrorCode: string | undefined;
+  readonly #counts: Writable<ActionStatistics>;
   #now = new Uint32Array(buckets);
   #before = none;
   #hour = 0;
 
+  constructor(tool: string, action: string) {
+    this.#counts = { tool, action, calls: 0, errors: 0, unknown: 0, refused: 0 };
+  }
+
   add(event: EndedEvent, as: CountName): void {
-    this.#lastCallAt = event.at;
-    if (as === "refused") this.#refused += 1;
+    const counts = this.#counts;
+    counts.lastCallAt = event.at;
+    if (as === "refused") counts.refused += 1;
     if (as === "refused" || as === "previewed") return;
-    this.#calls += 1;
+    counts.calls += 1;
     this.#turn(event.at);
     const bucket = bucketOf(event.latencyMs);
     this.#now[bucket] = (this.#now[bucket] ?? 0) + 1;
     if (as === "ok") return;
-    this.#errors += 1;
-    if (as === "unknown") this.#unknown += 1;
-    this.#lastErrorAt = event.at;
-    this.#lastErrorCode = event.code ?? event.outcome.refusal?.code;
+    counts.errors += 1;
+    if (as === "unknown") counts.unknown += 1;
+    counts.lastErrorAt = event.at;
+    const code = event.code ?? event.outcome.refusal?.code;
+    if (code !== undefined) counts.lastErrorCode = code;
   }
 
-  view(): Omit<ActionStatistics, "tool" | "action"> {
+  view(): ActionStatistics {
     const counts = this.#now.map((count, i) => count + (this.#before[i] ?? 0));
-    const p50Ms = percentile(counts, 0.5);
-    const p95Ms = percentile(counts, 0.95);
-    return {
-      calls: this.#calls,
-      errors: this.#errors,
-      unknown: this.#unknown,
-      refused: this.#refused,
-      ...(p50Ms !== undefined && { p50Ms }),
-      ...(p95Ms !== undefined && { p95Ms }),
-      ...(this.#lastCallAt !== undefined && { lastCallAt: this.#lastCallAt }),
-      ...(this.#lastErrorAt !== undefined && { lastErrorAt: this.#lastErrorAt }),
-      ...(this.#lastErrorCode !== undefined && { lastErrorCode: this.#lastErrorCode }),
-    };
+    return given({ ...this.#counts, p50Ms: percentile(counts, 0.5), p95Ms: percentile(counts, 0.95) });
   }
 
-  /** What is older than the hour before this one says nothing about how fast the tool is. */
+  /** Percentiles cover this hour and the one before. */
   #turn(now: number): void {
     const hour = Math.floor(now / hourMs);
     if (hour <= this.#hour) return;
@@ -195,42 +192,16 @@ class Counter {
   }
 }
 
-/** What an arrival counts as; undefined: it is not over, or it is another arrival of what is counted already. */
-function countOf({ as, code }: EndedEvent): CountName | undefined {
-  switch (as) {
-    case "succeeded":
-      return "ok";
-    case "failed":
-      return "failed";
-    case "unknown":
-      return "unknown";
-    case "refused":
-      return code === "approval_timed_out" ? undefined : "refused"; // its request is open still
-    case "blocked":
-    case "antiflap_blocked":
-    case "storm_blocked":
-      return "refused";
-    case "previewed":
-      return "previewed";
-    case "deduped":
-    case "cancelled":
-    case "suspended":
-    case "settled":
-      return undefined;
-  }
-}
-
 function bucketOf(ms: number): number {
   return Math.min(buckets - 1, Math.round(steps * Math.log2(8 * Math.max(ms, 0) + 1)));
 }
 
 function percentile(counts: Uint32Array, part: number): number | undefined {
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  let left = Math.ceil(total * part);
+  let left = Math.ceil(counts.reduce((sum, count) => sum + count, 0) * part);
   if (left === 0) return undefined;
-  for (const [bucket, count] of counts.entries()) {
+  const bucket = counts.findIndex((count) => {
     left -= count;
-    if (left <= 0) return Math.round(((2 ** (bucket / steps) - 1) / 8) * 100) / 100;
-  }
-  return undefined;
+    return left <= 0;
+  });
+  return Math.round(((2 ** (bucket / steps) - 1) / 8) * 100) / 100;
 }

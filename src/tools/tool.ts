@@ -1,11 +1,11 @@
 /**
- * What runs. A tool is declared by its author (`LocalTool`, `HostedTool`, `ProviderDefinedTool`: three structural kinds,
- * SPEC 2) and compiled once, at registration, into `Action`s: what the gates and the executor work with.
+ * What runs. An author declares a tool (`LocalTool`, `HostedTool` or `ProviderDefinedTool`). Registration compiles it once
+ * into `Action`s, which the gates and the executor use.
  *
  * Invariant: an Action is complete and frozen; its `definition` digest covers everything a person would read before
  * approving, so that an approval dies with the definition it was given for.
  * Next: kinds.ts (guards), define.ts (defineTool), compile.ts (LocalTool → Actions), registry.ts (registered tools and
- * their health), toolbox.ts (the plain box), run-foreign.ts (the only place where somebody else's code runs).
+ * their health), toolbox.ts (a collection of tools), run-foreign.ts (the only place that runs third-party code).
  */
 import type { Autonomy, Principal, Risk } from "../core/call.ts";
 import type { Json, JsonObject } from "../core/json.ts";
@@ -14,20 +14,20 @@ import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { ArtifactStream, ByteRange } from "../results/artifact-store.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 
-/** SPEC 2.4: grouping, dashboards, audit; never routing. */
+/** For grouping, dashboards and audit; never for routing. */
 export type ToolType = "FUNCTION" | "SKILL" | "MCP" | "A2A" | "KNOWLEDGE" | "CONNECTOR" | "PIPELINE";
 
 export interface ToolUi {
   /** `ui://…` */
   readonly resourceUri: string;
-  /** Where the page may connect to and load from, as MCP Apps has it (`connectDomains`, `resourceDomains`, …). None: nowhere. */
+  /** Where the page may connect to and load from, as MCP Apps has it (`connectDomains`, `resourceDomains`, …). Left out: nowhere. */
   readonly csp?: JsonObject;
   /** `camera`, `microphone`, `geolocation`, `clipboardWrite`. */
   readonly permissions: readonly string[];
   readonly prefersBorder: boolean;
 }
 
-/** What a tool's body may use while it runs; nothing of it works after the call has ended. */
+/** What a tool may use while it runs. Nothing of it works after the call has ended. */
 export interface ToolContext {
   readonly callId: string;
   readonly signal: AbortSignal;
@@ -41,15 +41,15 @@ export interface ToolContext {
   readonly principal: Principal;
   readonly autonomy: Autonomy | undefined;
   readonly grantedScopes: readonly string[];
-  /** Set when a tool that suspended goes on. */
+  /** Set when a suspended tool continues. */
   readonly frozen: string | undefined;
-  /** The request that a person approved for this very call. Undefined when no person was asked. */
+  /** The request that a person approved for this call. Undefined if no person was asked. */
   readonly approvalId: string | undefined;
   /** Artifacts that its caller may use. */
   readonly artifacts: ToolArtifacts;
-  /** What it is doing, for those who look on, and how much of it is done, from 0 to 1, where that is known. */
+  /** Reports what the tool is doing, and how much of it is done, from 0 to 1, if that is known. */
   progress(content: string, fraction?: number): void;
-  /** For those who look on: what the tool did, in a word like `file.read`. No content and no secrets in `data`. */
+  /** Reports what the tool did, with a type like `file.read`. No content and no secrets in `data`. */
   emit(type: string, summary: string, data?: JsonObject): void;
   /** Throws when the call was cancelled or is past its deadline. */
   check(): void;
@@ -63,26 +63,26 @@ export interface ToolContext {
   }): Promise<ToolOutcome>;
 }
 
-/** How a tool reads artifacts that are too large to be handed to it. */
+/** How a tool reads artifacts that are too large to be passed as arguments. */
 export interface ToolArtifacts {
   /** How many UTF-8 bytes of a result go inline to this caller. */
   readonly inlineBytes: number;
   /**
-   * The bytes piece by piece: all, or a part. A tool is given `{"$artifact": digest}` itself, and not the bytes, where its
-   * schema names a property `$artifact`.
+   * The bytes in pieces: all, or a range. A tool receives `{"$artifact": digest}` instead of the bytes if its schema names a
+   * property `$artifact`.
    *
    * @throws RuntimeFault `artifact_unavailable` when it is gone or not the caller's
    */
   open(artifact: string | { readonly $artifact: string }, range?: ByteRange): Promise<ArtifactStream>;
 }
 
-/** What a preview may use: it reads, so it is lent no secrets and makes no calls. */
+/** What a preview may use. It only reads, so it gets no secrets and makes no calls. */
 export type PreviewContext = Omit<
   ToolContext,
   "secrets" | "call" | "frozen" | "artifacts" | "approvalId" | "afterSession"
 >;
 
-/** Which live call `classifyRisk` is asked about. It is not given for a call of the past or an imagined one. */
+/** The live call that `classifyRisk` judges. It is left out for a past or an imagined call. */
 export type JudgedCall = Pick<ToolContext, "callId" | "runId" | "principal">;
 
 /**
@@ -104,11 +104,11 @@ export type ToolAnswer =
 export interface Suspended {
   readonly suspended: string;
   readonly approvalId: string;
-  /** Wall clock, milliseconds: when the approval lapses; until then a re-send is answered with what came of it. */
+  /** Wall clock, milliseconds: when the approval expires. Until then a re-send returns the outcome. */
   readonly expiresAt?: number;
-  /** Which of its calls a person is asked about, as its caller reads it. */
+  /** The call that a person must decide, in words for the caller. */
   readonly waitsFor?: string;
-  /** Files that it has made: they are kept as long as it waits. */
+  /** Files that it has made. They are kept while it waits. */
   readonly files?: readonly ResultFile[];
 }
 
@@ -118,15 +118,15 @@ export type Parsed =
   | { readonly issues: readonly Issue[] }
   | { readonly unusable: string };
 
-/** What does not fit, and where. */
+/** What does not fit the schema, and where. */
 export interface Issue {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
 /**
- * The answer of a tool's own look at what became of a call (SPEC 9.6, case 170). `answer`: what the call answered, if the
- * tool can find that; it becomes the call's outcome, redacted and shaped as any answer is.
+ * What `reconcile` found out about a call. `answer` is the call's answer, if the tool can find it. It becomes the call's
+ * outcome, redacted and shaped like any answer.
  */
 export type Reconciled =
   | { readonly found: "succeeded"; readonly answer?: ToolAnswer }
@@ -134,7 +134,7 @@ export type Reconciled =
   | { readonly found: "unknown" };
 
 /**
- * What MCP clients are told about a tool. A hint that is not there is not known; clients then assume the worse.
+ * The hints about a tool for MCP clients. If a hint is missing, clients assume the worst.
  *
  * @public
  */
@@ -146,8 +146,7 @@ export interface ToolAnnotations {
 }
 
 /**
- * One callable action as it is shown: data, and none of the tool's own functions, so that nobody runs it but through the
- * gates.
+ * One callable action as data, without the tool's own functions, so that it runs only through the gates.
  *
  * @public
  */
@@ -162,7 +161,7 @@ export interface Offer {
   readonly annotations: ToolAnnotations;
   /** Pictures of it, as MCP has them. */
   readonly icons?: readonly JsonObject[];
-  /** What its server says about it to clients that know its keys: MCP's `_meta`. */
+  /** MCP's `_meta`, for clients that know its keys. */
   readonly meta?: JsonObject;
   readonly toolType: ToolType;
   readonly ui?: ToolUi;
@@ -173,31 +172,31 @@ export interface Offer {
   readonly callTypes?: readonly string[];
   readonly facts: ToolFacts;
   readonly idempotent: boolean;
-  /** SHA-256 over name, action, description, schemas, risk, effects, scopes, idempotence, and that a preview binds nothing (D18). */
+  /** SHA-256 over name, action, description, schemas, risk, effects, scopes, idempotence, and whether a preview binds. */
   readonly definition: string;
-  /** None: the session's. */
+  /** Undefined: the session's. */
   readonly timeoutMs: number | undefined;
   readonly approvalTtlMs: number | undefined;
-  /** Waits for people itself, so the call timeout does not apply (SPEC 7 step 12). */
+  /** Waits for people itself, so the call timeout does not apply. */
   readonly suspends: boolean;
-  /** Runs at the decision, without anybody waiting (D24). */
+  /** Runs at the decision, while no caller waits. */
   readonly detached: boolean;
   readonly requireIdempotencyKey: boolean;
-  /** Its preview, if it offers one, is made again when the approval is used; a difference voids it (D18). */
+  /** Its preview is made again when the approval is used. A difference voids the approval. */
   readonly previewBinds: boolean;
   readonly deferLoading: boolean;
   readonly concurrencySafe: boolean;
-  /** A script may not call it: hosted, provider-defined, `tool_chain`. The reason, when so. */
+  /** Why a script may not call it: hosted, provider-defined, `tool_chain`. Undefined if it may. */
   readonly notFromChain: string | undefined;
   /** It can show what a call would do. */
   readonly previews: boolean;
 }
 
-/** One callable action of a registered tool: everything the path needs to know, prepared once. */
+/** One callable action of a registered tool, compiled once. */
 export interface Action extends Omit<Offer, "previews"> {
-  /** Synchronous for our own tools and simple schemas; a stranger's schema may be checked in a worker. */
+  /** Synchronous if the schema is; a JSON Schema may be checked in a worker. */
   parse(given: JsonObject): Parsed | Promise<Parsed>;
-  /** Its arguments may hold bytes: they are checked by code, and not as JSON. */
+  /** Its arguments may hold bytes, because code checks them and no JSON Schema. */
   readonly takesBytes?: boolean | undefined;
   readonly classifyRisk: ((given: JsonObject, call?: JudgedCall) => Risk | Suggestion) | undefined;
   readonly preview:
@@ -210,7 +209,7 @@ export interface Action extends Omit<Offer, "previews"> {
   readonly reconcile: ((input: unknown, context: ToolContext) => Promise<Reconciled>) | undefined;
 }
 
-/** How a tool has fared of late. One that is unavailable is refused before anybody is asked about it (SPEC 4.6). */
+/** How recent calls of a tool ended. A call of an unavailable tool is refused before a person is asked. */
 export interface ToolHealth {
   readonly status: "healthy" | "degraded" | "unavailable";
   readonly consecutiveErrors: number;
@@ -221,17 +220,17 @@ export interface ToolHealth {
   readonly rateLimitResetsAt?: number;
 }
 
-/** What the path asks of the registered tools. */
+/** What the pipeline needs of the registered tools. */
 export interface Tools {
   find(tool: string, action: string): Action | undefined;
   has(tool: string): boolean;
   /** The provider-defined tool whose calls arrive under this type. */
   toolOfCallType?(type: string): string | undefined;
-  /** Why it cannot be called now: switched off, server gone, rate limited. Undefined: it can. */
+  /** Why it cannot be called now: switched off, server gone, rate limited. Returns undefined if it can. */
   unavailable(action: Pick<Action, "tool" | "facts">): string | undefined;
-  /** Why a tool that is not registered may only be missing for now: its server is not connected yet. Undefined: it is unknown. */
+  /** The reason if the tool's server is not connected yet. Returns undefined for an unknown tool. */
   serverAway?(tool: string): string | undefined;
-  /** How a call went; the registry keeps health from it. */
+  /** Records how a call ended, for the tool's health. */
   report(
     action: Pick<Action, "tool">,
     went:

@@ -39,7 +39,7 @@ it("a box with one high tool says so in every way (case 19)", () => {
     expect(() => box.byRisk(risk)).toThrow(/is no risk level; write one of safe/);
 });
 
-it("a box keeps the last tool of a name, a runtime refuses the second unless told to replace (case 20)", () => {
+it("a box keeps the last tool of a name, a runtime refuses the second (case 20)", () => {
   const [first, second] = [tool("same"), tool("same")];
   const box = new Toolbox([first, second]);
   expect([box.length, box.get("same") === second]).toEqual([1, true]);
@@ -65,7 +65,7 @@ it("a list and a box give the same tools (case 22)", () => {
   expect(Toolbox.from(box)).toBe(box);
 });
 
-it("two that share a box both see a tool that is added later, and a refused one is in neither (case 23)", () => {
+it("all users of a box see later tools, and none sees a refused one (case 23)", () => {
   const box = new Toolbox([tool("a")]);
   const runtimes = [new Registry({ clock: new FakeClock() }), new Registry({ clock: new FakeClock() })];
   for (const runtime of runtimes) {
@@ -87,7 +87,7 @@ it("two that share a box both see a tool that is added later, and a refused one 
   expect(runtimes[0]?.names()).toEqual(["a", "b"]);
 });
 
-it("schemas hold local tools as name, description, parameters, and a hosted one's first entry verbatim (case 24)", () => {
+it("schemas hold a local tool's fields and a hosted one's first entry (case 24)", () => {
   const schemas = new Toolbox([tool("a"), hosted]).schemas();
   expect(schemas).toEqual([
     {
@@ -133,7 +133,7 @@ it("each action of a tool is offered under its own name, described by itself or 
   expect(box.schemaFor("mail__list")).toMatchObject({ name: "mail__list" });
 });
 
-it("what is no tool is refused with what it lacks", () => {
+it("refuses a value that is no tool and names what it lacks", () => {
   expect(() => new Toolbox().add({ name: "x" } as unknown as AnyTool)).toThrow(/`x` does not have the shape of a tool/);
   expect(() => new Toolbox().add(null as unknown as AnyTool)).toThrow(RuntimeFault);
 });

@@ -1,17 +1,17 @@
 import { parseRisk, requireRisk } from "../core/risk.ts";
 import { noTool } from "./compile.ts";
 import { type AnyTool, kindOf } from "./kinds.ts";
-import { deferredOf, type OfferOptions, schemasFor, schemasOf, type ToolSchema } from "./offers.ts";
+import { deferredOf, type OfferOptions, schemaNamed, schemasFor, type ToolSchema } from "./offers.ts";
 
 /**
- * Sees each tool before it is in the box; throwing keeps it out. What it returns takes its part back, when a later
- * listener throws.
+ * Runs before each tool is added; if it throws, the tool is not added. The function that it returns undoes its part if a
+ * later listener throws.
  */
 export type ToolboxListener = (tool: AnyTool) => undefined | (() => void);
 
 /**
- * SPEC 4.1. A plain map of tools by name, to be filled and shared before and after a runtime is made of it. Adding a
- * name again keeps the last (C32); a runtime that follows the box may refuse that.
+ * A map of tools by name. It may be filled and shared before and after a runtime uses it. A second tool of a name replaces
+ * the first; a runtime that follows the box may refuse that.
  */
 export class Toolbox {
   readonly #tools = new Map<string, AnyTool>();
@@ -21,7 +21,7 @@ export class Toolbox {
     for (const tool of tools) this.add(tool);
   }
 
-  /** A list becomes a box; a box is used as it is, so that those who share it see the same tools (case 22). */
+  /** A list becomes a box. A box stays itself, so all who share it see the same tools. */
   static from(tools: Toolbox | Iterable<AnyTool>): Toolbox {
     return tools instanceof Toolbox ? tools : new Toolbox(tools);
   }
@@ -30,7 +30,7 @@ export class Toolbox {
     return this.#tools.size;
   }
 
-  /** @throws RuntimeFault when it is no tool, and whatever a runtime that follows refuses it with; then nothing has changed. */
+  /** @throws RuntimeFault if it is no tool, and what a following runtime throws; then nothing has changed */
   add(tool: AnyTool): this {
     if (kindOf(tool) === undefined) throw noTool(tool);
     const undo: (() => void)[] = [];
@@ -57,7 +57,7 @@ export class Toolbox {
     return [...this.#tools.values()];
   }
 
-  /** The same as `all`: a box is a toolset. */
+  /** The same as `all`, because a box is a toolset. */
   tools(): readonly AnyTool[] {
     return this.all();
   }
@@ -72,21 +72,20 @@ export class Toolbox {
     return this.all().filter((tool) => parseRisk(tool.risk) === level);
   }
 
-  /** What a model is sent. A tool without an entry for the provider is left out, with a warning once. Without a provider, hosted tools are sent with their first entry: see `OfferOptions`. */
+  /** What a model receives. A tool without an entry for the provider is left out, with one warning. See `OfferOptions`. */
   schemas(options?: OfferOptions): readonly ToolSchema[] {
     return schemasFor(this.all(), options);
   }
 
   schemaFor(name: string, options?: OfferOptions): ToolSchema | null {
-    const entries = this.all().flatMap((tool) => schemasOf(tool, options));
-    return entries.find((entry) => entry.name === name)?.schema ?? null;
+    return schemaNamed(name, this.all(), options);
   }
 
   deferredSchemas(options?: OfferOptions & { readonly includeToolSearch?: boolean }): readonly ToolSchema[] {
     return deferredOf(this.all(), options);
   }
 
-  /** From now on. What it returns ends it. Tools that are in the box already are the caller's to read. */
+  /** Calls the listener for each tool from now on, not for the tools in the box. Returns a function that ends it. */
   follow(listener: ToolboxListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,3 +1,4 @@
+import { given } from "../core/given.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { AnyTool, DeclaredUi } from "./kinds.ts";
 import type { Members } from "./members.ts";
@@ -16,18 +17,18 @@ export interface UiPage {
   readonly meta?: JsonObject;
 }
 
-/** The type by which a client knows a page that it can show. */
+/** Clients recognize a page that they can show by this type. */
 export const pageType: string = "text/html;profile=mcp-app";
 const permissions = ["camera", "microphone", "geolocation", "clipboardWrite"];
 
 const readers = new WeakMap<object, () => Promise<UiPage>>();
 
-/** Says how the page of a server's tool is read. */
+/** Sets how the page of a server's tool is read. */
 export function readsUi(tool: AnyTool, read: () => Promise<UiPage>): void {
   readers.set(tool, read);
 }
 
-/** Reads a tool's page; undefined when it has none. */
+/** Returns undefined if the tool has no page. */
 export function uiReaderOf(tool: AnyTool | undefined): (() => Promise<UiPage>) | undefined {
   if (tool === undefined || !("ui" in tool) || tool.ui === undefined) return undefined;
   const { html, csp, permissions: asked = [], prefersBorder = false } = tool.ui;
@@ -40,30 +41,23 @@ export function uiReaderOf(tool: AnyTool | undefined): (() => Promise<UiPage>) |
   return () => Promise.resolve({ mimeType: pageType, text: html, meta: { ui } });
 }
 
-/** What a tool's author stated of its page. */
-export function checkedUi(given: DeclaredUi | undefined, members: Members): ToolUi | undefined {
-  if (given === undefined) return undefined;
-  const said = given as unknown as Json; // whatever a caller without types wrote
-  if (!isJsonObject(said)) return members.refuse("ui", "must be an object with `resourceUri` and `html`.");
-  const { resourceUri, csp, permissions: asked, prefersBorder, html } = said;
+/** Checks what a tool's author states about its page. */
+export function checkedUi(declared: DeclaredUi | undefined, members: Members): ToolUi | undefined {
+  if (declared === undefined) return undefined;
+  const stated = declared as unknown as Json; // a caller without types may write anything
+  if (!isJsonObject(stated)) return members.refuse("ui", "must be an object with `resourceUri` and `html`.");
+  const { resourceUri, csp, permissions: asked, prefersBorder, html } = stated;
   if (typeof resourceUri !== "string" || !isUiUri(resourceUri))
     return members.refuse("ui.resourceUri", "must be an address such as `ui://weather/view`.");
-  if (csp !== undefined && !isJsonObject(csp))
-    return members.refuse(
-      "ui.csp",
-      'must be an object of lists, such as `{ connectDomains: ["https://example.com"] }`.',
-    );
+  const cspForm = 'must be an object of lists, such as `{ connectDomains: ["https://example.com"] }`.';
+  if (csp !== undefined && !isJsonObject(csp)) return members.refuse("ui.csp", cspForm);
   const wanted = members.texts("ui.permissions", asked);
   const odd = wanted.find((name) => !permissions.includes(name));
   if (odd !== undefined)
     return members.refuse("ui.permissions", `has \`${odd}\`; it may have ${permissions.join(", ")}.`);
   if (html !== undefined) members.text("ui.html", html);
-  return Object.freeze({
-    resourceUri,
-    ...(csp !== undefined && { csp }),
-    permissions: wanted,
-    prefersBorder: members.flag("ui.prefersBorder", prefersBorder),
-  });
+  const border = members.flag("ui.prefersBorder", prefersBorder);
+  return Object.freeze({ resourceUri, ...given({ csp }), permissions: wanted, prefersBorder: border });
 }
 
 export function isUiUri(uri: string): boolean {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { conditionsFor, holdable, longestValue } from "../../console/src/screens/approvals/grant-scope.ts";
 import { fits } from "../../src/approvals/grant.ts";
 import { digestOf, type JsonObject } from "../../src/core/json.ts";
-import { type Conditions, compileConditions } from "../../src/policy/rules/condition.ts";
+import { compileConditions } from "../../src/policy/rules/condition.ts";
+import type { Conditions } from "../../src/policy/rules/rule-schema.ts";
 import { longestValue as longest } from "../../src/policy/rules/whole-value.ts";
 
 function holds(given: JsonObject, names: readonly string[], other: JsonObject): boolean {

@@ -5,11 +5,12 @@
  * threshold, secrets and skills stay ours. A rule that Cedar cannot say exactly is named and refused, never approximated.
  */
 import { parseRisk, rankOf } from "../../src/core/risk.ts";
-import { type CedarArguments, cedarSchema } from "../../src/policy/cedar/cedar-facts.ts";
+import { cedarSchema } from "../../src/policy/cedar/cedar-facts.ts";
 import type { PolicyOptions } from "../../src/policy/decide.ts";
 import { compileOptions } from "../../src/policy/options.ts";
 import { isGlob } from "../../src/policy/rules/glob.ts";
-import type { Rule } from "../../src/policy/rules/rules.ts";
+import type { Rule } from "../../src/policy/rules/rule-schema.ts";
+import type { CedarArguments } from "../../src/policy/schema.ts";
 import { CedarConditions } from "./cedar-conditions.ts";
 import { all, any, globbed, text, Unsupported } from "./cedar-text.ts";
 

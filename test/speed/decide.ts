@@ -1,6 +1,6 @@
 /** Says how many microseconds a policy of five hundred rules takes to decide: the best of two hundred short rounds, because the machine has other work. */
 import { createPolicy } from "../../src/policy/decide.ts";
-import type { Rule } from "../../src/policy/rules/rules.ts";
+import type { Rule } from "../../src/policy/rules/rule-schema.ts";
 import { factsOf, tool } from "../fakes/policy-facts.ts";
 
 const rules: Rule[] = Array.from({ length: 500 }, (_, i) => ({

@@ -71,7 +71,7 @@ describe("a policy that observes", () => {
     expect((await runtime.invoke({ tool: "mail", arguments: { to: "ada" } }, asker)).status).toBe("ok");
     const [attempted] = await runtime.audit.query({ type: "tool_call.attempted" });
     expect(attempted?.reasons?.map(({ rule }) => rule)).toEqual(
-      expect.arrayContaining(["rule deny #1 (no-mail)", "mode observe: enforced it is DENY"]),
+      expect.arrayContaining(["rule deny #1 (no-mail)", "mode observe: enforce would give DENY"]),
     );
     const explained = await runtime.explain({ tool: "mail", arguments: { to: "ada" } }, asker);
     expect(explained).toMatchObject({ reached: "verdict", decision: { verdict: "ALLOW", observed: "DENY" } });

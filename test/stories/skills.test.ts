@@ -5,7 +5,7 @@ import { defineSkill, openSkills } from "../../src/builtin/index.ts";
 import { type CallEvent, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createPolicy } from "../../src/policy/index.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";
-import { skilled } from "../../src/tools/toolsets/skilled.ts";
+import { skilled } from "../../src/tools/toolsets/wrappers.ts";
 import { CommandLine } from "../fakes/command-line.ts";
 import { asker, boss, eventTypes, type House, house } from "../fakes/house.ts";
 import { httpHouse } from "../fakes/http-house.ts";

@@ -4,8 +4,7 @@ import { anyArguments, anyFacts, anyRule, anyTool } from "../../../test/fakes/po
 import { cedarFrom } from "../../../test/oracles/cedar-export.ts";
 import { createPolicy, type PolicyOptions } from "../decide.ts";
 import type { Decision, Facts } from "../policy.ts";
-import type { Condition } from "../rules/condition.ts";
-import type { Rule } from "../rules/rules.ts";
+import type { Condition, Rule } from "../rules/rule-schema.ts";
 import { cedarLayer } from "./cedar.ts";
 
 const condition: fc.Arbitrary<Condition> = fc.oneof(

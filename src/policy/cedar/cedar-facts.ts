@@ -1,58 +1,51 @@
-/** What crosses into Cedar: typed facts and chosen arguments, never the arguments themselves (it knows no floats and no null). */
+/** What Cedar receives: typed facts and chosen arguments, never all arguments, because Cedar knows no floats and no null. */
 import type { Json } from "../../core/json.ts";
 import { parseRisk, rankOf } from "../../core/risk.ts";
 import { believedRisk } from "../layers.ts";
 import type { Facts } from "../policy.ts";
 import { invalid } from "../problem.ts";
 import { parsePath, wrong } from "../rules/argument-path.ts";
+import type { CedarArguments } from "../schema.ts";
 
-/**
- * `string`, `boolean`, `long` (a whole number); `floor` and `ceil` take any number and round it; `strings` is a list of
- * texts; `present` is whether the argument is there.
- */
-export type CedarKind = (typeof cedarKinds)[number];
-export const cedarKinds = ["string", "boolean", "long", "floor", "ceil", "strings", "present"] as const;
-
-/** One argument that policies may look at, as `context.args.NAME`. */
-export interface CedarArgument {
-  /** `$.to`: as in rules, without `[*]`. */
-  readonly path: string;
-  readonly kind: CedarKind;
-  /** A value of another kind: `deny` the call (default), or `tell` the policies: its name is in `context.unclear`. */
-  readonly otherwise?: "deny" | "tell";
-}
-
-/** By the name policies use. */
-export type CedarArguments = Readonly<Record<string, CedarArgument>>;
-
-/** `policy.cedar` of a configuration: files, relative to its folder. */
-export interface CedarSection {
-  readonly policies: string;
-  readonly schema?: string;
-  readonly arguments?: CedarArguments;
-}
-
-/** A value as Cedar takes it. */
+/** A value that Cedar accepts. */
 export type CedarValue = string | number | boolean | readonly CedarValue[] | { readonly [name: string]: CedarValue };
 
-/** Facts of one call, or why they cannot cross. */
+/** The facts of one call, or why Cedar cannot receive them. */
 export type Crossed = { readonly context: { readonly [name: string]: CedarValue } } | { readonly refused: string };
 
-const kinds: Readonly<Record<CedarKind, string>> = {
-  string: "String",
-  boolean: "Bool",
-  long: "Long",
-  floor: "Long",
-  ceil: "Long",
-  strings: "Set<String>",
-  present: "Bool",
-};
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/**
+ * The kinds of an argument, each with its Cedar type. `read` returns undefined for a value of another kind. `long` is a
+ * whole number; `floor` and `ceil` round any number; `present` is whether the argument is given.
+ */
+const kinds = {
+  string: { type: "String", read: (value: Json) => (isText(value) ? value : undefined) },
+  boolean: { type: "Bool", read: (value: Json) => (typeof value === "boolean" ? value : undefined) },
+  long: { type: "Long", read: (value: Json) => (Number.isSafeInteger(value) ? Number(value) : undefined) },
+  floor: { type: "Long", read: (value: Json) => rounded(value, Math.floor) },
+  ceil: { type: "Long", read: (value: Json) => rounded(value, Math.ceil) },
+  strings: {
+    type: "Set<String>",
+    read: (value: Json) => (Array.isArray(value) && value.every(isText) ? value : undefined),
+  },
+  present: { type: "Bool", read: () => true },
+} as const;
+export type CedarKind = keyof typeof kinds;
+export const cedarKinds = Object.keys(kinds) as readonly CedarKind[];
+
+function rounded(value: Json, round: (value: number) => number): number | undefined {
+  if (typeof value !== "number") return undefined;
+  const most = Number.MAX_SAFE_INTEGER;
+  return Math.min(most, Math.max(-most, round(value))) + 0; // + 0: never -0
+}
+
 const argumentName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
-/** The Cedar schema of what crosses, for writing and validating policies against. */
+/** The Cedar schema of what Cedar receives, to write and validate policies against. */
 export function cedarSchema(args: CedarArguments = {}): string {
   const fields = Object.entries(args).map(
-    ([name, { kind }]) => `${name}${kind === "present" ? "" : "?"}: ${kinds[kind]}`,
+    ([name, { kind }]) => `${name}${kind === "present" ? "" : "?"}: ${kinds[kind].type}`,
   );
   return `namespace Postern {
   entity Agent = { tenant: String, agent: String, user?: String };
@@ -90,7 +83,7 @@ export function crossing(args: CedarArguments): (facts: Facts) => Crossed {
       const value =
         kind === "present"
           ? found !== undefined && found !== wrong
-          : crossed(kind, found === wrong ? null : (found as Json)); // not `wrong`, not undefined
+          : kinds[kind].read(found === wrong ? null : (found as Json)); // not `wrong`, not undefined
       if (value !== undefined) values[name] = value;
       else if (otherwise === "deny") return { refused: `argument \`${name}\` is no ${kind}` };
       else unclear.push(name);
@@ -108,19 +101,7 @@ export function crossing(args: CedarArguments): (facts: Facts) => Crossed {
   };
 }
 
-function crossed(kind: CedarKind, value: Json): CedarValue | undefined {
-  if (kind === "string") return typeof value === "string" ? value : undefined;
-  if (kind === "boolean") return typeof value === "boolean" ? value : undefined;
-  if (kind === "strings")
-    return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
-  if (typeof value !== "number") return undefined;
-  if (kind === "long") return Number.isSafeInteger(value) ? value : undefined;
-  const whole = kind === "floor" ? Math.floor(value) : Math.ceil(value);
-  const most = Number.MAX_SAFE_INTEGER;
-  return Math.min(most, Math.max(-most, whole)) + 0; // + 0: Cedar is not told of -0
-}
-
-/** Who and what, as entities; only those of this call, for crossing is what costs. */
+/** Only the entities of this call, because passing them to Cedar costs most. */
 export function cedarEntities({ tool, principal, suggestion }: Facts): readonly CedarEntity[] {
   const base = parseRisk(tool.risk);
   const suggested = suggestion?.risk === undefined ? base : parseRisk(suggestion.risk);

@@ -29,7 +29,7 @@ describe("a Cedar layer", () => {
     expect(await weigh(open)).toEqual([]);
   });
 
-  it("denies what they forbid, by name, and what none of them permits", async () => {
+  it("denies forbidden calls by name, and calls that no policy permits", async () => {
     const forbid = '@id("no-mail") forbid(principal, action, resource) when { resource.name like "mail__*" };';
     expect(await weigh(`${open} ${forbid}`)).toEqual([
       { guardrail: "cedar", says: "DENY", why: "forbidden by `no-mail`" },
@@ -207,7 +207,7 @@ describe("a policy as Cedar", () => {
     expect(() => cedarFrom({ also: [{ name: "x", version: "1", weigh: () => [] }] })).toThrow(/`also`/);
   });
 
-  it("keeps names with quotes, backslashes and line breaks what they are", async () => {
+  it("keeps names with quotes, backslashes and line breaks", async () => {
     const odd = 'a"b\\c\nd*';
     const layer = await cedarLayer(
       cedarFrom({ rules: [{ effect: "deny", principal: { agent: odd.replace("*", "") }, id: odd }] }),

@@ -1,27 +1,28 @@
 /**
- * `postern/cedar`: a Cedar policy set as a layer that may only add denials and questions, and the way of our own rules to Cedar.
+ * `postern/cedar`: a Cedar policy set as a layer that may only add denials and questions.
  *
- * Invariant: whatever Cedar cannot answer is a denial. It skips a `forbid` that fails, and allows: so any error in its
- * diagnostics, any answer that is no success, any throw is a DENY; and only sets that pass strict validation are loaded.
+ * Invariant: if Cedar cannot answer, the call is denied. Cedar skips a `forbid` that fails, and allows. So any error in its
+ * diagnostics, any answer without success and any throw is a DENY, and only sets that pass strict validation are loaded.
  *
  * @packageDocumentation
  */
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { sha256 } from "../../core/json.ts";
 import type { ExtraLayer, Facts, Finding } from "../policy.ts";
-import { checked, policySchemas } from "../schema.ts";
-import { type CedarArguments, type CedarSection, cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
+import { type CedarArguments, type CedarSection, checked, policySchemas } from "../schema.ts";
+import { cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
 
-export type { CedarArgument, CedarArguments, CedarKind } from "./cedar-facts.ts";
+export type { CedarArgument, CedarArguments } from "../schema.ts";
+export type { CedarKind } from "./cedar-facts.ts";
 export { cedarSchema } from "./cedar-facts.ts";
 
 /** @public */
 export interface CedarOptions {
   /** Cedar text. A policy is named by its `@id`, else by its place. `@gate("confirm")` on a `permit` asks a person. */
   readonly policies: string;
-  /** Cedar schema text; left out: `cedarSchema(arguments)`, which describes exactly what crosses. */
+  /** Cedar schema text; left out: `cedarSchema(arguments)`, which describes exactly what Cedar receives. */
   readonly schema?: string;
-  /** The arguments policies may look at; no other crosses. */
+  /** The arguments that policies may read. Cedar receives no others. */
   readonly arguments?: CedarArguments;
 }
 
@@ -82,12 +83,12 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Fi
   if ("refused" in crossed) return denied(crossed.refused);
   const entities = cedarEntities(facts);
   const [principal, resource] = entities;
-  if (principal === undefined || resource === undefined) return denied("it was asked about nobody");
+  if (principal === undefined || resource === undefined) return denied("it has no principal or no resource");
   const answer = cedar.statefulIsAuthorized({
     principal: principal.uid,
     action: { type: "Postern::Action", id: "call" },
     resource: resource.uid,
-    // Its types are not readonly; it is given plain JSON, which crosses as a copy.
+    // Its types are not readonly. It receives plain JSON, as a copy.
     context: crossed.context as Parameters<Cedar["statefulIsAuthorized"]>[0]["context"],
     entities: entities as unknown as Parameters<Cedar["statefulIsAuthorized"]>[0]["entities"],
     preparsedPolicySetId: kept,
@@ -96,18 +97,17 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Fi
   });
   if (answer.type !== "success") return denied(textOf(answer.errors));
   const { decision, diagnostics } = answer.response;
-  if (diagnostics.errors.length > 0)
-    return denied(
-      diagnostics.errors.map(({ policyId, error }) => `\`${policyId}\` failed: ${error.message}`).join("; "),
-    );
-  const names = diagnostics.reason
-    .toSorted()
-    .map((id) => `\`${id}\``)
-    .join(", ");
+  const errors = diagnostics.errors.map(({ policyId, error }) => `\`${policyId}\` failed: ${error.message}`);
+  if (errors.length > 0) return denied(errors.join("; "));
+  const namesOf = (ids: readonly string[]): string =>
+    [...ids]
+      .sort()
+      .map((id) => `\`${id}\``)
+      .join(", ");
+  const names = namesOf(diagnostics.reason);
   if (decision !== "allow") return denied(names === "" ? "no policy permits it" : `forbidden by ${names}`);
-  const asking = diagnostics.reason.filter((id) => gates.get(id) !== false).toSorted();
-  if (asking.length === 0) return [];
-  return [{ guardrail: "cedar", says: "CONFIRM", why: `${asking.map((id) => `\`${id}\``).join(", ")} asks` }];
+  const asking = namesOf(diagnostics.reason.filter((id) => gates.get(id) !== false));
+  return asking === "" ? [] : [{ guardrail: "cedar", says: "CONFIRM", why: `${asking} asks` }];
 }
 
 function denied(why: string): readonly Finding[] {
@@ -141,7 +141,7 @@ interface NamedPolicy {
   readonly asks: boolean;
 }
 
-/** By text alone Cedar forgets an `@id` and counts instead, so each policy is given to it by name. */
+/** In a text, Cedar ignores `@id` and counts instead, so each policy is passed by its name. */
 function namedPolicies(policies: string, cedar: Cedar): readonly NamedPolicy[] {
   const parts = cedar.policySetTextToParts(policies);
   if (parts.type !== "success") throw invalid(textOf(parts.errors));

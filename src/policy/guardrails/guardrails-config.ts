@@ -1,16 +1,10 @@
 /** The `guardrails` section of a configuration file (snake_case) and the guardrails it becomes. Only src/config imports this. */
 import { z } from "zod";
-import type { SnakeCased } from "../../core/case.ts";
+import type { CamelCased } from "../../core/case.ts";
 import type { Guardrail } from "./guardrails.ts";
-import { type PatternGuardrailOptions, patternGuardrail } from "./pattern-guardrail.ts";
-import { type PersonalDataOptions, personalData } from "./personal-data.ts";
-import { type PromptInjectionOptions, promptInjection } from "./prompt-injection.ts";
-
-/** The built-in guardrails by `use`, each with its options. */
-export type GuardrailSection =
-  | ({ readonly use: "prompt_injection" } & PromptInjectionOptions)
-  | ({ readonly use: "personal_data" } & PersonalDataOptions)
-  | ({ readonly use: "patterns" } & PatternGuardrailOptions);
+import { personalData } from "./personal-data.ts";
+import { promptInjection } from "./prompt-injection.ts";
+import { patternGuardrail } from "./text-guardrail.ts";
 
 const on = z.enum(["arguments", "result"]);
 const common = {
@@ -22,23 +16,21 @@ const common = {
     .array(z.string().min(1))
     .min(1)
     .exactOptional()
-    .describe("which tools; * stands for anything; all when nothing is said"),
-  on_failure: z
-    .enum(["open", "closed"])
-    .exactOptional()
-    .describe("what its own failure means; closed when nothing is said"),
+    .describe("which tools; * stands for anything; all by default"),
+  on_failure: z.enum(["open", "closed"]).exactOptional().describe("what its own failure means; closed by default"),
 };
 
-export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]> = z.array(
+/** The built-in guardrails by `use`, each with its options. */
+export const guardrailsSchema = z.array(
   z.discriminatedUnion("use", [
     z.strictObject({
       use: z.literal("prompt_injection").describe("common phrases that give orders to a model"),
-      on: on.exactOptional().describe("result when nothing is said"),
+      on: on.exactOptional().describe("result by default"),
       ...common,
     }),
     z.strictObject({
       use: z.literal("personal_data").describe("card numbers, IBANs; mail addresses and phone numbers when asked for"),
-      on: on.exactOptional().describe("arguments when nothing is said"),
+      on: on.exactOptional().describe("arguments by default"),
       kinds: z
         .array(z.enum(["card", "iban", "email", "phone"]))
         .min(1)
@@ -50,7 +42,7 @@ export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]
       on,
       name: z.string().regex(/^[\w.-]{1,64}$/, "Use 1 to 64 letters, digits, _, . and -."),
       patterns: z.array(z.string().min(1)).min(1).describe("RE2 syntax: no look-around, no back-references"),
-      why: z.string().min(1).exactOptional().describe("what is told when one fits"),
+      why: z.string().min(1).exactOptional().describe("the reason that is shown when a pattern fits"),
       ignore_case: z.boolean().exactOptional(),
       ...common,
     }),
@@ -58,9 +50,9 @@ export const guardrailsSchema: z.ZodType<readonly SnakeCased<GuardrailSection>[]
 );
 
 /** @throws RuntimeFault `guardrail_invalid` */
-export function guardrailsFrom(list: readonly GuardrailSection[]): readonly Guardrail[] {
-  return list.map(({ use, ...options }) => {
-    if (use === "prompt_injection") return promptInjection(options);
-    return use === "personal_data" ? personalData(options) : patternGuardrail(options as PatternGuardrailOptions); // `use` says so
+export function guardrailsFrom(list: CamelCased<z.output<typeof guardrailsSchema>>): readonly Guardrail[] {
+  return list.map((options) => {
+    if (options.use === "prompt_injection") return promptInjection(options);
+    return options.use === "personal_data" ? personalData(options) : patternGuardrail(options);
   });
 }

@@ -1,23 +1,23 @@
 /**
- * Guardrails (D30): whoever embeds Postern looks at the arguments of a call before it is decided, and at its result before
- * it goes back. This is the port, and what a list of them becomes.
+ * Guardrails examine the arguments of a call before the decision, and its result before the caller receives it. This is the
+ * port.
  *
- * Invariant: a guardrail only makes things stricter. Its own failure (a throw, no answer in time, an answer that is none)
- * counts as a finding where it is `closed`, and is told and logged where it is `open`.
- * Next: pattern-guardrail.ts, prompt-injection.ts, personal-data.ts (built in), pipeline/gates/guardrails.ts (where they are run).
+ * Invariant: a guardrail only makes a decision stricter. Its own failure (a throw, no answer in time, an invalid answer)
+ * counts as a finding if it is `closed`, and is only reported and logged if it is `open`.
+ * Next: text-guardrail.ts, prompt-injection.ts, personal-data.ts (built in), pipeline/gates/guardrails.ts (where they run).
  */
 import type { Principal } from "../../core/call.ts";
 import { RuntimeFault } from "../../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ToolFacts } from "../policy.ts";
 
-/** The call a guardrail looks at. */
+/** The call that a guardrail examines. */
 export interface GuardedCall {
   readonly tool: string;
   readonly action: string;
   readonly server?: string;
   readonly effects: ToolFacts["effects"];
-  /** Its results may carry strangers' words. */
+  /** Its results may come from outside. */
   readonly openWorld: boolean;
   readonly principal: Principal;
   readonly runId: string;
@@ -29,7 +29,7 @@ export interface GuardedArguments extends GuardedCall {
   readonly text: string;
 }
 
-/** Redacted: what is a secret here is no guardrail's business. */
+/** Secrets are redacted. */
 export interface GuardedResult extends GuardedCall {
   readonly isError: boolean;
   readonly structured?: Json;
@@ -37,7 +37,7 @@ export interface GuardedResult extends GuardedCall {
   readonly text: string;
 }
 
-/** `why` is shown to people and models: say what was found, do not repeat it. */
+/** `why` is shown to people and models. Say what was found, but do not repeat it. */
 export interface GuardrailFinding<Says extends string> {
   readonly says: Says;
   readonly why: string;
@@ -47,11 +47,11 @@ export type ResultSays = "WITHHOLD" | "MARK";
 
 interface GuardrailSettings {
   readonly name: string;
-  /** What its own failure means. `closed` (default): as if it had found the worst. `open`: the call goes on. */
+  /** What its own failure means. `closed` (default): the strictest finding. `open`: the call continues. */
   readonly onFailure?: "open" | "closed";
   /** Milliseconds. Default 1000. */
   readonly timeoutMs?: number;
-  /** The tools that it looks at, for reports; it decides by itself which calls it looks at. */
+  /** The tools that it examines, for reports. The guardrail itself decides which calls it examines. */
   readonly tools?: readonly string[];
   /** Awaited once, before any call. */
   ready?(): Promise<void>;
@@ -62,7 +62,7 @@ export interface ArgumentGuardrail extends GuardrailSettings {
   check(subject: GuardedArguments, context: { readonly signal: AbortSignal }): GuardrailAnswer<ArgumentSays>;
 }
 
-/** `WITHHOLD`: the caller gets a refusal in the place of the result. `MARK`: it is told, and taints the run. */
+/** `WITHHOLD`: the caller gets a refusal instead of the result. `MARK`: the finding is reported and taints the run. */
 export interface ResultGuardrail extends GuardrailSettings {
   readonly on: "result";
   check(subject: GuardedResult, context: { readonly signal: AbortSignal }): GuardrailAnswer<ResultSays>;
@@ -73,7 +73,7 @@ type GuardrailAnswer<Says extends string> =
   | Promise<readonly GuardrailFinding<Says>[]>;
 
 /**
- * One look at every call: patterns, a classifier, a service of yours.
+ * Examines every call: patterns, a classifier, a service of yours.
  *
  * @example
  * const noRivals: Guardrail = {
@@ -85,61 +85,64 @@ type GuardrailAnswer<Says extends string> =
  */
 export type Guardrail = ArgumentGuardrail | ResultGuardrail;
 
-/** By what they look at. */
+/** By what they examine. */
 export interface Guardrails {
   readonly onArguments: readonly ArgumentGuardrail[];
   readonly onResults: readonly ResultGuardrail[];
 }
 
 /**
- * Undefined: there are none, and the path is as if there were no such thing.
+ * Returns undefined if the list is empty.
  *
- * @throws RuntimeFault `guardrail_invalid`, naming which and what is wrong; what a `ready` throws
+ * @throws RuntimeFault `guardrail_invalid` with the guardrail and the problem; what a `ready` throws
  */
 export async function openGuardrails(given: readonly Guardrail[]): Promise<Guardrails | undefined> {
   if (!Array.isArray(given)) throw invalid("`guardrails` is not a list.");
+  const all: readonly Guardrail[] = given;
   const names = new Set<string>();
-  for (const [i, one] of (given as readonly Guardrail[]).entries()) {
+  for (const [i, one] of all.entries()) {
     checkGuardrail(one, `guardrail #${i + 1}`);
-    if (names.has(`${one.on} ${one.name}`))
-      throw invalid(`Two guardrails on ${one.on} are called \`${one.name}\`; rename one.`);
-    names.add(`${one.on} ${one.name}`);
+    const { on, name } = one;
+    if (names.has(`${on} ${name}`)) throw invalid(`Two guardrails on ${on} are called \`${name}\`; rename one.`);
+    names.add(`${on} ${name}`);
   }
-  for (const one of given as readonly Guardrail[]) await one.ready?.();
-  if (given.length === 0) return undefined;
+  for (const one of all) await one.ready?.();
+  if (all.length === 0) return undefined;
   return {
-    onArguments: (given as readonly Guardrail[]).filter((one) => one.on === "arguments"),
-    onResults: (given as readonly Guardrail[]).filter((one) => one.on === "result"),
+    onArguments: all.filter((one) => one.on === "arguments"),
+    onResults: all.filter((one) => one.on === "result"),
   };
 }
 
 function checkGuardrail(one: Guardrail, at: string): void {
   if (typeof one !== "object" || one === null) throw invalid(`The ${at} is no object.`);
-  const { name, on, onFailure, timeoutMs, check } = one as Readonly<Record<keyof Guardrail, unknown>>;
+  const { name, on, onFailure = "closed", timeoutMs = 1, check } = one as Readonly<Record<keyof Guardrail, unknown>>;
   if (typeof name !== "string" || !/^[\w.-]{1,64}$/.test(name))
     throw invalid(`The name of ${at} is \`${String(name)}\`; it is 1 to 64 letters, digits, \`_\`, \`.\` and \`-\`.`);
   const whose = `guardrail \`${name}\``;
-  if (on !== "arguments" && on !== "result")
-    throw invalid(`\`on\` of ${whose} is \`${String(on)}\`; it is arguments or result.`);
   if (typeof check !== "function") throw invalid(`The ${whose} has no \`check\`.`);
-  if (onFailure !== undefined && onFailure !== "open" && onFailure !== "closed")
-    throw invalid(`\`onFailure\` of ${whose} is \`${String(onFailure)}\`; it is open or closed.`);
-  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && (timeoutMs as number) > 0))
-    throw invalid(`\`timeoutMs\` of ${whose} is \`${String(timeoutMs)}\`; it is a number of milliseconds above 0.`);
+  const isLimit = typeof timeoutMs === "number" && Number.isFinite(timeoutMs) && timeoutMs > 0;
+  const members = [
+    ["on", on, on === "arguments" || on === "result", "arguments or result"],
+    ["onFailure", onFailure, onFailure === "open" || onFailure === "closed", "open or closed"],
+    ["timeoutMs", timeoutMs, isLimit, "a number of milliseconds above 0"],
+  ] as const;
+  for (const [member, value, isValid, wanted] of members)
+    if (!isValid) throw invalid(`\`${member}\` of ${whose} is \`${String(value)}\`; it is ${wanted}.`);
 }
 
 export function invalid(message: string): RuntimeFault {
   return new RuntimeFault("guardrail_invalid", message);
 }
 
-/** Every text and number in a value, one a line: patterns see words as they were written, not their JSON escapes. */
+/** Every text and number in a value, one a line, so patterns see words without JSON escapes. */
 export function textIn(value: Json): string {
   const lines: string[] = [];
   collect(value, lines);
   return lines.join("\n");
 }
 
-/** Depth is bounded where the value was read (`maxDepth`). */
+/** The depth was bounded when the value was read (`maxDepth`). */
 function collect(value: Json, lines: string[]): void {
   if (typeof value === "string" || typeof value === "number") lines.push(String(value));
   else if (Array.isArray(value)) for (const inner of value as readonly Json[]) collect(inner, lines);

@@ -1,13 +1,10 @@
-import { type ArgumentSays, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
+import { type Guardrail, invalid } from "./guardrails.ts";
 import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
 export type PersonalDataKind = "card" | "iban" | "email" | "phone";
 
+/** By default it examines arguments. It says `CONFIRM` for arguments and `MARK` for results by default. */
 export interface PersonalDataOptions extends TextGuardrailOptions {
-  /** Default `arguments`: what leaves. */
-  readonly on?: "arguments" | "result";
-  /** Default: `CONFIRM` for arguments, `MARK` for results. */
-  readonly says?: ArgumentSays | ResultSays;
   /** Default `card` and `iban`, which have check digits; addresses and phone numbers are in every mail. */
   readonly kinds?: readonly PersonalDataKind[];
 }
@@ -21,14 +18,14 @@ export interface PersonalDataOptions extends TextGuardrailOptions {
  * @public
  */
 export function personalData(options: PersonalDataOptions = {}): Guardrail {
-  const { on = "arguments", kinds = ["card", "iban"] } = options;
-  const { says = on === "arguments" ? "CONFIRM" : "MARK" } = options;
+  const { kinds = ["card", "iban"] } = options;
   for (const kind of kinds)
     if (!finders.has(kind))
       throw invalid(`\`${String(kind)}\` is no kind of personal data; there are ${[...finders.keys()].join(", ")}.`);
   const find = (text: string): readonly string[] =>
     kinds.filter((kind) => finders.get(kind)?.(text) === true).map((kind) => `it has ${names[kind]}`);
-  return textGuardrail({ name: "personal-data", on, says, find }, options);
+  const says = { arguments: "CONFIRM", result: "MARK" } as const;
+  return textGuardrail({ name: "personal-data", on: "arguments", says, find }, options);
 }
 
 const names: Readonly<Record<PersonalDataKind, string>> = {
@@ -62,7 +59,7 @@ function isCard(met: string): boolean {
   return sum % 10 === 0;
 }
 
-/** ISO 7064: the number that its letters and digits spell leaves 1 when divided by 97. Words after it may have been taken along. */
+/** ISO 7064: its letters and digits as a number, divided by 97, leave 1. The match may include words after the IBAN. */
 function isIban(met: string): boolean {
   const words = met.split(" ");
   for (let count = words.length; count > 0; count -= 1) if (leavesOne(words.slice(0, count).join(""))) return true;

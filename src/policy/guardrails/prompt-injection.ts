@@ -1,17 +1,13 @@
-import type { ArgumentSays, Guardrail, ResultSays } from "./guardrails.ts";
+import type { Guardrail } from "./guardrails.ts";
 import { type TextGuardrailOptions, textGuardrail } from "./text-guardrail.ts";
 
-export interface PromptInjectionOptions extends TextGuardrailOptions {
-  /** Default `result`. */
-  readonly on?: "arguments" | "result";
-  /** Default: `MARK` for results, `CONFIRM` for arguments. */
-  readonly says?: ArgumentSays | ResultSays;
-}
+/** By default it examines results. It says `MARK` for results and `CONFIRM` for arguments by default. */
+export type PromptInjectionOptions = TextGuardrailOptions;
 
 /**
  * Finds the common phrases that give orders to a model: "ignore all previous instructions", chat markup, "do not tell the
- * user". It finds the lazy attacks and no others: whoever words an order as a polite request passes it. What bounds an
- * attack is what its tools may do; this only tells that one is on its way.
+ * user". It finds simple attacks only: an order that is worded as a polite request passes. The permissions of the tools
+ * limit an attack; this guardrail only reports one.
  *
  * @example
  * await createRuntime({ tools, guardrails: [promptInjection(), promptInjection({ on: "arguments" })] });
@@ -19,18 +15,17 @@ export interface PromptInjectionOptions extends TextGuardrailOptions {
  * @public
  */
 export function promptInjection(options: PromptInjectionOptions = {}): Guardrail {
-  const { on = "result" } = options;
-  const { says = on === "arguments" ? "CONFIRM" : "MARK" } = options;
   const find = (given: string): readonly string[] => {
-    const text = spelledPlainly(given);
+    const text = plainText(given);
     const met = signs.find(({ pattern }) => pattern.test(text));
     return met === undefined ? [] : [met.why];
   };
-  return textGuardrail({ name: "prompt-injection", on, says, find }, options);
+  const says = { arguments: "CONFIRM", result: "MARK" } as const;
+  return textGuardrail({ name: "prompt-injection", on: "result", says, find }, options);
 }
 
-/** Without what hides a phrase from a search and not from a model: odd letters, invisible characters, line breaks. */
-export function spelledPlainly(text: string): string {
+/** Removes what hides a phrase from a search but not from a model: odd letters, invisible characters, line breaks. */
+export function plainText(text: string): string {
   return text
     .normalize("NFKC")
     .replaceAll(/[\p{Cf}\p{Mn}]/gu, "")
@@ -38,7 +33,7 @@ export function spelledPlainly(text: string): string {
     .toLowerCase();
 }
 
-/** Every repetition has a bound, so that each costs a fixed number of steps for each character. */
+/** Every repetition has a bound, so each pattern costs a fixed number of steps for each character. */
 const signs: readonly { readonly pattern: RegExp; readonly why: string }[] = [
   {
     pattern:

@@ -30,7 +30,7 @@ describe("layers", () => {
     expect(decide({ default: "deny", rules: [{ effect: "allow", tool: "mail" }] }, tool("mail")).verdict).toBe("ALLOW");
   });
 
-  it("a skill's request for what the configuration does not enable stays denied, and shows in the report (case 147)", () => {
+  it("denies and reports a skill's request that is not enabled (case 147)", () => {
     const query: EffectiveQuery = {
       principal,
       skills: { names: ["writer"], allowedTools: ["write_file"] },
@@ -51,7 +51,7 @@ describe("layers", () => {
     expect(report?.unknownRequests).toEqual([{ skill: "writer", tool: "unheard_of" }]);
   });
 
-  it("a skill's request for what the configuration enables is allowed (case 148)", () => {
+  it("allows a skill's request that the configuration enables (case 148)", () => {
     const options: PolicyOptions = { default: "deny", rules: [{ effect: "allow", tool: "write_file" }] };
     const skills = { names: ["writer"], allowedTools: ["write_*"] };
     expect(decide(options, tool("write_file"), { skills }).verdict).toBe("ALLOW");
@@ -114,7 +114,7 @@ describe("layers", () => {
     );
   });
 
-  it("destructive without a line of its own is denied, with one and without a level it asks (case 150)", () => {
+  it("denies a destructive tool without its own rule; asks with one (case 150)", () => {
     const destructive = tool("drop", { effects: "destructive" });
     expect(decide({}, destructive).verdict).toBe("DENY");
     expect(decide({ rules: [{ effect: "allow" }, { effect: "allow", tool: "dr*" }] }, destructive).verdict).toBe(
@@ -212,7 +212,7 @@ describe("the effective policy", () => {
     tool("drop", { effects: "destructive", riskSource: "operator" }),
   ];
 
-  it("tells for each tool and action the verdict, the deciding rule and its line, and what it hangs on (case 152)", () => {
+  it("shows each action's verdict, deciding rule, line and dependencies (case 152)", () => {
     const policy = createPolicy(options);
     const report = policy.effective?.(tools, { principal, autonomy: "A2" });
     expect(report?.version).toBe(policy.version);
@@ -236,7 +236,7 @@ describe("the effective policy", () => {
     expect(verdict({ principal })).toBe("default: allow");
   });
 
-  it("names layers from outside among what a verdict hangs on, and does not ask them", () => {
+  it("lists layers from outside as dependencies without running them", () => {
     const layer = {
       name: "cedar",
       version: "1",

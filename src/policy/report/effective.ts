@@ -1,40 +1,39 @@
 import type { Reason } from "../../core/event.ts";
+import { given } from "../../core/given.ts";
 import { rankOf } from "../../core/risk.ts";
-import type { DecisionTerms } from "../layers.ts";
+import type { DecisionTerms, PolicyTerms } from "../layers.ts";
 import type {
   Decision,
   EffectiveLine,
   EffectivePolicy,
   EffectiveQuery,
-  ExtraLayer,
   Facts,
   SkillRequest,
   ToolFacts,
 } from "../policy.ts";
 import { globMatcher, isGlob } from "../rules/glob.ts";
+import type { CompiledRule } from "../rules/rules.ts";
 import type { ToolRules } from "../rules/tool-rules.ts";
 
-/** What the report asks of the policy. */
+/** What the report needs of the policy. */
 export interface ReportedPolicy {
   readonly version: string;
-  readonly also: readonly ExtraLayer[];
-  /** Of the pack, and of taint: what hangs on the hour and on the past. */
-  readonly beside: (tool: ToolFacts) => readonly Reason[];
+  readonly terms: PolicyTerms;
   readonly rulesOf: (tool: ToolFacts) => ToolRules;
-  /** By the layers that decide a call. */
-  readonly think: (facts: Facts, rules: ToolRules, permissionAt: DecisionTerms["permissionAt"]) => Decision;
+  /** Runs the layers that decide a call. */
+  readonly decide: (facts: Facts, rules: ToolRules, permissionAt: DecisionTerms["permissionAt"]) => Decision;
 }
 
-/** By the very layers that decide a call, as if no condition held; what could change that is named beside it (SPEC 5.6). */
+/** Runs the layers that decide a call, as if no condition held, and lists what could change the verdict. */
 export function effectivePolicy(
   tools: readonly ToolFacts[],
   query: EffectiveQuery,
-  deciding: ReportedPolicy,
+  policy: ReportedPolicy,
 ): EffectivePolicy {
   const requests = query.requests ?? [];
   return {
-    version: deciding.version,
-    lines: tools.map((tool) => lineOf(tool, query, deciding)).sort(byName),
+    version: policy.version,
+    lines: tools.map((tool) => lineOf(tool, query, policy)).sort(byName),
     unknownRequests: requests
       .flatMap(({ skill, tools: wanted }) => wanted.map((tool) => ({ skill, tool })))
       .filter(({ tool: wanted }) => !isGlob(wanted) && !tools.some(({ tool }) => tool === wanted)),
@@ -44,54 +43,48 @@ export function effectivePolicy(
 const nothing = { version: 0, tainted: false, calls: [] };
 const nothingDone: Facts["history"] = { run: nothing, principal: nothing, tenant: nothing };
 
-function lineOf(
-  tool: ToolFacts,
-  query: EffectiveQuery,
-  { also, beside, rulesOf, think }: ReportedPolicy,
-): EffectiveLine {
+function lineOf(tool: ToolFacts, query: EffectiveQuery, { terms, rulesOf, decide }: ReportedPolicy): EffectiveLine {
   const { principal, scopes = tool.scopes, autonomy, maxRiskUnapproved, skills, requests = [] } = query;
   const rules = rulesOf(tool);
   const facts: Facts = {
-    tool,
-    principal,
-    scopes,
-    autonomy,
-    maxRiskUnapproved,
-    suggestion: undefined,
-    arguments: {},
-    history: nothingDone,
+    ...{ tool, principal, scopes, autonomy, maxRiskUnapproved, skills },
+    ...{ suggestion: undefined, arguments: {}, history: nothingDone },
     now: Number.NaN, // no time of day
-    skills,
   };
-  const { verdict, risk, reasons } = think(facts, rules, rules.permission(undefined));
+  const { verdict, risk, reasons } = decide(facts, rules, rules.permission(undefined));
   return {
     tool: tool.tool,
     action: tool.action,
-    ...(tool.server !== undefined && { server: tool.server }),
+    ...given({ server: tool.server }),
     risk,
     verdict,
     by: decidedBy(reasons, verdict),
-    depends: [
-      ...dependsOn(rules, tool),
-      ...beside(tool),
-      ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" })),
-    ],
+    depends: [...dependsOn(rules, tool), ...otherDependencies(tool, terms)],
     requestedBy: requests.filter((request) => asksFor(request, tool)).map(({ skill }) => skill),
   };
 }
 
-/** An answer always has a rule that says it (decide-properties.test.ts). */
+/** What depends on the hour, on the past, or on a layer from outside. */
+function otherDependencies(tool: ToolFacts, { adjusters, pack, also }: PolicyTerms): readonly Reason[] {
+  const isQuietHours = pack.isQuiet !== undefined && tool.effects !== "read";
+  return [
+    ...pack.dependsOn(tool).map((rule): Reason => ({ rule, says: "BLOCK" })),
+    ...(isQuietHours ? [{ rule: pack.quietRule, says: "CONFIRM" } as const] : []),
+    ...(adjusters.readsFor(tool) === undefined ? [] : [{ rule: "taint", says: "RAISE" } as const]),
+    ...also.map(({ name }): Reason => ({ rule: `layer ${name}`, says: "DENY" })),
+  ];
+}
+
+/** Every verdict has a rule that says it. */
 function decidedBy(reasons: readonly Reason[], verdict: Decision["verdict"]): Reason {
   return reasons.find(({ says }) => says === verdict) ?? { rule: "policy", says: verdict };
 }
 
 function dependsOn({ rules }: ToolRules, { risk, riskSource }: ToolFacts): readonly Reason[] {
   const lowest = riskSource === "declared" ? 0 : rankOf(risk);
-  return rules
-    .filter(
-      ({ demands, fitsRisk }) => demands !== undefined || (fitsRisk !== undefined && fitsRisk(lowest) !== fitsRisk(3)),
-    )
-    .map(({ reason }) => reason);
+  const depends = ({ demands, fitsRisk }: CompiledRule): boolean =>
+    demands !== undefined || (fitsRisk !== undefined && fitsRisk(lowest) !== fitsRisk(3));
+  return rules.filter(depends).map(({ reason }) => reason);
 }
 
 function asksFor({ tools }: SkillRequest, { tool }: ToolFacts): boolean {
@@ -99,9 +92,6 @@ function asksFor({ tools }: SkillRequest, { tool }: ToolFacts): boolean {
 }
 
 function byName(one: EffectiveLine, other: EffectiveLine): number {
-  return one.tool === other.tool ? compare(one.action, other.action) : compare(one.tool, other.tool);
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
+  const [a, b] = one.tool === other.tool ? [one.action, other.action] : [one.tool, other.tool];
+  return a < b ? -1 : a > b ? 1 : 0;
 }

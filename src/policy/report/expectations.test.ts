@@ -19,8 +19,8 @@ function check(policy: PolicyOptions, more: Partial<Expectation> = {}) {
   return result;
 }
 
-describe("what a policy is expected to answer", () => {
-  it("holds when the verdict is that one; else both are told, with the decision", () => {
+describe("expectations of a policy", () => {
+  it("passes on the expected verdict; else shows both and the decision", () => {
     expect(check({})).toMatchObject({ name: "it", passed: true, expected: "ALLOW" });
     const failed = check({ default: "deny" }, { where: "p.yaml:7" });
     expect(failed).toMatchObject({ passed: false, problem: "The verdict is DENY, not ALLOW.", where: "p.yaml:7" });
@@ -74,7 +74,7 @@ describe("what a policy is expected to answer", () => {
     expect(check(policy, { now: Date.UTC(2026, 0, 5, 23), expect: "CONFIRM" })).toMatchObject({ passed: true });
   });
 
-  it("a tool nobody offers fails it, and the one that was meant is named", () => {
+  it("fails on an unknown tool and suggests a near name", () => {
     expect(check({}, { call: { tool: "pya" } })).toMatchObject({
       passed: false,
       problem: "There is no tool `pya`; did you mean `pay`?",

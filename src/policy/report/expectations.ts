@@ -1,43 +1,25 @@
-/** What a policy is expected to answer: a table that is kept beside it, asked without running anything. */
-import type { Autonomy, Principal, Risk } from "../../core/call.ts";
+/** Tests of a policy: calls with the verdicts that its author expects. They run no tool. */
+import type { Autonomy, Risk } from "../../core/call.ts";
+import type { CamelCased } from "../../core/case.ts";
+import { given } from "../../core/given.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Decision, Facts, Histories, PastCall, Policy, Suggestion, ToolFacts } from "../policy.ts";
+import type { ExpectationFile } from "../schema.ts";
 
 /**
- * A call, and what is expected to become of it.
+ * A call, and the verdict that its author expects.
  *
  * @public
  */
-export interface Expectation {
-  readonly name: string;
-  readonly call: { readonly tool: string; readonly action?: string; readonly arguments?: JsonObject };
-  /** Tenant `default` and agent `local-agent` where nothing is said. */
-  readonly principal?: Partial<Principal>;
-  /** All that the tool needs, when left out. */
-  readonly scopes?: readonly string[];
-  readonly autonomy?: Autonomy;
-  /** Wall clock, milliseconds. Noon of a Monday, UTC, when left out. */
+export type Expectation = Omit<CamelCased<ExpectationFile, "arguments">, "at"> & {
+  /** Wall clock, milliseconds. The default is noon of a Monday, UTC. */
   readonly now?: number;
-  /** What was done before: by the same principal, in the same run. */
-  readonly history?: readonly ExpectedPast[];
-  readonly expect: Decision["verdict"];
-  /** Words that the name of a rule which took part must hold: its `id`, for example. */
-  readonly rule?: string;
   /** Its place in a file. */
   readonly where?: string;
-}
-
+};
 /** @public */
-export interface ExpectedPast {
-  readonly tool: string;
-  readonly action?: string;
-  readonly arguments?: JsonObject;
-  /** Default `ok`. */
-  readonly state?: PastCall["state"];
-  /** Before the call. Default 0. */
-  readonly secondsAgo?: number;
-}
+export type ExpectedPast = NonNullable<Expectation["history"]>[number];
 
 /** @public */
 export interface ExpectationResult {
@@ -45,13 +27,13 @@ export interface ExpectationResult {
   readonly where?: string;
   readonly passed: boolean;
   readonly expected: Decision["verdict"];
-  /** None: there is no such tool. */
+  /** Left out when there is no such tool. */
   readonly decision?: Decision;
   /** Why it did not pass, in a sentence. */
   readonly problem?: string;
 }
 
-/** What is known of a tool here; undefined: nobody offers it. */
+/** Returns undefined if there is no such tool. */
 export type ToolAsked = (
   tool: string,
   action: string,
@@ -59,9 +41,9 @@ export type ToolAsked = (
 
 export interface ExpectationTerms {
   readonly tools: ToolAsked;
-  /** All names, to say what was meant. */
+  /** All names, to suggest one for a mistyped name. */
   readonly names: readonly string[];
-  /** For those who say none. */
+  /** For expectations that name no level. */
   readonly autonomy: Autonomy | undefined;
   readonly maxRiskUnapproved?: Risk | undefined;
 }
@@ -74,16 +56,9 @@ export function checkExpectations(
   terms: ExpectationTerms,
 ): readonly ExpectationResult[] {
   return expectations.map((one) => {
-    const { name, expect, where } = one;
+    const { name, expect: expected, where } = one;
     const { decision, problem } = judge(one, policy, terms);
-    return {
-      name,
-      passed: problem === undefined,
-      expected: expect,
-      ...(where !== undefined && { where }),
-      ...(decision !== undefined && { decision }),
-      ...(problem !== undefined && { problem }),
-    };
+    return { name, passed: problem === undefined, expected, ...given({ where, decision, problem }) };
   });
 }
 
@@ -93,10 +68,9 @@ function judge(
   terms: ExpectationTerms,
 ): { readonly decision?: Decision; readonly problem?: string } {
   const { call, expect, rule, history = [] } = one;
-  const asked = [call, ...history].find(({ tool, action = "default" }) => terms.tools(tool, action) === undefined);
-  if (asked !== undefined) return { problem: unknownTool(asked, terms) };
+  const unknown = [call, ...history].find(({ tool, action = "default" }) => terms.tools(tool, action) === undefined);
   const facts = factsOf(one, terms);
-  if (facts === undefined) return { problem: unknownTool(call, terms) };
+  if (unknown !== undefined || facts === undefined) return { problem: unknownTool(unknown ?? call, terms) };
   const decision = policy.decide(facts);
   if (decision.verdict !== expect) return { decision, problem: `The verdict is ${decision.verdict}, not ${expect}.` };
   if (rule !== undefined && !decision.reasons.some((reason) => reason.rule.includes(rule)))
@@ -115,7 +89,7 @@ function unknownTool(
 
 function factsOf(one: Expectation, terms: ExpectationTerms): Facts | undefined {
   const { call, principal, autonomy = terms.autonomy, now = mondayNoon } = one;
-  const given = call.arguments ?? {};
+  const args = call.arguments ?? {};
   const asked = terms.tools(call.tool, call.action ?? "default");
   if (asked === undefined) return undefined;
   return {
@@ -124,8 +98,8 @@ function factsOf(one: Expectation, terms: ExpectationTerms): Facts | undefined {
     scopes: one.scopes ?? asked.facts.scopes,
     autonomy,
     maxRiskUnapproved: terms.maxRiskUnapproved,
-    suggestion: asked.suggest(given),
-    arguments: given,
+    suggestion: asked.suggest(args),
+    arguments: args,
     history: historiesOf(one.history ?? [], now, terms),
     now,
   };
@@ -133,15 +107,14 @@ function factsOf(one: Expectation, terms: ExpectationTerms): Facts | undefined {
 
 /** The same past in every scope: the expectation speaks of one principal in one run. */
 function historiesOf(past: readonly ExpectedPast[], now: number, { tools }: ExpectationTerms): Histories {
-  const calls = past.flatMap(({ tool, action = "default", arguments: given = {}, state = "ok", secondsAgo = 0 }) => {
+  const calls = past.flatMap(({ tool, action = "default", arguments: args = {}, state = "ok", secondsAgo = 0 }) => {
     const asked = tools(tool, action);
     if (asked === undefined) return [];
     const { effects, risk, server } = asked.facts;
-    const target = asked.suggest(given)?.target;
+    const target = asked.suggest(args)?.target;
     const entry: PastCall = {
-      ...{ tool, action, effects, risk, state, arguments: given, at: now - secondsAgo * 1000 },
-      ...(server !== undefined && { server }),
-      ...(target !== undefined && { target }),
+      ...{ tool, action, effects, risk, state, arguments: args, at: now - secondsAgo * 1000 },
+      ...given({ server, target }),
     };
     return [{ entry, isFromOutside: asked.facts.openWorld === true && state !== "attempted" }];
   });

@@ -83,7 +83,7 @@ describe("what another policy would have answered", () => {
     expect(changed([call(1, { isPast: true }), call(2)], {}, atMost(1, "run"))).toEqual(["call_2 ALLOW DENY"]);
   });
 
-  it("a call that never began is nobody's past", () => {
+  it("ignores calls that never started", () => {
     expect(changed([call(1, { ended: undefined }), call(2)], {}, atMost(1, "run"))).toEqual([]);
   });
 
@@ -105,7 +105,7 @@ describe("what another policy would have answered", () => {
     ]);
   });
 
-  it("while both only observe, what they would answer is held against each other", () => {
+  it("compares the observed verdicts if both policies observe", () => {
     const rule = { effect: "deny", tool: "mail" } as const;
     expect(changed([call(1)], { mode: "observe" }, { mode: "observe", rules: [rule] })).toEqual(["call_1 ALLOW ALLOW"]);
     expect(changed([call(1)], { rules: [rule] }, { mode: "observe", rules: [rule] })).toEqual(["call_1 DENY ALLOW"]);

@@ -1,38 +1,38 @@
 /**
- * What another policy would have answered to the calls that are on record: two worlds side by side, each with a past of its
- * own. What a world's policy refuses never begins there and is no past for what follows; what it asks about is taken to have
- * been answered as it was.
+ * What another policy would have decided about recorded calls. Each policy has a past of its own: a call that it refuses
+ * does not start and is no past of later calls. A call that it asks about counts as answered as it was.
  */
+import { given } from "../../core/given.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "../policy.ts";
 
-/** A recorded call as it came to the policy, but for the past. Arguments are as kept: redacted, and those that ran. */
+/** A recorded call as the policy received it, without the past. Its arguments are redacted, and those that ran. */
 export interface RecordedCall {
   readonly id: string;
-  /** A person had changed its arguments. */
+  /** A person changed its arguments. */
   readonly isEdited: boolean;
   readonly facts: Omit<Facts, "history">;
   readonly runId: string;
-  /** What limits on a run count it in. */
+  /** The run in which limits count it. */
   readonly countedIn: string;
-  /** As it was weighed then. */
+  /** The risk that was recorded. */
   readonly risk: PastCall["risk"];
-  /** How it ended. Undefined: it was never begun. */
+  /** How it ended. Undefined if it never started. */
   readonly ended:
     | {
         readonly state: PastCall["state"];
-        /** Wall clock, milliseconds; undefined: it has not. */
+        /** Wall clock, milliseconds. Undefined if it has not ended. */
         readonly at: number | undefined;
-        /** Somebody else's words came back with it. */
+        /** Its result came from outside. */
         readonly isFromOutside: boolean;
       }
     | undefined;
-  /** Only there to be the past of the others. */
+  /** It is only the past of the other calls. */
   readonly isPast: boolean;
 }
 
 /**
- * A call that the other policy answers otherwise.
+ * A call that the other policy decides differently.
  *
  * @public
  */
@@ -42,11 +42,11 @@ export interface VerdictChange {
   readonly action: string;
   readonly principal: Facts["principal"];
   readonly runId: string;
-  /** Wall clock, milliseconds: when it was begun, else when it came. */
+  /** Wall clock, milliseconds: when it started, else when it arrived. */
   readonly at: number;
-  /** As kept: redacted. */
+  /** Redacted. */
   readonly arguments: JsonObject;
-  /** A person had changed them: these ran, and not what was sent. */
+  /** A person changed the arguments: these ran, not the ones that were sent. */
   readonly edited?: true;
   readonly before: Decision;
   readonly after: Decision;
@@ -70,11 +70,11 @@ interface StartedCall {
   readonly entry: PastEntry;
 }
 
-/** One policy's course of things. */
+/** The calls and their history under one policy. */
 class PolicyReplay {
   readonly #policy: Policy;
   readonly #scopes = new Map<string, ScopeHistory>();
-  /** Begun, and not ended at the time of the call that is looked at. */
+  /** Started, and not ended at the time of the current call. */
   #open: StartedCall[] = [];
 
   constructor(policy: Policy) {
@@ -105,11 +105,10 @@ class PolicyReplay {
   #begin(call: RecordedCall): void {
     const { reads } = this.#policy;
     if (call.ended === undefined || reads === undefined) return;
-    const { tool, now, suggestion, arguments: given } = call.facts;
+    const { tool, now, suggestion, arguments: args } = call.facts;
     const entry: PastEntry = {
-      ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: given },
-      ...(tool.server !== undefined && { server: tool.server }),
-      ...(suggestion?.target !== undefined && { target: suggestion.target }),
+      ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: args },
+      ...given({ server: tool.server, target: suggestion?.target }),
       at: now,
       state: "attempted",
     };
@@ -141,7 +140,7 @@ class PolicyReplay {
   }
 }
 
-/** What left the window is let go, now and then. */
+/** Removes calls that left the window, now and then. */
 function trim(scope: ScopeHistory, after: number): void {
   const [first] = scope.calls;
   if (first === undefined || first.at > after || scope.calls.length < 64) return;
@@ -149,9 +148,9 @@ function trim(scope: ScopeHistory, after: number): void {
 }
 
 /**
- * A step for each call: the change, or nothing. Whoever asks for the next one may let other work through in between.
+ * Yields the change, or undefined, for each call. The caller may do other work between two steps.
  *
- * @param calls old to new; the order in which they were begun
+ * @param calls old to new, in the order in which they started
  */
 export function* replay(
   calls: readonly RecordedCall[],
@@ -165,14 +164,14 @@ export function* replay(
 }
 
 function changeOf({ id, facts, runId, isEdited }: RecordedCall, before: Decision, after: Decision): VerdictChange {
-  const { tool, principal, now, arguments: given } = facts;
+  const { tool, principal, now, arguments: args } = facts;
   return {
     ...{ callId: id, tool: tool.tool, action: tool.action, principal, runId, at: now },
-    ...{ arguments: given, ...(isEdited && { edited: true as const }), before, after },
+    ...{ arguments: args, ...(isEdited && { edited: true as const }), before, after },
   };
 }
 
-/** While both only observe, what they would have answered is what counts as well. */
+/** If both policies only observe, what they would have decided counts too. */
 function isSame(before: Decision, after: Decision): boolean {
   const bothObserve = before.observed !== undefined && after.observed !== undefined;
   return before.verdict === after.verdict && (!bothObserve || before.observed === after.observed);

@@ -1,17 +1,19 @@
 /**
- * Names in a configuration that match nothing. A `deny` with a typing mistake is an open gate, so each is told, unless its
- * author marked it `optional`.
+ * Names in a configuration that match nothing. A `deny` with a typing mistake denies nothing, so each name gets a warning
+ * unless its author marked it `optional`.
  *
- * Invariant: a name that may belong to a server whose tools are not known yet is not judged.
+ * Invariant: a name that may belong to a server whose tools are not known yet gets no warning.
  */
+import { given } from "../../core/given.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
 import { globMatcher, isGlob } from "../rules/glob.ts";
-import { compileRules, type Rule } from "../rules/rules.ts";
+import type { Rule } from "../rules/rule-schema.ts";
+import { compileRules } from "../rules/rules.ts";
 import type { PolicyWarning } from "./warnings.ts";
 
-/** What names are held against. */
+/** The names that exist. */
 export interface KnownNames {
   readonly tools: readonly ToolFacts[];
   /** Configured servers whose tools are not known yet. */
@@ -28,37 +30,23 @@ const consequence = { deny: "denies", confirm: "asks about", allow: "permits" } 
 
 export function unmatchedRule({ rule, name }: NamedRule, known: KnownNames): readonly PolicyWarning[] {
   if (rule.optional === true) return [];
-  const place = {
-    code: "matches_no_tool",
-    rule: name,
-    ...(rule.where !== undefined && { where: rule.where }),
-  } as const;
-  const warnings: PolicyWarning[] = [];
+  const messages: string[] = [];
   if (!matchesAny(rule, known))
-    warnings.push({
-      ...place,
-      message: `The ${name} matches no tool that is registered, so it ${consequence[rule.effect]} nothing${meant(rule, known)}`,
-    });
+    messages.push(
+      `The ${name} matches no tool that is registered, so it ${consequence[rule.effect]} nothing${meant(rule, known)}`,
+    );
   for (const { tool: counted, requires, forbids } of [rule.history ?? []].flat())
-    for (const [word, past] of Object.entries<Pick<Rule, "tool" | "action"> | undefined>({
-      tool: counted === undefined ? undefined : { tool: counted },
-      requires,
-      forbids,
-    })) {
-      if (past === undefined) continue;
-      const { tool, action } = past;
-      const wanted: Rule = {
-        effect: "allow",
-        ...(tool !== undefined && { tool }),
-        ...(action !== undefined && { action }),
-      };
+    for (const [word, past] of Object.entries(
+      given({ tool: counted === undefined ? undefined : { tool: counted }, requires, forbids }),
+    )) {
+      const { tool, action }: Pick<Rule, "tool" | "action"> = past;
+      const wanted: Rule = { effect: "allow", ...given({ tool, action }) };
       if (!matchesAny(wanted, known))
-        warnings.push({
-          ...place,
-          message: `The \`${word}\` of ${name} names \`${tool ?? action}\`, which is no tool${meant(wanted, known)}`,
-        });
+        messages.push(
+          `The \`${word}\` of ${name} names \`${tool ?? action}\`, which is no tool${meant(wanted, known)}`,
+        );
     }
-  return warnings;
+  return messages.map((message) => ({ code: "matches_no_tool", rule: name, message, ...given({ where: rule.where }) }));
 }
 
 /** Rules of the program, sandbox constraints and the tool lists of the pack. */
@@ -66,24 +54,16 @@ export function unmatchedElsewhere(options: PolicyOptions, known: KnownNames): r
   const { runtime = [], sandbox = [], pack } = options;
   return [
     ...runtime.flatMap((rule, i) => unmatchedRule({ rule, name: `runtime rule ${rule.effect} #${i + 1}` }, known)),
-    ...sandbox.flatMap(({ tool, server, effects, where, optional }, i) => {
-      const rule: Rule = {
-        effect: "deny",
-        ...(tool !== undefined && { tool }),
-        ...(server !== undefined && { server }),
-        ...(effects !== undefined && { effects }),
-        ...(where !== undefined && { where }),
-        ...(optional !== undefined && { optional }),
-      };
-      return unmatchedRule({ rule, name: `sandbox constraint #${i + 1}` }, known);
-    }),
+    ...sandbox.flatMap(({ argument: _argument, within: _within, relativeTo: _relativeTo, ...selector }, i) =>
+      unmatchedRule({ rule: { effect: "deny", ...selector }, name: `sandbox constraint #${i + 1}` }, known),
+    ),
     ...unmatchedList({ at: "`pack.anti_flap`", tools: pack?.antiFlap?.tools }, known),
     ...unmatchedList({ at: "`pack.notifications`", tools: pack?.notifications?.tools }, known),
   ];
 }
 
 export interface NamedLists {
-  /** Whose lists they are, for people. */
+  /** The owner of the lists, for people. */
   readonly at: string;
   readonly tools?: readonly string[] | undefined;
   readonly servers?: readonly string[] | undefined;
@@ -103,18 +83,18 @@ export function unmatchedList(
     .map((one) => {
       const [[kind, name] = ["tool", ""]] = Object.entries(one);
       const message = `The ${kind} \`${name}\` of ${at} matches nothing that is registered${meant(one, known)}`;
-      return { code: "matches_no_tool", message, ...(where !== undefined && { where }) };
+      return { code: "matches_no_tool", message, ...given({ where }) };
     });
 }
 
-/** By names, scope and effects alone. */
+/** Looks at names, scope and effects alone. */
 export function matchesAny(rule: Rule, { tools, awaited }: KnownNames): boolean {
   if (awaited.some((server) => mayBeOf(server, rule))) return true;
   const book = compileRules({ config: [{ ...rule, history: [] }] });
   return tools.some((tool) => book.rulesFor(tool).length > 0);
 }
 
-/** Whether a tool of that server, called whatever, could be meant. */
+/** Whether the rule may mean some tool of that server. */
 function mayBeOf(server: string, { tool, server: wanted }: Pick<Rule, "tool" | "server">): boolean {
   if (wanted !== undefined && !globMatcher(wanted)(server)) return false;
   if (tool === undefined) return true;
@@ -131,26 +111,19 @@ function meant(
   const servers = [...awaited, ...tools.flatMap((one) => one.server ?? [])];
   const names = tools.map((one) => one.tool);
   const ofTool = tools.filter((one) => tool === undefined || globMatcher(tool)(one.tool));
-  const hint =
-    nearestTo(server, servers) ??
-    nearestTo(tool, names) ??
-    nearestTo(
-      action,
-      ofTool.map((one) => one.action),
-    );
+  const actions = ofTool.map((one) => one.action);
+  const hint = nearestTo(server, servers) ?? nearestTo(tool, names) ?? nearestTo(action, actions);
   return hint === undefined ? "." : `; did you mean \`${hint}\`?`;
 }
 
-/** Undefined also when the pattern matches one of them: then something else is wrong. */
+/** Returns undefined also when the pattern matches one of the names, because then something else is wrong. */
 function nearestTo(pattern: string | undefined, names: readonly string[]): string | undefined {
   if (pattern === undefined || names.some(globMatcher(pattern))) return undefined;
   if (!isGlob(pattern)) return nearest(pattern, names);
   const head = headOf(pattern);
-  const begins = nearest(
-    head,
-    names.map((name) => name.slice(0, head.length)),
-  );
-  return begins === undefined ? undefined : begins + pattern.slice(head.length);
+  const heads = names.map((name) => name.slice(0, head.length));
+  const meantHead = nearest(head, heads);
+  return meantHead === undefined ? undefined : meantHead + pattern.slice(head.length);
 }
 
 function headOf(pattern: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tool } from "../../../test/fakes/policy-facts.ts";
 import type { PolicyOptions } from "../decide.ts";
-import type { Rule } from "../rules/rules.ts";
+import type { Rule } from "../rules/rule-schema.ts";
 import { policyWarnings } from "./warnings.ts";
 
 const tools = [

@@ -1,10 +1,10 @@
-/** What is not wrong enough to refuse a policy, and still not what anybody meant. Found without a call; `doctor` tells it. */
+/** What a policy is not refused for, but its author hardly meant. It is found without a call; `doctor` shows it. */
 import { canonical, type Json } from "../../core/json.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
-import type { PlainCondition } from "../rules/condition.ts";
-import { needsOwnLine } from "../rules/permission.ts";
-import { type Rule, ruleName } from "../rules/rules.ts";
+import { needsOwnRule } from "../rules/permission.ts";
+import type { PlainCondition, Rule } from "../rules/rule-schema.ts";
+import { ruleName } from "../rules/rules.ts";
 import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from "./unmatched.ts";
 
 /**
@@ -14,7 +14,7 @@ import { matchesAny, type NamedRule, unmatchedElsewhere, unmatchedRule } from ".
  */
 export interface PolicyWarning {
   readonly code: "matches_no_tool" | "never_holds" | "contradiction" | "duplicate" | "no_effect" | "observing";
-  /** `rule deny #3 (no-mail)`; none: it is about the whole policy. */
+  /** `rule deny #3 (no-mail)`. Left out when the warning is about the whole policy. */
   readonly rule?: string;
   readonly message: string;
   /** Its place in a file. */
@@ -22,9 +22,9 @@ export interface PolicyWarning {
 }
 
 /**
- * Looks through a policy that `createPolicy` takes. Without tools, nothing is said of rules that match none.
+ * Examines a policy that `createPolicy` accepts. Without tools it cannot warn about rules that match none.
  *
- * @param awaited servers whose tools are not among `tools` yet: names that may be theirs are not judged
+ * @param awaited servers whose tools are not among `tools` yet; names that may be theirs get no warning
  *
  * @example
  * for (const { message, where } of policyWarnings(options, tools)) console.warn(where, message);
@@ -47,7 +47,7 @@ export function policyWarnings(
   if (options.mode === "observe")
     found.push({
       code: "observing",
-      message: "The policy observes: it records what it would decide and enforces only what is never for sale.",
+      message: "The policy observes: it records what it would decide and enforces only what always holds.",
     });
   return [...found, ...clashes(rules)];
 }
@@ -57,12 +57,12 @@ function warning(code: PolicyWarning["code"], { rule, name }: NamedRule, message
 }
 
 function neverHolds(one: NamedRule): readonly PolicyWarning[] {
-  return Object.entries(one.rule.arguments ?? {}).flatMap(([path, { not, ...condition }]) =>
-    [problemOf(condition), not === undefined ? undefined : problemOf(not, "always holds, for in `not` ")].flatMap(
-      (problem) =>
-        problem === undefined ? [] : [warning("never_holds", one, `\`${path}\` of ${one.name} ${problem}.`)],
-    ),
-  );
+  return Object.entries(one.rule.arguments ?? {}).flatMap(([path, { not, ...condition }]) => {
+    const problems = [problemOf(condition), not && problemOf(not, "always holds, for in `not` ")];
+    return problems
+      .filter((problem) => problem !== undefined)
+      .map((problem) => warning("never_holds", one, `\`${path}\` of ${one.name} ${problem}.`));
+  });
 }
 
 function problemOf(condition: PlainCondition, says = "never holds: "): string | undefined {
@@ -84,19 +84,14 @@ function emptyRange({ above, atLeast, below, atMost }: PlainCondition): boolean 
   return low > high || (low === high && (low === above || high === below));
 }
 
-/** The trap of those who restrict by allowing: where everything is allowed, one more allow refuses nothing. */
+/** With `default: allow`, one more `allow` refuses nothing. Its author may have meant to restrict. */
 function withoutEffect(one: NamedRule, tools: readonly ToolFacts[] | undefined): readonly PolicyWarning[] {
   const { rule, name } = one;
   if (rule.effect !== "allow" || (rule.arguments ?? rule.history ?? rule.risk) === undefined) return [];
-  const off = (tools ?? []).filter(needsOwnLine);
+  const off = (tools ?? []).filter(needsOwnRule);
   if (tools === undefined || matchesAny(rule, { tools: off, awaited: [] })) return [];
-  return [
-    warning(
-      "no_effect",
-      one,
-      `The ${name} refuses nothing: with \`default: allow\`, a call is permitted also where its conditions do not hold. Write a \`deny\` with \`not\`, or \`default: deny\`.`,
-    ),
-  ];
+  const message = `The ${name} refuses nothing: with \`default: allow\`, a call is permitted also where its conditions do not hold. Write a \`deny\` with \`not\`, or \`default: deny\`.`;
+  return [warning("no_effect", one, message)];
 }
 
 function clashes(rules: readonly NamedRule[]): readonly PolicyWarning[] {
@@ -114,27 +109,16 @@ function clashes(rules: readonly NamedRule[]): readonly PolicyWarning[] {
   );
 }
 
-/** Whatever the permitting rule speaks of, the denying one does as well: each of its selectors is left out or the same. */
+/** The denying rule covers the permitting one: each of its selectors is left out or the same. */
 function covers(denies: Rule, permits: Rule): boolean {
   const wider = Object.entries(selectorOf(denies) as Readonly<Record<string, Json>>); // it is an object, made below
   const narrower = selectorOf(permits) as Readonly<Record<string, Json>>;
-  return wider.every(
-    ([name, value]) =>
-      name !== "risk" &&
-      name !== "history" &&
-      Object.hasOwn(narrower, name) &&
-      canonical(narrower[name] ?? null) === canonical(value),
-  );
+  const isSame = (name: string, value: Json): boolean =>
+    Object.hasOwn(narrower, name) && canonical(narrower[name] ?? null) === canonical(value);
+  return wider.every(([name, value]) => name !== "risk" && name !== "history" && isSame(name, value));
 }
 
 /** Everything but the effect and what is for people. */
-function selectorOf({
-  effect: _effect,
-  id: _id,
-  reason: _reason,
-  where: _where,
-  optional: _optional,
-  ...selector
-}: Rule): Json {
+function selectorOf({ effect: _e, id: _i, reason: _r, where: _w, optional: _o, ...selector }: Rule): Json {
   return JSON.parse(JSON.stringify(selector));
 }

@@ -1,42 +1,25 @@
 /**
  * What raises the risk of a call beyond the tool's own: a group as its target, destruction, a large blast radius, and
- * what came from the open world before it (SPEC 6.2). Each raises one level, they add up, critical is the ceiling.
+ * earlier results from outside. Each raises one level, they add up, critical is the ceiling.
  *
- * Invariant: an adjuster only raises. One that looks at the call itself makes a decision that is not kept (decide.ts).
+ * Invariant: an adjuster only raises.
  */
 import type { Json } from "../../core/json.ts";
 import type { Facts, Reads, Suggestion, ToolFacts } from "../policy.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { effectsOf } from "../rules/rules.ts";
+import type { AdjusterOptions } from "../schema.ts";
 import { recipientsIn } from "./recipients.ts";
-
-export interface AdjusterOptions {
-  /** Many recipients, or a group: `all`, `@channel`, a mailing list. `false`: off. */
-  readonly broadcast?:
-    | false
-    | {
-        /** Up to so many recipients are no broadcast. Default 10. */
-        readonly moreThan?: number;
-        /** Names and addresses that are groups of yours, beside the usual ones; `*` stands for anything. */
-        readonly groups?: readonly string[];
-        /** Arguments that name recipients, for tools that do not name them themselves. Default `to`, `cc`, `bcc` and the like. */
-        readonly arguments?: readonly string[];
-      };
-  /** Destructive effects, or an action called delete, wipe, reset, … `false`: off. */
-  readonly destructive?: false | { readonly words?: readonly string[] };
-  /** How many things a call changes, as the tool says. Above 100 when nothing is said. `false`: off. */
-  readonly blastRadius?: false | { readonly moreThan?: number };
-}
 
 type SettingsOf<Name extends keyof AdjusterOptions> = Exclude<AdjusterOptions[Name], false | undefined>;
 
-/** Why a call is riskier than its tool; undefined: it is not. */
+/** Returns why a call is riskier than its tool, or undefined if it is not. */
 type Raise = (facts: Facts) => string | undefined;
 
 export interface Adjusters {
-  /** Seen in the tool alone. */
+  /** By the tool alone. */
   readonly ofTool: (tool: ToolFacts) => string | undefined;
-  /** Seen in one call. */
+  /** By the call. */
   readonly ofCall: readonly Raise[];
   readonly reads: Reads | undefined;
   readonly readsFor: (tool: ToolFacts) => Reads | undefined;
@@ -44,16 +27,7 @@ export interface Adjusters {
 
 const mostRecipients = 10;
 const mostAffected = 100;
-const destructiveWords: readonly string[] = [
-  "delete",
-  "wipe",
-  "reset",
-  "drop",
-  "purge",
-  "erase",
-  "destroy",
-  "truncate",
-];
+const destructiveWords = ["delete", "wipe", "reset", "drop", "purge", "erase", "destroy", "truncate"];
 const recipientArguments: readonly string[] = [
   ...["to", "cc", "bcc", "to_recipients", "cc_recipients", "bcc_recipients", "recipient", "recipients"],
   ...["channel", "channels", "channel_id", "audience", "attendees"],
@@ -75,10 +49,7 @@ export function compileAdjusters(given: AdjusterOptions | false, taint: "off" | 
   };
 }
 
-/**
- * An operator who stated a tool's risk has seen what it is called and what it does: only what differs from call to call
- * raises that.
- */
+/** An operator who stated a tool's risk knows its name and its effects, so they do not raise that risk. */
 function destructiveRaise({ words = destructiveWords }: SettingsOf<"destructive">): Adjusters["ofTool"] {
   const wanted = new Set(words.map((word) => word.toLowerCase()));
   return (tool) => {
@@ -99,7 +70,7 @@ export function wordsOf(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** Without the server's own name, which says nothing of what a tool does. */
+/** Without the server's own name, which does not say what the tool does. */
 function actionName({ tool, action, server }: ToolFacts): string {
   if (action !== "default") return action;
   return server !== undefined && tool.startsWith(`${server}__`) ? tool.slice(server.length + 2) : tool;
@@ -124,11 +95,11 @@ function broadcastRaise(settings: SettingsOf<"broadcast">): Raise {
   };
 }
 
-/** The recipients that the tool itself names; undefined when it names nobody. */
+/** The recipients that the tool itself names. Returns undefined if it names none. */
 function namedBy({ recipients, target }: Suggestion): Json | undefined {
   const given: unknown = recipients;
   if (Array.isArray(given)) return given.map(String);
-  if (typeof given === "string") return given; // its author may have given one text for a list
+  if (typeof given === "string") return given; // its author may state one text instead of a list
   return target === undefined ? undefined : [];
 }
 
@@ -153,23 +124,10 @@ const groupNames: ReadonlySet<string> = new Set([
   ...["all-staff", "allstaff", "all-hands", "allhands", "all-users", "all_users", "all-company", "announcements"],
 ]);
 const listNames: ReadonlySet<string> = new Set([
-  ...groupNames,
-  "staff",
-  "team",
-  "company",
-  "employees",
-  "members",
-  "subscribers",
+  ...[...groupNames, "staff", "team", "company", "employees", "members", "subscribers"],
 ]);
 const listParts: ReadonlySet<string> = new Set([
-  "all",
-  "everyone",
-  "list",
-  "lists",
-  "group",
-  "newsletter",
-  "announce",
-  "announcements",
+  ...["all", "everyone", "list", "lists", "group", "newsletter", "announce", "announcements"],
 ]);
 const listHosts: readonly string[] = ["googlegroups.com", "groups.io", "freelists.org"];
 
@@ -200,7 +158,7 @@ function blastRaise({ moreThan: most = mostAffected }: SettingsOf<"blastRadius">
   };
 }
 
-/** What cannot be counted is taken for many: a tool that says `NaN` has not made its call any smaller. */
+/** A value that cannot be counted, such as `NaN`, counts as many. */
 function affectedBy(suggestion: Suggestion): number {
   const recipients = recipientsIn(namedBy(suggestion));
   const count: unknown = suggestion.affected ?? 0;

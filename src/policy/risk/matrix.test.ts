@@ -4,7 +4,8 @@ import type { Autonomy, Risk, Verdict } from "../../core/call.ts";
 import { rankOf, risks } from "../../core/risk.ts";
 import { createPolicy } from "../decide.ts";
 import type { Facts } from "../policy.ts";
-import { cellOf, defaultMatrix, type MatrixChanges, matrixOf } from "./matrix.ts";
+import type { MatrixChanges } from "../schema.ts";
+import { cellOf, defaultMatrix, matrixOf } from "./matrix.ts";
 import { thresholdFor } from "./threshold.ts";
 
 const invalid = (text: string): unknown =>
@@ -96,7 +97,7 @@ describe("the gate matrix", () => {
     expect(() => createPolicy({ matrix: changes as MatrixChanges })).toThrow(invalid(named));
   });
 
-  it("lets critical calls run unasked only where that was said in so many words", () => {
+  it("lets critical calls run unasked only with the explicit option", () => {
     const policy = createPolicy({
       matrix: { A4: { critical: "ALLOW" } },
       allowUnattendedCritical: true,
@@ -104,7 +105,7 @@ describe("the gate matrix", () => {
     expect(policy.decide(facts("critical", "A4")).verdict).toBe("ALLOW");
   });
 
-  it("refuses a call that was held when the level is lowered to one whose cell is BLOCK (case 104)", () => {
+  it("refuses a held call when the level is lowered to a BLOCK cell (case 104)", () => {
     const policy = createPolicy();
     expect(policy.decide(facts("critical", "A4")).verdict).toBe("CONFIRM");
     expect(policy.decide(facts("critical", "A2")).verdict).toBe("BLOCK");
@@ -135,7 +136,7 @@ describe("the threshold", () => {
     expect(answers(createPolicy({ maxRiskUnapproved: "high" }))).toEqual(["ALLOW", "ALLOW", "ALLOW", "CONFIRM"]);
   });
 
-  it("of an agent that needs approval from critical on runs high, from high on asks about both (case 77)", () => {
+  it("converts approval_required_risk: critical runs high, high asks about both (case 77)", () => {
     expect(answers(createPolicy({ maxRiskUnapproved: thresholdFor("critical") })).slice(2)).toEqual([
       "ALLOW",
       "CONFIRM",
@@ -176,7 +177,7 @@ describe("the threshold", () => {
     expect(createPolicy({ maxRiskUnapproved: "high" }).decide(facts("high", "A2")).verdict).toBe("CONFIRM");
   });
 
-  it("reads low as safe and refuses what is no level", () => {
+  it("reads low as safe and refuses an unknown level", () => {
     const low = createPolicy({ maxRiskUnapproved: "low" as Risk });
     expect(low.version).toBe(createPolicy({ maxRiskUnapproved: "safe" }).version);
     expect(() => createPolicy({ maxRiskUnapproved: "some" as Risk })).toThrow(invalid("some"));

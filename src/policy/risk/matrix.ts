@@ -2,12 +2,10 @@ import type { Autonomy, Risk, Verdict } from "../../core/call.ts";
 import type { RuntimeFault } from "../../core/fault.ts";
 import { autonomies, parseRisk } from "../../core/risk.ts";
 import { invalid } from "../problem.ts";
+import type { MatrixChanges } from "../schema.ts";
 
-/** SPEC 6.4: what autonomy × risk answers. Always all twenty cells. */
+/** The verdict for each autonomy level and risk. It always has all twenty cells. */
 export type Matrix = Readonly<Record<Autonomy, Readonly<Record<Risk, Verdict>>>>;
-
-/** Cells that replace the default ones; `low` is `safe` (C3). */
-export type MatrixChanges = { readonly [A in Autonomy]?: { readonly [R in Risk | "low"]?: Verdict } };
 
 export const defaultMatrix: Matrix = {
   A0: { safe: "PREVIEW", medium: "PREVIEW", high: "PREVIEW", critical: "PREVIEW" },
@@ -17,7 +15,7 @@ export const defaultMatrix: Matrix = {
   A4: { safe: "ALLOW", medium: "ALLOW", high: "ALLOW", critical: "CONFIRM" },
 };
 
-/** A pair that is not in the table is a BLOCK (SPEC 6.4), whoever made it up. */
+/** An unknown pair is a BLOCK. */
 export function cellOf(matrix: Matrix, autonomy: string, risk: string): Verdict {
   if (!isAutonomy(autonomy)) return "BLOCK";
   const row: Readonly<Record<string, Verdict>> = matrix[autonomy];
@@ -29,8 +27,8 @@ export function isAutonomy(level: unknown): level is Autonomy {
 }
 
 /**
- * The default table with some cells replaced. Two promises are not for sale by a cell: A0 never runs anything (C28),
- * and a critical call runs unasked only with `allowUnattendedCritical` (C5).
+ * The default table with some cells replaced. No cell may let A0 run anything, and a critical call runs unasked only with
+ * `allowUnattendedCritical`.
  *
  * @throws RuntimeFault `policy_invalid`, naming the level or the cell
  */

@@ -38,7 +38,7 @@ describe("quiet hours", () => {
     expect(decide(undefined, { now: night }).verdict).toBe("ALLOW");
   });
 
-  it("whether to ask is seen before the night raises the risk (C27)", () => {
+  it("decides whether to ask before quiet hours raise the risk", () => {
     const low = { now: night, tool: { ...light, risk: "safe" as const } };
     expect(decide(pack, low)).toMatchObject({ verdict: "ALLOW", risk: "medium" });
     expect(decide(pack, { ...low, autonomy: "A2" }).verdict).toBe("CONFIRM");
@@ -69,7 +69,7 @@ describe("anti-flap", () => {
     expect(decide(pack, { ...facts, history: seen(before(past)) }).verdict).toBe(verdict),
   );
 
-  it("without a target the arguments are what it is done to", () => {
+  it("compares arguments when a call has no target", () => {
     const { target: _, ...past } = before({ arguments: { room: "hall", on: true } });
     const asked = (args: Facts["arguments"]) =>
       decide(pack, { suggestion: undefined, arguments: args, history: seen(past) }).verdict;
@@ -82,7 +82,7 @@ describe("anti-flap", () => {
     expect(decide({ antiFlap: { cooldownSeconds: 60, tools: ["door*"] } }).verdict).toBe("ALLOW");
   });
 
-  it("what is blocked anyway is told as that: it does not pass with time", () => {
+  it("names the pack only if nothing else blocks", () => {
     const critical = { ...light, risk: "critical" as const };
     const decision = decide(pack, { tool: critical, autonomy: "A2", history: seen(before()) });
     expect(decision.verdict).toBe("BLOCK");

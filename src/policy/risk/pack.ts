@@ -1,33 +1,13 @@
 /**
- * The optional pack of SPEC 6.3 (D4): quiet hours, anti-flap, notification storm. Off unless configured.
+ * The optional pack: quiet hours, anti-flap, notification storm. Each is off unless configured.
  *
- * Invariant: it only adds questions and blocks. A past that cannot be seen blocks: what should stop a storm does not
- * stand aside when it is blind.
+ * Invariant: the pack only adds questions and blocks. If the past cannot be seen, it blocks.
  */
 import { canonical } from "../../core/json.ts";
 import type { Facts, PastCall, Reads, ToolFacts } from "../policy.ts";
+import { invalid } from "../problem.ts";
 import { globMatcher } from "../rules/glob.ts";
-import { type QuietHours, quietHours } from "./quiet-hours.ts";
-
-export interface PackOptions {
-  /** Effectful calls are raised one level, and from medium on a person is asked. */
-  readonly quietHours?: QuietHours;
-  /** The same tool, action and target again within so short a time is blocked. */
-  readonly antiFlap?: {
-    readonly cooldownSeconds: number;
-    /** Which tools; `*` stands for anything. Left out: all that do more than read. */
-    readonly tools?: readonly string[];
-    /** Whose calls count. Default `principal`. */
-    readonly within?: "principal" | "tenant";
-  };
-  /** Calls that reach people. More of them in an hour are blocked, and one alarm is raised. */
-  readonly notifications?: {
-    readonly tools: readonly string[];
-    readonly maxPerHour: number;
-    /** Whose calls count. Default `tenant`: those who are notified are the same. */
-    readonly within?: "principal" | "tenant";
-  };
-}
+import type { PackOptions, QuietHours } from "../schema.ts";
 
 /** Why a call is blocked, and under which name. */
 export interface PackBlock {
@@ -37,7 +17,7 @@ export interface PackBlock {
 
 export interface Pack {
   readonly isQuiet: ((now: number) => boolean) | undefined;
-  /** Names them with their hours. */
+  /** Names the quiet hours. */
   readonly quietRule: string;
   readonly blocks: readonly ((facts: Facts) => PackBlock | undefined)[];
   readonly reads: readonly { readonly reads: Reads }[];
@@ -47,8 +27,8 @@ export interface Pack {
 }
 
 const hourMs = 3_600_000;
-/** A failed call has notified nobody and moved nothing: trying it again is no flapping. */
-const took: ReadonlySet<PastCall["state"]> = new Set(["attempted", "ok", "unknown"]);
+/** A failed call has changed nothing, so a second try is no flapping. */
+const effective: ReadonlySet<PastCall["state"]> = new Set(["attempted", "ok", "unknown"]);
 
 interface PackCheck {
   readonly name: string;
@@ -62,9 +42,10 @@ export function compilePack(options: PackOptions): Pack {
   const watches: PackCheck[] = [];
   if (options.antiFlap !== undefined) watches.push(antiFlap(options.antiFlap));
   if (options.notifications !== undefined) watches.push(storm(options.notifications));
+  const { quietHours: hours } = options;
   return {
-    isQuiet: options.quietHours === undefined ? undefined : quietHours(options.quietHours),
-    quietRule: `pack: quiet hours${options.quietHours === undefined ? "" : ` (${options.quietHours.from} to ${options.quietHours.to}, ${options.quietHours.timeZone})`}`,
+    isQuiet: hours && quietHours(hours),
+    quietRule: `pack: quiet hours${hours === undefined ? "" : ` (${hours.from} to ${hours.to}, ${hours.timeZone})`}`,
     blocks: watches.map(
       ({ speaksOf, judge }) =>
         (facts) =>
@@ -91,7 +72,7 @@ function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): PackCheck {
         (past) =>
           isOther(past, facts) &&
           past.at > facts.now - windowMs &&
-          took.has(past.state) &&
+          effective.has(past.state) &&
           isSame(past, facts.tool) &&
           targetOf(past.target, past) === target,
       );
@@ -103,7 +84,7 @@ function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): PackCheck {
   };
 }
 
-/** Not this call itself, which is sent again and answered from its record, or goes on. */
+/** Another call than this one. This one may be sent again, or continue. */
 function isOther({ key, waits }: PastCall, facts: Facts): boolean {
   return waits !== true && (key === undefined || key !== facts.key);
 }
@@ -112,7 +93,7 @@ function isSame(past: PastCall, { tool, action }: ToolFacts): boolean {
   return past.tool === tool && past.action === action;
 }
 
-/** A tool that names no target acts on whatever its arguments say. */
+/** Without a target, the arguments tell calls apart. */
 function targetOf(named: string | undefined, { arguments: args }: Pick<Facts, "arguments">): string {
   return named === undefined ? `arguments ${canonical(args)}` : `target ${named}`;
 }
@@ -129,7 +110,7 @@ function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<Pack
       if (past === undefined) return { by: "storm", rule: "pack: notification storm, the past cannot be seen" };
       let sent = 0;
       for (const one of past.calls)
-        if (isOther(one, facts) && one.at > now - hourMs && took.has(one.state) && isNotice(one)) sent += 1;
+        if (isOther(one, facts) && one.at > now - hourMs && effective.has(one.state) && isNotice(one)) sent += 1;
       return sent >= maxPerHour
         ? { by: "storm", rule: `pack: notification storm, ${sent} sent in the last hour, at most ${maxPerHour}` }
         : undefined;
@@ -140,4 +121,34 @@ function storm({ tools, maxPerHour, within: scope = "tenant" }: NonNullable<Pack
 function anyOf(tools: readonly string[]): (one: { readonly tool: string }) => boolean {
   const fits = tools.map(globMatcher);
   return ({ tool }) => fits.some((matches) => matches(tool));
+}
+
+/**
+ * Returns whether a time (wall clock, milliseconds) is in the quiet hours. NaN is not.
+ *
+ * @throws RuntimeFault `policy_invalid`
+ */
+export function quietHours(hours: QuietHours): (now: number) => boolean {
+  const [from, to] = [minutesOf(hours.from), minutesOf(hours.to)];
+  if (from === to) throw invalid(`\`quietHours\` begin and end at \`${hours.to}\`; give a span, or leave them out.`);
+  const local = formatFor(hours.timeZone);
+  return (now) => {
+    if (!Number.isFinite(now)) return false;
+    const time = minutesOf(local.format(now));
+    return from < to ? time >= from && time < to : time >= from || time < to;
+  };
+}
+
+function minutesOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(":").map(Number);
+  return hours * 60 + minutes;
+}
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  } catch {
+    // The engine does not know the zone, and its message names no fix.
+    throw invalid(`\`quietHours.timeZone\` is \`${timeZone}\`; write a name like \`Europe/Berlin\` or \`UTC\`.`);
+  }
 }

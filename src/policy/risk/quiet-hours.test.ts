@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { quietHours } from "./quiet-hours.ts";
+import { quietHours } from "./pack.ts";
 
 const berlin = quietHours({ from: "22:00", to: "07:00", timeZone: "Europe/Berlin" });
 const noonRest = quietHours({ from: "12:30", to: "13:00", timeZone: "Asia/Kolkata" });
@@ -20,7 +20,7 @@ it("a span inside one day, in a zone of half an hour", () => {
   expect(noonRest(Date.parse("2026-11-20T07:30:00Z"))).toBe(false);
 });
 
-it("what is no moment is not quiet, and the minute is asked anew when it changes", () => {
+it("NaN is not quiet, and the answer changes with the minute", () => {
   expect(berlin(Number.NaN)).toBe(false);
   expect([berlin(Date.parse("2026-11-20T21:00:30Z")), berlin(Date.parse("2026-11-20T12:00:30Z"))]).toEqual([
     true,

@@ -1,12 +1,12 @@
 /**
  * Who an argument names as recipients.
  *
- * Invariant: read as generously as any sender could read it. Each address or name that could be a recipient counts;
- * only the display name before `<address>`, a comment and the other parts of a `mailto:` link do not.
+ * Invariant: each address or name that some sender could read as a recipient counts. Only the display name before
+ * `<address>`, a comment and the other parts of a `mailto:` link do not.
  */
 import { isJsonObject, type Json } from "../../core/json.ts";
 
-/** Longer text is not read: it counts as more recipients than anybody allows. */
+/** A longer text is not read: it counts as too many recipients. */
 const longestText = 100_000;
 const plainAddress = /^[a-z0-9._-]+@[a-z0-9.-]+$/;
 const separators = /[,;|\n\r\t\v\f\u{85}\u{2028}\u{2029}\u{60c}\u{61b}\u{3001}\u{2022}\u{b7}]/u;
@@ -14,7 +14,7 @@ const aroundAddress = /[<>()[\]{}'"`,;:|/\\&=?]+/;
 const enclosing: ReadonlySet<string | undefined> = new Set("[]{}'\"`:()\\");
 const joiningWords: ReadonlySet<string> = new Set(["and", "or", "&", "+"]);
 
-/** In lower case, without what cannot be seen. Undefined when there is more text than is read. */
+/** In lower case, without invisible characters. Returns undefined when the text is too long. */
 export function recipientsIn(value: Json | undefined): readonly string[] | undefined {
   const found: string[] = [];
   return collect(value, found) ? found : undefined;
@@ -45,13 +45,13 @@ function collectText(given: string, found: string[]): boolean {
   return true;
 }
 
-/** An address that stands in its own display name counts once. */
+/** An address in its own display name counts once. */
 function namesIn(given: string): ReadonlySet<string> {
   const found = new Set<string>();
   const text = withoutQuotes(withoutComments(decoded(given).toLowerCase().replaceAll("\0", " ")));
   const rest = text.replaceAll(/<([^<>]*)>/g, (_whole, inner: string) => {
     for (const item of mentioned(inner).split(separators)) collectWords(item, false, found);
-    return "\0"; // the item has its address, so that its other words are a display name
+    return "\0"; // the item has its address, so its other words are a display name
   });
   for (const item of rest.split(separators)) collectWords(item, item.includes("\0"), found);
   return found;
@@ -73,7 +73,7 @@ function collectWords(item: string, isNamed: boolean, found: Set<string>): void 
   }
 }
 
-/** `[ada@acme.com]`, `ada@acme.com/bob@acme.com`; an address that looks like neither is taken as it is. */
+/** Splits `[ada@acme.com]` and `ada@acme.com/bob@acme.com`. Any other word is one address. */
 function addressesIn(word: string): readonly string[] {
   const found = word.split(aroundAddress).filter(isAddress);
   return found.length === 0 ? [word] : found;
@@ -86,19 +86,19 @@ function bare(word: string): string {
   return word.slice(start, end);
 }
 
-/** One form for each character, none that cannot be seen, links and percent codes opened. */
+/** Normalizes characters, removes invisible ones, and opens links and percent codes. */
 function decoded(given: string): string {
-  let text = seen(given);
+  let text = visibleText(given);
   for (let again = 0; again < 3; again += 1) {
     text = text.replaceAll(/mailto:([^\s<>"']*)/gi, (_whole, link: string) => `,${linkedIn(link)},`);
-    const opened = seen(text.replaceAll(/(?:%[0-9a-f]{2})+/gi, percentDecoded));
+    const opened = visibleText(text.replaceAll(/(?:%[0-9a-f]{2})+/gi, percentDecoded));
     if (opened === text) break;
     text = opened;
   }
   return text;
 }
 
-function seen(text: string): string {
+function visibleText(text: string): string {
   return text.normalize("NFKC").replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "");
 }
 
@@ -113,7 +113,7 @@ function percentDecoded(codes: string): string {
   try {
     return decodeURIComponent(codes);
   } catch {
-    return codes; // no UTF-8: then it is no code
+    return codes; // no UTF-8, so it is no code
   }
 }
 
@@ -152,7 +152,7 @@ function closingQuote(text: string, from: number): number {
   return -1;
 }
 
-/** What stands for a quoted text, by what follows it. */
+/** What replaces a quoted text depends on what follows it. */
 function unquoted(inner: string, text: string, after: number): string {
   if (text[after] === "@") return `${isAddress(inner) ? `${inner},` : ""}${inner.replaceAll(/[\s,;|<>@]/g, "_")}`;
   const next = /\s*(.?)/sy;

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from "../../core/json.ts";
 import { invalid } from "../problem.ts";
 
-/** `$.to`, `$.items[*].amount`, `$.items[0]`, `$["odd name"]`: where a rule looks in the arguments. Undefined stands for `[*]`. */
+/** `$.to`, `$.items[*].amount`, `$.items[0]`, `$["odd name"]`: a path into the arguments. Undefined stands for `[*]`. */
 export type PathStep = string | number | undefined;
 
-/** What was met on the way. `missing`: a field or an element is not there; `wrong`: a step does not fit what it meets. */
+/** What a path leads to. `missing`: a field or an element does not exist; `wrong`: a step does not fit the value. */
 export type PathResult = { readonly found: "value"; readonly value: Json } | typeof missing | typeof wrong;
 export const missing = { found: "missing" } as const;
 export const wrong = { found: "wrong" } as const;
@@ -13,9 +13,9 @@ export interface ArgumentPath {
   readonly text: string;
   /** It has a `[*]`: there may be many values, or none. */
   readonly many: boolean;
-  /** What one walk without `[*]` meets: the value, or undefined when it is missing. Only for paths that are not `many`. */
+  /** The value, or undefined if it is missing. Only for paths that are not `many`. */
   readonly one: (args: JsonObject) => Json | undefined | typeof wrong;
-  /** All that a walk meets; an empty list under `[*]` gives nothing. */
+  /** All values of the path. An empty list under `[*]` gives none. */
   readonly all: (args: JsonObject) => readonly PathResult[];
 }
 

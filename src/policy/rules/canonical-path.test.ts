@@ -47,7 +47,7 @@ describe("a path pattern", () => {
     expect(pathMatcher(["/data/**"])(path)).toBe("unclear");
   });
 
-  it("judges a relative value where it is told what it is relative to", () => {
+  it("judges a relative value if relativeTo is given", () => {
     expect(pathMatcher(["/data/**"], "/data/run")("notes/a")).toBe("inside");
     expect(pathMatcher(["/data/**"], "/home")("notes/a")).toBe("outside");
     expect(pathMatcher(["/data/**"], "/data")("../etc")).toBe("unclear");

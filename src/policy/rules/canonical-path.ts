@@ -1,9 +1,9 @@
 import { globMatcher } from "./glob.ts";
 
-/** What a rule's `path` says of a value: it lies there, it does not, or nobody can tell before the file system was asked. */
+/** Whether a value lies inside a rule's `path`. `unclear`: only the file system could tell. */
 export type PathAnswer = "inside" | "outside" | "unclear";
 
-/** `..`, a backslash, NUL, a percent escape that some server decodes, a home, a drive or a scheme: where it leads is not in its text. */
+/** The text does not say where it leads: `..`, a backslash, NUL, a percent escape, a home, a drive or a scheme. */
 function isUnclear(path: string): boolean {
   if (path === "" || path.startsWith("~") || path.includes("\\") || path.includes("\0")) return true;
   if (path.includes("%") && /%[0-9a-f]{2}/i.test(path)) return true;
@@ -11,7 +11,7 @@ function isUnclear(path: string): boolean {
 }
 
 /**
- * The components of a POSIX path, with `.` and empty ones left out; undefined when its text does not say where it leads.
+ * The components of a POSIX path without `.` and empty ones. Returns undefined if the text does not say where it leads.
  * A leading `/` is the first component, empty.
  */
 export function canonicalParts(path: string): readonly string[] | undefined {
@@ -24,7 +24,7 @@ export function canonicalParts(path: string): readonly string[] | undefined {
   return parts;
 }
 
-/** Why a pattern cannot be one; undefined: it can. */
+/** Returns why a pattern is invalid, or undefined if it is valid. */
 export function pathPatternProblem(pattern: string): string | undefined {
   const parts = canonicalParts(pattern);
   if (parts === undefined) return "not canonical: no `..`, `\\`, `~`, `%2e` or scheme in it";
@@ -33,8 +33,8 @@ export function pathPatternProblem(pattern: string): string | undefined {
 }
 
 /**
- * A matcher for globs on paths, one of which is enough: `*` stays inside one component, `**` is any number of them, none
- * included; so `/a/**` is `/a` as well. A relative value is taken as beneath `relativeTo`, when that is given.
+ * Matches a path against several globs. `*` stays inside one component; `**` is any number of them, also none, so `/a/**`
+ * matches `/a`. A relative value is resolved against `relativeTo`, if that is given.
  */
 export function pathMatcher(patterns: readonly string[], relativeTo?: string): (path: string) => PathAnswer {
   const globs = patterns.map((pattern) => ({
@@ -61,7 +61,7 @@ function componentMatcher(part: string): (name: string) => boolean {
   return part.includes("*") ? globMatcher(part) : (name) => name === part;
 }
 
-/** Each `**` takes as little as it can; only the last one met ever takes more, so the cost is the product of both lengths. */
+/** Each `**` takes as little as it can. Only the last one is extended, so the cost is the product of both lengths. */
 function fits(wanted: readonly (((name: string) => boolean) | undefined)[], parts: readonly string[]): boolean {
   let at = 0;
   let part = 0;

@@ -3,8 +3,7 @@ import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { createPolicy } from "../decide.ts";
 import type { Decision, Facts } from "../policy.ts";
-import type { Condition } from "./condition.ts";
-import type { Rule } from "./rules.ts";
+import type { Condition, Rule } from "./rule-schema.ts";
 
 function facts(args: JsonObject): Facts {
   return factsOf(tool("mail", { action: "send" }), { arguments: args });

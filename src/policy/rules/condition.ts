@@ -1,51 +1,21 @@
 /**
  * What a rule asks of the arguments of a call.
  *
- * Invariant: a rule is read against whoever would profit from doubt. An `allow` needs every value to fit and to be there;
- * a `deny` applies as soon as one value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
+ * Invariant: doubt never helps a call. An `allow` needs every value to exist and to fit; a `deny` applies as soon as one
+ * value fits, is missing or cannot be judged. Next: argument-path.ts, canonical-path.ts, url-host.ts.
  */
 import type { Json, JsonObject } from "../../core/json.ts";
 import { invalid } from "../problem.ts";
 import { type ArgumentPath, missing, type PathResult, parsePath, wrong } from "./argument-path.ts";
 import { pathMatcher, pathPatternProblem } from "./canonical-path.ts";
 import { globMatcher } from "./glob.ts";
+import type { Condition, Conditions, PlainCondition } from "./rule-schema.ts";
 import { hostMatcher, hostOf, hostPatternProblem } from "./url-host.ts";
 import { checkedValue, isSame } from "./whole-value.ts";
 
-/** All that is given must hold. Text is compared in its own case; a value of another kind than is asked for cannot be judged. */
-export interface PlainCondition {
-  /** Any JSON value; lists and objects as a whole, whatever the order of their names. */
-  readonly equals?: Json;
-  readonly oneOf?: readonly Json[];
-  /** Text in which `*` stands for any run of characters. Not for paths and URLs: `path` and `host` know how those lie. */
-  readonly like?: string | readonly string[];
-  /** Beside `like`: upper and lower case are the same. */
-  readonly ignoreCase?: boolean;
-  /** A canonical POSIX path: `*` stays inside one component, `**` is any number of them. */
-  readonly path?: string | readonly string[];
-  /** Where the tool takes relative paths to begin; without it a relative value cannot be held against an absolute pattern. */
-  readonly relativeTo?: string;
-  /** Host of an absolute URL: `example.com`, or `*.example.com` for everything beneath it. */
-  readonly host?: string | readonly string[];
-  readonly above?: number;
-  readonly atLeast?: number;
-  readonly below?: number;
-  readonly atMost?: number;
-  /** Of a list, or of text in UTF-16 units. */
-  readonly length?: { readonly atLeast?: number; readonly atMost?: number };
-  /** `false`: the argument must not be there. */
-  readonly present?: boolean;
-}
+export type { Conditions } from "./rule-schema.ts";
 
-/** A condition, or that one does not hold. What cannot be judged stays so under `not`. */
-export interface Condition extends PlainCondition {
-  readonly not?: PlainCondition;
-}
-
-/** By the path into the arguments they speak of. */
-export type Conditions = Readonly<Record<string, Condition>>;
-
-/** What an answer is good for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions'. */
+/** What an answer suffices for: to permit, to deny, to ask. A rule's answer is the intersection of its conditions' answers. */
 export const permits = 1;
 export const denies = 2;
 export const asks = 4;
@@ -53,7 +23,7 @@ export const asks = 4;
 /** Bits of `permits`, `denies` and `asks`. */
 export type ConditionCheck = (args: JsonObject) => number;
 
-/** What one condition says of one value. `missing`: it is not there; `unclear`: it is of a kind that cannot be compared. */
+/** What one condition says about one value. `missing`: there is no value; `unclear`: its kind cannot be compared. */
 type ConditionAnswer = "yes" | "no" | "missing" | "unclear";
 type Test = (value: Json | undefined) => ConditionAnswer;
 
@@ -83,7 +53,7 @@ function holdsAt(path: ArgumentPath, test: Test): ConditionCheck {
   };
 }
 
-/** All must permit; one is enough to deny or to ask. No value at all is nothing to judge: an empty list denies nobody and permits nothing. */
+/** All values must permit; one is enough to deny or to ask. An empty list neither denies nor permits. */
 function together(met: readonly PathResult[], test: Test): number {
   if (met.length === 0) return 0;
   let all = permits;
@@ -194,7 +164,7 @@ function refusePatterns(
 
 const order: readonly ConditionAnswer[] = ["yes", "unclear", "missing", "no"];
 
-/** All must hold: the answer that is furthest from yes. */
+/** All must hold, so the answer that is furthest from yes counts. */
 function worst(tests: readonly Test[], value: Json | undefined): ConditionAnswer {
   let answer: ConditionAnswer = "yes";
   for (const test of tests) {
@@ -204,7 +174,7 @@ function worst(tests: readonly Test[], value: Json | undefined): ConditionAnswer
   return answer;
 }
 
-/** `holds` answers undefined when the value's text does not say. */
+/** `holds` returns undefined when the text does not decide it. */
 function ofText(holds: (text: string) => boolean | undefined): Test {
   return (value) => {
     if (value === undefined) return "missing";
@@ -220,7 +190,7 @@ function ofNumber(holds: (value: number) => boolean): Test {
   };
 }
 
-/** A value of a kind that nothing wanted has was not foreseen: it cannot be judged. */
+/** A value whose kind none of the wanted values has cannot be judged. */
 function ofValues(wanted: readonly Json[]): Test {
   const kinds = new Set(wanted.filter((one) => one !== null).map(kindOf));
   const scalars: ReadonlySet<Json> = new Set(wanted.filter((one) => !isWhole(one)));

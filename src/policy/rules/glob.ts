@@ -1,6 +1,6 @@
 /**
- * A matcher for a name with `*` in it: each stands for any run of characters, none included. Everything else is
- * itself, in its own case. Linear in the name: no regular expression, so no pattern can stall a decision.
+ * Matches a name. Each `*` stands for any characters, also none; other characters match themselves, case by case. It takes
+ * linear time and uses no regular expression, so no pattern can stall a decision.
  */
 export function globMatcher(pattern: string): (name: string) => boolean {
   const [head = "", ...rest] = pattern.split("*");
@@ -24,7 +24,7 @@ export function isGlob(pattern: string): boolean {
   return pattern.includes("*");
 }
 
-/** Without a pattern every name fits, also a missing one. A pattern needs a name. */
+/** Without a pattern every name fits, also a missing one. With a pattern the name must exist. */
 export function nameMatcher(pattern: string | undefined): (name: string | undefined) => boolean {
   if (pattern === undefined) return () => true;
   const fits = globMatcher(pattern);

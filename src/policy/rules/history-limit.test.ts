@@ -3,8 +3,7 @@ import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { createPolicy } from "../decide.ts";
 import type { Decision, Facts, PastCall } from "../policy.ts";
-import type { HistoryLimit } from "./history-limit.ts";
-import type { Rule } from "./rules.ts";
+import type { HistoryLimit, Rule } from "./rule-schema.ts";
 
 const mail = tool("mail", { action: "send" });
 const now = 10_000_000;
@@ -46,7 +45,7 @@ describe("a limit on the past", () => {
     expect(verdict(limit, facts([past({ at: now - 3_599_999 }), past(), past()]))).toBe("DENY");
   });
 
-  it("sees calls of a clock that was set back, wherever they stand", () => {
+  it("sees the calls of a clock that was set back", () => {
     const limit = { within: "run", windowSeconds: 10, atMost: 1 } as const;
     expect(verdict(limit, facts([past({ at: now + 5_000 }), past({ at: now - 60_000 })]))).toBe("DENY");
   });
@@ -174,7 +173,7 @@ describe("a limit on the past", () => {
     expect(allow.decide(facts([], { amount: 11 })).verdict).toBe("DENY");
   });
 
-  it("says in the reason what it was", () => {
+  it("names the limit in the reason", () => {
     const rules: Rule[] = [
       { effect: "deny", tool: "mail", id: "calm", history: { within: "principal", windowSeconds: 3600, atMost: 3 } },
       {
@@ -198,7 +197,7 @@ describe("a limit on the past", () => {
     ]);
   });
 
-  it("tells whoever keeps the past how much of it is read, and for which tool", () => {
+  it("reports how much of the past it reads, and for which tool", () => {
     const policy = createPolicy({
       rules: [
         { effect: "deny", tool: "mail", history: { within: "run", windowSeconds: 60, atMost: 3 } },

@@ -1,8 +1,8 @@
 /**
- * What a rule asks of the past: how many calls, what sum, which call before, which never.
+ * What a rule asks of earlier calls: how many, what sum, which one before, which one never.
  *
  * A limit says what must hold. An `allow` permits while it is kept; a `deny` and a `confirm` apply as soon as it is broken.
- * Where the past cannot be seen, or holds no number where one is summed, it counts as broken. Pure over `Facts.history`, `Facts.now`.
+ * If the past cannot be seen, or a value to sum is no number, the limit counts as broken. Pure over `Facts.history`, `Facts.now`.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { Facts, History, HistoryScope, PastCall } from "../policy.ts";
@@ -10,33 +10,9 @@ import { invalid } from "../problem.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
 import { canonicalParts } from "./canonical-path.ts";
 import { nameMatcher } from "./glob.ts";
+import type { HistoryLimit, PastSelector, Rule } from "./rule-schema.ts";
 
 export type PastState = PastCall["state"];
-
-/** Which earlier calls are meant. */
-export interface PastSelector {
-  /** Name or pattern. Left out in a limit: what the rule itself speaks of. */
-  readonly tool?: string;
-  readonly action?: string;
-  /** Left out: every call that was begun, also one that failed; in `requires`, only `ok`. */
-  readonly state?: PastState | readonly PastState[];
-  /** Equal in both calls: a path, or paths of this call with the path of the earlier one. */
-  readonly same?: string | Readonly<Record<string, string>>;
-  /** The same for file paths, compared by where they lead: `./a` is `a`. */
-  readonly samePath?: string | Readonly<Record<string, string>>;
-}
-
-export interface HistoryLimit extends PastSelector {
-  readonly within: HistoryScope;
-  /** No further back than this. Left out: as long as the scope lives. */
-  readonly windowSeconds?: number;
-  /** Calls, this one included. */
-  readonly atMost?: number;
-  /** Of the numbers at a path, this call's included. What is below zero counts as nothing. */
-  readonly sum?: { readonly path: string; readonly atMost: number };
-  readonly requires?: PastSelector;
-  readonly forbids?: PastSelector;
-}
 
 export type LimitResult = "kept" | "broken" | "unclear";
 
@@ -54,11 +30,7 @@ export interface CompiledLimit {
 export type LimitFacts = Pick<Facts, "tool" | "arguments" | "history" | "now" | "key">;
 
 /** What a limit counts when it names no tool. */
-export interface RuleSelector {
-  readonly tool?: string;
-  readonly action?: string;
-  readonly server?: string;
-}
+type RuleSelector = Pick<Rule, "tool" | "action" | "server">;
 
 const scopes: Readonly<Record<HistoryScope, string>> = {
   run: "in the run",
@@ -74,8 +46,8 @@ export function compileLimit(limit: HistoryLimit, rule: RuleSelector, at: string
   const checks: LimitCheck[] = [];
   if (atMost !== undefined) checks.push(countCheck(atMost, counted));
   if (sum !== undefined) checks.push(sumCheck(sum, counted, at));
-  if (requires !== undefined) checks.push(requiresCheck(requires, at));
-  if (forbids !== undefined) checks.push(forbidsCheck(forbids, at));
+  if (requires !== undefined) checks.push(earlierCheck("requires", requires, at));
+  if (forbids !== undefined) checks.push(earlierCheck("forbids", forbids, at));
   if (checks.length === 0) throw invalid(`The ${at} asks for nothing; it has atMost, sum, requires or forbids.`);
   if (atMost === undefined && sum === undefined && Object.keys(own).length > 0)
     throw invalid(`The ${at} names calls and counts none; \`requires\` and \`forbids\` have a \`tool\` of their own.`);
@@ -113,22 +85,30 @@ function judgeAll(checks: readonly LimitCheck[], past: readonly PastCall[], fact
   return worst;
 }
 
-/** A call that is tried again is not its own past. One at the very edge of the window has left it. Each is looked at: a clock that was set back leaves them out of order. */
+/** A call that is tried again is not its own past. It examines every call, because a clock that was set back leaves them out of order. */
 function seen({ calls }: History, after: number, own: string | undefined): readonly PastCall[] {
   if (after === Number.NEGATIVE_INFINITY && own === undefined) return calls;
   return calls.filter(({ at, key }) => at > after && (own === undefined || key !== own));
 }
 
+/** Adds one for each counted call, or the numbers at a path. NaN stands for a value that is no number. */
+function totalIn(
+  past: readonly PastCall[],
+  facts: LimitFacts,
+  { counted, amountIn }: { readonly counted: Selector; readonly amountIn: (args: JsonObject) => number },
+): number {
+  let total = counted.isThis(facts) ? amountIn(facts.arguments) : 0;
+  for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments);
+  return total;
+}
+
 function countCheck(most: number, counted: Selector): LimitCheck {
-  const callsIn = (past: readonly PastCall[], facts: LimitFacts): number => {
-    let calls = counted.isThis(facts) ? 1 : 0;
-    for (const one of past) if (counted.fits(one, facts) !== false) calls += 1;
-    return calls;
-  };
+  const terms = { counted, amountIn: () => 1 };
   return {
     text: `at most ${most} ${most === 1 ? "call" : "calls"} of ${counted.text}`,
-    judge: (past, facts) => (counted.isUnclear(facts) ? "unclear" : callsIn(past, facts) > most ? "broken" : "kept"),
-    usage: (past, facts) => `with this call there are ${callsIn(past, facts)}`,
+    judge: (past, facts) =>
+      counted.isUnclear(facts) ? "unclear" : totalIn(past, facts, terms) > most ? "broken" : "kept",
+    usage: (past, facts) => `with this call there are ${totalIn(past, facts, terms)}`,
   };
 }
 
@@ -136,30 +116,25 @@ function sumCheck(sum: NonNullable<HistoryLimit["sum"]>, counted: Selector, at: 
   const { atMost: most } = sum;
   const path = parsePath(sum.path, `\`sum\` of ${at}`);
   const slack = 1e-9 * Math.max(1, Math.abs(most)); // 0.1 + 0.2 is not more than 0.3
-  const totalIn = (past: readonly PastCall[], facts: LimitFacts): number => {
-    let total = counted.isThis(facts) ? amountIn(facts.arguments, path) : 0;
-    for (const one of past) if (counted.fits(one, facts) !== false) total += amountIn(one.arguments, path);
-    return total;
-  };
+  const terms = { counted, amountIn: (args: JsonObject) => amountAt(path, args) };
   return {
     text: `a sum of ${path.text} of at most ${most} over calls of ${counted.text}`,
     judge: (past, facts) => {
-      const total = counted.isUnclear(facts) ? Number.NaN : totalIn(past, facts);
+      const total = counted.isUnclear(facts) ? Number.NaN : totalIn(past, facts, terms);
       if (Number.isNaN(total)) return "unclear";
       return total - most > slack ? "broken" : "kept";
     },
     usage: (past, facts) => {
-      const total = totalIn(past, facts);
+      const total = totalIn(past, facts, terms);
       return Number.isNaN(total) ? "one of the values is no number" : `with this call it is ${total}`;
     },
   };
 }
 
-/** NaN: there is no number to add. */
-function amountIn(args: JsonObject, path: ArgumentPath): number {
+/** Returns NaN if a value is no number. */
+function amountAt(path: ArgumentPath, args: JsonObject): number {
   let total = 0;
-  const met = path.all(args);
-  for (const one of met) {
+  for (const one of path.all(args)) {
     const value = one.found === "value" ? one.value : undefined;
     if (typeof value !== "number") return Number.NaN;
     total += Math.max(0, value);
@@ -167,40 +142,32 @@ function amountIn(args: JsonObject, path: ArgumentPath): number {
   return total;
 }
 
-function requiresCheck(selector: PastSelector, at: string): LimitCheck {
-  const wanted = compileSelector(selector, `\`requires\` of ${at}`, { usual: ["ok"] });
+/** `requires` needs an earlier call that surely fits; `forbids` is broken by one that may fit. */
+function earlierCheck(kind: "requires" | "forbids", selector: PastSelector, at: string): LimitCheck {
+  const isRequired = kind === "requires";
+  const meant = compileSelector(selector, `\`${kind}\` of ${at}`, isRequired ? { usual: ["ok"] } : {});
   return {
-    text: `a call of ${wanted.text} before`,
+    text: `${isRequired ? "a" : "no"} call of ${meant.text} before`,
     judge: (past, facts) => {
-      if (!wanted.comparable(facts)) return "unclear";
-      return past.some((one) => wanted.fits(one, facts) === true) ? "kept" : "broken";
-    },
-  };
-}
-
-function forbidsCheck(selector: PastSelector, at: string): LimitCheck {
-  const unwanted = compileSelector(selector, `\`forbids\` of ${at}`);
-  return {
-    text: `no call of ${unwanted.text} before`,
-    judge: (past, facts) => {
-      if (!unwanted.comparable(facts)) return "unclear";
-      return past.some((one) => unwanted.fits(one, facts) !== false) ? "broken" : "kept";
+      if (!meant.comparable(facts)) return "unclear";
+      const isThere = past.some((one) => (meant.fits(one, facts) ?? !isRequired) === true);
+      return isThere === isRequired ? "kept" : "broken";
     },
   };
 }
 
 interface Selector {
   readonly text: string;
-  /** Undefined: the earlier call's path does not say where it leads, so it may be meant. */
+  /** Returns undefined if the earlier call's path does not say where it leads, so the call may fit. */
   readonly fits: (past: PastCall, facts: LimitFacts) => boolean | undefined;
   readonly isThis: (facts: LimitFacts) => boolean;
   /** Its own path does not say where it leads. */
   readonly isUnclear: (facts: LimitFacts) => boolean;
-  /** What must be the same is there to be compared. */
+  /** The values that must be the same exist in this call. */
   readonly comparable: (facts: LimitFacts) => boolean;
 }
 
-/** @param usual the states that count where none are named */
+/** @param usual the states that count if the selector names none */
 function compileSelector(
   { tool, action, state, same, samePath }: PastSelector,
   at: string,
@@ -257,7 +224,7 @@ function fileAt(path: ArgumentPath, args: JsonObject): ComparedValue {
   return typeof value === "string" ? (canonicalParts(value)?.join("/") ?? unclear) : undefined;
 }
 
-/** Lists and objects are not compared: undefined, like what is missing. An artifact that was not read may hold anything. */
+/** Returns undefined for lists and objects, which are not compared. An artifact that was not read may hold anything. */
 function scalarAt(path: ArgumentPath, args: JsonObject): ComparedValue {
   const value = path.one(args);
   if (value === wrong) return undefined;

@@ -2,22 +2,22 @@ import type { Reason } from "../../core/event.ts";
 import type { ToolFacts } from "../policy.ts";
 import { type CompiledRule, effectsOf } from "./rules.ts";
 
-/** What the rules that apply to one call say together, before anybody asks how dangerous it is (SPEC 5). */
+/** What all rules of one call say together, before its risk counts. */
 export interface PermissionRule {
   /** Denials of the runtime and the sandbox: no configuration lifts them. */
   readonly overruled: readonly Reason[];
-  /** Why the tool is off until a line of its own enables it, and none does. */
+  /** Why the tool is off, if no rule names it and it needs one. */
   readonly off: readonly Reason[];
   /** Denials of the configuration, its default included. */
   readonly denied: readonly Reason[];
   /** What granted it, when nothing denied it. */
   readonly granted: readonly Reason[];
-  /** The rules that want a person asked; those of the runtime hold in mode `observe` too. */
+  /** The rules that ask a person. Those of the runtime hold in mode `observe` too. */
   readonly confirms: readonly Reason[];
   readonly runtimeConfirms: readonly Reason[];
 }
 
-/** One rule and what it is good for in this call: `permit` and `ask` come apart where a `confirm` is in doubt. */
+/** A rule and what it does for this call. A `confirm` in doubt asks, but does not permit. */
 export interface Applied {
   readonly rule: CompiledRule;
   readonly permits: boolean;
@@ -28,7 +28,7 @@ export interface Applied {
 const allowedByDefault: Reason = Object.freeze({ rule: "default: allow", says: "ALLOW" });
 const deniedByDefault: Reason = Object.freeze({ rule: "default: deny", says: "DENY" });
 
-/** Deny wins; an allow or a confirm permits what the default refuses; what is off needs a line that names the tool (D27). */
+/** Deny wins. An allow or a confirm permits what the default refuses. A tool that is off needs a rule that names it. */
 export function permissionFrom(
   applied: readonly Applied[],
   tool: ToolFacts,
@@ -39,7 +39,7 @@ export function permissionFrom(
   const unmet = applied.filter(({ rule, permits }) => rule.effect !== "deny" && rule.origin === "config" && !permits);
   const denies = struck.filter(({ effect }) => effect === "deny");
   const confirms = struck.filter(({ effect }) => effect === "confirm");
-  const needed = ownLineFor(tool);
+  const needed = ownRuleFor(tool);
   const off =
     needed === undefined || permits.some(({ namesTool }) => namesTool) ? [] : [needed, ...unmetOf(unmet, true)];
   const denied = reasonsOf(denies.filter(({ origin }) => origin === "config"));
@@ -56,22 +56,15 @@ export function permissionFrom(
   };
 }
 
-/** SPEC 5.3: destructive and shell are off until somebody writes the tool's name. */
-function ownLineFor(tool: ToolFacts): Reason | undefined {
-  if (effectsOf(tool) === "destructive") return ownLine("destructive", tool);
-  return needsShell(tool) ? ownLine("shell", tool) : undefined;
+/** Why a tool is off until a rule names it: it is destructive, or it runs a shell. */
+function ownRuleFor(tool: ToolFacts): Reason | undefined {
+  const needsShell = tool.permissions.some((one) => one === "shell" || one.startsWith("shell:"));
+  const what = effectsOf(tool) === "destructive" ? "destructive" : needsShell ? "shell" : undefined;
+  return what && { rule: `default: ${what} needs a rule that names \`${tool.tool}\``, says: "DENY" };
 }
 
-export function needsOwnLine(tool: ToolFacts): boolean {
-  return effectsOf(tool) === "destructive" || needsShell(tool);
-}
-
-function needsShell({ permissions }: ToolFacts): boolean {
-  return permissions.some((permission) => permission === "shell" || permission.startsWith("shell:"));
-}
-
-function ownLine(what: string, { tool }: ToolFacts): Reason {
-  return { rule: `default: ${what} needs a rule that names \`${tool}\``, says: "DENY" };
+export function needsOwnRule(tool: ToolFacts): boolean {
+  return ownRuleFor(tool) !== undefined;
 }
 
 function unmetOf(applied: readonly Applied[], namingOnly: boolean): readonly Reason[] {

@@ -120,7 +120,7 @@ describe("rules in a file", () => {
     expect(lines.join("\n")).toMatch(said);
   });
 
-  it("stand beside a Cedar policy set, which may only add denials", async () => {
+  it("work together with a Cedar policy set that only adds denials", async () => {
     writeFileSync(
       join(folder.path, "house.cedar"),
       'permit(principal, action, resource); @id("big") forbid(principal, action, resource) when { context.args has amount && context.args.amount > 100 };',

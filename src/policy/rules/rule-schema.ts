@@ -1,31 +1,37 @@
-/** The zod schema of rules, conditions and sandbox constraints, in the snake_case of files. */
+/** The zod schemas of rules, conditions and sandbox constraints in snake_case, and the types that follow from them. */
 import type { z } from "zod";
 import type { Risk } from "../../core/call.ts";
-import type { SnakeCased } from "../../core/case.ts";
+import type { CamelCased } from "../../core/case.ts";
+import type { Json } from "../../core/json.ts";
 import { risks } from "../../core/risk.ts";
 import type { Zod } from "../../core/zod.ts";
-import type { Condition, Conditions } from "./condition.ts";
-import type { HistoryLimit, PastSelector } from "./history-limit.ts";
-import type { Rule } from "./rules.ts";
-import type { SandboxConstraint } from "./sandbox.ts";
 
-/** Values that a condition names are data. */
-export type RuleFileOf<T> = SnakeCased<T, "equals" | "one_of">;
+type RuleSchemas = ReturnType<typeof ruleSchemas>;
+/** What a schema means in TypeScript. The values that a condition names are data. */
+export type InCode<Schema extends z.ZodType> = CamelCased<z.output<Schema>, "equals" | "one_of">;
 
-export interface RuleSchemas {
-  readonly rule: z.ZodType<RuleFileOf<Omit<Rule, "where">>>;
-  readonly sandbox: z.ZodType<RuleFileOf<Omit<SandboxConstraint, "where">>>;
-  /** In code a rule may name its place in a file. */
-  readonly ruleInCode: z.ZodType<RuleFileOf<Rule>>;
-  readonly sandboxInCode: z.ZodType<RuleFileOf<SandboxConstraint>>;
-  readonly conditions: z.ZodType<RuleFileOf<Conditions>>;
-}
+/**
+ * One line of permission. Names may hold `*`. A field that is left out matches everything; a field that is given needs a
+ * value: `server: "*"` does not match a tool of our own process, `user: "*"` does not match a call without a user.
+ */
+export type Rule = InCode<RuleSchemas["ruleInCode"]>;
+/** All fields must hold. Text is compared case by case; a value of another kind than the field asks for cannot be judged. */
+export type Condition = InCode<RuleSchemas["condition"]>;
+export type PlainCondition = Omit<Condition, "not">;
+/** By path into the arguments. */
+export type Conditions = Readonly<Record<string, Condition>>;
+/** Which earlier calls a limit means. */
+export type PastSelector = InCode<RuleSchemas["selector"]>;
+export type HistoryLimit = InCode<RuleSchemas["limit"]>;
+/**
+ * Where a tool's path may lie, whatever the configuration allows. The file tools enforce the same on the file system; this
+ * constraint refuses a call before a person is asked.
+ */
+export type SandboxConstraint = InCode<RuleSchemas["sandboxInCode"]>;
 
-export function ruleSchemas(zod: Zod): RuleSchemas {
-  const [name, path, condition, limit] = [nameIn(zod), pathIn(zod), conditionSchema(zod), limitSchema(zod)];
-  const toolEffects = zod.enum(["read", "write", "destructive"]);
-  const effects = zod.union([toolEffects, zod.array(toolEffects)]);
-  const optional = zod.boolean().exactOptional().describe("true: no warning if it matches no tool");
+export function ruleSchemas(zod: Zod) {
+  const [name, path, condition] = [nameIn(zod), pathIn(zod), conditionSchema(zod)];
+  const { selector, limit } = historySchemas(zod);
   const conditions = zod.record(path, condition);
   const rule = zod.strictObject({
     effect: zod
@@ -36,7 +42,7 @@ export function ruleSchemas(zod: Zod): RuleSchemas {
     server: name.exactOptional().describe("the upstream server the tool comes from"),
     risk: levelIn(zod).exactOptional().describe("of the call: deny and confirm from it on, allow up to it"),
     scope: name.exactOptional().describe("one of the scopes the tool needs"),
-    effects: effects.exactOptional(),
+    effects: effectsIn(zod).exactOptional(),
     principal: zod
       .strictObject({ tenant: name.exactOptional(), agent: name.exactOptional(), user: name.exactOptional() })
       .exactOptional(),
@@ -50,19 +56,35 @@ export function ruleSchemas(zod: Zod): RuleSchemas {
       ),
     id: name.exactOptional().describe("a name for the rule, shown wherever it took part"),
     reason: name.exactOptional().describe("why the rule is there, for people"),
-    optional,
+    optional: optionalIn(zod),
   });
-  const sandbox = zod.strictObject({
+  const sandbox = sandboxSchema(zod);
+  /** In code, a rule may name its place in a file. */
+  const where = zod.string().exactOptional();
+  const [ruleInCode, sandboxInCode] = [rule.extend({ where }), sandbox.extend({ where })];
+  return { rule, sandbox, condition, conditions, selector, limit, ruleInCode, sandboxInCode };
+}
+
+function sandboxSchema(zod: Zod) {
+  const name = nameIn(zod);
+  return zod.strictObject({
     tool: name.exactOptional(),
     server: name.exactOptional(),
-    effects: effects.exactOptional().describe("constrain only tools that do this"),
-    argument: path,
+    effects: effectsIn(zod).exactOptional().describe("constrain only tools that do this"),
+    argument: pathIn(zod),
     within: zod.array(name).describe("path patterns; outside all of them is denied"),
     relative_to: name.exactOptional(),
-    optional,
+    optional: optionalIn(zod),
   });
-  const where = zod.string().exactOptional();
-  return { rule, sandbox, conditions, ruleInCode: rule.extend({ where }), sandboxInCode: sandbox.extend({ where }) };
+}
+
+function effectsIn(zod: Zod) {
+  const effect = zod.enum(["read", "write", "destructive"]);
+  return zod.union([effect, zod.array(effect)]);
+}
+
+function optionalIn(zod: Zod) {
+  return zod.boolean().exactOptional().describe("true: no warning if it matches no tool");
 }
 
 export function nameIn(zod: Zod): z.ZodString {
@@ -72,23 +94,24 @@ export function nameIn(zod: Zod): z.ZodString {
     .refine((text) => text.isWellFormed(), "It holds half of a surrogate pair; write whole characters.");
 }
 
-/** `low` is an alias of `safe` (C3). */
+/** `low` is an alias of `safe`. */
 export function levelIn(zod: Zod): z.ZodType<Risk> {
   const level = zod.enum(["low", ...risks]).overwrite((risk) => (risk === "low" ? "safe" : risk));
-  return level as unknown as z.ZodType<Risk>; // none is `low` after that
+  return level as unknown as z.ZodType<Risk>; // `overwrite` leaves no `low`
 }
 
 function pathIn(zod: Zod): z.ZodString {
   return zod.string().regex(/^\$[.[]/, 'Write `$.name`, `$.list[0]`, `$.list[*].name` or `$["odd name"]`.');
 }
 
-function conditionSchema(zod: Zod): z.ZodType<RuleFileOf<Condition>> {
+function conditionSchema(zod: Zod) {
   const name = nameIn(zod);
-  const value = zod.unknown().describe("any JSON value; lists and objects as a whole");
+  // `checkedValue` refuses what is not JSON when it compiles the condition.
+  const value = zod.unknown().describe("any JSON value; lists and objects as a whole") as unknown as z.ZodType<Json>;
   const texts = zod.union([name, zod.array(name)]);
   const plain = {
     equals: value.exactOptional(),
-    one_of: zod.array(value).exactOptional(),
+    one_of: (zod.array(value) as z.ZodType<readonly Json[]>).exactOptional(),
     like: texts.exactOptional().describe("text; * stands for anything; not for paths and URLs"),
     ignore_case: zod.boolean().exactOptional().describe("beside like"),
     path: texts.exactOptional().describe("a canonical POSIX path; * inside one component, ** across them"),
@@ -104,25 +127,22 @@ function conditionSchema(zod: Zod): z.ZodType<RuleFileOf<Condition>> {
       .describe("of a list or a text"),
     present: zod.boolean().exactOptional(),
   };
-  const condition = zod.strictObject({ ...plain, not: zod.strictObject(plain).exactOptional() });
-  return condition as unknown as z.ZodType<RuleFileOf<Condition>>; // `equals` is checked to be JSON where it is compiled
+  return zod.strictObject({ ...plain, not: zod.strictObject(plain).exactOptional() });
 }
 
-function limitSchema(zod: Zod): z.ZodType<RuleFileOf<HistoryLimit>> {
+function historySchemas(zod: Zod) {
   const [name, path] = [nameIn(zod), pathIn(zod)];
   const state = zod.enum(["attempted", "ok", "failed", "unknown"]);
   const states = zod.array(state).refine((list) => list.length > 0, "It is empty; name a state, or leave it out.");
   const paths = zod.union([path, zod.record(path, path)]);
-  const past = {
+  const selector = zod.strictObject({
     tool: name.exactOptional(),
     action: name.exactOptional(),
     state: zod.union([state, states]).exactOptional(),
     same: paths.exactOptional().describe("equal in this call and in the earlier one"),
     same_path: paths.exactOptional().describe("file paths that lead to the same place: `./a` is `a`"),
-  };
-  const other: z.ZodType<RuleFileOf<PastSelector>> = zod.strictObject(past);
-  return zod.strictObject({
-    ...past,
+  });
+  const limit = selector.extend({
     within: zod.enum(["run", "principal", "tenant"]),
     window_seconds: zod.number().positive().exactOptional(),
     at_most: zod.int().min(0).exactOptional().describe("calls, this one included"),
@@ -130,7 +150,8 @@ function limitSchema(zod: Zod): z.ZodType<RuleFileOf<HistoryLimit>> {
       .strictObject({ path, at_most: zod.number().min(0) })
       .exactOptional()
       .describe("of the numbers at a path, this call's included"),
-    requires: other.exactOptional().describe("a call that must have been ok before"),
-    forbids: other.exactOptional().describe("a call that must not have been begun before"),
+    requires: selector.exactOptional().describe("a call that must have been ok before"),
+    forbids: selector.exactOptional().describe("a call that must not have been begun before"),
   });
+  return { selector, limit };
 }

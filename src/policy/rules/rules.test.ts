@@ -6,7 +6,7 @@ import type { Principal } from "../../core/call.ts";
 import { createPolicy } from "../decide.ts";
 import type { Decision, ToolFacts } from "../policy.ts";
 import { globMatcher } from "./glob.ts";
-import type { Rule } from "./rules.ts";
+import type { Rule } from "./rule-schema.ts";
 
 const principal: Principal = { tenant: "acme", agent: "planner", user: "ada" };
 

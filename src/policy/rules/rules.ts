@@ -1,54 +1,19 @@
-import type { Principal, Risk } from "../../core/call.ts";
+import type { Principal } from "../../core/call.ts";
 import type { Reason } from "../../core/event.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { parseRisk, rankOf } from "../../core/risk.ts";
 import type { Facts, Reads, ToolFacts } from "../policy.ts";
 import { invalid } from "../problem.ts";
-import { asks, type Condition, type Conditions, compileConditions, denies, permits } from "./condition.ts";
+import { asks, compileConditions, denies, permits } from "./condition.ts";
 import { globMatcher, isGlob, nameMatcher } from "./glob.ts";
-import { type CompiledLimit, compileLimit, type HistoryLimit, type LimitResult } from "./history-limit.ts";
+import { type CompiledLimit, compileLimit, type LimitResult } from "./history-limit.ts";
+import type { Rule, SandboxConstraint } from "./rule-schema.ts";
 import { explainedBy } from "./why.ts";
 
-export type Effect = "allow" | "confirm" | "deny";
-
-/**
- * One line of permission. Names may hold `*`. What is left out does not matter; what is given must be there:
- * `server: "*"` does not match a tool of our own process, `user: "*"` no call without a user.
- */
-export interface Rule {
-  readonly effect: Effect;
-  readonly tool?: string;
-  readonly action?: string;
-  readonly server?: string;
-  /** Of this call. `deny` and `confirm`: from it on; `allow`: up to it. */
-  readonly risk?: Risk;
-  /** One of the scopes the tool needs. */
-  readonly scope?: string;
-  readonly effects?: ToolFacts["effects"] | readonly ToolFacts["effects"][];
-  readonly principal?: {
-    readonly tenant?: string;
-    readonly agent?: string;
-    readonly user?: string;
-  };
-  /** By path into the arguments; all must hold. */
-  readonly arguments?: Conditions;
-  /** Of what the tool says this call acts on: a host, a file. A call without a target permits nothing and is denied. */
-  readonly target?: Condition;
-  /** What must hold of the past: an `allow` permits while it is kept, `deny` and `confirm` apply as soon as it is broken. */
-  readonly history?: HistoryLimit | readonly HistoryLimit[];
-  readonly id?: string;
-  /** For people: why the rule is there. */
-  readonly reason?: string;
-  /** Its place in a file. */
-  readonly where?: string;
-  /** It may match no tool: nobody is warned. */
-  readonly optional?: boolean;
-}
-
-/** Whose word it is. What the runtime and the sandbox say stands over every configuration, and holds in mode `observe` too. */
+/** Where a rule comes from. Rules of the runtime and the sandbox win over the configuration, also in mode `observe`. */
 export type Origin = "config" | "runtime" | "sandbox";
 
-/** What a rule asks of arguments and past. */
+/** The compiled conditions and limits of a rule. */
 interface Demands {
   readonly judge: (facts: Facts) => number;
   readonly reads: Reads | undefined;
@@ -57,28 +22,28 @@ interface Demands {
   readonly limits: readonly CompiledLimit[];
 }
 
-/** A rule made ready. Order among rules means nothing: `number` only names it. */
+/** A compiled rule. The order of rules has no meaning. */
 export interface CompiledRule {
-  readonly effect: Effect;
+  readonly effect: Rule["effect"];
   readonly origin: Origin;
-  /** Over all origins, from 0: its place in a selection. */
+  /** Its place over all origins, from 0. */
   readonly index: number;
   readonly reason: Reason;
-  /** What is said of an `allow` or a `confirm` that would have permitted, had its conditions held. */
+  /** The reason of an `allow` or a `confirm` whose conditions do not hold. */
   readonly unmet: Reason;
-  /** It spells the tool's whole name: what a destructive tool needs (D27). */
+  /** It names the tool without `*`, as a destructive tool needs it. */
   readonly namesTool: boolean;
   readonly fitsTool: (tool: ToolFacts) => boolean;
-  /** None: it holds for everybody. */
+  /** Undefined if the rule applies to all callers. */
   readonly fitsPrincipal: ((principal: Principal) => boolean) | undefined;
-  /** By the rank of a call's risk. None: the risk does not matter. */
+  /** By the rank of a call's risk. Undefined if the risk does not matter. */
   readonly fitsRisk: ((rank: number) => boolean) | undefined;
-  /** What it asks of arguments and past, as bits of condition.ts. None: it always holds. */
+  /** Its conditions and limits, as bits of condition.ts. Undefined if it always holds. */
   readonly demands: ((facts: Facts) => number) | undefined;
   readonly reads: Reads | undefined;
 }
 
-/** The rules that can matter for a tool, by its name: hundreds of rules cost what a handful does. */
+/** Finds the rules of a tool by its name, so hundreds of rules cost as much as a few. */
 export interface RuleSet {
   readonly reads: Reads | undefined;
   rulesFor(tool: ToolFacts): readonly CompiledRule[];
@@ -108,7 +73,7 @@ export function compileRules(rules: Readonly<Partial<Record<Origin, readonly Rul
   };
 }
 
-/** The furthest that any of them looks back, scope by scope; undefined: none looks back. */
+/** How far back any of them reads, by scope. Returns undefined if none reads the past. */
 export function readsOf(all: readonly { readonly reads: Reads | undefined }[]): Reads | undefined {
   const furthest: { -readonly [S in keyof Reads]: Reads[S] } = {};
   for (const { reads = {} } of all)
@@ -119,7 +84,7 @@ export function readsOf(all: readonly { readonly reads: Reads | undefined }[]): 
   return Object.keys(furthest).length === 0 ? undefined : furthest;
 }
 
-/** How reasons and warnings call a rule: `rule deny #3 (no-mail)`. */
+/** The name of a rule in reasons and warnings: `rule deny #3 (no-mail)`. */
 export function ruleName({ effect, id }: Rule, number: number, origin: Origin = "config"): string {
   return `${origin === "config" ? "rule" : origin} ${effect} #${number}${id === undefined ? "" : ` (${id})`}`;
 }
@@ -164,7 +129,7 @@ function compileRule(
   };
 }
 
-/** Effects that are not known are taken for destructive ones. */
+/** Unknown effects count as destructive. */
 export function effectsOf({ effects }: ToolFacts): ToolFacts["effects"] {
   return effects === "read" || effects === "write" ? effects : "destructive";
 }
@@ -214,8 +179,8 @@ function targetOf(suggestion: Facts["suggestion"]): JsonObject {
   return suggestion?.target === undefined ? {} : { target: suggestion.target };
 }
 
-/** One that is broken is enough. */
-function heldBy(limits: readonly CompiledLimit[], effect: Effect, facts: Facts): number {
+/** One broken limit is enough. */
+function heldBy(limits: readonly CompiledLimit[], effect: Rule["effect"], facts: Facts): number {
   let worst: LimitResult = "kept";
   for (const { judge } of limits) {
     const kept = judge(facts);
@@ -224,4 +189,21 @@ function heldBy(limits: readonly CompiledLimit[], effect: Effect, facts: Facts):
   if (effect === "allow") return worst === "kept" ? permits : 0;
   if (worst === "broken") return permits | denies | asks;
   return worst === "unclear" ? denies | asks : 0; // doubt denies and asks, but permits nothing
+}
+
+/** Each constraint as a rule that denies. */
+export function sandboxRules(constraints: readonly SandboxConstraint[]): readonly Rule[] {
+  return constraints.map(({ argument, within, relativeTo, optional: _optional, ...rest }): Rule => {
+    const inside = { path: within, ...(relativeTo !== undefined && { relativeTo }) };
+    const many = argument.indexOf("[*]");
+    return {
+      ...rest,
+      effect: "deny",
+      arguments:
+        many < 0
+          ? { [argument]: { present: true, not: inside } }
+          : { [argument.slice(0, many)]: { present: true }, [argument]: { not: inside } },
+      reason: `\`${argument}\` must lie within ${within.join(", ") || "nothing"}`,
+    };
+  });
 }

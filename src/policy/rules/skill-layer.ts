@@ -1,7 +1,7 @@
 import { type ActiveSkills, alwaysOffered, type ToolFacts } from "../policy.ts";
 import { globMatcher, isGlob } from "./glob.ts";
 
-/** The names of active skills that restrict the agent to other tools, of its run or of all its runs. None that restricts: undefined. */
+/** The active skills, of the run or of all runs of the agent, that do not allow the tool. Returns undefined if all allow it. */
 export function skillsForbid(
   { names, allowedTools, held }: ActiveSkills,
   facts: Pick<ToolFacts, "tool" | "server">,

@@ -2,7 +2,7 @@ import type { Principal, Risk } from "../../core/call.ts";
 import { rankOf } from "../../core/risk.ts";
 import type { Facts, ToolFacts } from "../policy.ts";
 import { asks, denies, permits } from "./condition.ts";
-import { type Applied, needsOwnLine, type PermissionRule, permissionFrom } from "./permission.ts";
+import { type Applied, needsOwnRule, type PermissionRule, permissionFrom } from "./permission.ts";
 import type { CompiledRule, RuleSet } from "./rules.ts";
 
 /** The rules that concern one tool and one principal. */
@@ -11,7 +11,7 @@ export class ToolRules {
   readonly #tool: ToolFacts;
   readonly #otherwise: "allow" | "deny";
 
-  /** @throws TypeError if tool or principal has no name: then the call is denied, also where no rule reads it */
+  /** @throws TypeError if tool or principal has no name, so that the call is denied */
   constructor(
     { book, otherwise }: { readonly book: RuleSet; readonly otherwise: "allow" | "deny" },
     tool: ToolFacts,
@@ -26,15 +26,15 @@ export class ToolRules {
     this.#otherwise = otherwise;
   }
 
-  /** A rule looks at arguments or at the past. */
+  /** A rule reads arguments or the past. */
   get hasConditions(): boolean {
     return this.rules.some(({ demands }) => demands !== undefined);
   }
 
   /**
-   * What the rules say of one call, by its risk.
+   * What the rules say about one call, by its risk.
    *
-   * @param facts undefined: as if no condition held, which is what a report can say without a call
+   * @param facts undefined for a report without a call: then no condition holds
    */
   permission(facts: Facts | undefined): (risk: Risk) => PermissionRule {
     const applied = this.rules.map((rule) => appliedTo(rule, facts));
@@ -50,7 +50,7 @@ export class ToolRules {
   /** Whether some call of the tool could be permitted. */
   offers(observing: boolean): boolean {
     const { risk, riskSource } = this.#tool;
-    const lowest = riskSource === "declared" ? 0 : rankOf(risk); // the tool itself may call one call harmless
+    const lowest = riskSource === "declared" ? 0 : rankOf(risk); // the tool itself may lower the risk of one call
     const isDenied = this.rules.some(
       ({ effect, origin, demands, fitsRisk }) =>
         effect === "deny" &&
@@ -63,12 +63,12 @@ export class ToolRules {
       ({ effect, origin, fitsRisk }) =>
         effect !== "deny" && origin === "config" && (effect === "confirm" || fitsRisk?.(lowest) !== false),
     );
-    if (needsOwnLine(this.#tool) && !permitting.some(({ namesTool }) => namesTool)) return false;
+    if (needsOwnRule(this.#tool) && !permitting.some(({ namesTool }) => namesTool)) return false;
     return observing || this.#otherwise === "allow" || permitting.length > 0;
   }
 }
 
-/** An allow only permits, a deny only denies, and a confirm permits no call that it does not ask about. */
+/** An allow only permits, a deny only denies. A confirm permits only the calls that it asks about. */
 function appliedTo(rule: CompiledRule, facts: Facts | undefined): Applied {
   const { effect, origin, demands } = rule;
   const held = demands === undefined ? permits | denies | asks : facts === undefined ? 0 : demands(facts);

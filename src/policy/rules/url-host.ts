@@ -1,6 +1,6 @@
 /**
- * The host of an absolute URL in lower-case ASCII without a trailing dot; undefined when two parsers could disagree about
- * it: a login in front of it, a backslash, white space, an escape in the authority, no `scheme://`, or no URL at all.
+ * The host of an absolute URL in lower-case ASCII without a trailing dot. Returns undefined if two parsers could disagree
+ * about it: a login, a backslash, white space, an escape in the authority, no `scheme://`, or no URL at all.
  */
 export function hostOf(text: string): string | undefined {
   const plain = plainUrl.exec(text);
@@ -14,14 +14,14 @@ export function hostOf(text: string): string | undefined {
   return host === "" || host.endsWith(".") ? undefined : host;
 }
 
-/** Nothing to fold, decode or doubt; the last label begins with a letter, so it is no number that means an address. */
+/** A host that needs no decoding. The last label begins with a letter, so it is no number that means an address. */
 const plainUrl =
   /^(?:https?|wss?):\/\/((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-wyz](?:[a-z0-9-]*[a-z0-9])?)(?::\d{1,5})?(?:[/?#][!#-;=?-[\]_a-z~]*)?$/;
 const absolute = /^(?:https?|wss?|ftp):\/\/[^/]/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const doubtful = /[\\\s\u0000-\u001f\u007f]/;
 
-/** Why a pattern cannot be one; undefined: it can. */
+/** Returns why a pattern is invalid, or undefined if it is valid. */
 export function hostPatternProblem(pattern: string): string | undefined {
   const name = pattern.startsWith("*.") ? pattern.slice(2) : pattern;
   if (name.includes("*")) return "not clear: `*.` stands only at its beginning";
@@ -30,7 +30,7 @@ export function hostPatternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
-/** `example.com` is itself alone; `*.example.com` is everything beneath it, itself not. */
+/** `example.com` matches itself only; `*.example.com` matches every host below it, but not itself. */
 export function hostMatcher(pattern: string): (host: string) => boolean {
   if (!pattern.startsWith("*.")) {
     const wanted = hostOf(`https://${pattern}/`);

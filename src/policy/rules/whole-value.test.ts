@@ -5,7 +5,7 @@ import { factsOf, tool } from "../../../test/fakes/policy-facts.ts";
 import { reference } from "../../../test/fakes/reference-policy.ts";
 import { digestOf, type Json } from "../../core/json.ts";
 import { createPolicy, type PolicyOptions } from "../decide.ts";
-import type { Condition } from "./condition.ts";
+import type { Condition } from "./rule-schema.ts";
 import { checkedValue, isSame } from "./whole-value.ts";
 
 const leaf = fc.constantFrom(0, -0, 1, "", "a", null, true);

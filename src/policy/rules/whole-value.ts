@@ -1,20 +1,20 @@
-/** Values as a whole: what a condition wants an argument to be, lists and objects included. */
+/** Compares an argument with the value that a condition names, lists and objects included. */
 import { messageOf } from "../../core/fault.ts";
 import { canonical, isJsonObject, type Json } from "../../core/json.ts";
 import { refuseLoss } from "../../core/loss.ts";
 import { invalid } from "../problem.ts";
 
-/** Of one value that a condition names, in characters of its RFC 8785 text. */
+/** The longest value that a condition may name, in characters of its RFC 8785 text. */
 export const longestValue = 10_000;
 
 /**
- * A copy, so that nobody changes it later.
+ * Returns a copy, so the value cannot change later.
  *
  * @throws RuntimeFault `policy_invalid`
  */
 export function checkedValue(value: unknown, at: string): Json {
   const text = textOf(value, at);
-  if (text.length <= longestValue) return JSON.parse(text) as Json; // JSON.parse gives nothing else
+  if (text.length <= longestValue) return JSON.parse(text) as Json; // JSON.parse returns JSON
   throw invalid(
     `${at} is ${text.length} characters of JSON, and ${longestValue} are the most; compare parts of it, by paths of their own.`,
   );
@@ -22,13 +22,13 @@ export function checkedValue(value: unknown, at: string): Json {
 
 function textOf(value: unknown, at: string): string {
   try {
-    return canonical(value as Json, refuseLoss); // it throws where the value is none
+    return canonical(value as Json, refuseLoss); // it throws for a value that is not JSON
   } catch (error) {
     throw invalid(`${at} is no JSON value: ${messageOf(error)}`);
   }
 }
 
-/** Whether both have the same RFC 8785 text, and so the same digest, without writing either. */
+/** Whether both have the same RFC 8785 text, without writing either text. */
 export function isSame(wanted: Json, value: Json | undefined): boolean {
   if (Array.isArray(wanted))
     return Array.isArray(value) && value.length === wanted.length && wanted.every((one, i) => isSame(one, value[i]));

@@ -1,30 +1,30 @@
-/** Why a rule applies to one call, or does not: its conditions with the values that they met. Asked only for a refusal. */
+/** Why a rule applies to one call, or does not: its conditions with the values of the call. It is computed for refusals only. */
 import type { Principal } from "../../core/call.ts";
 import type { Reason } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { shown } from "../../core/shown.ts";
 import type { Facts } from "../policy.ts";
 import { type ArgumentPath, parsePath, wrong } from "./argument-path.ts";
-import { type Condition, type ConditionCheck, compileConditions, permits } from "./condition.ts";
+import { type ConditionCheck, compileConditions, permits } from "./condition.ts";
 import type { CompiledLimit } from "./history-limit.ts";
-import type { Rule } from "./rules.ts";
+import type { Condition, Rule } from "./rule-schema.ts";
 
-/** What of a call is needed to say why. */
+/** The parts of a call that the explanation needs. */
 export interface LookedAt extends Pick<Facts, "tool" | "arguments" | "history" | "now" | "key"> {
   readonly principal: Principal;
 }
 
-type Tell = (call: LookedAt) => readonly string[];
+type Explain = (call: LookedAt) => readonly string[];
 
-/** By the one object that a rule puts among the reasons of its decisions. */
-const tellers = new WeakMap<Reason, Tell>();
+/** Keyed by the reason object that a rule adds to its decisions. */
+const explanations = new WeakMap<Reason, Explain>();
 
-/** Nothing when it is no rule's reason, or its rule has no conditions. */
+/** Returns an empty list if the reason is not a rule's, or its rule has no conditions. */
 export function whyOf(reason: Reason, call: LookedAt): readonly string[] {
-  return tellers.get(reason)?.(call) ?? [];
+  return explanations.get(reason)?.(call) ?? [];
 }
 
-/** The rules' names with their places, and which condition met which value. Without those that only permit. */
+/** The rules' names with their places, their conditions and the values. Rules that only permit are left out. */
 export function reasonsText(reasons: readonly Reason[], call: LookedAt): string {
   return reasons
     .filter(({ says }) => says !== "ALLOW")
@@ -36,7 +36,7 @@ export function reasonsText(reasons: readonly Reason[], call: LookedAt): string 
     .join(", ");
 }
 
-/** @param unmet what is said of the rule where it would have permitted, had its conditions held */
+/** @param unmet the reason of a rule whose conditions did not hold, so that it did not permit */
 export function explainedBy(
   rule: Rule,
   {
@@ -53,40 +53,40 @@ export function explainedBy(
       : [`it is about risk ${rule.risk}${rule.effect === "allow" ? " and below" : " and above"}`];
   const target = rule.target === undefined ? [] : [`it is about a target that is ${conditionText(rule.target)}`];
   if (conditions.length + who.length + risk.length + target.length + limits.length === 0) return;
-  tellers.set(reason, (call) => [
+  explanations.set(reason, (call) => [
     ...who,
     ...risk,
     ...target,
-    ...conditions.map(({ tell }) => tell(call)),
+    ...conditions.map(({ explain }) => explain(call)),
     ...limits.flatMap(({ usage }) => usage(call)),
   ]);
-  tellers.set(unmet, (call) => [
+  explanations.set(unmet, (call) => [
     ...risk,
     ...target,
     ...conditions
       .filter(({ holds }) => !holds.every((one) => (one(call.arguments) & permits) !== 0))
-      .map(({ tell }) => tell(call)),
+      .map(({ explain }) => explain(call)),
     ...limits.flatMap(({ text, usage }) => [`it needs ${text}`, ...usage(call)]),
   ]);
 }
 
 interface ConditionText {
   readonly holds: readonly ConditionCheck[];
-  readonly tell: (call: LookedAt) => string;
+  readonly explain: (call: LookedAt) => string;
 }
 
 function conditionOf(text: string, condition: Condition): ConditionText {
   const path = parsePath(text, "a rule");
   return {
     holds: compileConditions({ [text]: condition }, "a rule"),
-    tell: ({ arguments: given }) => `\`${text}\` is ${valueText(path, given)} (${conditionText(condition)})`,
+    explain: ({ arguments: given }) => `\`${text}\` is ${valueText(path, given)} (${conditionText(condition)})`,
   };
 }
 
 function valueText(path: ArgumentPath, given: LookedAt["arguments"]): string {
   if (path.many) return shown(path.all(given).flatMap((one) => (one.found === "value" ? [one.value] : [])));
   const value = path.one(given);
-  return value === wrong ? "not there, as something else stands on its way" : shown(value);
+  return value === wrong ? "missing, because its path leads through another kind of value" : shown(value);
 }
 
 const words: ReadonlyMap<string, string> = new Map([

@@ -41,6 +41,6 @@ it("keeps a member called `__proto__` a member", () => {
   expect(Object.entries(value as object)).toEqual([["__proto__", "12345678901234567890"]]);
 });
 
-it("refuses what is no JSON", () => {
+it("refuses a text that is not JSON", () => {
   expect(() => parseExactly("[12345678901234567890,]")).toThrow(SyntaxError);
 });

@@ -1,14 +1,14 @@
 import { isScalar, type Json } from "../../core/json.ts";
 
-/** What may be a number that a double cannot hold: many digits, or an exponent of three. Most texts have neither. */
+/** A number that a double may not hold: many digits, or an exponent of three digits. */
 const longNumber = /[\d.]{16,}|\d[eE][+-]?\d{3}/;
-/** So many places are named; a list of rows has one. */
+/** At most so many places are named; a list of rows has one. */
 const mostPlaces = 20;
 
-/** A JSON value whose numbers are exact, or else texts. */
+/** A JSON value whose numbers are exact. A number that a double cannot hold is a text. */
 export interface ExactJson {
   readonly value: Json;
-  /** Where a text stands for a number, as `rows[].id`. */
+  /** The places where a text replaces a number, as `rows[].id`. */
   readonly asText: readonly string[];
 }
 
@@ -18,12 +18,12 @@ export function hasLongNumber(text: string): boolean {
 }
 
 /**
- * `JSON.parse` that changes no number: one that a double cannot hold becomes a text with the digits as they were sent.
+ * `JSON.parse` that changes no number: a number that a double cannot hold becomes a text with its digits.
  *
  * @throws SyntaxError
  */
 export function parseExactly(text: string): ExactJson {
-  if (!hasLongNumber(text)) return { value: JSON.parse(text) as Json, asText: [] }; // it makes nothing but JSON
+  if (!hasLongNumber(text)) return { value: JSON.parse(text) as Json, asText: [] }; // it returns JSON
   let found = false;
   const parsed = parse(text, (_name, value, { source }) => {
     if (typeof value !== "number" || source === undefined || holds(source, value)) return value;
@@ -67,7 +67,7 @@ interface JsonPlace {
   readonly put: (text: string) => void;
 }
 
-/** Without recursion: a text may be nested as deep as the parser takes it. */
+/** Without recursion, because a text may be nested deeply. */
 function withTexts(parsed: unknown): ExactJson {
   let root = parsed;
   const asText = new Set<string>();

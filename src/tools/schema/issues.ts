@@ -26,7 +26,7 @@ export function valueAt(path: readonly (string | number)[], root: Json): Json | 
   return node;
 }
 
-/** What was expected, in words. `given` is only looked at, never quoted: it may hold what must not be told. */
+/** What was expected, in words. `given` is never quoted, because it may hold a secret. */
 export function tell(keyword: string, expected: Json | undefined, given: Json | undefined): string {
   const shown = JSON.stringify(expected)?.slice(0, 200);
   switch (keyword) {

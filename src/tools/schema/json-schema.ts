@@ -6,14 +6,14 @@ import type { CompiledCheck } from "./schema-check.ts";
 import { SchemaThread, type SchemaThreadOptions } from "./schema-thread.ts";
 import type { SchemaResult } from "./schema-worker.ts";
 
-/** Schema parts × value parts that may be looked at without leaving the event loop: some 20 ms in the worst case. */
+/** Schema parts × value parts that may be checked in process: some 20 ms in the worst case. */
 const inProcessBudget = 250_000;
-/** Compiled schemas that are kept; beyond it the oldest is compiled anew when it is registered again. */
+/** The number of compiled schemas that are kept. */
 const maxKept = 2_000;
 
 /**
- * The schemas of strangers (MCP servers, plain JSON Schema tools): vetted at registration, then checked in process where
- * that cannot take long, else in a worker that is killed at its deadline.
+ * Third-party schemas (MCP servers, plain JSON Schema tools). They are vetted at registration. A check runs in process if it
+ * cannot take long, else in a worker that is killed at its deadline.
  */
 export class JsonSchemas implements AsyncDisposable {
   readonly #guards = new Map<string, SchemaGuard>();
@@ -25,8 +25,8 @@ export class JsonSchemas implements AsyncDisposable {
 
   /**
    * @param whose the tool, for the refusal
-   * @param isServers the schema is an upstream server's, whose rules are its own: what has a default is not required,
-   * and null stands for an optional member that is not given
+   * @param isServers an upstream server's schema: a member with a default is not required, and null means that an optional
+   * member is not given
    * @throws RuntimeFault `schema_refused`
    */
   prepare(schema: unknown, whose: string, isServers = false): SchemaGuard {
@@ -50,16 +50,14 @@ export class JsonSchemas implements AsyncDisposable {
   }
 }
 
-const fitting: SchemaResult = { issues: [] };
-
 interface GuardParts {
   readonly thread: SchemaThread;
   readonly whose: string;
-  /** Null stands for an optional member that is not given. */
+  /** Null means that an optional member is not given. */
   readonly nullIsAbsent: boolean;
 }
 
-/** One schema, ready to be asked. */
+/** One schema that checks values. */
 export class SchemaGuard {
   readonly vetted: VettedSchema;
   /** Rejects with RuntimeFault `schema_refused` when it turns out to be no valid schema. */
@@ -72,7 +70,7 @@ export class SchemaGuard {
     this.vetted = vetted;
     this.#parts = parts;
     this.ready = this.#compile();
-    this.ready.catch(() => undefined); // nobody has to wait for it: `check` and `problem` tell it too
+    this.ready.catch(() => undefined); // `check` and `problem` report it too
   }
 
   /** Why it cannot be used, once that is known. */
@@ -80,48 +78,28 @@ export class SchemaGuard {
     return this.#problem;
   }
 
-  /** A promise only before the schema is compiled, and where the worker is asked. Never throws or rejects. */
-  check(value: JsonObject): SchemaResult | Promise<SchemaResult> {
-    const checked = this.#checkAsIs(value);
-    if (!this.#parts.nullIsAbsent) return checked;
-    return checked instanceof Promise
-      ? checked.then((late) => this.#orWithoutNulls(value, late))
-      : this.#orWithoutNulls(value, checked);
+  /** Never rejects. */
+  async check(value: JsonObject): Promise<SchemaResult> {
+    const checked = await this.#checkAsIs(value);
+    if (!this.#parts.nullIsAbsent || "unusable" in checked || checked.issues.length === 0) return checked;
+    const filled = withoutNulls(value) as JsonObject; // an object stays one
+    if (filled === value) return checked;
+    const again = await this.#checkAsIs(filled);
+    return "issues" in again && again.issues.length === 0 ? again : checked;
   }
 
-  #orWithoutNulls(value: JsonObject, checked: SchemaResult): SchemaResult | Promise<SchemaResult> {
-    if ("unusable" in checked || checked.issues.length === 0) return checked;
-    const given = withoutNulls(value);
-    if (given === value) return checked;
-    const fits = (again: SchemaResult): SchemaResult =>
-      "issues" in again && again.issues.length === 0 ? again : checked;
-    const again = this.#checkAsIs(given as JsonObject); // an object stays one
-    return again instanceof Promise ? again.then(fits) : fits(again);
-  }
-
-  #checkAsIs(value: JsonObject): SchemaResult | Promise<SchemaResult> {
+  async #checkAsIs(value: JsonObject): Promise<SchemaResult> {
     if (this.#problem !== undefined) return { unusable: this.#problem };
     const { inProcess, weight } = this.vetted;
     const size = sizeOf(value, inProcessBudget / weight);
     if (size === undefined) return { issues: [{ path: [], message: `is nested deeper than ${maxDepth} levels` }] };
-    if (!inProcess || size > inProcessBudget / weight)
-      return this.#parts.thread.check(this.vetted, value).then((checked) => this.#named(checked));
-    return this.#compiled === undefined ? this.#later(value) : this.#issues(this.#compiled, value);
-  }
-
-  async #later(value: JsonObject): Promise<SchemaResult> {
-    await this.ready.catch(() => undefined); // `problem` says it
-    if (this.#compiled !== undefined) return this.#issues(this.#compiled, value);
+    if (!inProcess || size > inProcessBudget / weight) {
+      const checked = await this.#parts.thread.check(this.vetted, value);
+      return "issues" in checked ? checked : { unusable: this.#refusal(checked.unusable) };
+    }
+    if (this.#compiled === undefined) await this.ready.catch(() => undefined); // `problem` says why
+    if (this.#compiled !== undefined) return { issues: this.#compiled.issues(value) };
     return { unusable: this.#problem ?? this.#refusal("it is not compiled.") };
-  }
-
-  #issues(compiled: CompiledCheck, value: JsonObject): SchemaResult {
-    const issues = compiled.issues(value);
-    return issues.length === 0 ? fitting : { issues };
-  }
-
-  #named(checked: SchemaResult): SchemaResult {
-    return "issues" in checked ? checked : { unusable: this.#refusal(checked.unusable) };
   }
 
   #refusal(why: string): string {
@@ -160,7 +138,7 @@ function withoutNulls(value: Json): Json {
   return isSame ? value : Object.fromEntries(entries);
 }
 
-/** How many parts a value has, long texts counted by the line; stops counting beyond `enough`. Undefined: too deep. */
+/** Counts the parts of a value, and 64 characters of a text as one. Stops beyond `enough`. Returns undefined if it is too deep. */
 function sizeOf(value: Json, enough: number, depth = 0): number | undefined {
   if (typeof value === "string") return 1 + value.length / 64;
   if (typeof value !== "object" || value === null) return 1;

@@ -46,7 +46,7 @@ function stringify(given: unknown, replacer: Replacer | undefined): string | und
   }
 }
 
-/** Ends the writing of a value whose size is not known before. */
+/** Stops writing a value of unknown size at the limit. */
 function counting(limitBytes: number): Replacer {
   let left = limitBytes;
   return (_name, value) => {
@@ -57,8 +57,8 @@ function counting(limitBytes: number): Replacer {
 }
 
 /**
- * What is left of `left` characters when the value's JSON is taken from it, which has at least as many as are taken.
- * Looks at no more than it needs. NaN: it cannot be told, because the value is nested deeper than `levels` or has `toJSON`.
+ * Subtracts the length of the value's JSON, or less, from `left` characters.
+ * Reads no more than it needs. Returns NaN if the value is nested deeper than `levels` or has `toJSON`.
  */
 export function weighed(value: unknown, left: number, levels: number): number {
   if (typeof value === "string") return left - value.length - 2;
@@ -84,12 +84,12 @@ export function weighed(value: unknown, left: number, levels: number): number {
 const fewBytes = 128 * 1024;
 const fewLevels = 32;
 
-/** Whether a value is a small one. Looks at no more than it takes to say no. */
+/** Whether a value is small. Reads no more than it needs. */
 export function isSmall(value: unknown): boolean {
   return weighed(value, fewBytes, fewLevels) >= 0;
 }
 
-/** `JSON.stringify` spells only half surrogate pairs as `\ud…`; the same characters typed as text have their backslash doubled. */
+/** `JSON.stringify` writes only half surrogate pairs as `\ud…`; in texts with these characters the backslash is doubled. */
 function whole(json: string): string {
   return json.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\ufffd");
 }

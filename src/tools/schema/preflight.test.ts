@@ -35,7 +35,7 @@ it("passes an ordinary schema as frozen plain JSON that can be checked in proces
   expect(vetted.schema["type"]).toBe("object");
 });
 
-it("refuses what is no JSON object, names the tool and spells out hostile values", () => {
+it("refuses a schema that is no JSON object, and escapes hostile values", () => {
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   for (const given of [true, null, undefined, [], "x", () => 1])
@@ -45,7 +45,7 @@ it("refuses what is no JSON object, names the tool and spells out hostile values
   refused({ $schema: "\u202e" }, /`\\u\{202e\}`/);
 });
 
-it("refuses what is too large or too deep, naming the limit", () => {
+it("refuses a schema that is too large or too deep, with the limit", () => {
   refused({ description: "x".repeat(schemaLimits.maxBytes) }, /262144/);
   refused(JSON.parse(`${'{"not":'.repeat(101)}{}${"}".repeat(101)}`), /deeper than 100 levels/);
   refused(JSON.parse(`${'{"not":'.repeat(5_000)}{}${"}".repeat(5_000)}`), /too deep|deeper than/);

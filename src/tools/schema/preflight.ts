@@ -5,7 +5,7 @@ import { visible } from "../names.ts";
 import { isData, mapKeywords, pointedTo, type TidyOptions, tidySchema, unescaped } from "./tidy-schema.ts";
 import { unicodePattern } from "./unicode-pattern.ts";
 
-/** What a stranger's schema may be (facts: ReDoS, exponential `$ref`, wide `anyOf` and `uniqueItems` hang validators). */
+/** Limits of a third-party schema. ReDoS, exponential `$ref`, wide `anyOf` and `uniqueItems` hang validators. */
 export const schemaLimits = {
   maxBytes: 262_144,
   /** As deep as any JSON may be (core/json.ts). */
@@ -47,10 +47,8 @@ export function preflight(
   whose: string,
   { fillsDefaults }: Pick<TidyOptions, "fillsDefaults"> = {},
 ): VettedSchema {
-  const refuse = (why: string): never => {
-    throw new RuntimeFault("schema_refused", `The schema of ${visible(whose)} is refused: ${why}`);
-  };
-  const plain = plainSchema(given, refuse).schema;
+  const refuse = refuserFor(whose);
+  const plain = plainSchema(given, refuse);
   const dialect = dialectOf(plain, refuse);
   const schema = tidySchema(plain, { fillsDefaults, oldTuples: dialect !== "2020-12" });
   const text = JSON.stringify(schema);
@@ -65,11 +63,8 @@ export function preflight(
   return { schema: deepFrozen(schema), dialect, digest: sha256(text), weight, inProcess };
 }
 
-/** A JSON object for what somebody gave as one: no getters, no cycles, nothing shared, bounded. */
-function plainSchema(
-  given: unknown,
-  refuse: (why: string) => never,
-): { readonly schema: JsonObject; readonly text: string } {
+/** A plain copy: no getters, no cycles, nothing shared, bounded. */
+function plainSchema(given: unknown, refuse: (why: string) => never): JsonObject {
   let text: string | undefined;
   try {
     text = JSON.stringify(given);
@@ -80,18 +75,21 @@ function plainSchema(
   if (Buffer.byteLength(text) > schemaLimits.maxBytes)
     refuse(`it has ${Buffer.byteLength(text)} bytes; the limit is ${schemaLimits.maxBytes}.`);
   if (isDeeperThan(text, schemaLimits.maxDepth)) refuse(`it is nested deeper than ${schemaLimits.maxDepth} levels.`);
-  return { schema: JSON.parse(text) as JsonObject, text }; // it begins with a brace
+  return JSON.parse(text) as JsonObject; // it begins with a brace
 }
 
 /** A schema that is only shown, never compiled. @throws RuntimeFault `schema_refused` */
 export function readSchema(given: unknown, whose: string): JsonObject {
-  const refuse = (why: string): never => {
-    throw new RuntimeFault("schema_refused", `The schema of ${visible(whose)} is refused: ${why}`);
-  };
-  return deepFrozen(plainSchema(given, refuse).schema);
+  return deepFrozen(plainSchema(given, refuserFor(whose)));
 }
 
-/** By the text, so that no recursion is needed to find out that recursion would not end well. */
+function refuserFor(whose: string): (why: string) => never {
+  return (why) => {
+    throw new RuntimeFault("schema_refused", `The schema of ${visible(whose)} is refused: ${why}`);
+  };
+}
+
+/** Reads the text, because a recursion over a deep value would overflow the stack. */
 function isDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
   let quoted = false;
@@ -118,10 +116,7 @@ function dialectOf(schema: JsonObject, refuse: (why: string) => never): Dialect 
   );
 }
 
-/**
- * One look at every part of a schema, but not at data: what stands in `enum` or `default` is no keyword. Nor is a property
- * that is called `$ref` or `pattern`: its value is a schema, not a text.
- */
+/** Examines every part of a schema once. Data (`enum`, `default`) and names of properties are not keywords. */
 class Survey {
   slow = false;
   readonly #root: JsonObject;

@@ -27,7 +27,15 @@ const dialectIds: Readonly<Record<Dialect, string>> = {
   "draft-04": "http://json-schema.org/draft-04/schema",
 };
 
-/** More than these do not help anybody to write better arguments. */
+const loaders: Readonly<Record<Dialect, () => Promise<unknown>>> = {
+  "2020-12": async () => undefined, // imported above
+  "2019-09": () => import("@hyperjump/json-schema/draft-2019-09"),
+  "draft-07": () => import("@hyperjump/json-schema/draft-07"),
+  "draft-06": () => import("@hyperjump/json-schema/draft-06"),
+  "draft-04": () => import("@hyperjump/json-schema/draft-04"),
+};
+
+/** Further issues do not help a model to write better arguments. */
 const maxIssues = 20;
 
 /** The library's own type for JSON, which is not readonly though it changes nothing. */
@@ -49,13 +57,13 @@ export class CompiledCheck {
       const instance = fromJs(value as CheckedJson);
       if (Validation.interpret(schemaUri, instance, { ast, plugins: [...ast.plugins] })) return fitting;
       const output = interpret(this.#compiled, instance, BASIC);
-      return output.valid ? fitting : this.#told(output.errors ?? [], value);
+      return output.valid ? fitting : this.#issuesOf(output.errors ?? [], value);
     } catch (error) {
       return [{ path: [], message: `cannot be checked: ${messageOf(error)}` }];
     }
   }
 
-  #told(errors: readonly OutputUnit[], value: Json): readonly Issue[] {
+  #issuesOf(errors: readonly OutputUnit[], value: Json): readonly Issue[] {
     const issues = errors.slice(0, maxIssues).map((error): Issue => {
       const path = pathOf(error.instanceLocation, value);
       const [, fragment = ""] = error.absoluteKeywordLocation.split("#");
@@ -79,7 +87,7 @@ export async function compileSchema({
   dialect,
   digest,
 }: Pick<VettedSchema, "schema" | "dialect" | "digest">): Promise<CompiledCheck> {
-  await loadDialect(dialect);
+  await loaders[dialect]();
   compilations += 1; // equal schemas may be compiled side by side, and the library knows each by its name
   const uri = `https://schemas.postern.invalid/${digest}/${compilations}`;
   try {
@@ -97,24 +105,4 @@ async function invalidity(schema: JsonObject, dialect: Dialect): Promise<string>
   const output = await validate(dialectIds[dialect], schema as CheckedJson, BASIC);
   const where = output.valid ? "" : (output.errors?.[0]?.instanceLocation ?? "");
   return `it is not a valid ${dialect} schema${where === "" ? "" : ` at \`${where}\``}.`;
-}
-
-async function loadDialect(dialect: Dialect): Promise<void> {
-  switch (dialect) {
-    case "2020-12":
-      return; // is here already
-    case "2019-09":
-      await import("@hyperjump/json-schema/draft-2019-09");
-      return;
-    case "draft-07":
-      await import("@hyperjump/json-schema/draft-07");
-      return;
-    case "draft-06":
-      await import("@hyperjump/json-schema/draft-06");
-      return;
-    case "draft-04":
-      await import("@hyperjump/json-schema/draft-04");
-      return;
-  }
-  dialect satisfies never;
 }

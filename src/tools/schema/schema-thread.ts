@@ -7,32 +7,32 @@ import type { VettedSchema } from "./preflight.ts";
 import type { SchemaAnswer, SchemaJob, SchemaResult } from "./schema-worker.ts";
 
 export interface SchemaThreadOptions {
-  /** What one check may take. */
+  /** The longest time of one check. */
   readonly deadlineMs?: number;
-  /** How many may wait; further ones are answered at once. */
+  /** How many checks may wait. Further ones fail at once. */
   readonly maxWaiting?: number;
 }
 
 interface WaitingCheck {
   readonly vetted: VettedSchema;
-  /** None: the schema is to be compiled, and nothing else. */
+  /** Left out if the schema is only to be compiled. */
   readonly value?: JsonObject;
   readonly done: (checked: SchemaResult) => void;
 }
 
-/** What compiling one schema may take: it is bounded in size, and no caller waits for it. */
+/** The longest time to compile one schema. No caller waits for it. */
 const compileMs = 5_000;
 
 /**
- * One worker for everything whose check may take long. It has one value at a time, so that it is known which one hung;
- * then it is killed and the next value gets a new one. Schemas take turns: a slow one delays the others by one deadline.
+ * One worker for every check that may take long. It checks one value at a time. If a value takes too long, the worker is
+ * killed and the next value gets a new one. Schemas take turns, so a slow one delays the others by one deadline.
  *
- * Invariant: every value is answered, also when the worker hangs, dies or cannot be started.
+ * Invariant: every value gets an answer, even if the worker hangs, dies or cannot be started.
  */
 export class SchemaThread {
   readonly #deadlineMs: number;
   readonly #maxWaiting: number;
-  /** A worker burns real time, also where a test's clock stands still. */
+  /** A worker uses real time, also if the clock of a test does not advance. */
   readonly #clock: Clock = new SystemClock();
   readonly #queues = new Map<string, WaitingCheck[]>();
   /** Schemas to compile; values that wait to be checked come before them. */
@@ -49,7 +49,7 @@ export class SchemaThread {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Resolves with why the schema cannot be used; undefined: it can. */
+  /** Resolves to why the schema cannot be used, or to undefined if it can. */
   async compile(vetted: VettedSchema): Promise<string | undefined> {
     const compiled = await new Promise<SchemaResult>((done) => {
       this.#compiles.push({ vetted, done });
@@ -71,7 +71,7 @@ export class SchemaThread {
     });
   }
 
-  /** Ends the worker; who still waits is answered. */
+  /** Ends the worker. Checks that still wait get an answer. */
   async close(): Promise<void> {
     this.#failAll("the runtime is closing");
     await this.#drop()?.terminate();
@@ -90,7 +90,7 @@ export class SchemaThread {
     this.#send(this.#worker, job);
   }
 
-  /** The oldest of the schema whose turn it is; that schema goes to the end of the line. */
+  /** The oldest value of the schema whose turn it is. That schema goes to the end of the queue. */
   #take(): WaitingCheck | undefined {
     for (const [digest, queue] of this.#queues) {
       this.#queues.delete(digest);
@@ -113,7 +113,7 @@ export class SchemaThread {
       worker.postMessage(job);
       if (value !== undefined) this.#known.add(digest);
     } catch (error) {
-      this.#answer(unchecked(messageOf(error))); // it holds what cannot be sent: no JSON
+      this.#answer(unchecked(messageOf(error))); // the value cannot be sent, so it is no JSON
     }
   }
 
@@ -125,7 +125,7 @@ export class SchemaThread {
       resourceLimits: { maxOldGenerationSizeMb: 128 },
     });
     worker.on("message", (answer: SchemaAnswer) => {
-      if (worker !== this.#worker) return; // what a killed one still said
+      if (worker !== this.#worker) return; // a message of a killed worker
       if ("ready" in answer) this.#ready = true;
       else this.#answer(answer);
       this.#next();
@@ -147,7 +147,7 @@ export class SchemaThread {
     this.#drop();
     this.#answer(unchecked(why));
     if (started) this.#next();
-    else this.#failAll(why); // one that cannot be started would not start the next time either
+    else this.#failAll(why); // a worker that cannot start once cannot start again
   }
 
   #drop(): Worker | undefined {
@@ -178,7 +178,7 @@ export class SchemaThread {
   }
 }
 
-/** Not checked is not valid. */
+/** A value that was not checked is not valid. */
 function unchecked(why: string): SchemaResult {
   return { issues: [{ path: [], message: `The arguments could not be checked: ${why}.` }] };
 }

@@ -1,6 +1,6 @@
 /**
- * The other end of schema-thread.ts: checks one value at a time, and may be killed at any moment.
- * It is lent no environment, and has nothing anybody would miss.
+ * The worker of schema-thread.ts. It checks one value at a time, has no environment variables and keeps no state that
+ * matters, so it may be killed at any moment.
  */
 import { parentPort } from "node:worker_threads";
 import { messageOf } from "../../core/fault.ts";
@@ -41,7 +41,7 @@ if (port !== null) {
   port.on("message", (job: SchemaJob) => {
     void check(job).then((checked) => port.postMessage(checked satisfies SchemaAnswer));
   });
-  // The first schema of all pays for the dialect's own: not on a caller's time.
+  // The first compilation is slow, so it happens before the first call.
   await compileSchema({ schema: { type: "object" }, dialect: "2020-12", digest: "warm" });
   port.postMessage({ ready: true } satisfies SchemaAnswer);
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
+import { isRecord } from "../kinds.ts";
 
 /** Standard Schema v1 (standardschema.dev) with its JSON Schema part: what zod, valibot, arktype and others implement. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -39,13 +40,7 @@ export type ArgumentsOf<Input> = Input extends {
 
 /** Some libraries' schemas are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null || !("~standard" in value))
-    return false;
-  const standard = value["~standard"];
-  return (
-    typeof standard === "object" &&
-    standard !== null &&
-    "validate" in standard &&
-    typeof standard.validate === "function"
-  );
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const standard: unknown = Reflect.get(value, "~standard");
+  return isRecord(standard) && typeof standard["validate"] === "function";
 }

@@ -7,7 +7,7 @@ export const mapKeywords: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
 ]);
 
-/** The value of this keyword is data: what looks like a keyword in it is none. */
+/** The value of this keyword is data, so it holds no keywords. */
 export function isData(keyword: string): boolean {
   return dataKeywords.has(keyword) || keyword.startsWith("x-");
 }
@@ -20,9 +20,9 @@ export interface TidyOptions {
 }
 
 /**
- * The same schema as servers mean it and the validator takes it: a keyword that is null is left out, and so is a `$schema`
- * inside and what only describes; patterns are written for the `u` flag, references as URI fragments, and constants that
- * look like references as schemas that say the same.
+ * The same schema in a form that the validator accepts. It has no null keywords, no inner `$schema` and no descriptions.
+ * Patterns are written for the `u` flag, references as URI fragments, and constants that look like references as equal
+ * schemas.
  *
  * @param schema plain JSON that is not deep
  */
@@ -150,11 +150,11 @@ export function unescaped(fragment: string): string {
   try {
     return decodeURIComponent(fragment);
   } catch {
-    return fragment; // a lone % is no escape: it stands for itself
+    return fragment; // a lone % is no escape
   }
 }
 
-/** What a reference within the schema points to; undefined: nothing. Anchors are looked up elsewhere. */
+/** What a reference within the schema points to, or undefined. The caller looks up anchors. */
 export function pointedTo(reference: string, root: JsonObject): Json | undefined {
   const fragment = unescaped(reference.slice(1));
   if (fragment === "") return root;

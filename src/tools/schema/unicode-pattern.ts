@@ -20,7 +20,7 @@ function isValid(pattern: string, flags: string): boolean {
 }
 
 const syntax = /[\^$\\.*+?()[\]{}|/]/;
-/** What stands for the same with and without the flag: classes, controls, code units, properties, named groups. */
+/** Escapes that mean the same with and without the flag: classes, controls, code units, properties, named groups. */
 const escapes =
   /\\(?:[dDsSwWbBfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]+\}|c[A-Za-z]|[pP]\{[^}]*\}|k<[^>]+>)/y;
 const octal = /\\([0-3][0-7]{0,2}|[4-7][0-7]?)/y;
@@ -54,7 +54,7 @@ class Translation {
     return /[{}\]]/.test(letter) ? `\\${letter}` : letter;
   }
 
-  /** A hyphen beside `\w` is no range: it stands for itself. */
+  /** A hyphen beside `\w` is no range but a literal hyphen. */
   #class(): string {
     this.#at += 1;
     let made = "[";
@@ -88,7 +88,7 @@ class Translation {
     return syntax.test(letter) || (inClass && letter === "-") ? `\\${letter}` : letter;
   }
 
-  /** What the expression matches here, when it may stand here. */
+  /** What the expression matches at this place, if it is allowed here. */
   #take(expression: RegExp, fits: (group: string) => boolean = () => true, butNot = ""): string | undefined {
     expression.lastIndex = this.#at;
     const [found, group = ""] = expression.exec(this.#pattern) ?? [];

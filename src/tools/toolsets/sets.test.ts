@@ -5,9 +5,7 @@ import type { LocalTool } from "../kinds.ts";
 import { insideOf, Registry } from "../registry.ts";
 import type { ToolContext } from "../tool.ts";
 import { Toolbox } from "../toolbox.ts";
-import { combined } from "./combined.ts";
-import { filtered } from "./filtered.ts";
-import { prefixed } from "./prefixed.ts";
+import { combined, filtered, prefixed } from "./wrappers.ts";
 
 const box = (...names: readonly string[]): Toolbox =>
   new Toolbox(
@@ -16,7 +14,7 @@ const box = (...names: readonly string[]): Toolbox =>
 const names = (set: { tools(): readonly { readonly name: string }[] }): readonly string[] =>
   set.tools().map(({ name }) => name);
 
-it("a filter is asked each time, so that what it hides can come back", () => {
+it("a filter runs each time, so hidden tools can come back", () => {
   let hidden = "b";
   const set = filtered(box("a", "b"), ({ name }) => name !== hidden);
   expect(names(set)).toEqual(["a"]);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ActiveSkills } from "../../policy/policy.ts";
 import { defineTool } from "../define.ts";
 import { Toolbox } from "../toolbox.ts";
-import { skilled } from "./skilled.ts";
+import { skilled } from "./wrappers.ts";
 
 const names = ["echo", "mail", "mail__send", "list_skills", "load_skill", "skills", "tool_search"];
 const box = new Toolbox(
