@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../agents/agent-run.ts";
 import type { RenderedToolAnswer, ToolUse } from "../agents/run-tools.ts";
-import type { Work } from "./session.ts";
+import type { Work } from "./print.ts";
 import { fit, visible, visibleLines } from "./text.ts";
 
 const longest = 160;

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import type { Work } from "./session.ts";
+import type { Work } from "./print.ts";
 import { visible } from "./text.ts";
 
 /** As long as an id is, and how much of it says which one is meant. */

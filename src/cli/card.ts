@@ -131,7 +131,7 @@ function artifactLines({ path, bytes, text }: ArtifactView): readonly CardLine[]
 }
 
 /** All of a preview but what it comes to in a sentence, for who only reads what was found out. */
-export function previewDetails(preview: Preview, paint: Paint): readonly string[] {
+export function previewDetails(preview: Partial<Preview>, paint: Paint): readonly string[] {
   return previewParts(preview).flatMap(([, said]) =>
     said.map(({ text, style }) => (style === undefined ? text : paint(style, text))),
   );
@@ -144,7 +144,7 @@ function previewParts({
   table: rows,
   message,
   details,
-}: Preview): readonly (readonly [label: string, said: readonly CardLine[]])[] {
+}: Partial<Preview>): readonly (readonly [label: string, said: readonly CardLine[]])[] {
   return [
     ...(problem === undefined ? [] : [["", [plain(`(no preview: ${visible(problem)})`)]] as const]),
     ...(message === undefined ? [] : [["message", messageLines(message).map(plain)] as const]),

@@ -6,7 +6,7 @@ import { counted } from "../core/shown.ts";
 import type { HealthView } from "../server/contract/tools.ts";
 import { checkFree } from "../server/http/port.ts";
 import { connect } from "./connect.ts";
-import { otherwise } from "./data-folder.ts";
+import { nearbyFolders } from "./data-folder.ts";
 import type { GlobalFlags, Host, Inspected } from "./host.ts";
 import { pathChecks } from "./path-checks.ts";
 import { policyChecks } from "./policy-checks.ts";
@@ -89,7 +89,7 @@ function* dataFolder(folder: string): Generator<DoctorFinding> {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) {
     const check = "data folder";
-    const others = otherwise(folder);
+    const others = nearbyFolders(folder);
     if (others === "") yield { level: "ok", check, message: `${folder} (made at the first start)` };
     else yield { level: "warn", check, message: `There is none at ${folder} yet.`, fix: others.trim() };
     return;

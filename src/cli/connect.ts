@@ -21,11 +21,7 @@ export interface Connection {
  * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs or is
  * being started, else one started inside. To look at the configuration alone, `--port` is where it would listen. Tokens are read from the data folder each time, so that nobody passes them on a command line.
  */
-export async function connect(
-  host: Host,
-  flags: GlobalFlags,
-  needs: InsideNeeds = { tools: false },
-): Promise<Connection> {
+export async function connect(host: Host, flags: GlobalFlags, needs: InsideNeeds): Promise<Connection> {
   const dataFolder = await host.dataFolder(flags);
   if (needs.books !== "any") requireDataFolder(dataFolder);
   const port = host.wantedPort(flags);

@@ -26,7 +26,7 @@ export function requireDataFolder(folder: string): void {
   if (isThere(folder)) return;
   throw new RuntimeFault(
     "data_folder_missing",
-    `There is no data folder \`${folder}\`.${otherwise(folder)} \`postern start\` makes a new one.`,
+    `There is no data folder \`${folder}\`.${nearbyFolders(folder)} \`postern start\` makes a new one.`,
   );
 }
 
@@ -41,7 +41,7 @@ export function booksToLook(folder: string): Disposable & { readonly folder: str
 }
 
 /** What could have been meant: the one with nearly this name, else the few that lie beside it. */
-export function otherwise(folder: string): string {
+export function nearbyFolders(folder: string): string {
   const beside = foldersIn(dirname(folder)).filter((name) => name !== basename(folder));
   const near = nearest(basename(folder), beside);
   const shown = (near === undefined ? beside.slice(0, mostNamed) : [near]).map(

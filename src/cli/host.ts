@@ -46,7 +46,7 @@ export interface Inside {
 
 export interface InsideNeeds {
   /** Connect the configured servers and load the tools: needed to call and to list, not to read the books. */
-  readonly tools: boolean;
+  readonly tools?: boolean;
   /** Serve at once: what servers have comes when they are connected. Default: wait for them, as a command needs. */
   readonly servesAtOnce?: boolean;
   /** `"any"`: it looks at the configuration alone, and does so where nothing was ever started too. */

@@ -41,6 +41,10 @@ const lookEveryMs = 100;
 /** Its servers are started meanwhile, some from the network. */
 const patienceMs = 30_000;
 
+export function sleep(clock: Clock, ms: number, keepsAlive = true): Promise<void> {
+  return new Promise((resolve) => void clock.in(ms, resolve, keepsAlive));
+}
+
 function pathIn(folder: string): string {
   return join(folder, "server.json");
 }
@@ -133,7 +137,7 @@ export async function findServer(
   for (let state = passingIn(folder); state !== undefined && clock.monotonic() < until; state = passingIn(folder)) {
     if (!isTold) waiting(state);
     isTold = true;
-    await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+    await sleep(clock, lookEveryMs);
   }
   const server = readServerFile(folder);
   return server !== undefined && (await isHeard(server)) ? server : undefined;

@@ -118,7 +118,7 @@ async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
   const tellsPeople = needs.channels === true && channels !== undefined;
   return {
     ...{ folder, policy, guardrails, autonomy, limits, audit, results },
-    ...(needs.tools && (await toolsOf(shared))),
+    ...(needs.tools === true && (await toolsOf(shared))),
     ...(needs.servesAtOnce === true && { serverWaitMs: 0 }),
     ...(await archiveOf(settings)),
     ...(tellsPeople && { channels: { ...channels, consoleUrl: consoleAt(shared) } }),
@@ -188,7 +188,7 @@ async function openIdOf({
     import("../secrets/lend.ts"),
   ]);
   const resolve = (text: string): Promise<string> => withSecrets(text, revealer({ secrets, redactor }));
-  const missing = needs.tools ? missingPackage() : undefined; // `start` and `doctor`, not each command that reads a list
+  const missing = needs.tools === true ? missingPackage() : undefined; // `start` and `doctor`, not each command that reads a list
   if (missing !== undefined)
     log.problem(`\`accounts.openid\` is configured, but nobody can sign in with it. ${missing}`);
   return new OpenId(openId, { clock, resolve });

@@ -1,18 +1,18 @@
-import { messageOf, RuntimeFault } from "../../core/fault.ts";
-import { ClientProblem } from "../../server/client/client.ts";
-import type { FeedMessage } from "../../server/client/event-client.ts";
-import { followEvents } from "../../server/client/event-client.ts";
-import type { FeedEventView } from "../../server/contract/events.ts";
-import { asTypedHere } from "../command-name.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { HiddenInput } from "../hidden-input.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { emptyInbox, type Inbox, press, readingOf, type Sight, type Wish, withRequests } from "../inbox.ts";
-import { inboxScreen } from "../inbox-screen.ts";
-import { readKeys } from "../keys.ts";
-import { actionText, saidOf } from "../said.ts";
-import { type Work, withPostern } from "../session.ts";
-import { timeOfDay, visible } from "../text.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { ClientProblem } from "../server/client/client.ts";
+import type { FeedMessage } from "../server/client/event-client.ts";
+import { followEvents } from "../server/client/event-client.ts";
+import type { FeedEventView } from "../server/contract/events.ts";
+import { asTypedHere } from "./command-name.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import type { HiddenInput } from "./hidden-input.ts";
+import type { GlobalFlags, Host } from "./host.ts";
+import { emptyInbox, type Inbox, press, readingOf, type Sight, type Wish, withRequests } from "./inbox.ts";
+import { inboxScreen } from "./inbox-screen.ts";
+import { readKeys } from "./keys.ts";
+import { type Work, withPostern } from "./print.ts";
+import { actionText, saidOf } from "./said.ts";
+import { timeOfDay, visible } from "./text.ts";
 
 const mostRequests = 1_000;
 const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
@@ -36,7 +36,7 @@ export async function watchApprovals(
   flags: GlobalFlags,
   { input = process.stdin, until = untilInterrupted() }: Watched = {},
 ): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
+  return withPostern({ host, flags }, {}, async (work) => {
     needRunning(work);
     if (work.json || !host.terminal.interactive)
       await tellLines(host, work, { where: { type: "gate.,approval." }, until });
@@ -51,7 +51,7 @@ export async function watchRun(
   { id, until = untilInterrupted() }: Pick<Watched, "until"> & { readonly id: string },
   flags: GlobalFlags,
 ): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
+  return withPostern({ host, flags }, {}, async (work) => {
     needRunning(work);
     await sayUnknown(work, id);
     await tellLines(host, work, { where: { run_id: id }, until });
