@@ -68,7 +68,7 @@ interface Runs<Given> {
 }
 
 /** Runs a command's body and keeps its exit code. */
-export type Act = (command: Command, run: (flags: GlobalFlags) => Promise<ExitCode>) => void;
+export type Act = (command: Command, run: (flags: GlobalFlags, options: object) => Promise<ExitCode>) => void;
 
 /** `postern NAME`, and the commands below it. */
 export class CommandGroup {
@@ -136,11 +136,11 @@ export class CommandGroup {
     entry.flags?.addTo(command);
     if (entry.takesExtraWords === true) command.allowExcessArguments();
     for (const [flag, help] of Object.entries(entry.options ?? {})) command.option(flag, help);
-    this.#act(command, (flags) => {
+    this.#act(command, (flags, options) => {
       const given = command.registeredArguments.map((word, i) => [word.name(), command.processedArgs[i]] as const);
-      const sent = { ...Object.fromEntries(given), ...entry.flags?.read(flags) };
+      const sent = { ...Object.fromEntries(given), ...entry.flags?.read(options) };
       const extraWords = command.args.slice(given.length);
-      return entry.run({ host: this.#host, flags, sent, options: flags, extraWords } as Given); // as they were declared
+      return entry.run({ host: this.#host, flags, sent, options, extraWords } as Given); // as they were declared
     });
   }
 }

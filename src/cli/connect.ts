@@ -2,7 +2,7 @@ import { RuntimeFault } from "../core/fault.ts";
 import { createClient, type PosternClient } from "../server/client/client.ts";
 import { readToken, type TokenRole } from "../server/credentials.ts";
 import { booksToLook, requireDataFolder } from "./data-folder.ts";
-import type { GlobalFlags, Host, InsideNeeds, Send } from "./host.ts";
+import type { GlobalFlags, Host, Inside, InsideNeeds } from "./host.ts";
 import { findServer, findServerOrBooks, type Passing, waitingFor } from "./server-file.ts";
 
 export interface Connection {
@@ -42,7 +42,7 @@ export async function connect(host: Host, flags: GlobalFlags, needs: InsideNeeds
   return { ...connected, running: false, close: () => all.disposeAsync() };
 }
 
-async function clients(url: string, dataFolder: string, send?: Send): Promise<Connection> {
+async function clients(url: string, dataFolder: string, send?: Inside["send"]): Promise<Connection> {
   const client = async (role: TokenRole): Promise<PosternClient> =>
     createClient({
       url,

@@ -8,7 +8,7 @@ import { unusableFolder } from "../server/credentials.ts";
 const mostNamed = 3;
 
 /** @throws RuntimeFault `data_folder_unusable` when this user may not even look */
-export function isThere(folder: string): boolean {
+export function exists(folder: string): boolean {
   try {
     return statSync(folder, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
@@ -23,7 +23,7 @@ export function isThere(folder: string): boolean {
  * @throws RuntimeFault `data_folder_missing`, `data_folder_unusable`
  */
 export function requireDataFolder(folder: string): void {
-  if (isThere(folder)) return;
+  if (exists(folder)) return;
   throw new RuntimeFault(
     "data_folder_missing",
     `There is no data folder \`${folder}\`.${nearbyFolders(folder)} \`postern start\` makes a new one.`,
@@ -35,7 +35,7 @@ export function requireDataFolder(folder: string): void {
  * in a folder that is gone afterwards.
  */
 export function booksToLook(folder: string): Disposable & { readonly folder: string } {
-  if (isThere(folder)) return { folder, [Symbol.dispose]: () => {} };
+  if (exists(folder)) return { folder, [Symbol.dispose]: () => {} };
   const passing = passingFolder("look");
   return { folder: passing, [Symbol.dispose]: () => removePassing(passing) };
 }

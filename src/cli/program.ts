@@ -48,9 +48,9 @@ async function commands(
   // A command's flags stand after its name, and the common ones anywhere.
   const act: Act = (command, run) => {
     command.action(async () => {
-      const flags = command.optsWithGlobals<GlobalFlags>();
+      const flags = program.opts<GlobalFlags>();
       ended.command = commandName(flags);
-      ended.code = await run(flags);
+      ended.code = await run(flags, command.opts());
     });
   };
   for (const [name, description, load] of groups) {

@@ -80,7 +80,7 @@ async function runAgent(
   sent: Pick<AgentRunSettings, "model" | "autonomy" | "scopes" | "max_steps">,
   { runId: wanted, skill, system, wait, ...options }: RunOptions,
 ): Promise<ExitCode> {
-  const script = await scriptOf(typed, sent.model, options.script);
+  const script = await scriptOf(sent.model, options.script);
   const runId = wanted ?? newId("run");
   const prompt = options.prompt ?? script?.prompt ?? "";
   if (prompt.trim() === "")
@@ -101,11 +101,7 @@ async function runAgent(
   });
 }
 
-async function scriptOf(
-  { host }: CommandInput,
-  model: string | undefined,
-  script: string | undefined,
-): Promise<AgentScript | undefined> {
+async function scriptOf(model: string | undefined, script: string | undefined): Promise<AgentScript | undefined> {
   if ((model === undefined) === (script === undefined))
     throw new UsageProblem(
       model === undefined
@@ -114,7 +110,10 @@ async function scriptOf(
     );
   return script === undefined
     ? undefined
-    : host.agentScript({ name: script, text: await readNamed(script, "The script ") });
+    : (await import("../../config/agent-script.ts")).readAgentScript({
+        name: script,
+        text: await readNamed(script, "The script "),
+      });
 }
 
 function goOn(

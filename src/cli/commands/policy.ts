@@ -5,6 +5,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { flagsOf, ofRun, ofTool, wholeNumber } from "../flags.ts";
 import { tablesFor } from "../policy-tables.ts";
 import { printAnswer } from "../print.ts";
+import { configurationText } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { schemaOf } from "./call.ts";
@@ -91,7 +92,7 @@ function testCommands(group: CommandGroup): void {
       words: { "[table...]": "files of expectations (default: `policy.tests` and *.policy-tests.yaml beside it)" },
       options: edited,
       run: async ({ sent: { table }, options, ...typed }) => {
-        const configuration = await typed.host.configurationText(typed.flags, options.policy);
+        const configuration = await configurationText(typed.flags, options.policy);
         const sent = { configuration, tables: await tablesFor(configuration, table) };
         return printAnswer(
           { ...typed, sent },
@@ -111,7 +112,7 @@ function testCommands(group: CommandGroup): void {
     {
       options: edited,
       run: async ({ options, ...typed }) => {
-        const configuration = await typed.host.configurationText(typed.flags, options.policy);
+        const configuration = await configurationText(typed.flags, options.policy);
         return printAnswer(
           { ...typed, sent: { configuration } },
           {
@@ -140,7 +141,7 @@ function simulateCommand(group: CommandGroup): void {
       const { limit } = where;
       if (limit !== undefined && (limit < 1 || limit > 10_000))
         throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
-      const configuration = await typed.host.configurationText(typed.flags, options.policy);
+      const configuration = await configurationText(typed.flags, options.policy);
       return printAnswer(
         { ...typed, sent: { ...where, configuration } },
         {

@@ -7,6 +7,7 @@ import { requireDataFolder } from "../data-folder.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { readHiddenInput } from "../hidden-input.ts";
 import { type CommandInput, printJson, withPostern } from "../print.ts";
+import { settingsFor } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
 export function commands(group: CommandGroup): void {
@@ -96,8 +97,8 @@ function named(connector: string, key: string): { readonly name: string; readonl
 }
 
 /** @throws RuntimeFault `secrets_not_sealed` when no store would ever read what is set */
-async function placeOf({ host, flags }: CommandInput): Promise<SealedPlace> {
-  const { secretSettings, secrets, dataFolder } = await host.inspect(flags);
+async function placeOf({ flags }: CommandInput): Promise<SealedPlace> {
+  const { secretSettings, secrets, dataFolder } = await settingsFor(flags);
   requireDataFolder(dataFolder);
   const { backends, file, keyFile } = secretSettings;
   if (secrets === undefined && backends.includes("sealed")) return { file, keyFile, environment: process.env };

@@ -17,6 +17,7 @@ import { quoted } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { flagsOf } from "../flags.ts";
 import { type Columns, printJson, type Work } from "../print.ts";
+import { settingsFor } from "../settings-here.ts";
 import { type Paint, paintFor } from "../terminal.ts";
 import { labelled, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
@@ -50,7 +51,7 @@ export function commands(group: CommandGroup): void {
       words: { "[folder...]": "the configured ones when left out" },
       run: async ({ sent: { folder: named }, host, flags }) => {
         const folders =
-          named.length > 0 ? named.map((folder) => resolve(folder)) : (await host.inspect(flags)).skillFolders;
+          named.length > 0 ? named.map((folder) => resolve(folder)) : (await settingsFor(flags)).skillFolders;
         if (folders.length === 0)
           throw new UsageProblem("Name a folder of skills, or configure `skills.folders` in postern.yaml.");
         const { openSkills } = await import("../../builtin/skills/open-skills.ts");
