@@ -37,8 +37,8 @@ export interface InsideNeeds {
   readonly tools?: boolean;
   /** Serve at once; the tools of a server come when it is connected. Default: wait for the servers. */
   readonly servesAtOnce?: boolean;
-  /** `"any"`: the command needs only the configuration, and works without a data folder. */
-  readonly books?: "any";
+  /** `"optional"`: the command needs only the configuration. */
+  readonly dataFolder?: "optional";
   readonly approver?: Approver;
   /** Deliver notifications. */
   readonly channels?: boolean;

@@ -18,7 +18,7 @@ import type { StartFlags } from "./host.ts";
 import { openLog } from "./log.ts";
 import { reportNames } from "./name-report.ts";
 import {
-  findServerOrBooks,
+  findServerOrLock,
   removeServerFile,
   sleep,
   waitingFor,
@@ -52,7 +52,7 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<Exit
   const { dataFolder: folder, listen: at } = settings;
   if (settings.file === undefined) throw noConfiguration(process.cwd());
   outliveReaders();
-  const found = await findServerOrBooks(folder, clock, (what) => terminal.aside(waitingFor[what]));
+  const found = await findServerOrLock(folder, clock, (what) => terminal.aside(waitingFor[what]));
   if ("server" in found) {
     if (flags.stdio === true) return (await import("./stdio-bridge.ts")).bridgeStdio(found.server, folder);
     throw new RuntimeFault(
@@ -60,7 +60,7 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<Exit
       `Postern runs already on ${folder}: ${found.server.url} (process ${found.server.pid}). Stop that one, or name another folder with \`--data\`.`,
     );
   }
-  using _ = found.books;
+  using _ = found.lock;
   if (flags.stdio !== true) await checkFree(at.host, at.port);
   const isNew = !exists(folder);
   writeStarting(folder);

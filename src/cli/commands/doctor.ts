@@ -74,7 +74,7 @@ async function* startChecks(host: Host, flags: GlobalFlags, settings: Settings):
   const problems: string[] = [];
   const problem = (message: string): void => void (message !== checked && problems.push(message));
   try {
-    const { operator, close } = await connect(host, flags, { tools: true, books: "any", problem });
+    const { operator, close } = await connect(host, flags, { tools: true, dataFolder: "optional", problem });
     try {
       const read = settings.file === undefined ? undefined : () => configurationText(flags);
       yield* runningChecks(operator, settings, { read, problems });

@@ -13,7 +13,7 @@ import { effectiveText, explanationText, simulationText, testText, warningsText 
 
 /** Rules are about tools, so servers are connected. */
 const needs = { tools: true } as const;
-const needsNoData = { ...needs, books: "any" } as const;
+const needsNoData = { ...needs, dataFolder: "optional" } as const;
 
 const caller = {
   agent: { value: "name", help: "for this agent (default local-agent)" },
