@@ -114,7 +114,7 @@ async function load(name: string, named: string): Promise<Readonly<Record<string
   }
 }
 
-/** Where the command is typed: a project has its own. */
+/** The package of the current folder: a project has its own version. */
 function nearby(name: string): string | undefined {
   try {
     return pathToFileURL(createRequire(join(process.cwd(), "package.json")).resolve(name)).href;

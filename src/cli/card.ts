@@ -27,8 +27,8 @@ export function approvalCard(request: ApprovalView, now: number, sheet: Sheet): 
 export function cardLines(request: ApprovalView, now: number, { paint, terminal }: Sheet): readonly string[] {
   const columns = Math.max(leastColumns, terminal.columns - margin.length - labelColumns);
   const lines = titleLines(request, columns + labelColumns, paint);
-  const block = (label: string, said: readonly CardLine[]): void => {
-    for (const [i, { text, style }] of said.entries())
+  const block = (label: string, content: readonly CardLine[]): void => {
+    for (const [i, { text, style }] of content.entries())
       for (const [at, line] of wrap(text, columns).entries()) {
         const name = paint("dim", (i === 0 && at === 0 ? label : "").padEnd(labelColumns));
         lines.push(name + (style === undefined ? line : paint(style, line)));
@@ -47,7 +47,7 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
   if (request.asked !== undefined) block("asked for", argumentLines(request.asked));
   if (request.preview !== undefined) {
     block("preview", visibleLines(request.preview.summary).map(plain));
-    for (const [label, said] of previewParts(request.preview)) block(label, said);
+    for (const [label, content] of previewParts(request.preview)) block(label, content);
   }
   if (request.preview_binds === false) row("", "this preview may differ when the call runs");
   for (const [i, text] of decidersOf(request, now).entries()) row(i === 0 ? "decided by" : "", text);
@@ -128,8 +128,8 @@ function artifactLines({ path, bytes, text }: ArtifactView): readonly CardLine[]
 
 /** All of a preview but its summary. */
 export function previewDetails(preview: Partial<Preview>, paint: Paint): readonly string[] {
-  return previewParts(preview).flatMap(([, said]) =>
-    said.map(({ text, style }) => (style === undefined ? text : paint(style, text))),
+  return previewParts(preview).flatMap(([, content]) =>
+    content.map(({ text, style }) => (style === undefined ? text : paint(style, text))),
   );
 }
 
@@ -140,7 +140,7 @@ function previewParts({
   table: rows,
   message,
   details,
-}: Partial<Preview>): readonly (readonly [label: string, said: readonly CardLine[]])[] {
+}: Partial<Preview>): readonly (readonly [label: string, content: readonly CardLine[]])[] {
   return [
     ...(problem === undefined ? [] : [["", [plain(`(no preview: ${visible(problem)})`)]] as const]),
     ...(message === undefined ? [] : [["message", messageLines(message).map(plain)] as const]),

@@ -51,7 +51,7 @@ export interface Input<Sent, O> {
 }
 
 interface Entry<Fields extends object, O extends Options> {
-  /** The group's name alone does this. */
+  /** Runs when only the group is named. */
   readonly isDefault?: true;
   /** What the help says of a word: `{ "<file>": "…" }`. */
   readonly words?: Readonly<Record<string, string>>;

@@ -1,11 +1,11 @@
-/** The flags of a command, made from the fields that its route takes: their names, their help and what they accept. */
+/** The flags of a command, made from the fields of its route: their names, their help and what they accept. */
 import type { z } from "@hono/zod-openapi";
 import { type Command, Option } from "commander";
 import { fromText, type Input } from "../server/contract/route.ts";
 import { objectOf } from "./commands/arguments.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
-/** What a field's own schema does not say of its flag. */
+/** What the schema of a field does not say about its flag. */
 interface FlagNote {
   /** Default: the field's name, with dashes. */
   readonly name?: string;
@@ -16,11 +16,11 @@ interface FlagNote {
   readonly default?: string;
   /** `all` is typed to mean every value; a list shows some of them by default. */
   readonly all?: true;
-  /** Reads what is typed differently from how an address is read. */
+  /** Default: as in an address. */
   readonly read?: (typed: string, flag: string) => unknown;
 }
 
-/** `none`: the field has no flag. `page`: nor has this one, and a list fills it in for its next page. */
+/** `none`: the field has no flag. `page`: it has no flag, and a list sets it for its next page. */
 type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Input<S>]?: FlagNote | "none" | "page" };
 
 type Value<S extends z.ZodObject, N, Field extends keyof Input<S>> = Field extends keyof N
@@ -31,7 +31,7 @@ type Value<S extends z.ZodObject, N, Field extends keyof Input<S>> = Field exten
 type Without<N> = { [Field in keyof N]: N[Field] extends "none" ? Field : never }[keyof N];
 type WithDefault<N> = { [Field in keyof N]: N[Field] extends { readonly default: string } ? Field : never }[keyof N];
 
-/** What was typed, by the names of the fields. A field without a default is there when its flag was. */
+/** What was typed, by the names of the fields. */
 export type FlagValues<S extends z.ZodObject, N> = {
   readonly [Field in Extract<keyof Input<S>, WithDefault<N>>]: Value<S, N, Field>;
 } & {
@@ -89,7 +89,7 @@ function flagOf(field: string, type: z.core.$ZodType, note: FlagNote): Flag {
   return { field, option, read: (typed) => readValue(inner, typed, { ...note, flag }) };
 }
 
-/** A field's own type, and what it and the types around it say of it. */
+/** The type of a field without its wrappers, and its description. */
 function unwrapped(type: z.core.$ZodType): {
   readonly inner: z.core.$ZodTypes;
   readonly isOptional: boolean;
@@ -149,7 +149,7 @@ function anyCase(entries: Readonly<Record<string, unknown>>, typed: string): str
   return Object.keys(entries).find((entry) => entry.toLowerCase() === typed.toLowerCase()) ?? typed;
 }
 
-/** Words apart by commas. */
+/** Words separated by commas. */
 function wordsIn(text: string): readonly string[] {
   return text
     .split(",")

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Terminal } from "./terminal.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
-/** A terminal as input, or a pipe: then `setRawMode` is not there. */
+/** A terminal, or a pipe without `setRawMode`. */
 export type HiddenInput = Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown };
 
 const interrupt = 0x03;
@@ -67,7 +67,7 @@ async function readLine(input: Readable, mostBytes: number): Promise<Uint8Array>
   return Buffer.from(typed);
 }
 
-/** UTF-8: a character is its first byte and those that go on (10xxxxxx). */
+/** UTF-8: a character is its first byte and the bytes that continue it (10xxxxxx). */
 function dropCharacter(bytes: number[]): void {
   for (let byte = bytes.pop(); byte !== undefined && (byte & 0xc0) === 0x80; byte = bytes.pop());
 }

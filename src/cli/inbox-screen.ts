@@ -88,7 +88,7 @@ function footOf(
   if (typing?.for === "confirm")
     return `${above}This is ${shown?.risk_level ?? "critical"}. Type ${paint("bold", visible(shown?.what.tool ?? ""))} and Enter to approve, Esc to go back: ${visible(typing.text)}`;
   if (typing?.for === "deny")
-    return `${above}Reason, told to the agent (may be empty). Enter denies, Esc goes back: ${visible(typing.text)}`;
+    return `${above}Reason for the agent (may be empty). Enter denies, Esc goes back: ${visible(typing.text)}`;
   const decides =
     shown === undefined || isArmed(inbox, now)
       ? "a approve once · d deny"

@@ -28,13 +28,13 @@ export function createProgram(host: Host, version: string): Program {
         return ended.code;
       } catch (error) {
         if (!(error instanceof CommanderError)) throw error;
-        return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // help and version end well; its sentence was written
+        return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // for `--help` and `--version` it is 0; the message was written
       }
     },
   };
 }
 
-/** What one command left behind. */
+/** How a command ended. */
 interface Ended {
   code: ExitCode;
   command: string;
@@ -45,7 +45,7 @@ async function commands(
   ended: Ended,
 ): Promise<Command> {
   const program = withoutCommands(host, version);
-  // A command's flags stand after its name, and the common ones anywhere.
+  // The flags of one command come after its name. The global flags may come anywhere.
   const act: Act = (command, run) => {
     command.action(async () => {
       const flags = program.opts<GlobalFlags>();
@@ -121,7 +121,7 @@ function withoutCommands(host: Host, version: string): Command {
     );
 }
 
-/** A word in a command's place that is none: without this the group's own default takes it as one argument too many. */
+/** Refuses an unknown command of a group. Without this the group's default command would take the word as an argument. */
 function nameUnknown(group: Command): void {
   for (const command of group.commands) nameUnknown(command);
   if (group.commands.length === 0) return;

@@ -16,7 +16,7 @@ import type { EffectivePolicyView, PolicyTest } from "../server/contract/policy.
 import type { HealthView } from "../server/contract/tools.ts";
 import type { NamedText } from "../server/policy-reader.ts";
 import { type DoctorFinding, fail, ok, warn } from "./findings.ts";
-import { tablesFor } from "./policy-tables.ts";
+import { tablesFor } from "./settings-here.ts";
 
 interface RunningCheckOptions {
   /** Reads the configuration's file. Undefined without one. */

@@ -1,9 +1,10 @@
 /** The configuration as it is for this process: its folder, its environment and its flags. */
-import { resolve } from "node:path";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Settings } from "../config/settings.ts";
 import type { NamedText } from "../server/policy-reader.ts";
 import type { StartFlags } from "./host.ts";
-import { openNamed } from "./named-files.ts";
+import { openNamed, readNamed } from "./named-files.ts";
 
 export async function settingsFor(flags: StartFlags): Promise<Settings> {
   const { loadConfig } = await import("../config/load.ts");
@@ -32,4 +33,18 @@ export async function configurationText(flags: StartFlags, named?: string): Prom
   if (file === undefined) throw noConfiguration(process.cwd());
   if (named !== undefined) await (await openNamed(named)).close();
   return text.configurationText(file, process.cwd());
+}
+
+/** Tables of expectations: the named files, else all `*.policy-tests.yaml` beside the configuration. */
+export async function tablesFor({ name }: NamedText, named: readonly string[] = []): Promise<readonly NamedText[]> {
+  const folder = dirname(resolve(name));
+  const besideIt = async (): Promise<readonly string[]> =>
+    (await readdir(folder)).filter((file) => /\.policy-tests\.(ya?ml|json)$/.test(file)).sort();
+  const files = named.length > 0 ? named : (await besideIt()).map((file) => join(folder, file));
+  return Promise.all(
+    files.map(async (file) => {
+      const path = relative(process.cwd(), resolve(file));
+      return { name: path.startsWith("..") ? basename(file) : path, text: await readNamed(file) };
+    }),
+  );
 }

@@ -15,8 +15,7 @@ import { commandName } from "./command-name.ts";
 import { exists } from "./data-folder.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { StartFlags } from "./host.ts";
-import { openLog } from "./log.ts";
-import { reportNames } from "./name-report.ts";
+import { openLog, reportNames } from "./log.ts";
 import {
   findServerOrLock,
   removeServerFile,

@@ -1,5 +1,4 @@
 import { type ApprovalView, approvals } from "../../server/contract/approvals.ts";
-import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
@@ -7,7 +6,7 @@ import { flagsOf, rowLimit } from "../flags.ts";
 import { ago, type Columns, inState, noRows, riskCell } from "../print.ts";
 import { actionText } from "../said.ts";
 import { duration, visible } from "../text.ts";
-import { decisionCommands } from "./decisions.ts";
+import { decisionCommands, wholeApprovalId } from "./decisions.ts";
 import { delegationCommand, grantCommands } from "./grants.ts";
 
 export function commands(group: CommandGroup): void {

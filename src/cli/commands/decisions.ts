@@ -1,13 +1,13 @@
+import { RuntimeFault } from "../../core/fault.ts";
 import { type ApprovalView, approvals, type BatchAnswer, type DecisionVerb } from "../../server/contract/approvals.ts";
 import type { remember } from "../../server/contract/grants.ts";
 import type { Input } from "../../server/contract/route.ts";
-import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
 import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { type FieldFlags, flagsOf, later } from "../flags.ts";
-import { type CommandInput, printAnswer, type Work } from "../print.ts";
+import { allPages, type CommandInput, printAnswer, type Work } from "../print.ts";
 import { decidedWords, saidOf, saidOfMany } from "../said.ts";
 import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
@@ -167,4 +167,26 @@ function remembered(
       ...(where !== undefined && { scope: { arguments: objectOf(where, "--where") } }),
     },
   };
+}
+
+/**
+ * The beginning of an id is enough if it is the beginning of one only. Open requests are searched first. A text that is
+ * no beginning of an id is returned as it is, and the server refuses it.
+ *
+ * @throws RuntimeFault `approval_ambiguous`
+ */
+export async function wholeApprovalId({ operator }: Pick<Work, "operator">, typed: string): Promise<string> {
+  if (/^apr_[0-9a-f-]{36}/.test(typed) || !/^apr_[0-9a-f-]{8,}$/.test(typed)) return typed;
+  const beginningSo = async (where: { readonly state?: "pending" }): Promise<readonly string[]> => {
+    const all = { ...where, limit: Number.POSITIVE_INFINITY };
+    const { approvals: found } = await allPages(all, "approvals", (page) => operator.approvals.list(page));
+    return found.map(({ approval_id }) => approval_id).filter((id) => id.startsWith(typed));
+  };
+  const waiting = await beginningSo({ state: "pending" });
+  const [id = typed, other] = waiting.length > 0 ? waiting : await beginningSo({});
+  if (other === undefined) return id;
+  throw new RuntimeFault(
+    "approval_ambiguous",
+    `\`${visible(typed)}\` is how \`${id}\` and \`${other}\` begin; type more of the one you mean.`,
+  );
 }

@@ -82,7 +82,7 @@ async function record(
     await withPostern(typed, {}, ({ operator }) => operator.secrets.changed(change));
     return true;
   } catch (error) {
-    typed.host.terminal.aside(`It was ${change.act}, but the audit log could not be told: ${messageOf(error)}\n`);
+    typed.host.terminal.aside(`It was ${change.act}, but the audit log has no record: ${messageOf(error)}\n`);
     return false;
   }
 }
