@@ -1,57 +1,22 @@
-/** `postern start`: serves until it is stopped. */
+/** `postern start`: finds out whether it may serve. Next: serve.ts. */
 import { noConfiguration } from "../config/find-file.ts";
-import type { Settings } from "../config/settings.ts";
 import { SystemClock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { createClient, type PosternClient } from "../server/client/client.ts";
-import { shownExplanation } from "../server/contract/wire-tools.ts";
-import { readToken, type TokenRole } from "../server/credentials.ts";
-import { linkUrl } from "../server/http/account-routes.ts";
 import { checkFree } from "../server/http/port.ts";
-import { type Listening, listen, loopbackHosts } from "../server/http/serve.ts";
-import { banner } from "./banner.ts";
-import { version } from "./command-host.ts";
 import { commandName } from "./command-name.ts";
 import { exists } from "./data-folder.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import type { ExitCode } from "./exit-codes.ts";
 import type { StartFlags } from "./host.ts";
-import { openLog, reportNames } from "./log.ts";
-import {
-  findServerOrLock,
-  removeServerFile,
-  sleep,
-  waitingFor,
-  writeServerFile,
-  writeStarting,
-  writeStopping,
-} from "./server-file.ts";
+import { findServerOrLock, removeServerFile, waitingFor, writeStarting } from "./server-file.ts";
 import { settingsFor } from "./settings-here.ts";
 import { outliveReaders, type Terminal } from "./terminal.ts";
-import { drainMs, type Wired, wire } from "./wiring.ts";
-
-const clock = new SystemClock();
-/** How long the table of tools waits for servers at most. */
-const tableWaitMs = 3_000;
-const lookEveryMs = 25;
-const localAgent = { tenant: "default", agent: "local-agent" } as const;
-
-/** One start: what it was asked for, and where it prints. */
-interface Start {
-  readonly settings: Settings;
-  readonly flags: StartFlags;
-  readonly terminal: Terminal;
-  /** How the next command is typed. Without the port: the data folder says where it listens. */
-  readonly command: string;
-  /** Whether this start makes the data folder. */
-  readonly isNew: boolean;
-}
 
 export async function start(flags: StartFlags, terminal: Terminal): Promise<ExitCode> {
   const settings = await settingsFor(flags);
   const { dataFolder: folder, listen: at } = settings;
   if (settings.file === undefined) throw noConfiguration(process.cwd());
   outliveReaders();
-  const found = await findServerOrLock(folder, clock, (what) => terminal.aside(waitingFor[what]));
+  const found = await findServerOrLock(folder, new SystemClock(), (what) => terminal.aside(waitingFor[what]));
   if ("server" in found) {
     if (flags.stdio === true) return (await import("./stdio-bridge.ts")).bridgeStdio(found.server, folder);
     throw new RuntimeFault(
@@ -64,124 +29,9 @@ export async function start(flags: StartFlags, terminal: Terminal): Promise<Exit
   const isNew = !exists(folder);
   writeStarting(folder);
   try {
-    return await run({ settings, flags, terminal, isNew, command: commandName({ ...flags, port: undefined }) });
+    const { serve } = await import("./serve.ts");
+    return await serve({ settings, flags, terminal, isNew, command: commandName({ ...flags, port: undefined }) });
   } finally {
     removeServerFile(folder);
   }
-}
-
-async function run(start: Start): Promise<ExitCode> {
-  const { settings, flags, terminal, command } = start;
-  const screen = process.stderr.isTTY === true; // also if standard output is a pipe
-  const log = await openLog(settings.logLevel, { aside: terminal.aside, screen }, command);
-  const needs = { tools: true, channels: true, servesAtOnce: true, command };
-  const wired = await wire(settings, needs, { log, version });
-  const { runtime } = wired;
-  try {
-    const listening = await listenFor(wired, start);
-    const names = reportNames(runtime, { log, clock });
-    const stopped = stopSignal(start); // before server.json: a caller that finds it may stop it at once
-    writeServerFile(settings.dataFolder, { port: listening.port, pid: process.pid, url: listening.url });
-    await serversTried(runtime);
-    wired.checkOffer();
-    await announce(start, { runtime, listening, unmatched: names.found.length });
-    runtime.chains?.warm();
-    if (flags.stdio === true)
-      void wired.mcp
-        .serveStdio({ principal: { ...localAgent, via: "stdio" }, scopes: settings.agentScopes })
-        .then(stopped.stop, stopped.stop);
-    await stopped.promise;
-    writeStopping(settings.dataFolder);
-    terminal.aside(`Stopping: new calls are refused, those in flight have ${drainMs / 1000} s. Once more to abort.\n`);
-    await wired.close();
-    await listening.close(1_000);
-    names.stop();
-    return exitCodes.ok;
-  } catch (error) {
-    await wired.close();
-    throw error;
-  }
-}
-
-/** If an MCP client starts Postern and the port is taken, a free one is used: the client does not need it. */
-async function listenFor(wired: Wired, { settings, flags }: Start): Promise<Listening> {
-  const { host, port, publicUrl, maxConnectionsPerAddress: perAddress } = settings.listen;
-  const limits = perAddress === undefined ? {} : { perAddress };
-  const on = (wanted: number): Promise<Listening> => listen({ door: wired.server, host, port: wanted, limits });
-  const listening = await on(port).catch((error: unknown) => {
-    if (flags.stdio === true && error instanceof RuntimeFault && error.code === "port_taken") return on(0);
-    throw error;
-  });
-  wired.hosts = [...loopbackHosts(listening.port), ...(publicUrl === undefined ? [] : [publicUrl])];
-  return listening;
-}
-
-/** Calls are served already. The table shows the tools of quick servers; a slow server is shown as connecting. */
-async function serversTried(runtime: Wired["runtime"]): Promise<void> {
-  for (let waitedMs = 0; waitedMs < tableWaitMs; waitedMs += lookEveryMs) {
-    if (runtime.health().servers.every(({ status }) => status !== "connecting")) return;
-    await sleep(clock, lookEveryMs);
-  }
-}
-
-async function announce(
-  { settings, flags, terminal, command, isNew }: Start,
-  {
-    runtime,
-    listening: { url, port },
-    unmatched,
-  }: { readonly runtime: Wired["runtime"]; readonly listening: Listening; readonly unmatched: number },
-): Promise<void> {
-  const { file, dataFolder, agentScopes: scopes, listen: at } = settings;
-  const isStdio = flags.stdio === true;
-  const health = runtime.health();
-  if (flags.json === true && !isStdio)
-    return terminal.out(
-      `${JSON.stringify({ url, port, pid: process.pid, data: dataFolder, data_made: isNew, ...health })}\n`,
-    );
-  const client = async (role: TokenRole): Promise<PosternClient> =>
-    createClient({ url, token: (await readToken(dataFolder, role)) ?? "" });
-  const text = await banner(
-    {
-      ...{ version, url, file, dataFolder, isNew, health, unmatched, command },
-      autonomy: runtime.controls.state.autonomy,
-      agent: await client("agent"),
-      operator: await client("operator"),
-      explain: async (call) => shownExplanation(await runtime.explain(call, { principal: localAgent, scopes }), false),
-      // With --stdio the client logs this, and its agent may read the log.
-      signInUrl: isStdio ? undefined : await signInUrl(runtime, at.publicUrl ?? url),
-    },
-    terminal,
-  );
-  if (isStdio)
-    terminal.aside(text); // standard output belongs to the protocol
-  else terminal.out(text);
-}
-
-/** Until there are accounts, the reader of the banner signs in as the built-in operator. */
-async function signInUrl({ accounts }: Wired["runtime"], url: string): Promise<string | undefined> {
-  if (accounts.exist) return undefined;
-  const { token } = await accounts.makeLink("operator", { by: "operator", via: "start" });
-  return linkUrl(url, token);
-}
-
-interface StopSignal {
-  readonly promise: Promise<void>;
-  stop(): void;
-}
-
-/** Ends at a signal or a call of `stop`. A second signal ends the process at once. */
-function stopSignal({ settings, terminal }: Start): StopSignal {
-  const stopped = Promise.withResolvers<void>();
-  const abort = (): void => {
-    removeServerFile(settings.dataFolder);
-    terminal.aside("Aborted; what was in flight is `unknown` until it is settled.\n");
-    process.exit(exitCodes.failed);
-  };
-  const stop = (): void => {
-    process.once("SIGINT", abort).once("SIGTERM", abort);
-    stopped.resolve();
-  };
-  process.once("SIGINT", stop).once("SIGTERM", stop);
-  return { promise: stopped.promise, stop };
 }
