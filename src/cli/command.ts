@@ -40,7 +40,7 @@ type OptionValue<Flag> = Flag extends `${string} <${string}...>`
       : true;
 
 /** What was typed, read and checked. */
-export interface Input<Sent, O> {
+export interface TypedCommand<Sent, O> {
   readonly host: Host;
   readonly flags: GlobalFlags;
   /** The words, and the flags that are fields of a route. */
@@ -63,7 +63,7 @@ interface Entry<Fields extends object, O extends Options> {
 
 type Sent<Typed extends string, Fields extends object> = WordValues<Typed> & Fields;
 
-interface Runs<Given> {
+interface CommandBody<Given> {
   readonly run: (input: Given) => Promise<ExitCode>;
 }
 
@@ -92,7 +92,7 @@ export class CommandGroup {
   /** The group is one command itself. @param typed the words after its name */
   own<Typed extends string, Fields extends object = object, const O extends Options = Options>(
     typed: Typed,
-    entry: Entry<Fields, O> & Runs<Input<Sent<Typed, Fields>, OptionValues<O>>>,
+    entry: Entry<Fields, O> & CommandBody<TypedCommand<Sent<Typed, Fields>, OptionValues<O>>>,
   ): void {
     this.#define(this.command, typed.split(" "), entry);
   }
@@ -100,7 +100,7 @@ export class CommandGroup {
   run<Typed extends string, Fields extends object = object, const O extends Options = Options>(
     typed: Typed,
     help: string,
-    entry: Entry<Fields, O> & Runs<Input<Sent<Typed, Fields>, OptionValues<O>>>,
+    entry: Entry<Fields, O> & CommandBody<TypedCommand<Sent<Typed, Fields>, OptionValues<O>>>,
   ): void {
     const [name = "", ...words] = typed.split(" ");
     const command = this.command.command(name, { isDefault: entry.isDefault === true }).description(help);
@@ -131,7 +131,7 @@ export class CommandGroup {
     this.run<Typed, Fields>(typed, help, { ...entry, run: (input) => printList(input, entry) });
   }
 
-  #define<Given>(command: Command, words: readonly string[], entry: Entry<object, Options> & Runs<Given>): void {
+  #define<Given>(command: Command, words: readonly string[], entry: Entry<object, Options> & CommandBody<Given>): void {
     for (const word of words) if (word !== "") command.argument(word, entry.words?.[word]);
     entry.flags?.addTo(command);
     if (entry.takesExtraWords === true) command.allowExcessArguments();

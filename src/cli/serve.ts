@@ -23,7 +23,7 @@ const lookEveryMs = 25;
 const localAgent = { tenant: "default", agent: "local-agent" } as const;
 
 /** One start: what it was asked for, and where it prints. */
-export interface Start {
+export interface ServeRequest {
   readonly settings: Settings;
   readonly flags: StartFlags;
   readonly terminal: Terminal;
@@ -33,7 +33,7 @@ export interface Start {
   readonly isNew: boolean;
 }
 
-export async function serve(start: Start): Promise<ExitCode> {
+export async function serve(start: ServeRequest): Promise<ExitCode> {
   const { settings, flags, terminal, command } = start;
   const screen = process.stderr.isTTY === true; // also if standard output is a pipe
   const log = await openLog(settings.logLevel, { aside: terminal.aside, screen }, command);
@@ -67,7 +67,7 @@ export async function serve(start: Start): Promise<ExitCode> {
 }
 
 /** If an MCP client starts Postern and the port is taken, a free one is used: the client does not need it. */
-async function listenFor(wired: Wired, { settings, flags }: Start): Promise<Listening> {
+async function listenFor(wired: Wired, { settings, flags }: ServeRequest): Promise<Listening> {
   const { host, port, publicUrl, maxConnectionsPerAddress: perAddress } = settings.listen;
   const limits = perAddress === undefined ? {} : { perAddress };
   const on = (wanted: number): Promise<Listening> => listen({ door: wired.server, host, port: wanted, limits });
@@ -88,7 +88,7 @@ async function serversTried(runtime: Wired["runtime"]): Promise<void> {
 }
 
 async function announce(
-  { settings, flags, terminal, command, isNew }: Start,
+  { settings, flags, terminal, command, isNew }: ServeRequest,
   {
     runtime,
     listening: { url, port },
@@ -134,7 +134,7 @@ interface StopSignal {
 }
 
 /** Ends at a signal or a call of `stop`. A second signal ends the process at once. */
-function stopSignal({ settings, terminal }: Start): StopSignal {
+function stopSignal({ settings, terminal }: ServeRequest): StopSignal {
   const stopped = Promise.withResolvers<void>();
   const abort = (): void => {
     removeServerFile(settings.dataFolder);

@@ -31,7 +31,7 @@ export interface WebApprover extends Approver {
   fetch(request: Request): Promise<Response>;
 }
 
-interface OpenRequest {
+interface WaitingCard {
   readonly view: ApprovalView;
   readonly answer: (answer: ApproverAnswer) => void;
 }
@@ -50,7 +50,7 @@ const overtaken: ApproverAnswer = { decision: "denied", reason: "the caller does
  * @public
  */
 export function createWebApprover({ person, path = "/approvals", now = Date.now }: WebApproverOptions): WebApprover {
-  const open = new Map<string, OpenRequest>();
+  const open = new Map<string, WaitingCard>();
   const base = path.replace(/\/+$/, "");
   return {
     name: "web",
@@ -73,7 +73,7 @@ export function createWebApprover({ person, path = "/approvals", now = Date.now 
   };
 }
 
-function ask(view: ApprovalView, signal: AbortSignal, open: Map<string, OpenRequest>): Promise<ApproverAnswer> {
+function ask(view: ApprovalView, signal: AbortSignal, open: Map<string, WaitingCard>): Promise<ApproverAnswer> {
   if (signal.aborted) return Promise.resolve(overtaken);
   return new Promise((resolve) => {
     const answer = (given: ApproverAnswer): void => {
@@ -89,7 +89,7 @@ function ask(view: ApprovalView, signal: AbortSignal, open: Map<string, OpenRequ
 
 async function decide(
   request: Request,
-  open: OpenRequest | undefined,
+  open: WaitingCard | undefined,
   { by, base }: { readonly by: string; readonly base: string },
 ): Promise<Response> {
   if (!isSameOrigin(request)) return problem(403, "A page of another site may not decide here.");
@@ -153,7 +153,7 @@ function problem(status: number, message: string): Response {
   return Response.json({ error: { message } }, { status, headers: unstored });
 }
 
-function page(open: readonly OpenRequest[], base: string, now: number): Response {
+function page(open: readonly WaitingCard[], base: string, now: number): Response {
   const cards = open.map(({ view }) => card(view, base, now));
   const body = cards.length === 0 ? "<p>No call waits for a decision.</p>" : cards.join("\n");
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Approvals</title><style>${style}</style><h1>Approvals</h1>${body}</html>`;

@@ -47,7 +47,7 @@ export interface Wired {
 }
 
 /** What the parts of one Postern are made from. */
-interface Parts {
+interface WiringParts {
   readonly settings: Settings;
   readonly needs: InsideNeeds;
   readonly log: Log;
@@ -71,7 +71,16 @@ export async function wire(
   const redactor = createRedactor();
   const secrets = settings.secrets ?? (await openSecrets(settings.secretSettings, redactor));
   const memory = await memoryOf(settings, redactor, () => runtime);
-  const parts: Parts = { settings, needs, log, redactor, secrets, memory, rejected: [], hosts: () => wired.hosts };
+  const parts: WiringParts = {
+    settings,
+    needs,
+    log,
+    redactor,
+    secrets,
+    memory,
+    rejected: [],
+    hosts: () => wired.hosts,
+  };
   const runtime = await createRuntime(await optionsOf(parts));
   const mcp = createMcpDoor({ runtime, name: "postern", version, console: consoleAt(parts) });
   const server = await httpServerOf({ runtime, credentials, mcp }, parts);
@@ -91,7 +100,7 @@ export async function wire(
   return wired;
 }
 
-async function optionsOf(parts: Parts): Promise<RuntimeOptions> {
+async function optionsOf(parts: WiringParts): Promise<RuntimeOptions> {
   const { settings, needs, log, redactor, secrets } = parts;
   const { dataFolder: folder, policy, guardrails, autonomy, audit, results, channels, hooks, runs } = settings;
   const { approver } = needs;
@@ -114,7 +123,7 @@ async function optionsOf(parts: Parts): Promise<RuntimeOptions> {
 
 async function httpServerOf(
   { runtime, credentials, mcp }: Pick<HttpServerOptions, "runtime" | "credentials"> & { readonly mcp: McpGateway },
-  parts: Parts,
+  parts: WiringParts,
 ): Promise<HttpServer> {
   const { settings, needs, log, redactor, secrets, memory, rejected, hosts } = parts;
   const { command = "postern" } = needs;
@@ -150,7 +159,7 @@ function policyReader({ file, console: { editPolicy: mayEdit } }: Settings, reda
 }
 
 /** The provider's package is loaded at the first sign-in. */
-async function openIdOf({ settings, needs, log, secrets, redactor }: Parts): Promise<OpenIdSignIn | undefined> {
+async function openIdOf({ settings, needs, log, secrets, redactor }: WiringParts): Promise<OpenIdSignIn | undefined> {
   const { openId } = settings.accounts;
   if (openId === undefined) return undefined;
   const [{ OpenId, missingPackage }, { withSecrets }, { revealer }] = await Promise.all([
@@ -170,7 +179,7 @@ async function toolsOf({
   memory,
   log,
   rejected,
-}: Parts): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
+}: WiringParts): Promise<Pick<RuntimeOptions, "tools" | "servers" | "skills" | "chains">> {
   const { file = "", tools, toolModules, toolFolders, servers, skillFolders, skillAgents: agents, chains } = settings;
   const warn = (problem: string): void => log.problem(problem);
   const reject = (tool: string, why: string): void => {
@@ -219,7 +228,7 @@ function guarded(files: FileSettings, settings: Settings): FileToolOptions {
 }
 
 /** The address of the console: as configured, else of this machine once it listens. */
-function consoleAt({ settings: { channels = {}, listen }, hosts }: Parts): () => string | undefined {
+function consoleAt({ settings: { channels = {}, listen }, hosts }: WiringParts): () => string | undefined {
   return () => {
     const { consoleUrl = listen.publicUrl } = channels;
     const configured = typeof consoleUrl === "function" ? consoleUrl() : consoleUrl;

@@ -65,7 +65,7 @@ export function commands(group: CommandGroup): void {
   agentRunCommands(group);
 }
 
-interface RunOptions {
+interface AgentRunFlags {
   readonly script?: string;
   readonly prompt?: string;
   readonly system?: string;
@@ -78,7 +78,7 @@ interface RunOptions {
 async function runAgent(
   typed: CommandInput,
   sent: Pick<AgentRunSettings, "model" | "autonomy" | "scopes" | "max_steps">,
-  { runId: wanted, skill, system, wait, ...options }: RunOptions,
+  { runId: wanted, skill, system, wait, ...options }: AgentRunFlags,
 ): Promise<ExitCode> {
   const script = await scriptOf(sent.model, options.script);
   const runId = wanted ?? newId("run");
@@ -118,7 +118,7 @@ async function scriptOf(model: string | undefined, script: string | undefined): 
 
 function goOn(
   typed: CommandInput,
-  wait: RunOptions["wait"],
+  wait: AgentRunFlags["wait"],
   prepare: (work: Work) => Promise<RunPart>,
 ): Promise<ExitCode> {
   const waitMs = wait === undefined ? 0 : wait === true ? Number.POSITIVE_INFINITY : wholeNumber(wait, "--wait") * 1000;

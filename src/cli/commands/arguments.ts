@@ -96,14 +96,14 @@ function first(value: Json | undefined): Json | undefined {
 }
 
 /** What a schema says of a question, `undefined` when it says nothing. */
-type SchemaAnswer = boolean | undefined;
+type SchemaVerdict = boolean | undefined;
 
 function argumentOf(root: Json | undefined, name: string, text: string): Json {
   const parsed = parseStrict(text);
   if ("problem" in parsed) return text; // the tool's schema decides
   let isNamed = false;
   /** Asks the schema of one member, wherever the tool's schema has it. */
-  const askMember = (own: (schema: JsonObject) => SchemaAnswer): SchemaAnswer => {
+  const askMember = (own: (schema: JsonObject) => SchemaVerdict): SchemaVerdict => {
     const found = askSchema(root, root, (schema) => {
       const member = memberOf(memberOf(schema, "properties"), name);
       isNamed ||= member !== undefined;
@@ -111,9 +111,9 @@ function argumentOf(root: Json | undefined, name: string, text: string): Json {
     });
     return isNamed ? found : askSchema(root, memberOf(root, "additionalProperties"), own);
   };
-  const accepts = (value: Json): SchemaAnswer => askMember((schema) => acceptsHere(schema, value));
+  const accepts = (value: Json): SchemaVerdict => askMember((schema) => acceptsHere(schema, value));
   if (accepts(text) === true) return text;
-  const listsText = (schema: JsonObject): SchemaAnswer =>
+  const listsText = (schema: JsonObject): SchemaVerdict =>
     listedValues(schema)?.some((value) => typeof value === "string") || undefined;
   return accepts(parsed.value) === false && askMember(listsText) === true ? text : parsed.value;
 }
@@ -125,10 +125,10 @@ function argumentOf(root: Json | undefined, name: string, text: string): Json {
 function askSchema(
   root: Json | undefined,
   schema: Json | undefined,
-  own: (schema: JsonObject) => SchemaAnswer,
-): SchemaAnswer {
+  own: (schema: JsonObject) => SchemaVerdict,
+): SchemaVerdict {
   const followed = new Set<string>();
-  const ask = (part: Json | undefined): SchemaAnswer => {
+  const ask = (part: Json | undefined): SchemaVerdict => {
     if (!isJsonObject(part)) return undefined;
     const ref = memberOf(part, "$ref");
     const isNew = typeof ref === "string" && !followed.has(ref);
@@ -149,7 +149,7 @@ function askSchema(
 }
 
 /** Only what the schema itself says: its types, and the values that it lists. */
-function acceptsHere(schema: JsonObject, value: Json): SchemaAnswer {
+function acceptsHere(schema: JsonObject, value: Json): SchemaVerdict {
   const type = memberOf(schema, "type");
   const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === "string");
   const own = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;

@@ -23,14 +23,15 @@ import { fit, visible, whose, widthOf } from "../text.ts";
 
 type PolicyScreen = Pick<Work, "command" | "paint" | "terminal">;
 
-const words: Readonly<Record<VerdictView, { readonly one: string; readonly many: string; readonly style: Style }>> = {
+const words: Readonly<
+  Record<VerdictView, { readonly one: string; readonly many: string; readonly style: Parameters<Paint>[0] }>
+> = {
   ALLOW: { one: "runs", many: "run", style: "green" },
   CONFIRM: { one: "asks", many: "ask", style: "yellow" },
   PREVIEW: { one: "previews", many: "preview", style: "cyan" },
   BLOCK: { one: "blocked", many: "blocked", style: "red" },
   DENY: { one: "denied", many: "denied", style: "red" },
 };
-type Style = Parameters<Paint>[0];
 
 function paintVerdict(paint: Paint, verdict: VerdictView, text: string = verdict): string {
   return paint(words[verdict].style, text);
