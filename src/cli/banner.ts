@@ -1,15 +1,17 @@
+import { chainToolName } from "../code-mode/names.ts";
 import type { Health } from "../runtime/api.ts";
 import type { PosternClient } from "../server/client/client.ts";
-import { asTypedHere } from "./command-name.ts";
+import type { ToolView } from "../server/contract/tools.ts";
+import { asTypedHere, quoted } from "./command-name.ts";
+import { sampleArguments } from "./commands/arguments.ts";
 import { refusedNote, toolTable } from "./commands/tools.ts";
-import { otherwise } from "./data-folder.ts";
-import { nextCommands } from "./next-commands.ts";
+import { nearbyFolders } from "./data-folder.ts";
 import { getPython, lacksPython } from "./running-checks.ts";
 import { paintFor, type Terminal } from "./terminal.ts";
 import { visible, widthOf } from "./text.ts";
-import { askEach, type WaitingRequest } from "./what-now.ts";
+import { type ToolNow, toolsNow, type VerdictSource } from "./tool-verdicts.ts";
 
-/** More rows than this are no table for a start. */
+/** More tools than this are only counted. */
 const mostRows = 100;
 
 export interface BannerFacts {
@@ -17,23 +19,23 @@ export interface BannerFacts {
   readonly url: string;
   readonly file: string | undefined;
   readonly dataFolder: string;
-  /** It was not there: a mistyped name shows by this. */
+  /** Whether this start made it: so a mistyped name is seen. */
   readonly isNew: boolean;
   readonly autonomy: string | undefined;
   readonly health: Health;
-  /** So many names in the configuration match nothing. */
+  /** How many names in the configuration match nothing. */
   readonly unmatched: number;
   readonly agent: PosternClient;
   readonly operator: PosternClient;
   /** In this process: a request for each tool would keep the agents' calls waiting. */
-  readonly explain: WaitingRequest["explain"];
-  /** Signs in once, while nobody has an account. */
+  readonly explain: VerdictSource["explain"];
+  /** Signs in once, while there are no accounts. */
   readonly signInUrl: string | undefined;
   /** How a person types the command here. */
   readonly command: string;
 }
 
-/** What `postern start` says: where it is, what is offered at which risk, what a call would meet, what to try next. */
+/** What `postern start` prints: addresses, tools with risk and verdict, commands to try next. */
 export async function banner(facts: BannerFacts, terminal: Terminal): Promise<string> {
   const paint = paintFor(terminal);
   const { health, agent, explain, operator } = facts;
@@ -41,7 +43,7 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
   const { tools } = await agent.tools.list();
   const shown = [...tools].sort((one, other) => Number(one.server !== undefined) - Number(other.server !== undefined));
   const rows = new Set(shown.slice(0, mostRows)); // our own tools first
-  const told = await askEach(
+  const listed = await toolsNow(
     { explain, policy: operator.policy },
     tools.filter((tool) => rows.has(tool)),
   );
@@ -66,11 +68,11 @@ export async function banner(facts: BannerFacts, terminal: Terminal): Promise<st
     ...servers,
     ...(lacksPython(engines) ? [row("scripts", getPython)] : []),
     ...(facts.unmatched === 0 ? [] : [row("warning", paint("red", unmatchedText(facts)))]),
-    `\n${toolTable({ paint, terminal, command: facts.command }, told)}`,
-    tools.length > told.length ? `and ${tools.length - told.length} more: ${facts.command} tools\n` : "",
+    `\n${toolTable(listed, { paint, terminal, command: facts.command })}`,
+    tools.length > listed.length ? `and ${tools.length - listed.length} more: ${facts.command} tools\n` : "",
     refusedNote(health.servers, paint),
     `\nTry next, in another terminal:\n`,
-    ...nextCommands(told, facts.command).map(
+    ...nextCommands(listed, facts.command).map(
       ({ typed, why }) => `  ${typed}${" ".repeat(Math.max(2, 64 - widthOf(typed)))}${paint("dim", why)}\n`,
     ),
     "\n",
@@ -86,10 +88,60 @@ function unmatchedText({ unmatched, command }: BannerFacts): string {
 const tokens = "(tokens: agent.token, operator.token)";
 
 function newFolder(folder: string): string {
-  return `(new: a fresh installation was made there.${otherwise(folder)})`;
+  return `(new: a fresh installation was made there.${nearbyFolders(folder)})`;
 }
 
 function consoleLine({ url, signInUrl, command }: BannerFacts, paint: ReturnType<typeof paintFor>): string {
   if (signInUrl === undefined) return url;
   return `${signInUrl}\n  ${" ".repeat(10)} ${paint("dim", `signs you in once, within ten minutes; \`${command} accounts link\` makes another`)}`;
+}
+
+interface NextCommand {
+  readonly typed: string;
+  readonly why: string;
+}
+
+/** A critical tool is never suggested. */
+const harmless: ReadonlySet<string> = new Set(["safe", "medium", "high"]);
+const mostNext = 3;
+
+/** Suggests a call that runs at once, one that asks a person, and where that person looks. Suggests no call that the policy refuses. */
+export function nextCommands(tools: readonly ToolNow[], command: string): readonly NextCommand[] {
+  const callable = tools.filter(
+    ({ action: { tool, kind, effects, risk } }) =>
+      kind === "local" && effects !== "destructive" && harmless.has(risk) && tool !== chainToolName, // no sample is a script
+  );
+  const which = (word: string): readonly ToolView[] =>
+    callable.filter(({ now }) => (now.tried ?? now.word) === word).map(({ action }) => action);
+  const runs = which("runs").filter(({ risk }) => risk === "safe");
+  const suggested = [
+    [runs, "runs at once"],
+    [which("asks"), "waits for a person"],
+    [which("previews"), "shows what it would do"],
+  ] as const;
+  const calls = suggested.flatMap(([offered, why]) => {
+    const tool = easiest(offered);
+    return tool === undefined ? [] : [{ typed: callOf(tool, command), why }];
+  });
+  return [
+    ...calls,
+    { typed: `${command} approvals`, why: "what waits; then `approvals approve ID`, and the call again" },
+    { typed: `${command} policy show`, why: "what each tool meets, and by which rule" },
+    { typed: `${command} audit verify`, why: "checks the audit log" },
+  ].slice(0, mostNext);
+}
+
+/** The tool that needs least typing; Postern's own tools first, because a server may be away. */
+function easiest(tools: readonly ToolView[]): ToolView | undefined {
+  const size = (tool: ToolView): number =>
+    JSON.stringify(sampleArguments(tool.input_schema)).length + (tool.server === undefined ? 0 : 1000);
+  return [...tools].sort((a, b) => size(a) - size(b))[0];
+}
+
+function callOf({ tool, action, input_schema }: ToolView, command: string): string {
+  const given = Object.entries(sampleArguments(input_schema)).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return ` ${quoted(`${name}=${text}`)}`;
+  });
+  return `${command} call ${quoted(tool)}${given.join("")}${action === "default" ? "" : ` --action ${quoted(action)}`}`;
 }

@@ -83,11 +83,11 @@ it.each(["漢字", "👩‍👩‍👧‍👦", "e\u0301", "x"])("a card of %s i
 it("the card says to whom it escalates and when, and since when they are asked", () => {
   const { routed } = shownApproval(anApproval());
   const late = { ...routed, escalate_to: { roles: ["admin"] }, escalate_at: new Date(20 * 60_000).toISOString() };
-  const line = /^│ decided by +role admin as well, when nobody has answered in 20 min$/m;
+  const line = /^│ decided by +role admin too, if no answer comes in 20 min$/m;
   expect(card({ routed: late })).toMatch(line);
-  expect(card({ routed: late, status: "denied" })).not.toContain("as well");
+  expect(card({ routed: late, status: "denied" })).not.toContain("role admin too");
   expect(card({ routed: late, escalated_at: new Date(-5 * 60_000).toISOString() })).toContain(
-    "role admin as well: nobody had answered, and they were asked 5 min ago",
+    "role admin too: no answer came, and they were asked 5 min ago",
   );
 });
 

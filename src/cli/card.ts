@@ -6,33 +6,29 @@ import { actionText } from "./said.ts";
 import { type Paint, paintRisk } from "./terminal.ts";
 import { actorText, duration, relative, type Sheet, visible, visibleLines, whose, wrap } from "./text.ts";
 
-/** Where a card is drawn: what is longer than a line of it goes on below. */
-/** One line of what is said, before it is laid out. */
+/** One line of content, before it is laid out. */
 interface CardLine {
   readonly text: string;
   readonly style?: "red" | "green";
 }
 
-/** Every line of a card begins with it, also where a long one goes on: what stands in column 0 is ours. */
+/** Every line of a card begins with it: text of others never begins in column 0. */
 const margin = "│ ";
 const labelColumns = 11;
-/** Narrower is no card any more. */
+/** The text is never narrower. */
 const leastColumns = 20;
 
-/**
- * One approval as a person reads it before deciding, whole: what would run, why they are asked, what it would do, how
- * long they have and what silence means.
- */
+/** One request as a person reads it before deciding: what would run, why they are asked, what it would do, how long they have. */
 export function approvalCard(request: ApprovalView, now: number, sheet: Sheet): string {
   return `${cardLines(request, now, sheet).join("\n")}\n`;
 }
 
-/** A line each of the screen's. Nothing is left out, and no text of a stranger begins a line. */
+/** One entry for each line of the screen. Nothing is left out, and no text of others begins a line. */
 export function cardLines(request: ApprovalView, now: number, { paint, terminal }: Sheet): readonly string[] {
   const columns = Math.max(leastColumns, terminal.columns - margin.length - labelColumns);
   const lines = titleLines(request, columns + labelColumns, paint);
-  const block = (label: string, said: readonly CardLine[]): void => {
-    for (const [i, { text, style }] of said.entries())
+  const block = (label: string, content: readonly CardLine[]): void => {
+    for (const [i, { text, style }] of content.entries())
       for (const [at, line] of wrap(text, columns).entries()) {
         const name = paint("dim", (i === 0 && at === 0 ? label : "").padEnd(labelColumns));
         lines.push(name + (style === undefined ? line : paint(style, line)));
@@ -42,7 +38,7 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
   const { arguments: given, artifacts = [] } = request.what;
   row("approval", visible(request.approval_id));
   row("asked by", askedBy(request));
-  if (request.reason !== undefined) row("it says", `${visible(request.reason)} (nobody has checked this)`);
+  if (request.reason !== undefined) row("it says", `${visible(request.reason)} (not checked)`);
   for (const [i, why] of request.why.entries()) row(i === 0 ? "because" : "", reasonText(why));
   if (request.summary !== undefined) row("tool says", visible(request.summary));
   block("arguments", argumentLines(given));
@@ -51,7 +47,7 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
   if (request.asked !== undefined) block("asked for", argumentLines(request.asked));
   if (request.preview !== undefined) {
     block("preview", visibleLines(request.preview.summary).map(plain));
-    for (const [label, said] of previewParts(request.preview)) block(label, said);
+    for (const [label, content] of previewParts(request.preview)) block(label, content);
   }
   if (request.preview_binds === false) row("", "this preview may differ when the call runs");
   for (const [i, text] of decidersOf(request, now).entries()) row(i === 0 ? "decided by" : "", text);
@@ -64,21 +60,21 @@ export function cardLines(request: ApprovalView, now: number, { paint, terminal 
 }
 
 function titleLines({ what, risk_level: risk }: ApprovalView, columns: number, paint: Paint): string[] {
-  const told = `   risk ${paintRisk(paint, risk)}`;
+  const riskText = `   risk ${paintRisk(paint, risk)}`;
   const lines = wrap(visible(actionText(what)), columns - `   risk ${risk}`.length).map((line) => paint("bold", line));
-  return lines.map((line, i) => (i === 0 ? line + told : line));
+  return lines.map((line, i) => (i === 0 ? line + riskText : line));
 }
 
 function askedBy({ requested_by: { agent, user }, refs }: ApprovalView): string {
   return visible(`${whose({ agent, user })}, run ${refs.run}`);
 }
 
-/** Only of who may not simply say yes. */
+/** Only for a viewer who may not simply approve. */
 function youMay({ may, message = "" }: ViewerView): string {
   return visible(may.length === 0 ? message : `may ${may.join(", ")} only: ${message}`);
 }
 
-/** Who is asked and what their yes must bring, when that is anything special; and who has said a word. */
+/** Who is asked, how many must approve, and who has voted. */
 function decidersOf(request: ApprovalView, now: number): readonly string[] {
   const { routed, votes, quorum_left: left, status } = request;
   const names = namesIn(routed.to);
@@ -86,21 +82,21 @@ function decidersOf(request: ApprovalView, now: number): readonly string[] {
   const more = escalation(request, now);
   if (more !== undefined) lines.push(more);
   if (routed.quorum > 1)
-    lines.push(`${routed.quorum} persons${status === "pending" ? `, ${left} of them must still say yes` : ""}`);
-  if (routed.typed_confirmation && status === "pending") lines.push("whoever types the tool's name (--confirm)");
+    lines.push(`${routed.quorum} people${status === "pending" ? `, ${left} of them must still approve` : ""}`);
+  if (routed.typed_confirmation && status === "pending")
+    lines.push("an approver who types the tool's name (--confirm)");
   if (routed.quorum > 1)
     for (const { as, by, via, on_behalf_of: giver } of votes)
       lines.push(`${actorText(by, via)}${giver === undefined ? "" : ` for ${giver}`}: ${as}`);
   return lines.map(visible);
 }
 
-/** Who else is asked when nobody answers, and whether they are. */
+/** Who else is asked if no answer comes, and whether they were. */
 function escalation({ routed, escalated_at: at, status }: ApprovalView, now: number): string | undefined {
-  const others = namesIn(routed.escalate_to ?? {}) || "whoever decides";
-  if (at !== undefined)
-    return `${others} as well: nobody had answered, and they were asked ${relative(Date.parse(at), now)}`;
+  const others = namesIn(routed.escalate_to ?? {}) || "every approver";
+  if (at !== undefined) return `${others} too: no answer came, and they were asked ${relative(Date.parse(at), now)}`;
   if (routed.escalate_at === undefined || status !== "pending") return undefined;
-  return `${others} as well, when nobody has answered in ${duration(Math.max(0, Date.parse(routed.escalate_at) - now))}`;
+  return `${others} too, if no answer comes in ${duration(Math.max(0, Date.parse(routed.escalate_at) - now))}`;
 }
 
 function namesIn({ users = [], roles = [], groups = [] }: ApprovalView["routed"]["to"]): string {
@@ -124,27 +120,27 @@ function argumentLines(given: JsonObject): readonly CardLine[] {
     .map(plain);
 }
 
-/** What stands behind a reference in the arguments. */
+/** The artifact of a reference in the arguments. */
 function artifactLines({ path, bytes, text }: ArtifactView): readonly CardLine[] {
   if (text === undefined) return [plain(`${visible(path)}: ${bytes} bytes, too large to look at`)];
   return [`${visible(path)}:`, ...visibleLines(text).map((line) => `  ${line}`)].map(plain);
 }
 
-/** All of a preview but what it comes to in a sentence, for who only reads what was found out. */
-export function previewDetails(preview: Preview, paint: Paint): readonly string[] {
-  return previewParts(preview).flatMap(([, said]) =>
-    said.map(({ text, style }) => (style === undefined ? text : paint(style, text))),
+/** All of a preview but its summary. */
+export function previewDetails(preview: Partial<Preview>, paint: Paint): readonly string[] {
+  return previewParts(preview).flatMap(([, content]) =>
+    content.map(({ text, style }) => (style === undefined ? text : paint(style, text))),
   );
 }
 
-/** Each under a name of its own, so that none can speak as another. */
+/** Each part under its own label, so that none can look like another. */
 function previewParts({
   diff,
   problem,
   table: rows,
   message,
   details,
-}: Preview): readonly (readonly [label: string, said: readonly CardLine[]])[] {
+}: Partial<Preview>): readonly (readonly [label: string, content: readonly CardLine[]])[] {
   return [
     ...(problem === undefined ? [] : [["", [plain(`(no preview: ${visible(problem)})`)]] as const]),
     ...(message === undefined ? [] : [["message", messageLines(message).map(plain)] as const]),

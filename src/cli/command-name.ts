@@ -1,12 +1,12 @@
 import type { OutcomeView } from "../server/contract/outcome.ts";
 import type { GlobalFlags } from "./host.ts";
 
-/** The flags that say which Postern is meant. */
+/** The flags that choose the Postern. */
 type CommandFlags = { readonly [flag in "config" | "data" | "port"]?: GlobalFlags[flag] | undefined };
 
 /**
- * How a person types the command here: after `npm start` there is no `postern` on the path, and without the flags that
- * were given now the next command would ask another Postern.
+ * How a person types the command here. After `npm start` there is no `postern` on the path. Without the flags of this
+ * command the next one would ask another Postern.
  */
 export function commandName(flags: CommandFlags): string {
   const name = process.env["npm_lifecycle_event"] === undefined ? "postern" : "npx postern";
@@ -17,17 +17,17 @@ export function commandName(flags: CommandFlags): string {
   return [name, ...given].join(" ");
 }
 
-/** For whoever may not know where things lie: which flags belong to it, and not what they say. */
+/** For readers who may not see paths: the flags without their values. */
 export function withoutValues(command: string): string {
   return command.replaceAll(/ (--[a-z]+) (?:(?:'[^']*'|\\')+|[^\s']+)/g, " $1 …");
 }
 
-/** What a sentence of ours says of `postern …`, as it is typed here. */
+/** Replaces `postern …` in a sentence by the command as it is typed here. */
 export function asTypedHere(sentence: string, command: string): string {
   return sentence.replaceAll("`postern ", () => `\`${command} `);
 }
 
-/** What a call came to: in our words as they are typed here, or in the tool's own, which stay as they are. */
+/** The text of an outcome. Commands in a text of Postern are shown as typed here; a text of the tool stays as it is. */
 export function outcomeText({ status, text, refusal }: OutcomeView, command: string): string {
   const isOwn = status === "ok" || status === "preview" || refusal?.code === "tool_failed";
   return isOwn ? text : asTypedHere(text, command);

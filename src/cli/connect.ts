@@ -1,16 +1,17 @@
 import { RuntimeFault } from "../core/fault.ts";
+import { passingFolder, removePassing } from "../core/system/passing-folder.ts";
 import { createClient, type PosternClient } from "../server/client/client.ts";
 import { readToken, type TokenRole } from "../server/credentials.ts";
-import { booksToLook, requireDataFolder } from "./data-folder.ts";
-import type { GlobalFlags, Host, InsideNeeds, Send } from "./host.ts";
-import { findServer, findServerOrBooks, type Passing, waitingFor } from "./server-file.ts";
+import { exists, requireDataFolder } from "./data-folder.ts";
+import type { GlobalFlags, Host, Inside, InsideNeeds } from "./host.ts";
+import { type BusyState, findServer, findServerOrLock, waitingFor } from "./server-file.ts";
 
 export interface Connection {
   /** Calls and waits. */
   readonly agent: PosternClient;
   /** Decides and administers; may not decide what it asked for itself. */
   readonly operator: PosternClient;
-  /** Whether it is a Postern that goes on after this command. */
+  /** Whether this Postern goes on after the command. */
   readonly running: boolean;
   /** Where its console is, while it runs. */
   readonly url: string;
@@ -18,27 +19,25 @@ export interface Connection {
 }
 
 /**
- * The Postern a command talks to: the one `--port` names, else the one that says in the data folder that it runs or is
- * being started, else one started inside. To look at the configuration alone, `--port` is where it would listen. Tokens are read from the data folder each time, so that nobody passes them on a command line.
+ * The Postern a command talks to: the one that `--port` names, else the one of the data folder, else one that is started
+ * inside. If only the configuration is needed, `--port` is the port to listen on, and a data folder that does not exist
+ * is replaced by a temporary one. Tokens are read from the data folder, so that no command line holds one.
  */
-export async function connect(
-  host: Host,
-  flags: GlobalFlags,
-  needs: InsideNeeds = { tools: false },
-): Promise<Connection> {
+export async function connect(host: Host, flags: GlobalFlags, needs: InsideNeeds): Promise<Connection> {
   const dataFolder = await host.dataFolder(flags);
-  if (needs.books !== "any") requireDataFolder(dataFolder);
+  const needsOnlyConfiguration = needs.dataFolder === "optional";
+  if (!needsOnlyConfiguration) requireDataFolder(dataFolder);
   const port = host.wantedPort(flags);
-  const waiting = (what: Passing): void => host.terminal.aside(waitingFor[what]);
-  if (port !== undefined && needs.books !== "any") {
+  const waiting = (state: BusyState): void => host.terminal.aside(waitingFor[state]);
+  if (port !== undefined && !needsOnlyConfiguration) {
     const running = await findServer(dataFolder, host.clock, waiting);
     return clients(running?.port === port ? running.url : `http://127.0.0.1:${port}`, dataFolder);
   }
   await using opened = new AsyncDisposableStack();
-  const { folder: data } = opened.use(booksToLook(dataFolder));
-  const found = await findServerOrBooks(data, host.clock, waiting);
+  const data = exists(dataFolder) ? dataFolder : opened.adopt(passingFolder("look"), removePassing);
+  const found = await findServerOrLock(data, host.clock, waiting);
   if ("server" in found) return clients(found.server.url, dataFolder);
-  opened.use(found.books);
+  opened.use(found.lock);
   const inside = await host.startInside({ ...flags, data }, needs);
   opened.defer(() => inside.close());
   const connected = await clients(inside.url, data, inside.send);
@@ -46,18 +45,11 @@ export async function connect(
   return { ...connected, running: false, close: () => all.disposeAsync() };
 }
 
-async function clients(url: string, dataFolder: string, send?: Send): Promise<Connection> {
+async function clients(url: string, dataFolder: string, send?: Inside["send"]): Promise<Connection> {
   const client = async (role: TokenRole): Promise<PosternClient> =>
-    createClient({
-      url,
-      token: await tokenIn(dataFolder, role),
-      ...(send !== undefined && { send }),
-    });
+    createClient({ url, token: await tokenIn(dataFolder, role), ...(send !== undefined && { send }) });
   return {
-    agent: await client("agent"),
-    operator: await client("operator"),
-    running: true,
-    url,
+    ...{ agent: await client("agent"), operator: await client("operator"), running: true, url },
     close: async () => {},
   };
 }

@@ -5,9 +5,8 @@ import { parse } from "yaml";
 import { CommandLine } from "../../test/fakes/command-line.ts";
 import { type ApprovalsSection, approvalSettingsFrom } from "../approvals/approvals-config.ts";
 import { noOpaqueFields, toCamelCase } from "../core/case.ts";
-import type { DoctorFinding } from "./checks.ts";
-import { routeFindings } from "./route-checks.ts";
-import { auditFinding, engineFinding } from "./running-checks.ts";
+import type { DoctorFinding } from "./findings.ts";
+import { auditFinding, engineFinding, routeFindings } from "./running-checks.ts";
 
 let cli: CommandLine;
 beforeAll(() => {
@@ -120,9 +119,9 @@ approvals:
     said([...routeFindings(approvalSettingsFrom(toCamelCase(approvals, noOpaqueFields) as ApprovalsSection), [ann])]),
   ).toEqual([
     "warn `typo`: there is no account `anne`",
-    "warn `typo`: nobody who may decide is in the group `opps`",
-    "warn `typo`: a yes cannot be had: 0 people it is sent to may decide",
-    "warn `two`: 2 yeses cannot be had: 1 person it is sent to may decide",
+    "warn `typo`: no approver is in the group `opps`",
+    "warn `typo`: an approval cannot be given: 0 people it is sent to may decide",
+    "warn `two`: 2 approvals cannot be given: 1 person it is sent to may decide",
     late,
   ]);
 });
@@ -143,7 +142,7 @@ it("looks for the secret of the sign-in, and at variables that are nearly ours",
       {
         level: "warn",
         check: "environment",
-        message: "Nobody reads the variable `POSTERN_DAAT`.",
+        message: "Nothing reads the variable `POSTERN_DAAT`.",
         fix: "Did you mean `POSTERN_DATA`?",
       },
     ]);
@@ -205,7 +204,7 @@ it("says when no engine can run, with what each is without, and which one is dow
   expect(engineFinding([ready, away, { name: "pyodide", language: "python" }])).toMatchObject({ level: "ok" });
   expect(engineFinding([ready, { ...away, down: true }])).toMatchObject({
     level: "warn",
-    fix: "Mend `cpython`, or leave it out of `chains.engines`; until then scripts go to the others.",
+    fix: "Repair `cpython`, or leave it out of `chains.engines`; until then scripts go to the others.",
   });
 });
 

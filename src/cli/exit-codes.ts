@@ -1,8 +1,8 @@
-/** What a command's end means to a script (DESIGN 4). */
+/** What the end of a command means to a script. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, denied: 3, waiting: 4 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The approval was asked for and nobody has answered: the call can be sent again. */
+/** No person has decided: the call can be sent again. */
 const waitingCodes: ReadonlySet<string> = new Set(["approval_timed_out", "approval_expired", "approval_withdrawn"]);
 
 export function exitCodeOf(outcome: { readonly status: string; readonly code?: string | undefined }): ExitCode {

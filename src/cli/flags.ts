@@ -1,12 +1,11 @@
-/** The flags of a command, made from the fields that its route takes: their names, their help and what they accept. */
+/** The flags of a command, made from the fields of its route: their names, their help and what they accept. */
 import type { z } from "@hono/zod-openapi";
 import { type Command, Option } from "commander";
 import { fromText, type Input } from "../server/contract/route.ts";
 import { objectOf } from "./commands/arguments.ts";
-import { wholeNumber } from "./commands/typed.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
-/** What a field's own schema does not say of its flag. */
+/** What the schema of a field does not say about its flag. */
 interface FlagNote {
   /** Default: the field's name, with dashes. */
   readonly name?: string;
@@ -17,12 +16,12 @@ interface FlagNote {
   readonly default?: string;
   /** `all` is typed to mean every value; a list shows some of them by default. */
   readonly all?: true;
-  /** Reads what is typed differently from how an address is read. */
+  /** Default: as in an address. */
   readonly read?: (typed: string, flag: string) => unknown;
 }
 
-/** `none`: the field has no flag. */
-type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Input<S>]?: FlagNote | "none" };
+/** `none`: the field has no flag. `page`: it has no flag, and a list sets it for its next page. */
+type FlagNotes<S extends z.ZodObject> = { readonly [Field in keyof Input<S>]?: FlagNote | "none" | "page" };
 
 type Value<S extends z.ZodObject, N, Field extends keyof Input<S>> = Field extends keyof N
   ? N[Field] extends { readonly read: (...typed: never[]) => infer Read }
@@ -32,7 +31,7 @@ type Value<S extends z.ZodObject, N, Field extends keyof Input<S>> = Field exten
 type Without<N> = { [Field in keyof N]: N[Field] extends "none" ? Field : never }[keyof N];
 type WithDefault<N> = { [Field in keyof N]: N[Field] extends { readonly default: string } ? Field : never }[keyof N];
 
-/** What was typed, by the names of the fields. A field without a default is there when its flag was. */
+/** What was typed, by the names of the fields. */
 export type FlagValues<S extends z.ZodObject, N> = {
   readonly [Field in Extract<keyof Input<S>, WithDefault<N>>]: Value<S, N, Field>;
 } & {
@@ -52,10 +51,10 @@ export function flagsOf<S extends z.ZodObject, const N extends FlagNotes<S>>(
   schema: S,
   notes: N,
 ): FieldFlags<FlagValues<S, N>> {
-  const all = new Map<string, FlagNote | "none" | undefined>(Object.entries(notes));
+  const all = new Map<string, FlagNote | "none" | "page" | undefined>(Object.entries(notes));
   const made = Object.entries(schema.shape).flatMap(([field, type]) => {
     const note = all.get(field) ?? {};
-    return note === "none" ? [] : [flagOf(field, type, note)];
+    return typeof note === "string" ? [] : [flagOf(field, type, note)];
   });
   return {
     addTo: (command) => made.reduce((added, { option }) => added.addOption(option), command),
@@ -90,7 +89,7 @@ function flagOf(field: string, type: z.core.$ZodType, note: FlagNote): Flag {
   return { field, option, read: (typed) => readValue(inner, typed, { ...note, flag }) };
 }
 
-/** A field's own type, and what it and the types around it say of it. */
+/** The type of a field without its wrappers, and its description. */
 function unwrapped(type: z.core.$ZodType): {
   readonly inner: z.core.$ZodTypes;
   readonly isOptional: boolean;
@@ -98,10 +97,10 @@ function unwrapped(type: z.core.$ZodType): {
 } {
   const { def } = (type as z.core.$ZodTypes)._zod; // the contract has no types of its own
   const { description } = type as z.ZodType; // every schema of the contract is a classic one
-  if (def.type !== "optional" && def.type !== "default")
+  if (def.type !== "optional" && def.type !== "default" && def.type !== "readonly")
     return { inner: type as z.core.$ZodTypes, isOptional: false, description: description ?? "" };
-  const inside = unwrapped(def.innerType);
-  return { ...inside, isOptional: true, description: description ?? inside.description };
+  const { inner, isOptional, ...inside } = unwrapped(def.innerType);
+  return { inner, isOptional: isOptional || def.type !== "readonly", description: description ?? inside.description };
 }
 
 /** A sentence of the contract, as help texts are written. */
@@ -126,7 +125,9 @@ function readValue(
   if (all === true && typed === "all") return typed;
   if (read !== undefined) return read(typed, flag);
   if (type._zod.def.type === "custom") return objectOf(typed, flag);
-  const given = type._zod.def.type === "array" ? wordsIn(typed) : fromText(type, typed);
+  const { def } = type._zod;
+  const given =
+    def.type === "array" ? wordsIn(typed) : def.type === "enum" ? anyCase(def.entries, typed) : fromText(type, typed);
   const result = (type as unknown as z.ZodType).safeParse(given); // every schema of the contract is a classic one
   if (result.success) return given;
   const [issue] = result.error.issues;
@@ -143,7 +144,12 @@ export function readField<S extends z.ZodType>(type: S, typed: string, flag: str
   return readValue(unwrapped(type).inner, typed, { flag }) as Exclude<Input<S>, undefined>; // its schema took it
 }
 
-/** Words apart by commas. */
+/** `a2` is A2. */
+function anyCase(entries: Readonly<Record<string, unknown>>, typed: string): string {
+  return Object.keys(entries).find((entry) => entry.toLowerCase() === typed.toLowerCase()) ?? typed;
+}
+
+/** Words separated by commas. */
 function wordsIn(text: string): readonly string[] {
   return text
     .split(",")
@@ -158,4 +164,57 @@ export function rowLimit(most: number): {
   readonly read: typeof wholeNumber;
 } {
   return { help: "at most so many", default: String(most), read: wholeNumber };
+}
+
+/** Flags that many commands have. */
+export const ofTool = { value: "name", help: "only of this tool" } as const;
+export const ofRun = { name: "run", value: "id", help: "only of this run" } as const;
+export const scopeList = { help: "scopes to call with, separated by commas" } as const;
+
+/** @throws UsageProblem */
+export function oneOf<T extends string>(text: string, options: readonly T[], flag: string): T {
+  const found = options.find((option) => option === text);
+  if (found === undefined) throw new UsageProblem(`\`${flag} ${text}\`: \`${text}\` is none of ${options.join(", ")}.`);
+  return found;
+}
+
+export function wholeNumber(text: string, flag: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new UsageProblem(`\`${flag} ${text}\` is not a whole number from 0.`);
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+const date = /^\d{4}-\d{2}-\d{2}$/;
+const dateAndTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?$/i;
+const lastInstantMs = 8.64e15;
+
+/** Reads a time, a date, or an age (`15m`, `2h`, `7d`). Returns ISO 8601. */
+export function instant(text: string, flag: string, now: number): string {
+  return isoOf(timeIn(text, (span) => now - span)) ?? noTime(`${flag} ${text}`, "a time", "an age");
+}
+
+/** Reads a time, a date, or a span from now (`15m`, `2h`, `7d`). Returns ISO 8601. */
+export function later(text: string, flag: string, now: number): string {
+  return isoOf(timeIn(text, (span) => now + span)) ?? noTime(`${flag} ${text}`, "a time to come", "for so long");
+}
+
+/** A time without an offset is UTC, as every time that is shown. */
+function timeIn(text: string, at: (spanMs: number) => number): number {
+  const [, count, unit = "s"] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  if (count !== undefined) return at(Number(count) * 1000 * (unitSeconds[unit] ?? 1));
+  if (date.test(text)) return Date.parse(text);
+  const [found, offset] = dateAndTime.exec(text) ?? [];
+  return found === undefined ? Number.NaN : Date.parse(offset === undefined ? `${found}Z` : found);
+}
+
+function isoOf(ms: number): string | undefined {
+  return Math.abs(ms) <= lastInstantMs ? new Date(ms).toISOString() : undefined;
+}
+
+function noTime(typed: string, what: string, span: string): never {
+  throw new UsageProblem(
+    `\`${typed}\` is not ${what}. Write \`2026-11-20T12:00:00Z\`, \`2026-11-20\` (UTC, unless it has an offset), or ${span}: \`15m\`, \`2h\`, \`7d\`.`,
+  );
 }

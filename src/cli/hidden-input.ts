@@ -1,7 +1,8 @@
 import type { Readable } from "node:stream";
+import type { Terminal } from "./terminal.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
-/** A terminal as input, or a pipe: then `setRawMode` is not there. */
+/** A terminal, or a pipe without `setRawMode`. */
 export type HiddenInput = Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown };
 
 const interrupt = 0x03;
@@ -10,9 +11,9 @@ const rubouts: readonly number[] = [0x08, 0x7f];
 const lineEnds: readonly number[] = [0x0a, 0x0d];
 
 /**
- * A value nobody sees: one line without echo from a terminal, everything from a pipe.
+ * Reads one line without echo from a terminal, or everything from a pipe.
  *
- * @param mostBytes more are not read; whoever gets more than it wanted refuses it
+ * @param mostBytes reading stops after so many; the caller refuses a value that is too long
  * @throws UsageProblem when the person gives up
  */
 export async function readHidden(input: HiddenInput, mostBytes: number, prompt: () => void): Promise<Uint8Array> {
@@ -27,11 +28,23 @@ export async function readHidden(input: HiddenInput, mostBytes: number, prompt: 
   }
 }
 
+/** Reads a value of this process's standard input: one that was typed on the command line could be read by other users. */
+export async function readHiddenInput(
+  { aside }: Pick<Terminal, "aside">,
+  prompt: string,
+  mostBytes: number,
+): Promise<Uint8Array> {
+  const input: HiddenInput = process.stdin;
+  const bytes = await readHidden(input, mostBytes, () => aside(prompt));
+  if (input.isTTY === true) aside("\n");
+  return bytes;
+}
+
 async function readAll(input: Readable, mostBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of input) {
-    const piece = Buffer.from(chunk as Uint8Array | string); // a stream of bytes, or of text when somebody set an encoding
+    const piece = Buffer.from(chunk as Uint8Array | string); // a stream of bytes, or of text when an encoding was set
     chunks.push(piece);
     bytes += piece.length;
     if (bytes > mostBytes) break;
@@ -54,7 +67,7 @@ async function readLine(input: Readable, mostBytes: number): Promise<Uint8Array>
   return Buffer.from(typed);
 }
 
-/** UTF-8: a character is its first byte and those that go on (10xxxxxx). */
+/** UTF-8: a character is its first byte and the bytes that continue it (10xxxxxx). */
 function dropCharacter(bytes: number[]): void {
   for (let byte = bytes.pop(); byte !== undefined && (byte & 0xc0) === 0x80; byte = bytes.pop());
 }

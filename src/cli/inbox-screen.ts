@@ -7,23 +7,23 @@ import { duration, fit, type Sheet, visible } from "./text.ts";
 
 const mostListed = 12;
 const leastListed = 3;
-/** Of a card, however low the screen is. */
+/** Lines of a card on a very low screen. */
 const leastOfCard = 5;
-/** Lines beside the list and the card, as many as there may be. */
+/** The most lines besides the list and the card. */
 const otherLines = 8;
 
-export interface Drawn {
+interface InboxScreen {
   readonly text: string;
-  /** What of the card is in it: what a key is held against. */
+  /** What of the card is on it. A key is compared with this. */
   readonly sight: Sight;
 }
 
-interface InboxScreen extends Sheet {
+interface ScreenSheet extends Sheet {
   readonly terminal: { readonly columns: number; readonly rows: number };
 }
 
-/** The whole screen as text: the list, as much of the card as fits, and what keys do now. */
-export function inboxScreen(inbox: Inbox, now: number, screen: InboxScreen): Drawn {
+/** The list, as much of the card as fits, and what the keys do now. */
+export function inboxScreen(inbox: Inbox, now: number, screen: ScreenSheet): InboxScreen {
   const { requests, selected, live } = inbox;
   const { paint, terminal } = screen;
   const head = `${paint("bold", "Postern")}  ${countOf(inbox)}${live ? "" : paint("yellow", "  connecting …")}`;
@@ -69,7 +69,7 @@ function placeOf(first: number, height: number, lines: number): string {
 function lineOf(
   request: ApprovalView,
   { isSelected, now }: { readonly isSelected: boolean; readonly now: number },
-  { paint, terminal }: InboxScreen,
+  { paint, terminal }: ScreenSheet,
 ): string {
   const { what, requested_by: by, risk_level: risk, expires_at: expiry } = request;
   const left = Date.parse(expiry) - now;
@@ -84,14 +84,14 @@ function footOf(
   { now, paint }: { readonly now: number; readonly paint: Paint },
 ): string {
   const { typing, message } = inbox;
-  const said = message === "" ? "" : `${paint("yellow", message)}\n`;
+  const above = message === "" ? "" : `${paint("yellow", message)}\n`;
   if (typing?.for === "confirm")
-    return `${said}This is ${shown?.risk_level ?? "critical"}. Type ${paint("bold", visible(shown?.what.tool ?? ""))} and Enter to approve, Esc to go back: ${visible(typing.text)}`;
+    return `${above}This is ${shown?.risk_level ?? "critical"}. Type ${paint("bold", visible(shown?.what.tool ?? ""))} and Enter to approve, Esc to go back: ${visible(typing.text)}`;
   if (typing?.for === "deny")
-    return `${said}Reason, told to the agent (may be empty). Enter denies, Esc goes back: ${visible(typing.text)}`;
+    return `${above}Reason for the agent (may be empty). Enter denies, Esc goes back: ${visible(typing.text)}`;
   const decides =
     shown === undefined || isArmed(inbox, now)
       ? "a approve once · d deny"
       : "it has just appeared: a and d in a second";
-  return `${said}${paint("dim", `j k move · space b scroll · ${decides} · q leave`)}`;
+  return `${above}${paint("dim", `j k move · space b scroll · ${decides} · q leave`)}`;
 }

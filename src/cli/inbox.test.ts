@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { anApproval } from "../../test/fakes/stub-runtime.ts";
 import type { ApprovalView } from "../server/contract/approvals.ts";
 import { shownApproval } from "../server/http/given-approval.ts";
-import { emptyInbox, type Inbox, type Pressed, press, type Sight, withRequests as withPage } from "./inbox.ts";
+import { emptyInbox, type Inbox, type KeyResult, press, type Sight, withRequests as withPage } from "./inbox.ts";
 import { inboxScreen } from "./inbox-screen.ts";
 import { keyOf } from "./keys.ts";
 
@@ -23,8 +23,8 @@ function withRequests(inbox: Inbox, requests: readonly ApprovalView[], at = now)
 const three = withRequests(emptyInbox, [request("apr_1"), request("apr_2"), request("apr_3")]);
 
 /** One after the other, each as it comes from a terminal. */
-function type(inbox: Inbox, ...chunks: readonly string[]): Pressed {
-  return chunks.reduce<Pressed>(
+function type(inbox: Inbox, ...chunks: readonly string[]): KeyResult {
+  return chunks.reduce<KeyResult>(
     (before, chunk, i) => {
       const key = keyOf(chunk);
       return key === undefined ? before : press(before.inbox, key, { ...quiet, at: quiet.at + i * 1_000 });
@@ -34,8 +34,8 @@ function type(inbox: Inbox, ...chunks: readonly string[]): Pressed {
 }
 
 /** The same, without a pause between any of them. */
-function typeFast(inbox: Inbox, at: number, ...chunks: readonly string[]): Pressed {
-  return chunks.reduce<Pressed>(
+function typeFast(inbox: Inbox, at: number, ...chunks: readonly string[]): KeyResult {
+  return chunks.reduce<KeyResult>(
     (before, chunk) => {
       const key = keyOf(chunk);
       return key === undefined ? before : press(before.inbox, key, { ...quiet, at });
@@ -63,17 +63,17 @@ describe("the inbox at a terminal", () => {
 
   it("approves the one that is looked at with a, and then looks at none until the person moves", () => {
     const pressed = type(three, "j", "a");
-    expect(pressed.wish).toMatchObject({ wish: "approve", request: { approval_id: "apr_2" } });
+    expect(pressed.request).toMatchObject({ verb: "approve", approval: { approval_id: "apr_2" } });
     const again = type(pressed.inbox, "a");
-    expect(again.wish).toBeUndefined();
+    expect(again.request).toBeUndefined();
     expect(again.inbox.message).toContain("Nothing is selected");
   });
 
   it("denies with a reason that is typed, or none", () => {
     const denied = type(three, "d", "n", "o", "x", "\u007f", "\r");
-    expect(denied.wish).toMatchObject({ wish: "deny", reason: "no", request: { approval_id: "apr_1" } });
-    expect(type(three, "d", "\r").wish).toMatchObject({ wish: "deny", reason: "" });
-    expect(type(three, "d", "n", "\u001b").wish).toBeUndefined();
+    expect(denied.request).toMatchObject({ verb: "deny", reason: "no", approval: { approval_id: "apr_1" } });
+    expect(type(three, "d", "\r").request).toMatchObject({ verb: "deny", reason: "" });
+    expect(type(three, "d", "n", "\u001b").request).toBeUndefined();
   });
 
   it.each([
@@ -81,22 +81,22 @@ describe("the inbox at a terminal", () => {
     ["routed so", request("apr_1", { routed: { ...request("x").routed, typed_confirmation: true } })],
   ])("never approves what is %s by a single key, but by its tool's name", (_, one) => {
     const inbox = withRequests(emptyInbox, [one]);
-    expect(type(inbox, "a").wish).toBeUndefined();
-    expect(type(inbox, "a", "\r").wish).toBeUndefined();
-    expect(type(inbox, "a", ..."mai", "\r").wish).toBeUndefined();
-    expect(type(inbox, "a", "mail", "\r").wish).toBeUndefined();
-    expect(type(inbox, "a", ..."mail", "\r").wish).toMatchObject({ wish: "approve", confirmation: "mail" });
+    expect(type(inbox, "a").request).toBeUndefined();
+    expect(type(inbox, "a", "\r").request).toBeUndefined();
+    expect(type(inbox, "a", ..."mai", "\r").request).toBeUndefined();
+    expect(type(inbox, "a", "mail", "\r").request).toBeUndefined();
+    expect(type(inbox, "a", ..."mail", "\r").request).toMatchObject({ verb: "approve", confirmation: "mail" });
   });
 
   it("decides nothing by a paste, nor by keys it does not know", () => {
     for (const chunk of ["aaaa", "\u001b[200~a\u001b[201~", "\u0001", "A", "y", "\r", "é"])
-      expect(type(three, chunk).wish).toBeUndefined();
+      expect(type(three, chunk).request).toBeUndefined();
   });
 
   it("looks at nothing after the one that was went away, so that no key falls on another", () => {
     const gone = withRequests(three, [request("apr_2"), request("apr_3")]);
     expect(gone).toMatchObject({ selected: undefined, message: expect.stringContaining("over") });
-    expect(type(gone, "a").wish).toBeUndefined();
+    expect(type(gone, "a").request).toBeUndefined();
     const edited = withRequests(three, [request("apr_1", { shown_digest: "f".repeat(64) })]);
     expect(edited).toMatchObject({ selected: undefined, message: expect.stringContaining("changed") });
   });
@@ -104,7 +104,7 @@ describe("the inbox at a terminal", () => {
   it("selects nothing that comes later by itself, also into an empty list", () => {
     const later = withRequests(withRequests(emptyInbox, []), [request("apr_1")]);
     expect(later.selected).toBeUndefined();
-    expect(type(later, "a").wish).toBeUndefined();
+    expect(type(later, "a").request).toBeUndefined();
     expect(type(later, "j").inbox.selected).toBe("apr_1");
   });
 
@@ -112,7 +112,7 @@ describe("the inbox at a terminal", () => {
     const typing = type(withRequests(emptyInbox, [request("apr_1", { risk_level: "critical" })]), "a", ..."mai").inbox;
     const gone = withRequests(typing, []);
     expect(gone.typing).toBeUndefined();
-    expect(type(gone, "l", "\r").wish).toBeUndefined();
+    expect(type(gone, "l", "\r").request).toBeUndefined();
   });
 
   it("keeps looking at the same one when others come", () => {
@@ -121,7 +121,7 @@ describe("the inbox at a terminal", () => {
   });
 
   it.each(["q", "\u0003", "\u0004"])("leaves with %j", (chunk) => {
-    expect(type(three, chunk).wish).toEqual({ wish: "leave" });
+    expect(type(three, chunk).request).toEqual({ verb: "leave" });
   });
 
   it("shows what strangers say as what it is, and only so many lines", () => {
@@ -139,7 +139,7 @@ describe("the inbox at a terminal", () => {
 
   it("takes no key that decides for a second after what is looked at was selected: also not the next one's after a decision", () => {
     const approved = typeFast(three, quiet.at, "a");
-    expect(approved.wish).toMatchObject({ wish: "approve", request: { approval_id: "apr_1" } });
+    expect(approved.request).toMatchObject({ verb: "approve", approval: { approval_id: "apr_1" } });
     const hostile = withRequests(approved.inbox, [request("hostile"), request("apr_2")], quiet.at + 100);
     for (const keys of [
       ["j", "a"],
@@ -147,19 +147,19 @@ describe("the inbox at a terminal", () => {
       ["k", "a"],
     ]) {
       const early = typeFast(hostile, quiet.at + 200, ...keys);
-      expect(early.wish).toBeUndefined();
+      expect(early.request).toBeUndefined();
       expect(early.inbox).toMatchObject({ typing: undefined, message: expect.stringContaining("just appeared") });
     }
     const looking = typeFast(hostile, quiet.at + 200, "j").inbox;
-    expect(typeFast(looking, quiet.at + 1_199, "a").wish).toBeUndefined();
-    expect(typeFast(looking, quiet.at + 1_200, "a").wish).toMatchObject({ request: { approval_id: "hostile" } });
+    expect(typeFast(looking, quiet.at + 1_199, "a").request).toBeUndefined();
+    expect(typeFast(looking, quiet.at + 1_200, "a").request).toMatchObject({ approval: { approval_id: "hostile" } });
   });
 
   it("begins that second anew with every press that came too early", () => {
     const looking = typeFast(three, now + 500, "j").inbox;
     const early = typeFast(looking, now + 1_400, "a").inbox;
-    expect(typeFast(early, now + 2_300, "a").wish).toBeUndefined();
-    expect(typeFast(early, now + 2_400, "a").wish).toMatchObject({ request: { approval_id: "apr_2" } });
+    expect(typeFast(early, now + 2_300, "a").request).toBeUndefined();
+    expect(typeFast(early, now + 2_400, "a").request).toMatchObject({ approval: { approval_id: "apr_2" } });
   });
 
   it("says on the screen which keys work, and that the others do in a second", () => {
@@ -189,7 +189,7 @@ describe("a card that is longer than the screen", () => {
   });
   const screen = screenOf(40);
   /** As a session does: draws, and holds the key against what was drawn. */
-  const sit = (inbox: Inbox, chunk: string, of = screen): Pressed => {
+  const sit = (inbox: Inbox, chunk: string, of = screen): KeyResult => {
     const { sight } = inboxScreen(inbox, now, of);
     const key = keyOf(chunk);
     return key === undefined ? { inbox } : press(inbox, key, { ...sight, at: quiet.at });
@@ -201,14 +201,14 @@ describe("a card that is longer than the screen", () => {
     expect(inboxScreen(first, now, screen).text).toMatch(/lines 1 to \d+ of \d+ · \d+ more below: space shows them/);
     const refused = sit(first, "a");
     expect(refused).toMatchObject({ inbox: { message: expect.stringContaining("space shows more") } });
-    expect(refused.wish).toBeUndefined();
+    expect(refused.request).toBeUndefined();
     let read = first;
     while (!inboxScreen(read, now, screen).text.includes("rm -rf /")) {
-      expect(sit(read, "a").wish).toBeUndefined();
+      expect(sit(read, "a").request).toBeUndefined();
       read = sit(read, " ").inbox;
     }
-    expect(sit(read, "a").wish).toMatchObject({ wish: "approve" });
-    expect(sit(sit(read, "b").inbox, "a").wish).toMatchObject({ wish: "approve" });
+    expect(sit(read, "a").request).toMatchObject({ verb: "approve" });
+    expect(sit(sit(read, "b").inbox, "a").request).toMatchObject({ verb: "approve" });
   });
 
   it("is denied without that", () => {
@@ -218,8 +218,8 @@ describe("a card that is longer than the screen", () => {
   it("is read anew on a screen of another width", () => {
     let read = first;
     for (let i = 0; i < 10; i += 1) read = sit(read, " ").inbox;
-    expect(sit(read, "a").wish).toBeDefined();
-    expect(sit(read, "a", screenOf(40, 60)).wish).toBeUndefined();
+    expect(sit(read, "a").request).toBeDefined();
+    expect(sit(read, "a", screenOf(40, 60)).request).toBeUndefined();
   });
 
   it.each([0, 5, 24, 200])("shows every line of it somewhere on %j rows", (rows) => {
@@ -231,6 +231,6 @@ describe("a card that is longer than the screen", () => {
       read = sit(read, " ", of).inbox;
     }
     for (let i = 0; i < 60; i += 1) expect([...seen].some((line) => line.endsWith(` line ${i}`))).toBe(true);
-    expect(sit(read, "a", of).wish).toMatchObject({ wish: "approve" });
+    expect(sit(read, "a", of).request).toMatchObject({ verb: "approve" });
   });
 });

@@ -1,60 +1,61 @@
 /**
- * What waits for a person, as a terminal shows it: which is looked at, what is being typed, and what a key means. Pure:
- * it asks for decisions and makes none.
+ * The list of `approvals watch`: which request is selected, what is being typed, and what a key does. Pure functions: they
+ * ask for decisions and make none.
  *
- * Invariant: a key never decides what the person did not look at. Nothing is looked at after the one that was went away
- * or was decided; what has just appeared takes no key; what was not read to its end is not approved; what is critical, or
- * asks for it, is approved by typing the tool's name; nothing is decided by a paste.
+ * Invariant: a key never decides a request that the person has not read. When the selected request goes away or changes,
+ * none is selected. A request that has just appeared takes no decision. A request is approved only after its end was on
+ * the screen. A critical request is approved by typing the tool's name. A paste decides nothing.
  */
 import type { ApprovalView } from "../server/contract/approvals.ts";
 import type { keyOf } from "./keys.ts";
 
 export interface Inbox {
   readonly requests: readonly ApprovalView[];
-  /** The one that is looked at. */
+  /** An approval id. */
   readonly selected: string | undefined;
-  /** Since when that is so and nobody pressed too early: wall clock, milliseconds. */
+  /** When it was selected, or a key came too early for it: wall clock, milliseconds. */
   readonly since: number;
   readonly reading: ReadingPosition;
-  /** How many wait in all, which may be more than are here. */
+  /** How many requests wait, also beyond this list. */
   readonly waiting: number;
   readonly typing: { readonly for: "confirm" | "deny"; readonly id: string; readonly text: string } | undefined;
   readonly message: string;
   readonly live: boolean;
-  /** Whether a list was shown yet: only in the first one something is selected by itself. */
+  /** Whether a list was shown. Only in the first one a request is selected without a key. */
   readonly begun: boolean;
 }
 
-/** How far the card of the selected one was read, in lines of a screen of so many columns. */
+/** How much of the selected card was on a screen of so many columns. */
 interface ReadingPosition {
   readonly columns: number;
-  /** The first line in sight. */
+  /** The first line on the screen. */
   readonly from: number;
-  /** So many lines from its beginning were in sight. */
+  /** How many lines from the beginning were on the screen. */
   readonly to: number;
 }
 
-/** What was on the screen when a key was pressed, and when that was. */
+/** What was on the screen when a key was pressed. */
 export interface Sight {
+  /** Wall clock, milliseconds. */
   readonly at: number;
   readonly columns: number;
-  /** Of the card: how many it has, and how many are in sight at once. */
+  /** How many lines the card has, and how many fit on the screen. */
   readonly lines: number;
   readonly height: number;
 }
 
-/** As long as in the console: longer than the second half of a double press, also of a slow hand. */
+/** As long as in the console: longer than the pause in a double press. */
 const quietMs = 1_000;
 
-/** What a key asks for, beside a change of what is shown. */
-export type Wish =
-  | { readonly wish: "approve"; readonly request: ApprovalView; readonly confirmation?: string }
-  | { readonly wish: "deny"; readonly request: ApprovalView; readonly reason: string }
-  | { readonly wish: "leave" };
+/** What a key asks for, besides a change of the screen. */
+export type InboxRequest =
+  | { readonly verb: "approve"; readonly approval: ApprovalView; readonly confirmation?: string }
+  | { readonly verb: "deny"; readonly approval: ApprovalView; readonly reason: string }
+  | { readonly verb: "leave" };
 
-export interface Pressed {
+export interface KeyResult {
   readonly inbox: Inbox;
-  readonly wish?: Wish;
+  readonly request?: InboxRequest;
 }
 
 type InboxKey = NonNullable<ReturnType<typeof keyOf>>;
@@ -71,7 +72,7 @@ export const emptyInbox: Inbox = {
   begun: false,
 };
 
-/** @param page as they are now, the most urgent first, and how many there are */
+/** @param page the requests as they are now, the most urgent first */
 export function withRequests(
   inbox: Inbox,
   { requests, waiting }: Pick<Inbox, "requests" | "waiting">,
@@ -88,7 +89,7 @@ export function withRequests(
   return inbox.begun ? next : { ...lookingAt(next, requests[0]?.approval_id, at), begun: true };
 }
 
-/** What a yes is a yes to; not who has voted since, nor how long it still waits. */
+/** Changes when an approval would mean something else. Votes and time left do not count. */
 function markOf({ shown_digest, routed }: ApprovalView): string {
   return JSON.stringify([shown_digest, routed]);
 }
@@ -101,12 +102,12 @@ function lookingAt(inbox: Inbox, selected: string | undefined, since: number): I
   return selected === inbox.selected ? inbox : { ...inbox, selected, since, reading: emptyInbox.reading };
 }
 
-/** What has just appeared under a hand that meant something else takes no key: only when nobody has tried for a second. */
+/** Whether keys decide: a second after the request appeared, or after the last key that came too early. */
 export function isArmed({ since }: Pick<Inbox, "since">, at: number): boolean {
   return at - since >= quietMs;
 }
 
-/** With what is in sight now: a screen of another width lays the card out anew, and nothing of it was read then. */
+/** Adds what is on the screen now. On a screen of another width the lines differ, so none of them was read. */
 export function readingOf(
   { reading }: Pick<Inbox, "reading">,
   { columns, lines, height }: Omit<Sight, "at">,
@@ -116,37 +117,37 @@ export function readingOf(
   return { columns, from, to: from <= to ? Math.max(to, from + height) : to };
 }
 
-export function press(inbox: Inbox, key: InboxKey, sight: Sight): Pressed {
+export function press(inbox: Inbox, key: InboxKey, sight: Sight): KeyResult {
   if (inbox.typing !== undefined) return typed(inbox, inbox.typing, key);
   return pressed({ ...inbox, reading: readingOf(inbox, sight) }, key, sight);
 }
 
-function pressed(inbox: Inbox, key: InboxKey, sight: Sight): Pressed {
+function pressed(inbox: Inbox, key: InboxKey, sight: Sight): KeyResult {
   if ("pasted" in key) return { inbox: { ...inbox, message: "That was pasted; press one key at a time." } };
   const word = "name" in key ? key.name : key.text;
-  if (word === "q" || word === "end") return { inbox, wish: { wish: "leave" } };
+  if (word === "q" || word === "end") return { inbox, request: { verb: "leave" } };
   if (word === "j" || word === "down") return { inbox: moved(inbox, 1, sight.at) };
   if (word === "k" || word === "up") return { inbox: moved(inbox, -1, sight.at) };
   if (word === " " || word === "page down") return { inbox: scrolled(inbox, sight.height) };
   if (word === "b" || word === "page up") return { inbox: scrolled(inbox, -sight.height) };
-  const request = selectedOf(inbox);
+  const approval = selectedOf(inbox);
   if (word !== "a" && word !== "d") return { inbox };
-  if (request === undefined) return { inbox: { ...inbox, message: "Nothing is selected: j and k move." } };
+  if (approval === undefined) return { inbox: { ...inbox, message: "Nothing is selected: j and k move." } };
   if (!isArmed(inbox, sight.at))
     return { inbox: { ...inbox, since: sight.at, message: "It has just appeared: read it, then press again." } };
-  const id = request.approval_id;
+  const id = approval.approval_id;
   if (word === "d") return { inbox: { ...inbox, typing: { for: "deny", id, text: "" }, message: "" } };
   if (inbox.reading.to < sight.lines)
     return {
       inbox: { ...inbox, message: "There is more of it than is shown: space shows more. Then it can be approved." },
     };
-  if (needsTyping(request)) return { inbox: { ...inbox, typing: { for: "confirm", id, text: "" }, message: "" } };
-  return { inbox: decided(inbox, "Approving …"), wish: { wish: "approve", request } };
+  if (needsTyping(approval)) return { inbox: { ...inbox, typing: { for: "confirm", id, text: "" }, message: "" } };
+  return { inbox: decided(inbox, "Approving …"), request: { verb: "approve", approval } };
 }
 
-function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: InboxKey): Pressed {
-  const request = inbox.requests.find(({ approval_id: id }) => id === typing.id);
-  if (request === undefined) return { inbox: { ...inbox, typing: undefined } };
+function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: InboxKey): KeyResult {
+  const approval = inbox.requests.find(({ approval_id: id }) => id === typing.id);
+  if (approval === undefined) return { inbox: { ...inbox, typing: undefined } };
   if ("text" in key) return { inbox: { ...inbox, typing: { ...typing, text: typing.text + key.text } } };
   if ("pasted" in key) {
     if (typing.for === "confirm") return { inbox: { ...inbox, message: "Type the name; a paste does not count." } };
@@ -159,23 +160,21 @@ function typed(inbox: Inbox, typing: NonNullable<Inbox["typing"]>, key: InboxKey
     case "end":
       return { inbox: { ...inbox, typing: undefined, message: "Nothing was decided." } };
     case "enter":
-      return entered(inbox, typing, request);
+      return entered(inbox, typing, approval);
     default:
       return { inbox };
   }
 }
 
-function entered(inbox: Inbox, { for: what, text }: NonNullable<Inbox["typing"]>, request: ApprovalView): Pressed {
-  if (what === "deny") {
-    const wish: Wish = { wish: "deny", request, reason: text.trim() };
-    return { inbox: decided(inbox, "Denying …"), wish };
-  }
-  if (text !== request.what.tool)
+function entered(inbox: Inbox, { for: what, text }: NonNullable<Inbox["typing"]>, approval: ApprovalView): KeyResult {
+  if (what === "deny")
+    return { inbox: decided(inbox, "Denying …"), request: { verb: "deny", approval, reason: text.trim() } };
+  if (text !== approval.what.tool)
     return { inbox: { ...inbox, typing: undefined, message: "That is not the tool's name; nothing was decided." } };
-  return { inbox: decided(inbox, "Approving …"), wish: { wish: "approve", request, confirmation: text } };
+  return { inbox: decided(inbox, "Approving …"), request: { verb: "approve", approval, confirmation: text } };
 }
 
-/** Whoever decides looks for the next one anew. */
+/** After a decision no request is selected. */
 function decided(inbox: Inbox, message: string): Inbox {
   return { ...inbox, selected: undefined, typing: undefined, message };
 }
@@ -188,7 +187,7 @@ function moved(inbox: Inbox, by: 1 | -1, at: number): Inbox {
   return { ...lookingAt(inbox, requests[next]?.approval_id, at), message: "" };
 }
 
-/** By a screenful, but for a line that stays in sight. */
+/** By one screen, less one line that stays. */
 function scrolled(inbox: Inbox, by: number): Inbox {
   const { reading } = inbox;
   const from = Math.max(0, reading.from + by - Math.sign(by));

@@ -1,14 +1,14 @@
 import { RunRecord } from "../agents/run-record.ts";
 import type { AuditEvent } from "../audit/log.ts";
 import type { AgentRunId } from "../core/agent-runs.ts";
-import type { Clock } from "../core/clock.ts";
 import { canonical, type JsonObject } from "../core/json.ts";
 import { counted } from "../core/shown.ts";
 import { ClientProblem } from "../server/client/client.ts";
 import type { CallView } from "../server/contract/calls.ts";
+import { remoteRuns } from "./agent-place.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { remoteRuns } from "./remote-place.ts";
-import { printJson, type Work } from "./session.ts";
+import { printJson, type Work } from "./print.ts";
+import { sleep } from "./server-file.ts";
 import { visible } from "./text.ts";
 
 /** A call that Ctrl-C ends settles within its tool's grace; after this it counts as still running. */
@@ -33,69 +33,80 @@ interface SentCall {
   readonly traceId: string;
 }
 
-/** Says what became of a call whose caller pressed Ctrl-C. */
-export async function tellInterrupted(work: Work, sent: SentCall, clock: Clock): Promise<ExitCode> {
+/** Looks until `look` returns an answer, or for as long as a call may take to settle. */
+async function whenSettled<Found>(
+  { host: { clock } }: Work,
+  look: (isLate: boolean) => Promise<Found | undefined>,
+): Promise<Found | undefined> {
   const until = clock.monotonic() + settlesWithinMs;
   for (;;) {
-    const events = (await work.operator.audit.latest({ trace_id: sent.traceId, limit: 100 })).events;
-    const { call_id: id, call } = await lookedUp(work, events);
-    const isOpen = call === undefined ? !events.some(isEnd) : call.state === "attempted";
-    if (isOpen && clock.monotonic() < until) {
-      await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
-      continue;
-    }
-    const approvalId = call === undefined || call.state === "held" ? await openRequest(work, sent) : undefined;
-    const state = approvalId === undefined ? (call?.state ?? (id === undefined ? "not_sent" : "withdrawn")) : "held";
-    if (work.json) printJson(work, { interrupted: true, call_id: id, state, approval_id: approvalId });
-    else work.terminal.aside(`Interrupted. ${sentence(work.command, { id, state, approvalId })}\n`);
-    return approvalId === undefined ? exitCodes.failed : exitCodes.waiting;
+    const isLate = clock.monotonic() >= until;
+    const found = await look(isLate);
+    if (found !== undefined || isLate) return found;
+    await sleep(clock, lookEveryMs);
   }
 }
 
-/** Says what became of an agent's run whose command was ended, and of the calls it had made since it began. */
-export async function tellRunInterrupted(
-  work: Work,
-  { run, traceId }: { readonly run: AgentRunId; readonly traceId: string },
-  clock: Clock,
-): Promise<ExitCode> {
+/** Says what became of a call whose caller pressed Ctrl-C. */
+export async function printInterruptedCall(work: Work, sent: SentCall): Promise<ExitCode> {
+  const { call_id: id, call } =
+    (await whenSettled(work, async (isLate) => {
+      const { events } = await work.operator.audit.latest({ trace_id: sent.traceId, limit: 100 });
+      const found = await recordedCall(work, events);
+      const isRunning = found.call === undefined ? !events.some(isEnd) : found.call.state === "attempted";
+      return isRunning && !isLate ? undefined : found;
+    })) ?? {};
+  const approvalId = call === undefined || call.state === "held" ? await openRequest(work, sent) : undefined;
+  const state = approvalId === undefined ? (call?.state ?? (id === undefined ? "not_sent" : "withdrawn")) : "held";
+  if (work.json) printJson(work, { interrupted: true, call_id: id, state, approval_id: approvalId });
+  else work.terminal.aside(`Interrupted. ${sentence(work.command, { id, state, approvalId })}\n`);
+  return approvalId === undefined ? exitCodes.failed : exitCodes.waiting;
+}
+
+/** Says what became of an agent's run whose command was ended, and of the calls it made since the command began. */
+export async function printInterruptedRun(work: Work, run: AgentRunId, traceId: string): Promise<ExitCode> {
   const { command, terminal, operator } = work;
-  const until = clock.monotonic() + settlesWithinMs;
-  for (;;) {
+  const own = await whenSettled(work, async (isLate) => {
     const { calls } = await operator.calls.list({ run_id: run.runId, limit: 100 });
-    const own = calls.filter(({ trace_id }) => trace_id === traceId);
-    if (own.some(({ state }) => state === "attempted") && clock.monotonic() < until) {
-      await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
-      continue;
-    }
-    const record = await RunRecord.load(remoteRuns(work), run);
-    const unsettled = own.filter(({ state }) => state !== "ok" && state !== "failed" && state !== "denied");
-    if (work.json)
-      printJson(work, {
-        ...{ interrupted: true, run_id: run.runId, steps: record?.steps ?? 0 },
-        calls: unsettled.map(({ call_id, tool, state }) => ({ call_id, tool, state })),
-      });
-    else if (record === undefined) terminal.aside("Interrupted before the run began.\n");
-    else {
-      const said = unsettled.map(({ tool, call_id: id, state, approval_id: approvalId }) =>
-        state === "held"
-          ? `${visible(tool)} was not run: its request ${approvalId} is still open.`
-          : `${visible(tool)}: ${sentence(command, { id, state, approvalId })}`,
-      );
-      const lines = [`Interrupted after ${counted(record.steps, "turn")} of the model.`, ...said];
-      const again = `The run is kept: \`${command} agent resume ${run.runId}\` goes on, and runs nothing again that has run.`;
-      terminal.aside(`${[...lines, again].join("\n")}\n`);
-    }
-    return unsettled.some(({ state }) => state === "held") ? exitCodes.waiting : exitCodes.failed;
+    const found = calls.filter(({ trace_id }) => trace_id === traceId);
+    return found.some(({ state }) => state === "attempted") && !isLate ? undefined : found;
+  });
+  const record = await RunRecord.load(remoteRuns(work), run);
+  const unsettled = (own ?? []).filter(({ state }) => state !== "ok" && state !== "failed" && state !== "denied");
+  if (work.json)
+    printJson(work, {
+      ...{ interrupted: true, run_id: run.runId, steps: record?.steps ?? 0 },
+      calls: unsettled.map(({ call_id, tool, state }) => ({ call_id, tool, state })),
+    });
+  else if (record === undefined) terminal.aside("Interrupted before the run began.\n");
+  else {
+    const lines = unsettled.map(({ tool, call_id: id, state, approval_id: approvalId }) =>
+      state === "held"
+        ? `${visible(tool)} was not run: its request ${approvalId} is still open.`
+        : `${visible(tool)}: ${sentence(command, { id, state, approvalId })}`,
+    );
+    terminal.aside(
+      [
+        `Interrupted after ${counted(record.steps, "turn")} of the model.`,
+        ...lines,
+        `${howToResume(command, run.runId)}\n`,
+      ].join("\n"),
+    );
   }
+  return unsettled.some(({ state }) => state === "held") ? exitCodes.waiting : exitCodes.failed;
+}
+
+export function howToResume(command: string, runId: string): string {
+  return `The run is kept: \`${command} agent resume ${runId}\` goes on, and runs nothing again that has run.`;
 }
 
 function isEnd({ type }: AuditEvent): boolean {
   return type.startsWith("tool_call.") && type !== "tool_call.attempted";
 }
 
-async function lookedUp(
+async function recordedCall(
   { operator }: Work,
-  events: readonly AuditEvent[],
+  events: readonly Pick<AuditEvent, "refs">[],
 ): Promise<{ readonly call_id: string | undefined; readonly call: CallView | undefined }> {
   const refs = events.map((event) => event.refs);
   const id = refs.find((one) => one.tool_call !== undefined)?.tool_call;

@@ -21,9 +21,7 @@ const named: ReadonlyMap<string, PressedKey> = new Map<string, PressedKey>([
   ["\u0004", { name: "end" }],
 ]);
 
-/**
- * What came in at once. More than one character is no key but a paste: `pasted`, so that nobody decides by pasting.
- */
+/** The key of one chunk of input. More than one character is a paste, so that a paste decides nothing. */
 export function keyOf(chunk: string): PressedKey | { readonly pasted: string } | undefined {
   const known = named.get(chunk);
   if (known !== undefined) return known;
@@ -31,7 +29,7 @@ export function keyOf(chunk: string): PressedKey | { readonly pasted: string } |
   return chunk.startsWith("\u001b") ? undefined : { pasted: chunk };
 }
 
-/** Hands every key on until the signal says so; the terminal is as it was afterwards. */
+/** Hands every key on until `signal` is aborted, then restores the terminal. */
 export async function readKeys(
   input: HiddenInput,
   signal: AbortSignal,
@@ -39,20 +37,20 @@ export async function readKeys(
 ): Promise<void> {
   input.setRawMode?.(true);
   input.resume();
-  const hear = (chunk: Buffer | string): void => {
+  const onData = (chunk: Buffer | string): void => {
     const key = keyOf(chunk.toString());
     if (key !== undefined) press(key);
   };
   const over = Promise.withResolvers<void>();
   const end = (): void => over.resolve();
-  input.on("data", hear);
+  input.on("data", onData);
   input.once("end", end);
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   try {
     await over.promise;
   } finally {
-    input.off("data", hear);
+    input.off("data", onData);
     input.off("end", end);
     input.setRawMode?.(false);
     input.pause();

@@ -1,8 +1,11 @@
+import type { Clock } from "../core/clock.ts";
+import type { PolicyWarning } from "../policy/report/warnings.ts";
+import type { Runtime } from "../runtime/api.ts";
 import { asTypedHere } from "./command-name.ts";
 import type { Terminal } from "./terminal.ts";
 import { timeOfDay, visible } from "./text.ts";
 
-/** What the process tells beside its answers; never secrets, tokens or arguments. */
+/** What the process reports beside its answers; never secrets, tokens or arguments. */
 export interface Log {
   problem(message: string): void;
   info(message: string): void;
@@ -10,9 +13,9 @@ export interface Log {
 }
 
 /**
- * On a screen a line for people, else JSON lines: both on standard error, where they never mix with answers.
+ * Writes to standard error: a line for people on a screen, else a line of JSON.
  *
- * @param command as it is typed here: a problem may name the next one
+ * @param command how the next command is typed here
  */
 export async function openLog(
   level: string,
@@ -47,3 +50,40 @@ function readable(line: string): string {
 }
 
 export const silentLog: Log = { problem() {}, info() {}, debug() {} };
+
+/** A server that connects registers its tools one by one; they are checked together. */
+const quietMs = 500;
+
+/**
+ * Logs each name in the configuration that matches nothing, once: now, and when the tools of a server become known or
+ * change.
+ */
+export function reportNames(
+  { policy, tools }: Pick<Runtime, "policy" | "tools">,
+  { log, clock }: { readonly log: Pick<Log, "problem">; readonly clock: Clock },
+): { readonly found: readonly PolicyWarning[]; stop(): void } {
+  let logged = new Set<string>();
+  const report = (): readonly PolicyWarning[] => {
+    const found = policy.warnings().filter(({ code }) => code === "matches_no_tool");
+    for (const { message, where } of found)
+      if (!logged.has(message)) log.problem(where === undefined ? message : `${where}: ${message}`);
+    logged = new Set(found.map(({ message }) => message));
+    return found;
+  };
+  let cancel: (() => void) | undefined;
+  const later = (): void => {
+    cancel = undefined;
+    report();
+  };
+  const found = report();
+  const unfollow = tools.follow(() => {
+    cancel ??= clock.in(quietMs, later, false);
+  });
+  return {
+    found,
+    stop: () => {
+      unfollow();
+      cancel?.();
+    },
+  };
+}

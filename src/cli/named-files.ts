@@ -1,6 +1,8 @@
-/** Files that somebody names on a command line. One that cannot be read was typed wrong: code 2, not what a check found. */
-import { type FileHandle, open, readFile, stat } from "node:fs/promises";
+/** Files that are named on a command line. One that cannot be read is a usage error, code 2, not the finding of a check. */
+import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import { RuntimeFault } from "../core/fault.ts";
 import { codeOf, whyUnreadable } from "../core/system/error-code.ts";
 import { visible } from "./text.ts";
@@ -15,7 +17,7 @@ export async function readNamed(file: string, what = ""): Promise<string> {
   }
 }
 
-/** To be read bit by bit; whoever gets it closes it. */
+/** For reading in pieces; the caller closes it. */
 export async function openNamed(file: string): Promise<FileHandle> {
   try {
     const handle = await open(file, "r");
@@ -31,8 +33,19 @@ function unreadable(file: string, error: unknown, what = ""): UsageProblem {
   return new UsageProblem(`${what}\`${visible(file)}\` ${whyUnreadable(error)}.`, { cause: error });
 }
 
-/** One that is not there yet, for this user alone. */
-export async function makeNamed(file: string): Promise<FileHandle> {
+/** Writes a file that does not exist yet, for this user alone. On failure no part of it stays. */
+export async function writeNamed(file: string, bytes: AsyncIterable<Uint8Array>, gzip = false): Promise<void> {
+  const to = (await makeNamed(file)).createWriteStream({ flush: true });
+  try {
+    if (gzip) await pipeline(bytes, createGzip(), to);
+    else await pipeline(bytes, to);
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+}
+
+async function makeNamed(file: string): Promise<FileHandle> {
   try {
     return await open(file, "wx", 0o600);
   } catch (error) {

@@ -94,7 +94,7 @@ describe("postern policy", () => {
     expect(out).toMatch(/^echo {3}ALLOW → DENY\n/);
     expect(out).toContain('{"text":"hi"}\n  before  default: allow\n');
     expect(out).toContain("after   rule deny #1: too loud (edited.yaml:3)\n");
-    expect(out).toContain("1 verdict changes in 1 call.\nArguments are as kept: redacted.");
+    expect(out).toContain("1 verdict changes in 1 call.\nArguments are as stored: redacted.");
     const same = await policy("simulate", "--last", "5", "--tool", "echo", "--json");
     expect(JSON.parse(same.out)).toMatchObject({ replayed: 1, changes: [] });
     expect(await policy("simulate", "--last", "0")).toMatchObject({ code: 2 });
@@ -105,7 +105,7 @@ describe("postern policy", () => {
   });
 
   it("warnings: what nobody can have meant, and doctor tells it too", async () => {
-    expect(await policy("warnings")).toMatchObject({ code: 0, out: "Nothing to warn of.\n" });
+    expect(await policy("warnings")).toMatchObject({ code: 0, out: "No warnings.\n" });
     const folder = join(cli.folder, "warned");
     mkdirSync(folder);
     writeFileSync(

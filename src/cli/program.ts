@@ -1,28 +1,13 @@
 import { Command, CommanderError } from "commander";
 import { nearest } from "../core/nearest.ts";
-import type { Act } from "./act.ts";
+import { type Act, CommandGroup } from "./command.ts";
 import { commandName } from "./command-name.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { agentCommands } from "./groups/agent.ts";
-import { artifactCommands } from "./groups/artifacts.ts";
-import { auditCommands } from "./groups/audit.ts";
-import { callCommands } from "./groups/call.ts";
-import { chainCommands } from "./groups/chain.ts";
-import { controlCommands } from "./groups/controls.ts";
-import { doctorCommand } from "./groups/doctor.ts";
-import { initCommand } from "./groups/init.ts";
-import { memoryCommands } from "./groups/memory.ts";
-import { policyCommands } from "./groups/policy.ts";
-import { runCommands } from "./groups/runs.ts";
-import { secretCommands } from "./groups/secrets.ts";
-import { skillCommands } from "./groups/skills.ts";
-import { startCommand } from "./groups/start.ts";
-import { toolCommands } from "./groups/tools.ts";
 import type { GlobalFlags, Host } from "./host.ts";
 import { visible, visibleLines } from "./text.ts";
 import { UsageProblem } from "./usage-problem.ts";
 
-/** Commands, their flags and their help. What they do stands in commands/, one file each. */
+/** All commands. Each group has its file in commands/. */
 export interface Program {
   /** @param words what was typed after `postern` */
   run(words: readonly string[]): Promise<ExitCode>;
@@ -43,13 +28,13 @@ export function createProgram(host: Host, version: string): Program {
         return ended.code;
       } catch (error) {
         if (!(error instanceof CommanderError)) throw error;
-        return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // help and version end well; its sentence was written
+        return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // for `--help` and `--version` it is 0; the message was written
       }
     },
   };
 }
 
-/** What one command left behind. */
+/** How a command ended. */
 interface Ended {
   code: ExitCode;
   command: string;
@@ -60,75 +45,57 @@ async function commands(
   ended: Ended,
 ): Promise<Command> {
   const program = withoutCommands(host, version);
-  // A command's flags stand after its name, and the common ones anywhere.
+  // The flags of one command come after its name. The global flags may come anywhere.
   const act: Act = (command, run) => {
     command.action(async () => {
-      const flags = command.optsWithGlobals<GlobalFlags>();
+      const flags = program.opts<GlobalFlags>();
       ended.command = commandName(flags);
-      ended.code = await run(flags, command.args);
+      ended.code = await run(flags, command.opts());
     });
   };
-  for (const group of groups) {
-    if (typeof group === "function") group(program, host, act);
-    else {
-      const command = program.command(group.name).description(group.description);
-      if (words.includes(group.name)) (await group.load())(command, host, act);
-    }
+  for (const [name, description, load] of groups) {
+    const command = program.command(name).description(description);
+    if (words.includes(name)) (await load()).commands(new CommandGroup(command, host, act));
   }
   nameUnknown(program);
   return program;
 }
 
-type AddCommands = (group: Command, host: Host, act: Act) => void;
-
-/** A group whose file, and with it the contract, is loaded only for a command line that names it. */
-interface Group {
-  readonly name: string;
-  readonly description: string;
-  readonly load: () => Promise<AddCommands>;
-}
-
-const approvals: Group = {
-  name: "approvals",
-  description: "what waits for a person",
-  load: async () => (await import("./commands/approvals.ts")).approvalCommands,
-};
-const accounts: Group = {
-  name: "accounts",
-  description: "the people who sign in to the console, and their roles",
-  load: async () => (await import("./commands/accounts.ts")).accountCommands,
-};
-const tokens: Group = {
-  name: "tokens",
-  description: "tokens for programs: scoped, expiring, revocable at once",
-  load: async () => (await import("./commands/tokens.ts")).tokenCommands,
-};
-const alarms: Group = {
-  name: "alarms",
-  description: "what somebody should look at",
-  load: async () => (await import("./commands/alarms.ts")).alarmCommands,
-};
-const channels: Group = {
-  name: "channels",
-  description: "where people are told that they are wanted",
-  load: async () => (await import("./commands/channels.ts")).channelCommands,
-};
-
-/** In the order of their help. */
-const groups: readonly (AddCommands | Group)[] = [
-  ...[
-    initCommand,
-    startCommand,
-    callCommands,
-    artifactCommands,
-    chainCommands,
-    agentCommands,
-    toolCommands,
-    approvals,
-    auditCommands,
+/** In the order of their help. A group's file, and with it the contract, is loaded for a command line that names it. */
+const groups: readonly (readonly [
+  name: string,
+  help: string,
+  load: () => Promise<{ readonly commands: (group: CommandGroup) => void }>,
+])[] = [
+  ["init", "write a first configuration and a tool; overwrites nothing", () => import("./commands/init.ts")],
+  ["start", "serve MCP at /mcp and HTTP at /v1 on 127.0.0.1", () => import("./commands/start.ts")],
+  ["call", "call a tool as the agent", () => import("./commands/call.ts")],
+  ["calls", "what was called, and how it ended", () => import("./commands/calls.ts")],
+  ["artifacts", "results that were too large to be shown whole", () => import("./commands/artifacts.ts")],
+  ["chain", "scripts that call tools", () => import("./commands/chain.ts")],
+  ["agent", "an agent that works with the tools here", () => import("./commands/agent.ts")],
+  [
+    "tools",
+    "what is offered, at which risk, and what a call would meet now; servers' tools that changed",
+    () => import("./commands/tools.ts"),
   ],
-  ...[controlCommands, runCommands, policyCommands, skillCommands, memoryCommands, secretCommands],
-  ...[accounts, tokens, alarms, channels, doctorCommand],
+  ["approvals", "what waits for a person", () => import("./commands/approvals.ts")],
+  ["audit", "the tamper-evident log", () => import("./commands/audit.ts")],
+  ["controls", "the operator's switches: durable, and audited", () => import("./commands/controls.ts")],
+  ["runs", "what agents did, a folder a run", () => import("./commands/runs.ts")],
+  [
+    "policy",
+    "what is granted and why; what an edit would change; rules that look wrong. Runs nothing",
+    () => import("./commands/policy.ts"),
+  ],
+  ["skills", "instructions agents may load, and the tools these hold them to", () => import("./commands/skills.ts")],
+  ["memory", "what agents may remember", () => import("./commands/memory.ts")],
+  ["secrets", "values that tools borrow; sealed in the data folder", () => import("./commands/secrets.ts")],
+  ["accounts", "the people who sign in to the console, and their roles", () => import("./commands/accounts.ts")],
+  ["tokens", "tokens for programs: scoped, expiring, revocable at once", () => import("./commands/tokens.ts")],
+  ["alarms", "what a person should look at", () => import("./commands/alarms.ts")],
+  ["channels", "where people are notified of requests", () => import("./commands/channels.ts")],
+  ["doctor", "say what is wrong here, and the fix", () => import("./commands/doctor.ts")],
 ];
 
 function withoutCommands(host: Host, version: string): Command {
@@ -136,7 +103,7 @@ function withoutCommands(host: Host, version: string): Command {
     .description("The gate that every tool call of every agent passes.")
     .version(version)
     .option("-c, --config <file>", "configuration: postern.yaml, .json, or a .ts you trust")
-    .option("-d, --data <folder>", "where books, keys and tokens are kept (default .postern)")
+    .option("-d, --data <folder>", "where the store, keys and tokens are (default .postern)")
     .option("-p, --port <number>", "port of the running Postern, or to listen on (default 7420)")
     .option("--json", "the answer as JSON, in the form of the HTTP interface")
     .option("--verbose", "problems with everything that is known about them")
@@ -154,7 +121,7 @@ function withoutCommands(host: Host, version: string): Command {
     );
 }
 
-/** A word in a command's place that is none: without this the group's own default takes it as one argument too many. */
+/** Refuses an unknown command of a group. Without this the group's default command would take the word as an argument. */
 function nameUnknown(group: Command): void {
   for (const command of group.commands) nameUnknown(command);
   if (group.commands.length === 0) return;

@@ -1,45 +1,40 @@
 import { followEvents } from "../server/client/event-client.ts";
-import type { Host } from "./host.ts";
-import type { Work } from "./session.ts";
+import type { Work } from "./print.ts";
+import { sleep } from "./server-file.ts";
 import { fit, visible } from "./text.ts";
 
-const none: AsyncDisposable = { [Symbol.asyncDispose]: async () => {} };
-/** The call does not wait any longer for somebody to listen. */
+/** The call starts after this time even if the feed is not open. */
 const openWithinMs = 2_000;
 
-/** What the tool says of its progress, beside the result, as it says it; where a person looks on, or asked for it. */
+/** Prints what the tool says of its progress, when a person sits at the terminal or asked for it. */
 export async function followProgress(
-  host: Host,
   work: Work,
   { isAsked, traceId }: { readonly isAsked: boolean; readonly traceId: string },
 ): Promise<AsyncDisposable> {
-  if (!isAsked && (work.json || !host.terminal.interactive)) return none;
+  const { host, json } = work;
+  if (!isAsked && (json || !host.terminal.interactive)) return { [Symbol.asyncDispose]: async () => {} };
   const ending = new AbortController();
   const open = Promise.withResolvers<void>();
-  const told = tell(host, work, { traceId, signal: ending.signal, opened: open.resolve });
+  const followed = printProgress(work, { traceId, signal: ending.signal, opened: open.resolve });
   const cancel = host.clock.in(openWithinMs, open.resolve, false);
-  await Promise.race([open.promise, told]);
+  await Promise.race([open.promise, followed]);
   cancel();
   return {
     async [Symbol.asyncDispose]() {
       ending.abort();
-      await told;
+      await followed;
     },
   };
 }
 
-async function tell(
-  host: Host,
-  { operator, terminal, paint }: Work,
+async function printProgress(
+  { host, operator, terminal, paint }: Work,
   { traceId, signal, opened }: { readonly traceId: string; readonly signal: AbortSignal; readonly opened: () => void },
 ): Promise<void> {
-  const wait = (ms: number): Promise<void> => new Promise((resolve) => void host.clock.in(ms, resolve, false));
+  const where = { type: "tool_call.progressed", trace_id: traceId };
+  const wait = (ms: number): Promise<void> => sleep(host.clock, ms, false);
   try {
-    for await (const heard of followEvents(
-      operator.events,
-      { type: "tool_call.progressed", trace_id: traceId },
-      { signal, wait },
-    )) {
+    for await (const heard of followEvents(operator.events, where, { signal, wait })) {
       if (heard.heard === "live") opened();
       if (heard.heard === "event") {
         const line = fit(`… ${visible(heard.event.summary)}`, Math.max(20, terminal.columns - 1));
@@ -47,6 +42,6 @@ async function tell(
       }
     }
   } catch {
-    // Who may not follow, or cannot, still gets the outcome.
+    // A caller that may not follow the feed still gets the outcome.
   }
 }

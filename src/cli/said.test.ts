@@ -3,19 +3,19 @@ import { saidOf, saidOfMany } from "./said.ts";
 
 const open = { status: "pending", what: { tool: "drop" }, quorum_left: 3 };
 
-describe("what somebody's word has brought", () => {
+describe("the sentence about a decision", () => {
   it("is a counted yes while more people must agree", () => {
     expect(saidOf("approve", { ...open, quorum_left: 1 })).toBe(
-      "Your yes is counted: 1 more person must agree to drop.",
+      "Your approval is counted: 1 more person must agree to drop.",
     );
-    expect(saidOf("modify", { ...open, quorum_left: 2 })).toContain("as your yes: 2 more people must agree");
+    expect(saidOf("modify", { ...open, quorum_left: 2 })).toContain("as your approval: 2 more people must agree");
   });
 
   it("is what becomes of the call when it is over", () => {
     const over = (status: string) => ({ ...open, status, quorum_left: 0 });
     expect(saidOf("approve", over("approved"))).toContain("drop runs once, with exactly these arguments");
     expect(saidOf("modify", over("approved"))).toMatch(/^Approved as you edited it\. drop runs once/);
-    expect(saidOf("deny", over("denied"))).toBe("Denied. drop does not run; its agent is told so.");
+    expect(saidOf("deny", over("denied"))).toBe("Denied. drop does not run; its agent is told.");
     expect(saidOf("skip", over("skipped"))).toMatch(/^Skipped\. drop does not run/);
     expect(saidOf("withdraw", over("withdrawn"))).toBe("Withdrawn. drop does not run.");
     expect(saidOf("revoke", over("withdrawn"))).toBe("Revoked. drop does not run.");

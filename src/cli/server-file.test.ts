@@ -8,7 +8,7 @@ import { afterAll, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import {
   findServer,
-  findServerOrBooks,
+  findServerOrLock,
   readServerFile,
   removeServerFile,
   writeServerFile,
@@ -83,10 +83,10 @@ it("waits for one that is being started, not for oneself, for one that died, or 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("a command waits for another's books, gives them back, and after half a minute leaves it to the store", async () => {
+it("waits for another command's lock, releases its own, and goes on without it after half a minute", async () => {
   const clock = new FakeClock();
   const told: string[] = [];
-  const look = () => findServerOrBooks(folder, clock, (what) => void told.push(what));
+  const look = () => findServerOrLock(folder, clock, (what) => void told.push(what));
   const other = JSON.stringify({ pid: process.ppid, state: "command" });
   writeFileSync(file, other);
   const found = look();
@@ -95,14 +95,14 @@ it("a command waits for another's books, gives them back, and after half a minut
   await clock.advance(100);
   const mineNow = await found;
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
-  if ("books" in mineNow) mineNow.books[Symbol.dispose]();
+  if ("lock" in mineNow) mineNow.lock[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual([]);
 
   writeFileSync(file, other);
   const never = look();
   await clock.advance(31_000);
   const without = await never;
-  if ("books" in without) without.books[Symbol.dispose]();
+  if ("lock" in without) without.lock[Symbol.dispose]();
   expect(readFileSync(file, "utf8")).toBe(other);
   expect(told).toEqual(["command", "command"]);
 
@@ -118,10 +118,10 @@ it.each([
   const clock = new FakeClock();
   writeServerFile(folder, { port: 1, pid, url: "http://127.0.0.1:1" });
   expect(await findServer(folder, clock)).toBeUndefined();
-  const found = await findServerOrBooks(folder, clock, () => {});
+  const found = await findServerOrLock(folder, clock, () => {});
   expect(found).not.toHaveProperty("server");
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ pid: process.pid, state: "command" });
-  if ("books" in found) found.books[Symbol.dispose]();
+  if ("lock" in found) found.lock[Symbol.dispose]();
   expect(readdirSync(folder)).toEqual([]);
 });
 

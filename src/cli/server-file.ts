@@ -8,41 +8,67 @@ import { codeOf } from "../core/system/error-code.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 import { unusableFolder } from "../server/credentials.ts";
 
-/**
- * `DIR/server.json`: where the Postern of this data folder listens, while it runs; before and after that, that it is
- * starting, or stopping. Where none runs: which command has the books, for as long as that takes.
- */
-export interface ServerFile {
-  readonly port: number;
-  readonly pid: number;
-  readonly url: string;
-}
-
-const shape = z.object({
+const pid = z.int().positive();
+/** The tokens are sent to this address, so it must be of this machine. */
+const running = z.object({
   port: z.int().min(1).max(65_535),
-  pid: z.int().positive(),
+  pid,
   url: z.string().regex(/^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+$/),
 });
+const busy = z.object({ pid, state: z.enum(["starting", "stopping", "command"]) });
 
-/** What ends by itself, or becomes a Postern that runs. */
-export type Passing = "starting" | "stopping" | "command";
+/**
+ * `DIR/server.json`: where the Postern of this data folder listens. Before and after that: that it starts or stops. If
+ * none runs: which command uses the store.
+ */
+export type ServerFile = Readonly<z.infer<typeof running>>;
 
-const passing = z.object({ pid: z.int().positive(), state: z.enum(["starting", "stopping", "command"]) });
+/** A state that ends by itself, or becomes a running Postern. */
+export type BusyState = z.infer<typeof busy>["state"];
 
-/** Said once, to whoever waits. */
-export const waitingFor: Readonly<Record<Passing, string>> = {
+/** Printed once to the caller that waits. */
+export const waitingFor: Readonly<Record<BusyState, string>> = {
   starting: "Postern is being started here; waiting for it.\n",
   stopping: "Postern is being stopped here; waiting for it.\n",
-  command: "Another command is at work on these books; waiting for it.\n",
+  command: "Another command uses this store; waiting for it.\n",
 };
 
-const nothing: Disposable = { [Symbol.dispose]: () => {} };
+const noLock: Disposable = { [Symbol.dispose]: () => {} };
 const lookEveryMs = 100;
-/** Its servers are started meanwhile, some from the network. */
-const patienceMs = 30_000;
+/** A start connects servers, some of them over the network. */
+const longestWaitMs = 30_000;
+
+export function sleep(clock: Clock, ms: number, keepsAlive = true): Promise<void> {
+  return new Promise((resolve) => void clock.in(ms, resolve, keepsAlive));
+}
 
 function pathIn(folder: string): string {
   return join(folder, "server.json");
+}
+
+/** Returns undefined if there is no file, if it is invalid, or if its process is gone. */
+function read(folder: string): z.infer<typeof running> | z.infer<typeof busy> | undefined {
+  try {
+    const { data } = running.or(busy).safeParse(JSON.parse(readFileSync(pathIn(folder), "utf8")));
+    return data !== undefined && isAlive(data.pid) ? data : undefined;
+  } catch {
+    return undefined; // the next start writes a new one
+  }
+}
+
+/** Writes beside the file and moves it into place, so that no reader sees half of it. */
+function write(
+  folder: string,
+  content: ServerFile | z.infer<typeof busy>,
+  place: typeof renameSync = renameSync,
+): void {
+  const beside = `${pathIn(folder)}.${process.pid}.tmp`;
+  try {
+    writeFileSync(beside, `${JSON.stringify(content)}\n`, { mode: 0o600 });
+    place(beside, pathIn(folder));
+  } finally {
+    rmSync(beside, { force: true });
+  }
 }
 
 export function writeServerFile(folder: string, file: ServerFile): void {
@@ -50,7 +76,7 @@ export function writeServerFile(folder: string, file: ServerFile): void {
 }
 
 /**
- * From here on commands wait for it, instead of opening the folder themselves.
+ * From now on commands wait for this start, instead of opening the store.
  *
  * @throws RuntimeFault `data_folder_unusable`
  */
@@ -63,7 +89,7 @@ export function writeStarting(folder: string): void {
   }
 }
 
-/** Nobody finds it any more; whoever wants the books waits until they are closed. A full disk or a folder that is gone holds no stop up. */
+/** From now on commands wait until the store is closed. A full disk or a missing folder does not delay the stop. */
 export function writeStopping(folder: string): void {
   try {
     write(folder, { pid: process.pid, state: "stopping" });
@@ -72,118 +98,84 @@ export function writeStopping(folder: string): void {
   }
 }
 
+/** Removes only the file of this process: a successor may have written its own. */
+export function removeServerFile(folder: string): void {
+  if (read(folder)?.pid === process.pid) rmSync(pathIn(folder), { force: true });
+}
+
 /**
- * The books for one command: whoever comes meanwhile waits for it. Undefined: somebody else has them. Where no such file can
- * be written nobody waits, and the store says what is wrong.
+ * Locks the store for one command: others wait for it. Returns undefined if another process has the lock. If the file
+ * cannot be written there is no lock, and the store says what is wrong.
  */
-function takeBooks(folder: string): Disposable | undefined {
-  const [path, beside] = [pathIn(folder), besideIn(folder)];
+function lockStore(folder: string): Disposable | undefined {
+  const holder = (): number | undefined => {
+    const found = read(folder);
+    return found !== undefined && "state" in found ? found.pid : undefined;
+  };
   try {
-    if (holderOf(folder) === undefined) rmSync(path, { force: true }); // of one that is gone
-    writeFileSync(beside, `${JSON.stringify({ pid: process.pid, state: "command" })}\n`, { mode: 0o600 });
-    linkSync(beside, path); // of two who try only one succeeds
+    if (holder() === undefined) rmSync(pathIn(folder), { force: true }); // its process is gone, or its number is used again
+    write(folder, { pid: process.pid, state: "command" }, linkSync); // of two callers only one succeeds
     return { [Symbol.dispose]: () => removeServerFile(folder) };
   } catch (error) {
-    return codeOf(error) === "EEXIST" && holderOf(folder) !== process.pid ? undefined : nothing;
-  } finally {
-    rmSync(beside, { force: true });
+    return codeOf(error) === "EEXIST" && holder() !== process.pid ? undefined : noLock;
   }
 }
 
-function besideIn(folder: string): string {
-  return `${pathIn(folder)}.${process.pid}.tmp`;
-}
-
-/** Written beside and moved into place, so that no reader sees half of it. */
-function write(folder: string, file: z.input<typeof passing> | ServerFile): void {
-  writeFileSync(besideIn(folder), `${JSON.stringify(file)}\n`, { mode: 0o600 });
-  renameSync(besideIn(folder), pathIn(folder));
-}
-
-/** Only one's own: a successor may have written its own by now. */
-export function removeServerFile(folder: string): void {
-  const value = read(folder);
-  const { data } = shape.or(passing).safeParse(value);
-  if (data?.pid === process.pid) rmSync(pathIn(folder), { force: true });
-}
-
-/**
- * Undefined when none runs: no file, an unreadable one, or one whose process is gone (it was killed and could not
- * remove it). The address is checked to be this machine's, because the tokens are sent there.
- */
+/** Returns undefined when no Postern runs. */
 export function readServerFile(folder: string): ServerFile | undefined {
-  const { data } = shape.safeParse(read(folder));
-  return data !== undefined && isAlive(data.pid) ? data : undefined;
+  const found = read(folder);
+  return found !== undefined && "url" in found ? found : undefined;
 }
 
 /**
- * As `readServerFile`, after waiting for one that is starting or stopping, or for the command that has the books. One that was
- * killed may have had the number that a process has now, or this one (in a container the first is always the same): it is
- * believed when its port answers.
+ * As `readServerFile`, after waiting for another process that starts, stops or uses the store. The process number of a
+ * killed Postern may be in use again, in a container by this process. So the port must answer.
  *
- * @param waiting told once, when there is something to wait for
+ * @param waiting called once, when there is something to wait for
  */
 export async function findServer(
   folder: string,
   clock: Clock,
-  waiting: (what: Passing) => void = () => {},
+  waiting: (state: BusyState) => void = () => {},
 ): Promise<ServerFile | undefined> {
-  const until = clock.monotonic() + patienceMs;
-  let isTold = false;
-  for (let state = passingIn(folder); state !== undefined && clock.monotonic() < until; state = passingIn(folder)) {
-    if (!isTold) waiting(state);
-    isTold = true;
-    await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+  const until = clock.monotonic() + longestWaitMs;
+  const busyState = (): BusyState | undefined => {
+    const found = read(folder);
+    return found !== undefined && "state" in found && found.pid !== process.pid ? found.state : undefined;
+  };
+  let isPrinted = false;
+  for (let state = busyState(); state !== undefined && clock.monotonic() < until; state = busyState()) {
+    if (!isPrinted) waiting(state);
+    isPrinted = true;
+    await sleep(clock, lookEveryMs);
   }
   const server = readServerFile(folder);
-  return server !== undefined && (await isHeard(server)) ? server : undefined;
+  return server !== undefined && (await answers(server)) ? server : undefined;
 }
 
-/** Whether anybody listens there. */
-function isHeard({ url, port }: ServerFile): Promise<boolean> {
+function answers({ url, port }: ServerFile): Promise<boolean> {
   return new Promise((resolve) => {
-    const line = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port });
-    line.once("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED"));
-    line.once("connect", () => {
-      line.destroy();
+    const socket = connect({ host: new URL(url).hostname.replace(/^\[|\]$/g, ""), port });
+    socket.once("error", (error) => resolve(codeOf(error) !== "ECONNREFUSED"));
+    socket.once("connect", () => {
+      socket.destroy();
       resolve(true);
     });
   });
 }
 
-/** The Postern that runs; where none does, the books for one command. After half a minute the store is to say who has them. */
-export async function findServerOrBooks(
+/** The running Postern, or the lock of the store. After half a minute without the lock, the store refuses or opens. */
+export async function findServerOrLock(
   folder: string,
   clock: Clock,
-  waiting: (what: Passing) => void,
-): Promise<{ readonly server: ServerFile } | { readonly books: Disposable }> {
-  const until = clock.monotonic() + patienceMs;
+  waiting: (state: BusyState) => void,
+): Promise<{ readonly server: ServerFile } | { readonly lock: Disposable }> {
+  const until = clock.monotonic() + longestWaitMs;
   for (;;) {
     const server = await findServer(folder, clock, waiting);
     if (server !== undefined) return { server };
-    const books = takeBooks(folder);
-    if (books !== undefined) return { books };
-    if (clock.monotonic() >= until) return { books: nothing };
-  }
-}
-
-/** Of another process that lives. */
-function passingIn(folder: string): Passing | undefined {
-  const { data } = passing.safeParse(read(folder));
-  return data !== undefined && data.pid !== process.pid && isAlive(data.pid) ? data.state : undefined;
-}
-
-/** Who lives and has the books without being heard, this process too. */
-function holderOf(folder: string): number | undefined {
-  const { data } = passing.safeParse(read(folder));
-  return data !== undefined && isAlive(data.pid) ? data.pid : undefined;
-}
-
-/** Undefined: there is none, or it is not ours; starting writes a new one. */
-function read(folder: string): unknown {
-  try {
-    return JSON.parse(readFileSync(pathIn(folder), "utf8"));
-  } catch {
-    return undefined;
+    const lock = lockStore(folder);
+    if (lock !== undefined) return { lock };
+    if (clock.monotonic() >= until) return { lock: noLock };
   }
 }

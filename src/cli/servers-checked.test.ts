@@ -35,12 +35,12 @@ it("doctor names each tool that is not offered, and says of each server what its
     level: "warn",
     check: "server large",
     message: "`large__bare` is not offered. Its `inputSchema` does not say `type: object`.",
-    fix: "Mend its definition in the server, or ask whoever makes it.",
+    fix: "Correct its definition in the server, or ask its maker.",
   });
   expect(of("large")).toHaveLength(8);
   expect(of("gone")).toMatchObject([{ level: "warn", fix: expect.stringContaining("`servers.gone.url`") }]);
   expect(of("poor")).toMatchObject([
-    { message: expect.stringContaining("There is no secret `poor/token`"), fix: expect.stringMatching(/^Give it/) },
+    { message: expect.stringContaining("There is no secret `poor/token`"), fix: expect.stringMatching(/^Set it/) },
   ]);
   expect(of("dead")).toMatchObject([{ fix: expect.stringMatching(/^Run its command by hand; see `servers.dead`/) }]);
 });

@@ -10,9 +10,9 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ServerFile } from "./server-file.ts";
 
 /**
- * MCP over this process's pipes for a Postern that runs already: each message goes there as it is, as the agent, and
- * each answer comes back as it is. Ends when the client closes its pipe, and when its session is lost: a session of
- * 2025-11-25 dies with its Postern, no message brings it back, and a client whose server ends starts it anew.
+ * MCP over this process's pipes for a running Postern. Each message goes there unchanged, as the agent, and each answer
+ * comes back unchanged. Ends when the client closes its pipe or its session is lost. A session of 2025-11-25 ends with its
+ * Postern; the client then starts its server again.
  */
 export async function bridgeStdio(
   { url, pid }: ServerFile,
@@ -55,7 +55,7 @@ async function reach(url: string, dataFolder: string): Promise<StreamableHTTPCli
   return new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit, fetch });
 }
 
-/** A request that could not be carried gets an answer all the same: a client must not wait for ever. */
+/** A request that cannot be forwarded gets an error answer, so that the client does not wait forever. */
 async function forward(
   message: JSONRPCMessage,
   there: StreamableHTTPClientTransport,
@@ -64,7 +64,7 @@ async function forward(
   try {
     await there.send(message);
   } catch (error) {
-    if (!("id" in message) || !("method" in message)) return; // nobody waits for an answer to a notification
+    if (!("id" in message) || !("method" in message)) return; // a notification has no answer
     const isBefore = there.sessionId === undefined && message.method !== "initialize";
     const refusal = refusalIn(error);
     await here.send({
@@ -75,17 +75,17 @@ async function forward(
   }
 }
 
-/** Its door would speak of headers, which a client over pipes does not send. */
+/** The server's own message names headers, and a client over pipes sends none. */
 const tooEarly = { code: -32_000, message: "Send `initialize` first: nothing is answered before it." } as const;
 
-/** What the door there said, in its own words; where it said nothing, what became of the message. */
+/** The refusal of the server in its own words, or what became of the message. */
 function refusalIn(error: unknown): { readonly code: number; readonly message: string; readonly data?: Json } {
-  const said = error instanceof SdkHttpError ? bodyOf(error.data["text"]) : undefined;
-  const { code, message } = isJsonObject(said?.["error"]) ? said["error"] : {};
+  const body = error instanceof SdkHttpError ? bodyOf(error.data["text"]) : undefined;
+  const { code, message } = isJsonObject(body?.["error"]) ? body["error"] : {};
   if (typeof message !== "string")
     return { code: -32_603, message: `Postern did not take the message: ${messageOf(error)}` };
   if (typeof code === "number") return { code, message };
-  return { code: -32_603, message, ...(code !== undefined && { data: { code } }) }; // a refusal in HTTP's words
+  return { code: -32_603, message, ...(code !== undefined && { data: { code } }) }; // a refusal of HTTP
 }
 
 function bodyOf(text: unknown): JsonObject | undefined {
@@ -93,7 +93,7 @@ function bodyOf(text: unknown): JsonObject | undefined {
   return "value" in read && isJsonObject(read.value) ? read.value : undefined;
 }
 
-/** What `initialize` settled on: every later request of 2025-11-25 repeats it in a header. */
+/** The version that `initialize` agreed on: every later request of 2025-11-25 repeats it in a header. */
 function negotiatedVersion(message: JSONRPCMessage): string | undefined {
   if (!("result" in message)) return undefined;
   const version: unknown = message.result["protocolVersion"];

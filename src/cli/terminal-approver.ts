@@ -2,10 +2,8 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { shownApproval } from "../server/http/given-approval.ts";
-import { cardLines } from "./card.ts";
-import { type Paint, paintFor } from "./terminal.ts";
-import { visible } from "./text.ts";
+import { paintFor } from "./terminal.ts";
+import { type Sheet, visible } from "./text.ts";
 
 /**
  * How a terminal approver writes.
@@ -19,12 +17,15 @@ export interface TerminalApproverOptions {
 }
 
 /**
- * Asks at the terminal: `y` approves; `n`, an empty line, anything else and the end of input deny (case 84). What is
- * longer than the screen, so that its beginning is out of sight, is approved by typing the tool's name.
+ * Asks at the terminal: `y` approves; `n`, an empty line, anything else and the end of input deny. A request that is longer
+ * than the screen is approved by typing the tool's name.
  *
  * One question at a time: a second request waits until the first is answered. Withdrawing a request (`signal`) ends its
- * question, and a card that follows another takes no line in its first second, so that an answer never falls to another
- * question than the one it was meant for.
+ * question. A question that follows another takes no line in its first second, so that no answer is read for a question
+ * that it was not meant for.
+ *
+ * @param input default: standard input
+ * @param output default: standard error
  *
  * @example
  * const runtime = await createRuntime({ tools, approvals: { approver: createTerminalApprover(), patience: "wait" } });
@@ -42,35 +43,43 @@ export function createTerminalApprover(
   return {
     name: "terminal",
     ask(request, signal) {
-      const mine = last.then(() => {
+      const mine = last.then(async () => {
+        const card = await cardOf(request, { paint, terminal: { columns: sizeOf(output, "columns") } });
         cards += 1;
         const from = cards === 1 ? Number.NEGATIVE_INFINITY : now() + quietMs;
-        return askOne(request, signal, { input, output, paint, takes: () => now() >= from });
+        return askOne({ tool: request.tool, card }, signal, { input, output, takes: () => now() >= from });
       });
-      last = mine.catch(() => undefined); // its failure is its own asker's; the next question still comes
+      last = mine.catch(() => undefined); // its failure belongs to its own caller; the next question still comes
       return mine;
     },
   };
 }
 
+/** Loads the card at the first question: the package's entry stays light. */
+async function cardOf(request: ApprovalRecord, sheet: Sheet): Promise<readonly string[]> {
+  const [{ cardLines }, { shownApproval }] = await Promise.all([
+    import("./card.ts"),
+    import("../server/http/given-approval.ts"),
+  ]);
+  return cardLines(shownApproval(request), request.requestedAt, sheet);
+}
+
 interface ApproverScreen {
   readonly input: Readable;
   readonly output: Writable;
-  readonly paint: Paint;
-  /** Whether a line that comes now can be meant for this card. */
+  /** Whether a line that comes now can be meant for this question. */
   readonly takes: () => boolean;
 }
 
 const quietMs = 1_000;
+const overtaken: ApproverAnswer = { decision: "denied", reason: "the caller does not wait for an answer any more" };
 
 function askOne(
-  request: ApprovalRecord,
+  { tool, card }: { readonly tool: string; readonly card: readonly string[] },
   signal: AbortSignal,
-  { input, output, paint, takes }: ApproverScreen,
+  { input, output, takes }: ApproverScreen,
 ): Promise<ApproverAnswer> {
-  if (signal.aborted) return Promise.resolve({ decision: "denied", reason: "nobody waits for an answer any more" });
-  const terminal = { columns: sizeOf(output, "columns") };
-  const card = cardLines(shownApproval(request), request.requestedAt, { paint, terminal });
+  if (signal.aborted) return Promise.resolve(overtaken);
   const isLong = card.length > sizeOf(output, "rows") - linesOfQuestion;
   output.write(`\n${card.join("\n")}\n`);
   const lines = createInterface({ input, output, terminal: false });
@@ -81,14 +90,14 @@ function askOne(
       lines.close();
     };
     const withdrawn = (): void => {
-      output.write("\n  (answered elsewhere, or nobody waits any more)\n");
-      end({ decision: "denied", reason: "nobody waits for an answer any more" });
+      output.write("\n  (answered elsewhere, or the caller does not wait any more)\n");
+      end(overtaken);
     };
     signal.addEventListener("abort", withdrawn, { once: true });
     lines.once("close", () => end({ decision: "denied", reason: "the terminal's input ended" }));
-    const question = isLong ? `  ${longer(card.length, request.tool)} ` : "  Run it? [y/N] ";
+    const question = isLong ? `  ${longQuestion(card.length, tool)} ` : "  Run it? [y/N] ";
     lines.on("line", (line) => {
-      if (takes()) return end(answerOf(line, isLong ? request.tool : undefined));
+      if (takes()) return end(answerOf(line, isLong ? tool : undefined));
       output.write(`  (too soon to be meant for this one)\n${question}`);
     });
     output.write(question);
@@ -97,11 +106,11 @@ function askOne(
 
 const linesOfQuestion = 3;
 
-function longer(lines: number, tool: string): string {
+function longQuestion(lines: number, tool: string): string {
   return `These are ${lines} lines, more than your screen shows: scroll up and read all of it. To run it, type \`${visible(tool)}\`:`;
 }
 
-/** What is no screen has no end. */
+/** An output that is no screen has no limit. */
 function sizeOf(
   output: Writable & { readonly columns?: unknown; readonly rows?: unknown },
   of: "columns" | "rows",
@@ -111,12 +120,12 @@ function sizeOf(
 }
 
 function answerOf(line: string, name: string | undefined): ApproverAnswer {
-  const said = line.trim();
-  const isYes = name === undefined ? /^y(?:es)?$/i.test(said) : said === name;
+  const typed = line.trim();
+  const isYes = name === undefined ? /^y(?:es)?$/i.test(typed) : typed === name;
   if (isYes) return { decision: "approved", by: "operator" };
   return {
     decision: "denied",
     by: "operator",
-    reason: said === "" ? "no answer given" : "denied at the terminal",
+    reason: typed === "" ? "no answer given" : "denied at the terminal",
   };
 }

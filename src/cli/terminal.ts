@@ -2,14 +2,14 @@ import { styleText } from "node:util";
 import type { Risk } from "../core/call.ts";
 import { exitCodes } from "./exit-codes.ts";
 
-/** Where a command writes, and whether a person is there to read and answer. Injected, so that tests need no terminal. */
+/** Where a command writes, and whether a person can answer. */
 export interface Terminal {
-  /** Results: what a pipe should get. */
+  /** Results: what a pipe gets. */
   out(text: string | Uint8Array): void;
-  /** Everything about the result: problems, hints, progress. */
+  /** Problems, hints, progress. */
   aside(text: string): void;
   readonly colour: boolean;
-  /** Endless where no screen is: what a pipe gets is never cut. */
+  /** Without a screen endless: output to a pipe is never cut. */
   readonly columns: number;
   readonly rows: number;
   /** False: nothing may prompt. */
@@ -22,7 +22,7 @@ export function processTerminal(): Terminal {
   const { stdout, stderr, stdin } = process;
   const screen = stdout.isTTY === true;
   stdout.on("error", endUnread);
-  stderr.on("error", goOn); // what is told beside an answer is not the answer
+  stderr.on("error", ignoreError); // it carries no answers
   return {
     out: (text) => void stdout.write(text),
     aside: (text) => void stderr.write(text),
@@ -38,14 +38,14 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** For what others depend on: it ends when it is told to, not when whoever read what it prints has gone. */
+/** For a server: it goes on when the reader of its output has gone. */
 export function outliveReaders(): void {
-  process.stdout.off("error", endUnread).on("error", goOn);
+  process.stdout.off("error", endUnread).on("error", ignoreError);
 }
 
-function goOn(): void {}
+function ignoreError(): void {}
 
-/** Whoever read the answer has gone (`postern calls | head`), or the disk it goes to is full: it was not given. */
+/** The reader has gone (`postern calls | head`), or the disk is full: the answer is incomplete. */
 function endUnread(error: NodeJS.ErrnoException): never {
   if (error.code !== "EPIPE") process.stderr.write(`postern: The answer cannot be written: ${error.message}.\n`);
   process.exit(exitCodes.failed);
@@ -67,5 +67,5 @@ const riskStyles: Readonly<Record<Risk, Style>> = {
 
 /** Colour never carries the meaning alone: the word stays. */
 export function paintRisk(paint: Paint, risk: string): string {
-  return Object.hasOwn(riskStyles, risk) ? paint(riskStyles[risk as Risk], risk) : risk; // one of its keys, as was just asked
+  return Object.hasOwn(riskStyles, risk) ? paint(riskStyles[risk as Risk], risk) : risk; // it is one of the keys
 }

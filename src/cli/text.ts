@@ -1,7 +1,7 @@
 import { codeOf, spelledOut } from "../core/system/card-text.ts";
 import type { Paint } from "./terminal.ts";
 
-/** One line: every control, bidirectional, invisible or look-alike character is shown as what it is. */
+/** One line: every control, bidirectional, invisible or look-alike character is shown by its code. */
 export function visible(text: string): string {
   return spelledOut(text, (part) => signs.get(part.text) ?? codeOf(part));
 }
@@ -31,7 +31,7 @@ export function widthOf(text: string): number {
   return columns;
 }
 
-/** At most so many columns; what was cut is told by an ellipsis. */
+/** Cuts to so many columns; an ellipsis shows the cut. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = "";
@@ -45,9 +45,9 @@ export function fit(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-const goesOn = "↪ ";
+const continued = "↪ ";
 
-/** All of it, on as many lines as it takes; one that goes on says so, so that no padding makes it look like another line. */
+/** Breaks into lines of so many columns. Each further line is marked, so that padding cannot make it look like a new line. */
 export function wrap(text: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -56,8 +56,8 @@ export function wrap(text: string, columns: number): readonly string[] {
     const next = widthOf(segment);
     if (line !== "" && used + next > columns) {
       lines.push(line);
-      line = goesOn;
-      used = widthOf(goesOn);
+      line = continued;
+      used = widthOf(continued);
     }
     line += segment;
     used += next;
@@ -67,23 +67,23 @@ export function wrap(text: string, columns: number): readonly string[] {
 
 export interface Cell {
   readonly text: string;
-  /** Colours; gets exactly the padded text, so that columns stay aligned. */
+  /** Colours the padded text, so that columns stay aligned. */
   readonly paint?: (text: string) => string;
 }
 
-/** What is written on. */
+/** What text is laid out for. */
 export interface Sheet {
   readonly terminal: { readonly columns: number };
   readonly paint: Paint;
 }
 
-/** With less room than this for it, the last column stands below its row. */
+/** If the last column has less room than this, it goes below its row. */
 const leastForLast = 20;
 const below = 4;
 
 /**
- * Aligned columns under their headings. Where the screen is too narrow for a row its last columns stand on a line below,
- * so that no name and no id is cut; only the last column is, at the screen's edge.
+ * Aligned columns under their headings. If the screen is too narrow for a row, its last columns go on a line below, so
+ * that no name or id is cut. Only the last column is cut, at the edge of the screen.
  */
 export function table(
   headings: readonly string[],
@@ -111,14 +111,14 @@ export function table(
     }
     return text.trimEnd();
   };
-  const told = (row: readonly Cell[]): readonly string[] =>
+  const linesOf = (row: readonly Cell[]): readonly string[] =>
     lines.map((on, n) => lineOf(row, on, n > 0)).filter((text, n) => n === 0 || text !== "");
-  return [...told(headings.map((text) => ({ text }))).map((text) => painted("dim", text)), ...cells.flatMap(told)]
+  return [...linesOf(headings.map((text) => ({ text }))).map((text) => painted("dim", text)), ...cells.flatMap(linesOf)]
     .map((text) => `${text}\n`)
     .join("");
 }
 
-/** Which columns stand on the row itself, and which on the lines below it. */
+/** The columns of each line of a row. */
 function linesFor(widths: readonly number[], columns: number): readonly (readonly number[])[] {
   const lines: number[][] = [];
   let line: number[] = [];
@@ -135,7 +135,7 @@ function linesFor(widths: readonly number[], columns: number): readonly (readonl
   return lines;
 }
 
-/** Who did something, and by which credential where that was kept. */
+/** Who did something, and with which credential if it was recorded. */
 export function actorText(by: string, via: string | undefined): string {
   return via === undefined ? by : `${by} (${via})`;
 }
@@ -145,17 +145,17 @@ export function whose({ agent, user }: { readonly agent: string; readonly user?:
   return user === undefined ? agent : `${agent} for ${user}`;
 }
 
-/** Lines of a description: a dim label and what is said of it; nothing, where nothing is. */
+/** A line of a description: a dim label and its text. Without a text, no line. */
 export function labelled(paint: Paint, columns: number): (label: string, text?: string) => string {
   return (label, text = "") => (text === "" ? "" : `  ${paint("dim", label.padEnd(columns))} ${visible(text)}\n`);
 }
 
-/** `13:04:05Z`: what happens now, a line an event. Every time that is shown is UTC, as the log has it. */
+/** `13:04:05Z`. Every time that is shown is UTC, as in the log. */
 export function timeOfDay(iso: string): string {
   return `${iso.slice(11, 19)}Z`;
 }
 
-/** `2026-11-20T13:04Z`: until when something holds. */
+/** `2026-11-20T13:04Z`. */
 export function minuteOf(iso: string): string {
   return `${iso.slice(0, 16)}Z`;
 }
@@ -168,7 +168,7 @@ export function relative(at: number, now: number): string {
   return at > now ? `in ${text}` : `${text} ago`;
 }
 
-/** In the one unit that says most: `850 ms`, `12 s`, `4 min`, `3 h`, `2 d`. */
+/** In one unit: `850 ms`, `12 s`, `4 min`, `3 h`, `2 d`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);

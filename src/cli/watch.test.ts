@@ -6,10 +6,10 @@ import { SystemClock } from "../core/clock.ts";
 import { openCredentials } from "../server/credentials.ts";
 import { createHttpDoor } from "../server/http/http-server.ts";
 import { type Listening, listen, loopbackHosts } from "../server/http/serve.ts";
-import { watchApprovals, watchRun } from "./commands/watch.ts";
 import type { HiddenInput } from "./hidden-input.ts";
 import type { Host } from "./host.ts";
 import { writeServerFile } from "./server-file.ts";
+import { watchApprovals, watchRun } from "./watch.ts";
 
 const folders = ownFolder();
 let count = 0;

@@ -1,9 +1,7 @@
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
-import type { ApprovalRecord } from "../core/records.ts";
 import { parseStrict } from "../core/strict-json.ts";
 import type { ApprovalView } from "../server/contract/approvals.ts";
-import { shownApproval } from "../server/http/given-approval.ts";
 import { cardLines } from "./card.ts";
 
 /**
@@ -12,7 +10,7 @@ import { cardLines } from "./card.ts";
  * @public
  */
 export interface WebApproverOptions {
-  /** Who sends an HTTP request, by your own sign-in. Undefined: nobody who may see or decide; answered with 401. */
+  /** The sender of an HTTP request, by your own sign-in. A request without one is answered with 401. */
   readonly person: (request: Request) => string | undefined | Promise<string | undefined>;
   /** Where it is mounted. Default: `/approvals`. */
   readonly path?: string;
@@ -33,13 +31,13 @@ export interface WebApprover extends Approver {
   fetch(request: Request): Promise<Response>;
 }
 
-interface Open {
-  readonly wire: ApprovalView;
+interface WaitingCard {
+  readonly view: ApprovalView;
   readonly answer: (answer: ApproverAnswer) => void;
 }
 
 const mostBodyCharacters = 1_000_000;
-const nobodyWaits: ApproverAnswer = { decision: "denied", reason: "nobody waits for an answer any more" };
+const overtaken: ApproverAnswer = { decision: "denied", reason: "the caller does not wait for an answer any more" };
 
 /**
  * Asks persons on a page that you mount in your own HTTP server. A decision is taken from the same origin only.
@@ -52,43 +50,46 @@ const nobodyWaits: ApproverAnswer = { decision: "denied", reason: "nobody waits 
  * @public
  */
 export function createWebApprover({ person, path = "/approvals", now = Date.now }: WebApproverOptions): WebApprover {
-  const open = new Map<string, Open>();
+  const open = new Map<string, WaitingCard>();
   const base = path.replace(/\/+$/, "");
   return {
     name: "web",
-    ask: (request, signal) => asked(request, signal, open),
+    ask: async (request, signal) => {
+      const { shownApproval } = await import("../server/http/given-approval.ts"); // the package's entry stays light
+      return ask(shownApproval(request), signal, open);
+    },
     async fetch(request) {
       const by = await person(request);
-      if (by === undefined || by === "") return problem(401, "Sign in first: nobody is known by this request.");
+      if (by === undefined || by === "") return problem(401, "Sign in first: this request names no person.");
       const below = new URL(request.url).pathname.slice(base.length).replace(/\/+$/, "");
       if (request.method === "GET" && below === "") return page([...open.values()], base, now());
       if (request.method === "GET" && below === "/requests")
-        return Response.json({ requests: [...open.values()].map(({ wire }) => wire) }, { headers: unstored });
+        return Response.json({ requests: [...open.values()].map(({ view }) => view) }, { headers: unstored });
       const [, id] = /^\/requests\/([^/]+)$/.exec(below) ?? [];
       if (request.method !== "POST" || id === undefined)
         return problem(404, `There is no \`${request.method} ${base}${below}\`.`);
-      return decided(request, open.get(id), { by, base });
+      return decide(request, open.get(id), { by, base });
     },
   };
 }
 
-function asked(request: ApprovalRecord, signal: AbortSignal, open: Map<string, Open>): Promise<ApproverAnswer> {
-  if (signal.aborted) return Promise.resolve(nobodyWaits);
+function ask(view: ApprovalView, signal: AbortSignal, open: Map<string, WaitingCard>): Promise<ApproverAnswer> {
+  if (signal.aborted) return Promise.resolve(overtaken);
   return new Promise((resolve) => {
     const answer = (given: ApproverAnswer): void => {
-      open.delete(request.id);
+      open.delete(view.approval_id);
       signal.removeEventListener("abort", withdrawn);
       resolve(given);
     };
-    const withdrawn = (): void => answer(nobodyWaits);
+    const withdrawn = (): void => answer(overtaken);
     signal.addEventListener("abort", withdrawn, { once: true });
-    open.set(request.id, { wire: shownApproval(request), answer });
+    open.set(view.approval_id, { view, answer });
   });
 }
 
-async function decided(
+async function decide(
   request: Request,
-  open: Open | undefined,
+  open: WaitingCard | undefined,
   { by, base }: { readonly by: string; readonly base: string },
 ): Promise<Response> {
   if (!isSameOrigin(request)) return problem(403, "A page of another site may not decide here.");
@@ -101,10 +102,10 @@ async function decided(
   if (typeof made === "string") return problem(422, made);
   open.answer(made);
   if (isForm) return new Response(null, { status: 303, headers: { location: base, ...unstored } });
-  return Response.json({ approval_id: open.wire.approval_id, decision: made.decision, by }, { headers: unstored });
+  return Response.json({ approval_id: open.view.approval_id, decision: made.decision, by }, { headers: unstored });
 }
 
-/** Browsers say where a form comes from; a program, which has no cookie of another site to misuse, does not. */
+/** A browser says where a form comes from. A program does not, and has no cookie that another site could use. */
 function isSameOrigin(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return false;
@@ -113,7 +114,7 @@ function isSameOrigin(request: Request): boolean {
   return origin === null || (URL.canParse(origin) && new URL(origin).host === host);
 }
 
-/** Text: what is wrong. */
+/** Returns a text when it is wrong. */
 function jsonFields(text: string): JsonObject | string {
   const read = parseStrict(text);
   if ("problem" in read) return `The decision is not JSON: ${read.problem}`;
@@ -152,23 +153,23 @@ function problem(status: number, message: string): Response {
   return Response.json({ error: { message } }, { status, headers: unstored });
 }
 
-function page(open: readonly Open[], base: string, now: number): Response {
-  const cards = open.map(({ wire }) => card(wire, base, now));
+function page(open: readonly WaitingCard[], base: string, now: number): Response {
+  const cards = open.map(({ view }) => card(view, base, now));
   const body = cards.length === 0 ? "<p>No call waits for a decision.</p>" : cards.join("\n");
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Approvals</title><style>${style}</style><h1>Approvals</h1>${body}</html>`;
   return new Response(html, { headers: pageHeaders });
 }
 
-/** The card of the command line: each character that hides something is shown by its code. */
-function card(wire: ApprovalView, base: string, now: number): string {
-  const lines = cardLines(wire, now, { paint: (_, text) => text, terminal: { columns } });
+/** The card of the command line: every invisible character is shown by its code. */
+function card(view: ApprovalView, base: string, now: number): string {
+  const lines = cardLines(view, now, { paint: (_, text) => text, terminal: { columns } });
   const button = (decision: string, label: string): string =>
     `<button name="decision" value="${decision}">${label}</button>`;
-  return `<form method="post" action="${escaped(`${base}/requests/${wire.approval_id}`)}">
+  return `<form method="post" action="${escaped(`${base}/requests/${view.approval_id}`)}">
 <pre>${escaped(lines.join("\n"))}</pre>
 <p><label>Reason <input name="reason" maxlength="2000"></label></p>
 <p>${button("approved", "Approve")} ${button("denied", "Deny")} ${button("skipped", "Skip")}</p>
-<details><summary>Run with other arguments</summary><textarea name="arguments">${escaped(JSON.stringify(wire.what.arguments, undefined, 2))}</textarea>
+<details><summary>Run with other arguments</summary><textarea name="arguments">${escaped(JSON.stringify(view.what.arguments, undefined, 2))}</textarea>
 <p>${button("modified", "Approve these arguments")}</p></details></form>`;
 }
 

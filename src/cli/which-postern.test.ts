@@ -152,7 +152,7 @@ export const held = { name: "held", description: "Held.", risk: "safe", effects:
   const starting = cli.open(["start", "--port", "0", ...data]);
   const told = [...others, starting].map(({ child }) => once(child.stderr ?? process.stdin, "data"));
   expect((await Promise.all(told)).map(String)).toEqual(
-    Array(4).fill("Another command is at work on these books; waiting for it.\n"),
+    Array(4).fill("Another command uses this store; waiting for it.\n"),
   );
   writeFileSync(go, "");
   for (const { end } of [first, ...others]) expect(await end).toMatchObject({ code: 0, out: "here\n" });

@@ -17,7 +17,7 @@ describe("where two must agree", () => {
       await page.getByText("asks to run this; 2 people must approve.").waitFor();
     }
     await approve(grace.page).click();
-    await grace.page.getByText("Your yes is counted: 1 more person must agree").waitFor();
+    await grace.page.getByText("Your approval is counted: 1 more person must agree").waitFor();
     await linus.page.getByText("1 of 2 approve").waitFor();
     expect(house.runs).toEqual([]);
     await grace.page.getByText("`grace` has said a word on").waitFor(); // her second yes would be no second person's

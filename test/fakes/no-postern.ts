@@ -24,9 +24,6 @@ export function noPostern(columns = 80): NoPostern {
     wantedPort: () => undefined,
     startInside: unreachable,
     start: unreachable,
-    inspect: unreachable,
-    agentScript: unreachable,
-    configurationText: unreachable,
   };
   return { program: createProgram(host, "1.2.3"), out, err };
 }

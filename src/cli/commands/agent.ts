@@ -1,81 +1,107 @@
 import { type Agent, type AgentResult, agentAt } from "../../agents/agent-run.ts";
 import { checkDone, RunRecord } from "../../agents/run-record.ts";
 import type { AgentScript } from "../../agents/script.ts";
-import type { AgentRunId } from "../../core/agent-runs.ts";
 import { newId, newTraceId } from "../../core/ids.ts";
 import { ownAgents } from "../../core/own-agents.ts";
-import { autonomies } from "../../core/risk.ts";
+import { principal, remotePlace, remoteRuns, unless } from "../agent-place.ts";
 import { AgentProgressLines } from "../agent-progress.ts";
-import { type AgentRunSettings, modelOf, settingsOf, settingsToJson } from "../agent-settings.ts";
+import { type AgentRunSettings, modelOf, runSettings, settingsOf, settingsToJson } from "../agent-settings.ts";
+import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { interruption, tellRunInterrupted } from "../interrupted.ts";
+import { flagsOf, scopeList, wholeNumber } from "../flags.ts";
+import { howToResume, interruption, printInterruptedRun } from "../interrupted.ts";
 import { readNamed } from "../named-files.ts";
-import { remotePlace, remoteRuns, unless } from "../remote-place.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { type CommandInput, printJson, type Work, withPostern } from "../print.ts";
+import { sleep } from "../server-file.ts";
 import { visible, visibleLines } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
-import { askingHere, showPending } from "./call.ts";
-import { oneOf, wholeNumber } from "./typed.ts";
+import { agentRunCommands } from "./agent-runs.ts";
+import { askingHere, printPending } from "./call.ts";
 
-export interface AgentFlags extends GlobalFlags {
-  readonly maxSteps?: string;
-  /** Seconds, or `true` until somebody decides. */
-  readonly wait?: string | true;
+const lookEveryMs = 500;
+const waitOption = { "--wait [seconds]": "wait for a person's decision instead of ending with code 4" } as const;
+const maxSteps = { value: "number", read: wholeNumber } as const;
+
+/** One command's part of a run. */
+interface RunPart {
+  readonly runId: string;
+  readonly settings: AgentRunSettings;
+  /** Only if a run begins, or gets its next prompt. */
+  readonly prompt?: string;
 }
 
-export interface AgentRunFlags extends AgentFlags {
-  readonly model?: string;
+export function commands(group: CommandGroup): void {
+  group.run("run", "start a run: a model, or a script in its place, works on a prompt", {
+    flags: flagsOf(runSettings.pick({ model: true, autonomy: true, scopes: true, max_steps: true }), {
+      model: {
+        value: "name",
+        help: "anthropic/MODEL, openai/MODEL, google/MODEL, or PACKAGE#EXPORT/MODEL of the AI SDK",
+      },
+      autonomy: { value: "level", help: "a lower level for this run only" },
+      scopes: scopeList,
+      max_steps: { ...maxSteps, help: "turns of the model at most (default 50)" },
+    }),
+    options: {
+      "--script <file>": "what the model says, turn by turn: YAML or JSON; needs no model and no network",
+      "--prompt <text>": "what the agent is to do; a script may have its own",
+      "--system <file>": "a file with the system prompt",
+      "--run-id <id>": "a new id, or that of a run that is done: then this is its next prompt",
+      "--skill <name...>": "hold the run to this skill from its start",
+      ...waitOption,
+    },
+    run: ({ sent, options, ...typed }) => runAgent(typed, sent, options),
+  });
+  group.run("resume <id>", "go on with a run that waits or was cut off; nothing that has run is run again", {
+    flags: flagsOf(runSettings.pick({ max_steps: true }), {
+      max_steps: { ...maxSteps, help: "turns of the model at most, earlier ones counted" },
+    }),
+    options: waitOption,
+    run: ({ sent: { id: runId, max_steps: steps }, options: { wait }, ...typed }) =>
+      goOn(typed, wait, async (work) => {
+        const settings = settingsOf(runId, (await work.agent.agentRuns.show({ id: runId })).state);
+        return { runId, settings: steps === undefined ? settings : { ...settings, max_steps: steps } };
+      }),
+  });
+  agentRunCommands(group);
+}
+
+interface AgentRunFlags {
   readonly script?: string;
   readonly prompt?: string;
   readonly system?: string;
   readonly runId?: string;
   readonly skill?: readonly string[];
-  readonly autonomy?: string;
-  readonly scopes?: string;
+  /** Seconds, or `true` until a person decides. */
+  readonly wait?: string | true;
 }
 
-/** The agent whose token a command has. */
-export const principal: AgentRunId["principal"] = { tenant: "default", agent: ownAgents.folder };
-const lookEveryMs = 500;
-
-/** One command's part of a run. */
-interface Going {
-  readonly runId: string;
-  readonly settings: AgentRunSettings;
-  /** Of a run that begins, or is given its next one. */
-  readonly prompt?: string;
-}
-
-export async function runAgent(host: Host, flags: AgentRunFlags): Promise<ExitCode> {
-  const { model, runId = newId("run") } = flags;
-  const script = await scriptOf(host, flags);
-  const prompt = flags.prompt ?? script?.prompt ?? "";
+async function runAgent(
+  typed: CommandInput,
+  sent: Pick<AgentRunSettings, "model" | "autonomy" | "scopes" | "max_steps">,
+  { runId: wanted, skill, system, wait, ...options }: AgentRunFlags,
+): Promise<ExitCode> {
+  const script = await scriptOf(sent.model, options.script);
+  const runId = wanted ?? newId("run");
+  const prompt = options.prompt ?? script?.prompt ?? "";
   if (prompt.trim() === "")
     throw new UsageProblem(
       `Say what the agent is to do: \`--prompt TEXT\`${script === undefined ? "" : ", or `prompt` in the script"}.`,
     );
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(runId))
     throw new UsageProblem(`\`--run-id ${visible(runId)}\` is not 1 to 64 of A-Z a-z 0-9 _ -.`);
-  const settings: AgentRunSettings = {
-    ...{ model, skills: flags.skill, max_steps: stepsIn(flags) },
-    system: flags.system === undefined ? undefined : await readNamed(flags.system, "The system prompt "),
-    autonomy: flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy"),
-    scopes: flags.scopes?.split(",").map((scope) => scope.trim()),
-  };
-  await modelOf({ ...settings, turns: script?.turns }); // what cannot be loaded is told before a run begins
-  return goOn(host, flags, async (work) => {
-    const earlier =
-      flags.runId === undefined ? undefined : await RunRecord.load(remoteRuns(work), { principal, runId });
+  const systemText = system === undefined ? undefined : await readNamed(system, "The system prompt ");
+  const settings: AgentRunSettings = { ...sent, skills: skill, system: systemText };
+  await modelOf({ ...settings, turns: script?.turns }); // a model that cannot be loaded is refused before a run begins
+  return goOn(typed, wait, async (work) => {
+    const earlier = wanted === undefined ? undefined : await RunRecord.load(remoteRuns(work), { principal, runId });
     if (earlier !== undefined) checkDone(earlier);
-    // A script begins with what it is asked now, however many turns the run has had.
+    // A script begins with this prompt, however many turns the run has had.
     const before = Array.from({ length: earlier?.steps ?? 0 }, () => ({ text: "" }));
-    const turns = script && [...before, ...script.turns];
-    return { runId, prompt, settings: { ...settings, turns } };
+    return { runId, prompt, settings: { ...settings, turns: script && [...before, ...script.turns] } };
   });
 }
 
-async function scriptOf(host: Host, { model, script }: AgentRunFlags): Promise<AgentScript | undefined> {
+async function scriptOf(model: string | undefined, script: string | undefined): Promise<AgentScript | undefined> {
   if ((model === undefined) === (script === undefined))
     throw new UsageProblem(
       model === undefined
@@ -84,75 +110,65 @@ async function scriptOf(host: Host, { model, script }: AgentRunFlags): Promise<A
     );
   return script === undefined
     ? undefined
-    : host.agentScript({ name: script, text: await readNamed(script, "The script ") });
+    : (await import("../../config/agent-script.ts")).readAgentScript({
+        name: script,
+        text: await readNamed(script, "The script "),
+      });
 }
 
-export async function resumeAgent(host: Host, runId: string, flags: AgentFlags): Promise<ExitCode> {
-  const maxSteps = stepsIn(flags);
-  return goOn(host, flags, async (work) => {
-    const { state } = await work.agent.agentRuns.show({ id: runId });
-    const settings = settingsOf(runId, state);
-    return { runId, settings: maxSteps === undefined ? settings : { ...settings, max_steps: maxSteps } };
-  });
-}
-
-function stepsIn({ maxSteps }: AgentFlags): number | undefined {
-  return maxSteps === undefined ? undefined : wholeNumber(maxSteps, "--max-steps");
-}
-
-async function goOn(host: Host, flags: AgentFlags, prepare: (work: Work) => Promise<Going>): Promise<ExitCode> {
-  const { wait } = flags;
+function goOn(
+  typed: CommandInput,
+  wait: AgentRunFlags["wait"],
+  prepare: (work: Work) => Promise<RunPart>,
+): Promise<ExitCode> {
   const waitMs = wait === undefined ? 0 : wait === true ? Number.POSITIVE_INFINITY : wholeNumber(wait, "--wait") * 1000;
-  const needs = wait === undefined ? { tools: true } : await askingHere(host);
-  return withPostern({ host, flags, needs }, async (work) => {
-    const going = await prepare(work);
-    const { runId, prompt } = going;
+  return withPostern(typed, wait === undefined ? { tools: true } : askingHere(typed.host), async (work) => {
+    const part = await prepare(work);
+    const { runId, prompt } = part;
     using interrupted = interruption();
     const { signal } = interrupted;
     const traceId = newTraceId();
     const progress = new AgentProgressLines(work);
-    const agent = await agentFor(work, going, traceId);
+    const agent = await agentFor(work, part, traceId);
     const more = { signal, onEvent: progress.heard };
-    const told = async (result: Promise<AgentResult | undefined>): Promise<AgentResult | undefined> =>
-      result.finally(() => progress.settled());
+    const printed = (result: Promise<AgentResult | undefined>) => result.finally(() => progress.settled());
     try {
-      if (prompt !== undefined) await begin(work, going, prompt);
-      let result = await told(prompt === undefined ? agent.resume(runId, more) : agent.run({ prompt, runId }, more));
+      if (prompt !== undefined) await begin(work, part, prompt);
+      let result = await printed(prompt === undefined ? agent.resume(runId, more) : agent.run({ prompt, runId }, more));
       const until = work.now() + waitMs;
-      while (result?.status === "waiting" && (await isDecided(host, work, { ...result, until, signal })))
-        result = await told(agent.resume(runId, more));
+      while (result?.status === "waiting" && (await isDecided(work, { ...result, until, signal })))
+        result = await printed(agent.resume(runId, more));
       if (result === undefined) throw new UsageProblem(`There is no run \`${visible(runId)}\`.`);
-      return await tellEnd(work, result);
+      return await printEnd(work, result);
     } catch (error) {
-      if (signal.aborted) return tellRunInterrupted(work, { run: { principal, runId }, traceId }, host.clock);
-      if (!(error instanceof UsageProblem)) tellKept(work, runId);
+      if (signal.aborted) return printInterruptedRun(work, { principal, runId }, traceId);
+      if (!(error instanceof UsageProblem)) printHowToResume(work, runId);
       throw error;
     }
   });
 }
 
-async function agentFor(work: Work, { settings }: Going, traceId: string): Promise<Agent> {
-  const { autonomy, scopes, system, skills, max_steps: maxSteps } = settings;
-  const remembered = settingsToJson(settings);
+async function agentFor(work: Work, { settings }: RunPart, traceId: string): Promise<Agent> {
+  const { autonomy, scopes, system, skills = [], max_steps: most } = settings;
   const place = remotePlace(work, {
     claims: { autonomy, scopes },
     traceId,
-    skills: skills ?? [],
-    settings: remembered,
+    skills,
+    settings: settingsToJson(settings),
   });
   return agentAt(place, {
     ...{ name: ownAgents.folder, principal, model: await modelOf(settings) },
     ...(system !== undefined && { instructions: system }),
-    ...(maxSteps !== undefined && { maxSteps }),
+    ...(most !== undefined && { maxSteps: most }),
   });
 }
 
-/** The run is there from its beginning, for who looks at runs. */
-async function begin(work: Work, { runId, settings }: Going, prompt: string): Promise<void> {
-  const said = { prompt, system_prompt: settings.system };
+/** The run is listed from its beginning. */
+async function begin(work: Work, { runId, settings }: RunPart, prompt: string): Promise<void> {
+  const about = { prompt, system_prompt: settings.system };
   const begun = await unless(
     "run_unknown",
-    unless("runs_off", work.agent.runs.begin({ id: runId, ...said })).then(() => true),
+    unless("runs_off", work.agent.runs.begin({ id: runId, ...about })).then(() => true),
   );
   if (begun === undefined)
     throw new UsageProblem(`The run \`${runId}\` is another agent's; name a new one with \`--run-id\`.`);
@@ -168,53 +184,43 @@ interface WaitingRun {
   readonly signal: AbortSignal;
 }
 
-/** Shows the requests; true when one of them was decided while we waited. Inside this command nobody else can decide. */
-async function isDecided({ clock, terminal }: Host, work: Work, waiting: WaitingRun): Promise<boolean> {
-  const { runId, approvalIds, until, signal } = waiting;
-  const { agent, now, command, running } = work;
-  const isWaited = now() < until && (running || terminal.interactive);
-  const again = isWaited
-    ? "This command waits for the decision, and goes on then."
+/** Shows the requests. True when one of them was decided in time. Inside this command only its own terminal can decide. */
+async function isDecided(work: Work, { runId, approvalIds, until, signal }: WaitingRun): Promise<boolean> {
+  const { host, agent, now, command, running, json } = work;
+  const mayWait = now() < until && (running || host.terminal.interactive);
+  const next = mayWait
+    ? "This command waits for the decision, and then goes on."
     : `Then go on with \`${command} agent resume ${runId}\`: it runs once, exactly as shown.`;
-  if (!work.json) for (const id of approvalIds) await showPending(work, id, again);
-  while (isWaited && !signal.aborted && now() < until) {
+  if (!json) for (const id of approvalIds) await printPending(work, id, next);
+  while (mayWait && !signal.aborted && now() < until) {
     const requests = await Promise.all(approvalIds.map((id) => agent.approvals.show({ id })));
     if (requests.some(({ status }) => status !== "pending")) return true;
-    await new Promise<void>((resolve) => void clock.in(lookEveryMs, resolve));
+    await sleep(host.clock, lookEveryMs);
   }
-  if (isWaited) tellKept(work, runId);
+  if (mayWait) printHowToResume(work, runId);
   return false;
 }
 
-async function tellEnd(work: Work, result: AgentResult): Promise<ExitCode> {
+async function printEnd(work: Work, result: AgentResult): Promise<ExitCode> {
   const { runId, status, text, steps } = result;
-  if (status !== "waiting") await finish(work, result);
-  if (work.json) {
-    const more =
-      status === "waiting"
-        ? { approval_ids: result.approvalIds }
-        : status === "stopped"
-          ? { reason: result.reason, message: result.message }
-          : {};
-    printJson(work, { run_id: runId, status, text, steps, ...more });
-  } else if (status === "done") work.terminal.out(`${work.terminal.screen ? visibleLines(text).join("\n") : text}\n`);
+  const { agent, terminal, paint } = work;
+  if (status !== "waiting") {
+    const end =
+      status === "stopped" ? ({ state: "failed", reason: result.message } as const) : ({ state: "completed" } as const);
+    await unless("run_unknown", unless("runs_off", agent.runs.finish({ id: runId, ...end })));
+  }
+  if (work.json)
+    printJson(work, {
+      ...{ run_id: runId, status, text, steps },
+      ...(status === "waiting" && { approval_ids: result.approvalIds }),
+      ...(status === "stopped" && { reason: result.reason, message: result.message }),
+    });
+  else if (status === "done") terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
   else if (status === "stopped")
-    work.terminal.aside(`${work.paint("red", visible(result.message))} ${keptText(work, runId)}\n`);
+    terminal.aside(`${paint("red", visible(result.message))} ${howToResume(work.command, runId)}\n`);
   return status === "done" ? exitCodes.ok : status === "waiting" ? exitCodes.waiting : exitCodes.failed;
 }
 
-async function finish({ agent }: Work, result: AgentResult): Promise<void> {
-  const ended =
-    result.status === "stopped"
-      ? ({ state: "failed", reason: result.message } as const)
-      : ({ state: "completed" } as const);
-  await unless("run_unknown", unless("runs_off", agent.runs.finish({ id: result.runId, ...ended })));
-}
-
-function keptText({ command }: Work, runId: string): string {
-  return `The run is kept: \`${command} agent resume ${runId}\` goes on, and runs nothing again that has run.`;
-}
-
-function tellKept(work: Work, runId: string): void {
-  if (!work.json) work.terminal.aside(`${keptText(work, runId)}\n`);
+function printHowToResume({ json, terminal, command }: Work, runId: string): void {
+  if (!json) terminal.aside(`${howToResume(command, runId)}\n`);
 }

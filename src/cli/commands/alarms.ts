@@ -1,52 +1,36 @@
-import type { Command } from "commander";
 import { type AlarmView, alarms } from "../../server/contract/alarms.ts";
-import type { Act } from "../act.ts";
+import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { flagsOf, rowLimit } from "../flags.ts";
-import type { Host } from "../host.ts";
-import { ago, type Columns, inState, printAnswer, printList, tableOf } from "../print.ts";
+import { ago, type Columns, inState, tableOf } from "../print.ts";
 
-export function alarmCommands(group: Command, host: Host, act: Act): void {
-  const filters = flagsOf(alarms.list.query, {
-    state: { all: true, help: "only these; without it, what is not over" },
-    limit: rowLimit(200),
-    after: "none",
+export function commands(group: CommandGroup): void {
+  group.list("list", "alarms that are open or acknowledged", {
+    isDefault: true,
+    flags: flagsOf(alarms.list.query, {
+      state: { all: true, help: "only these; without it, what is not over" },
+      limit: rowLimit(200),
+      after: "page",
+    }),
+    rows: "alarms",
+    ask: async ({ operator }, { state, ...page }) => {
+      if (state !== undefined) return operator.alarms.list({ ...inState(state), ...page });
+      const { alarms: found, ...more } = await operator.alarms.list(page);
+      const live = found.filter((alarm) => alarm.state !== "resolved");
+      return live.length < found.length ? { alarms: live } : { alarms: live, ...more }; // those that are over come last
+    },
+    columns,
+    empty: "No alarms.",
   });
-  const list = group.command("list", { isDefault: true }).description("alarms that are open or acknowledged");
-  act(filters.addTo(list), (flags) => {
-    const { state, limit } = filters.read(flags);
-    return printList(
-      { host, flags },
-      {
-        rows: "alarms",
-        limit,
-        ask: async ({ operator }, page) => {
-          if (state !== undefined) return operator.alarms.list({ ...inState(state), ...page });
-          const { alarms: found, ...more } = await operator.alarms.list(page);
-          const live = found.filter((alarm) => alarm.state !== "resolved");
-          return live.length < found.length ? { alarms: live } : { alarms: live, ...more }; // those that are over come last
-        },
-        columns,
-        empty: "No alarms.",
-      },
-    );
-  });
-  for (const [verb, description] of [
+  for (const [verb, help] of [
     ["ack", "you know of it"],
     ["resolve", "it is over; it opens again when its cause comes again"],
-  ] as const) {
-    const reasons = flagsOf(alarms[verb].body, {});
-    act(reasons.addTo(group.command(verb).description(description).argument("<id>")), (flags, [id = ""]) => {
-      const reason = reasons.read(flags);
-      return printAnswer(
-        { host, flags },
-        {
-          ask: ({ operator }) => operator.alarms[verb]({ id, ...reason }),
-          text: (alarm, work) => tableOf([alarm], columns, work),
-        },
-      );
+  ] as const)
+    group.answer(`${verb} <id>`, help, {
+      flags: flagsOf(alarms[verb].body, {}),
+      ask: ({ operator }, sent) => operator.alarms[verb](sent),
+      text: (alarm, work) => tableOf([alarm], columns, work),
     });
-  }
 }
 
 const columns: Columns<AlarmView> = {

@@ -1,48 +1,37 @@
-import { createWriteStream } from "node:fs";
-import { rm } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { makeNamed } from "../named-files.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { artifacts } from "../../server/contract/tools.ts";
+import type { CommandGroup } from "../command.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { flagsOf } from "../flags.ts";
+import { writeNamed } from "../named-files.ts";
+import { printJson, type Work, withPostern } from "../print.ts";
 import { visibleLines } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
-export interface ArtifactFlags extends GlobalFlags {
-  readonly agent?: string;
-  readonly user?: string;
-}
-
-/** Prints an artifact, or writes it to a file that is not there yet. */
-export async function getArtifact(
-  host: Host,
-  { digest, file }: { readonly digest: string; readonly file: string | undefined },
-  flags: ArtifactFlags,
-): Promise<ExitCode> {
-  if (!/^[0-9a-f]{64}$/.test(digest))
-    throw new UsageProblem(`\`${digest.slice(0, 80)}\` is no digest of an artifact; it has 64 hex digits.`);
-  const { agent, user } = flags;
-  if (user !== undefined && agent === undefined) throw new UsageProblem("`--user` needs `--agent`: whose user it is.");
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const whose = agent === undefined ? work.agent : work.operator;
-    const bytes = whose.artifacts.read({ digest, agent, user });
-    if (file === undefined) await print(work, bytes);
-    else await save(work, bytes, file);
-    return exitCodes.ok;
+export function commands(group: CommandGroup): void {
+  group.run("get <digest> [file]", "print an artifact of your own agent token, or write it to a file", {
+    words: { "<digest>": "as an outcome names it", "[file]": "standard output if left out" },
+    flags: flagsOf(artifacts.read.query, {
+      agent: { value: "name", help: "whose it is, as the operator" },
+      user: { value: "name", help: "of which user of that agent" },
+    }),
+    run: async ({ sent: { file, ...named }, ...typed }) => {
+      const { digest, agent, user } = named;
+      if (!/^[0-9a-f]{64}$/.test(digest))
+        throw new UsageProblem(`\`${digest.slice(0, 80)}\` is no digest of an artifact; it has 64 hex digits.`);
+      if (user !== undefined && agent === undefined)
+        throw new UsageProblem("`--user` needs `--agent`: whose user it is.");
+      return withPostern(typed, {}, async (work) => {
+        const bytes = (agent === undefined ? work.agent : work.operator).artifacts.read(named);
+        if (file === undefined) await print(work, bytes);
+        else {
+          await writeNamed(file, bytes);
+          if (work.json) printJson(work, { file });
+          else work.terminal.out(`Written to ${file}.\n`);
+        }
+        return exitCodes.ok;
+      });
+    },
   });
-}
-
-async function save(work: Work, bytes: AsyncIterable<Uint8Array>, file: string): Promise<void> {
-  await (await makeNamed(file)).close();
-  try {
-    await pipeline(Readable.from(bytes), createWriteStream(file, { flags: "w", mode: 0o600 }));
-  } catch (error) {
-    await rm(file, { force: true });
-    throw error;
-  }
-  if (work.json) printJson(work, { file });
-  else work.terminal.out(`Written to ${file}.\n`);
 }
 
 /** A pipe gets the bytes as they are, a screen only text. */

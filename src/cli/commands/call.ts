@@ -2,101 +2,110 @@ import { text as textOf } from "node:stream/consumers";
 import { chainToolName } from "../../code-mode/names.ts";
 import { newTraceId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { autonomies } from "../../core/risk.ts";
 import { counted } from "../../core/shown.ts";
 import { ClientProblem } from "../../server/client/client.ts";
-import type { CallFields } from "../../server/contract/calls.ts";
+import { type CallFields, calls } from "../../server/contract/calls.ts";
 import type { OutcomeView, PreviewView } from "../../server/contract/outcome.ts";
 import { cardLines, previewDetails } from "../card.ts";
+import type { CommandGroup } from "../command.ts";
 import { outcomeText } from "../command-name.ts";
 import { type ExitCode, exitCodeOf } from "../exit-codes.ts";
-import type { GlobalFlags, Host, InsideNeeds } from "../host.ts";
-import { interruption, tellInterrupted } from "../interrupted.ts";
+import { flagsOf, ofRun, scopeList, wholeNumber } from "../flags.ts";
+import type { Host, InsideNeeds } from "../host.ts";
+import { interruption, printInterruptedCall } from "../interrupted.ts";
+import { type CommandInput, printJson, type Work, withPostern } from "../print.ts";
 import { followProgress } from "../progress.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { createTerminalApprover } from "../terminal-approver.ts";
 import { visible, visibleLines } from "../text.ts";
 import { argumentsFrom } from "./arguments.ts";
-import { oneOf, wholeNumber } from "./typed.ts";
 
-/** Whoever sent it knows what it says. Who decides is shown all of it. */
+/** The caller knows the arguments; the approver is shown all of them. */
 const mostCardLines = 30;
+/** One request waits at most so long: proxies and clients give up on silence. The same call sent again waits on. */
+const longestRequestMs = 60_000;
+const defaultWaitMs = 300_000;
 
-export interface CallFlags extends GlobalFlags {
-  readonly action?: string;
-  /** JSON, or `-` for standard input: one word of a command line is limited to 128 KiB. */
-  readonly args?: string;
-  readonly key?: string;
-  /** Why: the caller's own word. */
-  readonly reason?: string;
-  readonly run?: string;
-  readonly scopes?: string;
-  readonly autonomy?: string;
-  /** Seconds, or `true` for five minutes. */
-  readonly wait?: string | true;
-  /** Tell progress also where no terminal is. */
-  readonly progress?: boolean;
+const claims = { idempotency_key: true, run_id: true, scopes: true, autonomy: true } as const;
+const notes = {
+  idempotency_key: { name: "key", value: "key", help: "idempotency key: the same key never runs twice" },
+  run_id: { ...ofRun, help: "the run it belongs to" },
+  scopes: scopeList,
+  autonomy: { value: "level", help: "a lower level for this call only" },
+} as const;
+export const claimFlags = flagsOf(calls.call.body.pick(claims), notes);
+export const waitOption = {
+  "--wait [seconds]": "wait for a person's decision instead of leaving it pending",
+} as const;
+
+export function commands(group: CommandGroup): void {
+  group.own("<tool> [arguments...]", {
+    words: {
+      "<tool>": "its name, as `postern tools` shows it",
+      "[arguments...]": "key=value; text stays text where the tool wants text, everything else is JSON",
+    },
+    flags: flagsOf(calls.call.body.pick({ ...claims, action: true, reason: true }), {
+      ...notes,
+      action: { value: "name", help: "for tools with several actions" },
+      reason: { help: "why you call: shown to the approver, unchecked" },
+    }),
+    options: {
+      "--args <json>": "all arguments as one JSON object; `-` reads it from standard input",
+      ...waitOption,
+      "--progress": "what the tool says of its progress, also without a terminal",
+    },
+    run: ({ sent: { arguments: words, ...sent }, options, ...typed }) => call(typed, sent, { ...options, words }),
+  });
 }
 
-/** A request holds the line for so long at most: proxies and clients give up on silence. The same call sent again waits on. */
-const holdMs = 60_000;
+interface CallOptions {
+  /** JSON, or `-` for standard input: one word of a command line is limited to 128 KiB. */
+  readonly args?: string;
+  /** `key=value`. */
+  readonly words?: readonly string[];
+  /** Seconds, or `true` for five minutes. */
+  readonly wait?: string | true;
+  /** Print progress also without a terminal. */
+  readonly progress?: true;
+}
 
-/** Calls a tool as the agent. Without `--wait` a call that needs a person is left pending, and this says how to go on. */
-export async function call(
-  host: Host,
-  { tool, words }: { readonly tool: string; readonly words: readonly string[] },
-  flags: CallFlags,
+/** Calls a tool as the agent. Without `--wait` a call that needs a person stays pending. */
+export function call(
+  typed: CommandInput,
+  sent: Omit<CallFields, "arguments">,
+  { args, words = [], wait, progress }: CallOptions,
 ): Promise<ExitCode> {
-  const waitMs =
-    flags.wait === undefined ? 0 : flags.wait === true ? 300_000 : wholeNumber(flags.wait, "--wait") * 1000;
-  const autonomy =
-    flags.autonomy === undefined ? undefined : oneOf(flags.autonomy.toUpperCase(), autonomies, "--autonomy");
-  const needs = flags.wait === undefined ? { tools: true } : await askingHere(host);
-  return withPostern({ host, flags, needs }, async (work) => {
-    const schema = words.length === 0 ? undefined : await schemaOf(work.agent, tool, flags.action);
-    const given = flags.args === "-" ? await textOf(process.stdin) : flags.args;
-    const body = { ...requestBody(tool, flags), arguments: argumentsFrom(given, words, schema), autonomy };
-    // Started inside without a terminal there is nobody who could ever decide while it waits.
-    const holding = tool === chainToolName ? "suspend" : "wait"; // a script that was held long enough is put away, and goes on
-    const patience =
-      flags.wait === undefined ? "suspend" : work.running || host.terminal.interactive ? holding : "deny";
+  const { host } = typed;
+  const { tool } = sent;
+  const waitMs = wait === undefined ? 0 : wait === true ? defaultWaitMs : wholeNumber(wait, "--wait") * 1000;
+  return withPostern(typed, wait === undefined ? { tools: true } : askingHere(host), async (work) => {
+    const schema = words.length === 0 ? undefined : await schemaOf(work.agent, tool, sent.action);
+    const given = argumentsFrom(args === "-" ? await textOf(process.stdin) : args, words, schema);
+    const mayWait = work.running || host.terminal.interactive; // started inside without a terminal, no person can decide
+    const whileWaiting = tool === chainToolName ? "suspend" : "wait"; // a long wait freezes a script
+    const patience = wait === undefined ? "suspend" : mayWait ? whileWaiting : "deny";
     const traceId = newTraceId();
     using interrupted = interruption();
-    await using _progress = await followProgress(host, work, { isAsked: flags.progress === true, traceId });
     const { signal } = interrupted;
-    const outcome = await answered(work, { ...body, patience, trace_id: traceId }, { waitMs, signal }).catch(
-      (error: unknown) => {
-        if (signal.aborted) return undefined;
-        throw error;
-      },
-    );
-    if (outcome === undefined) return tellInterrupted(work, { tool, arguments: body.arguments, traceId }, host.clock);
+    await using _ = await followProgress(work, { isAsked: progress === true, traceId });
+    const body = { ...sent, arguments: given, patience, trace_id: traceId } as const;
+    const outcome = await answered(work, body, { waitMs, signal }).catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
+    if (outcome === undefined) return printInterruptedCall(work, { tool, arguments: given, traceId });
     if (work.json) printJson(work, outcome);
-    else await show(work, tool, outcome);
+    else await printOutcome(work, tool, outcome);
     return exitCodeOf({ status: outcome.status, code: outcome.refusal?.code });
   });
 }
 
-/** Started inside, this terminal is the only one who can be asked: nobody else could decide while the store is ours. */
-export async function askingHere(host: Host): Promise<InsideNeeds> {
-  if (!host.terminal.interactive) return { tools: true };
-  const { createTerminalApprover } = await import("../terminal-approver.ts");
-  return {
-    tools: true,
-    approver: createTerminalApprover(process.stdin, process.stderr, { colour: host.terminal.colour }),
-  };
+/** A Postern that is started inside can ask only at this terminal. */
+export function askingHere({ terminal: { interactive, colour } }: Host): InsideNeeds {
+  if (!interactive) return { tools: true };
+  return { tools: true, approver: createTerminalApprover(process.stdin, process.stderr, { colour }) };
 }
 
-function requestBody(tool: string, flags: CallFlags): Omit<CallFields, "arguments" | "autonomy"> {
-  const { action, key, reason, run, scopes } = flags;
-  return {
-    ...{ tool, action, reason },
-    idempotency_key: key,
-    run_id: run,
-    scopes: scopes?.split(",").map((scope) => scope.trim()),
-  };
-}
-
-/** A tool that is not there has no schema; the call itself says so better. */
+/** Returns undefined for a tool that does not exist; the refusal of the call itself says more. */
 export async function schemaOf(
   client: Work["agent"],
   tool: string,
@@ -119,50 +128,43 @@ async function answered(
   const until = now() + waitMs;
   for (;;) {
     const left = Math.max(0, until - now());
-    const wait = waitMs > 0 ? { approval_wait_ms: Math.min(holdMs, left) } : {};
+    const wait = waitMs > 0 ? { approval_wait_ms: Math.min(longestRequestMs, left) } : {};
     const outcome = await agent.calls.call({ ...body, ...wait }, signal);
     if (!isOpen(outcome) || now() >= until) return outcome;
   }
 }
 
-/** A request is open: the call was not run and is not over, also when our wait for it is. */
+/** Whether a person may still decide: the call was not run and is not over. */
 function isOpen({ how_to_approve }: OutcomeView): boolean {
   return how_to_approve !== undefined;
 }
 
-async function show(work: Work, tool: string, outcome: OutcomeView): Promise<void> {
-  const { terminal, paint } = work;
-  const { status, text, refusal } = outcome;
+async function printOutcome(work: Work, tool: string, outcome: OutcomeView): Promise<void> {
+  const { terminal, paint, command } = work;
+  const { status, text, refusal, preview, replayed, approval_id: approvalId } = outcome;
   if (status === "ok" || status === "preview") {
     terminal.out(`${terminal.screen ? visibleLines(text).join("\n") : text}\n`);
-    for (const line of outcome.preview === undefined ? [] : previewDetails(withoutDiff(outcome.preview), paint))
-      terminal.aside(`${line}\n`);
-    for (const line of keptLines(outcome, work.command)) terminal.aside(`${paint("dim", line)}\n`);
-    if (outcome.replayed === true)
-      terminal.aside(`${paint("dim", "Not run again: this is what the same call ended with before.")}\n`);
+    const { diff: _, ...details }: Partial<PreviewView> = preview ?? {}; // the text has the diff
+    for (const line of previewDetails(details, paint)) terminal.aside(`${line}\n`);
+    const again = replayed === true ? ["Not run again: this is what the same call ended with before."] : [];
+    for (const line of [...artifactLines(outcome, command), ...again]) terminal.aside(`${paint("dim", line)}\n`);
     return;
   }
   const label = isOpen(outcome) ? "waits for a person" : refusal === undefined ? status : `${status}: ${refusal.code}`;
   terminal.aside(`${paint(status === "error" ? "red" : "yellow", `${visible(tool)} ${label}`)}\n`);
-  if (isOpen(outcome) && outcome.approval_id !== undefined)
-    await showPending(work, outcome.approval_id, againText(work.command, tool));
-  else terminal.aside(`${visibleLines(outcomeText(outcome, work.command)).join("\n")}\n`);
-  if (refusal?.code === "tool_unavailable") await showBlocked(work, tool);
+  if (isOpen(outcome) && approvalId !== undefined) await printPending(work, approvalId, howToGoOn(command, tool));
+  else terminal.aside(`${visibleLines(outcomeText(outcome, command)).join("\n")}\n`);
+  if (refusal?.code === "tool_unavailable") await printBlocked(work, tool);
 }
 
-function againText(command: string, tool: string): string {
+function howToGoOn(command: string, tool: string): string {
   return tool === chainToolName
     ? `Then run the same script again, or \`${command} chain resume CALL\` (\`${command} chain list\`): it goes on where it waits.`
     : `Then send the same \`${command} call ${visible(tool)} …\` again: it runs once, exactly as shown.`;
 }
 
-/** The diff stands in the text. */
-function withoutDiff({ diff: _, ...preview }: PreviewView): PreviewView {
-  return preview;
-}
-
-/** What is kept instead of shown, and how a person prints it. */
-function keptLines({ artifact, files = [] }: OutcomeView, command: string): readonly string[] {
+/** What is stored instead of shown, and the command that prints it. */
+function artifactLines({ artifact, files = [] }: OutcomeView, command: string): readonly string[] {
   const print = (digest: string): string => `\`${command} artifacts get ${digest}\` prints it`;
   return [
     ...(artifact === undefined ? [] : [`The whole result is artifact ${artifact}: ${print(artifact)}.`]),
@@ -170,31 +172,33 @@ function keptLines({ artifact, files = [] }: OutcomeView, command: string): read
   ];
 }
 
-/** A tool whose definition changed waits for an operator, who reads here how to look at it. */
-async function showBlocked({ agent, terminal, command }: Work, tool: string): Promise<void> {
-  const { actions } = await agent.tools.show({ name: tool }).catch(() => ({ actions: [] })); // it is hidden from this agent: there is no more to say
+/** A tool whose definition changed waits for an operator. */
+async function printBlocked({ agent, terminal, command }: Work, tool: string): Promise<void> {
+  const { actions } = await agent.tools.show({ name: tool }).catch(() => ({ actions: [] })); // it is hidden from this agent
   if (!actions.some(({ blocked }) => blocked === "changed" || blocked === "new")) return;
   terminal.aside(
     `Look at it:  ${command} tools diff ${visible(tool)}\nTrust it:    ${command} tools approve ${visible(tool)}\n`,
   );
 }
 
-/** @param again how the caller goes on after the decision */
-export async function showPending(
+/** @param next what the caller does after the decision */
+export async function printPending(
   { agent, terminal, paint, now, command, running, url }: Work,
   approvalId: string,
-  again: string,
+  next: string,
 ): Promise<void> {
-  const { viewer: _, ...request } = await agent.approvals.show({ id: approvalId }); // what the agent may say is not for who decides
+  const { viewer: _, ...request } = await agent.approvals.show({ id: approvalId }); // the agent is not the approver
   const lines = cardLines(request, now(), { paint, terminal });
   const rest = lines.length - mostCardLines;
-  terminal.aside(`\n${lines.slice(0, mostCardLines).join("\n")}\n`);
-  if (rest > 0)
-    terminal.aside(`… and ${counted(rest, "more line")}: \`${command} approvals show ${approvalId}\` has them all.\n`);
-  terminal.aside("\n");
+  const more = `… and ${counted(rest, "more line")}: \`${command} approvals show ${approvalId}\` has them all.\n`;
   terminal.aside(
-    `Decide:  ${command} approvals approve ${approvalId}\n         ${command} approvals deny ${approvalId} --reason "…"\n`,
+    [
+      `\n${lines.slice(0, mostCardLines).join("\n")}\n`,
+      rest > 0 ? more : "",
+      `\nDecide:  ${command} approvals approve ${approvalId}\n`,
+      `         ${command} approvals deny ${approvalId} --reason "…"\n`,
+      running ? `         ${url}/approvals/${approvalId}\n` : "",
+      `${next}\n`,
+    ].join(""),
   );
-  if (running) terminal.aside(`         ${url}/approvals/${approvalId}\n`);
-  terminal.aside(`${again}\n`);
 }

@@ -1,49 +1,42 @@
-import type { Command } from "commander";
 import { counted } from "../../core/shown.ts";
 import type { ChannelView } from "../../server/contract/channels.ts";
-import type { Act } from "../act.ts";
+import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { ago, type Columns, type CommandInput, printAnswer, printList } from "../print.ts";
-import type { Work } from "../session.ts";
+import { ago, type Columns, type Work } from "../print.ts";
 import { visible } from "../text.ts";
 
 /** How many undelivered notices are shown: the last ones. */
 const mostShown = 5;
+const needs = { channels: true } as const;
 
-export function channelCommands(group: Command, host: Host, act: Act): void {
-  const typed = (flags: GlobalFlags): CommandInput => ({ host, flags, needs: { tools: false, channels: true } });
-  const list = group.command("list", { isDefault: true }).description("channels, with what waits and what failed");
-  act(list, (flags) =>
-    printList(typed(flags), {
-      rows: "channels",
-      ask: ({ operator }) => operator.channels.list(),
-      columns,
-      empty: "None is configured. `channels.webhooks` in the configuration names them.",
-      below: (channels, work) =>
-        [...channels.map((one) => problemText(work, one)), ...channels.map((one) => deadText(work, one))].join(""),
-    }),
-  );
-  const test = group.command("test").description("send a notice that says it is only a test").argument("<name>");
-  act(test, (flags, [name = ""]) =>
-    printAnswer(typed(flags), {
-      ask: ({ operator }) => operator.channels.test({ name }),
-      text: ({ delivered, problem = "" }, { terminal }) => {
-        if (delivered) return `${visible(name)} took it.\n`;
-        terminal.aside(`${visible(name)} did not take it. ${visible(problem)}\n`);
-        return "";
-      },
-      code: ({ delivered }) => (delivered ? exitCodes.ok : exitCodes.failed),
-    }),
-  );
-  act(group.command("retry").description("deliver again what failed").argument("<name>"), (flags, [name = ""]) =>
-    printAnswer(typed(flags), {
-      ask: ({ operator }) => operator.channels.retry({ name }),
-      text: ({ retried }) =>
-        retried === 0 ? "No notice had failed.\n" : `Trying again: ${counted(retried, "notice")}.\n`,
-    }),
-  );
+export function commands(group: CommandGroup): void {
+  group.list("list", "channels, with what waits and what failed", {
+    isDefault: true,
+    needs,
+    rows: "channels",
+    ask: ({ operator }) => operator.channels.list(),
+    columns,
+    empty: "None is configured. `channels.webhooks` in the configuration names them.",
+    below: ({ channels }, work) =>
+      [...channels.map((one) => problemText(work, one)), ...channels.map((one) => deadText(work, one))].join(""),
+  });
+  group.answer("test <name>", "send a notice that says it is only a test", {
+    needs,
+    ask: ({ operator }, sent) => operator.channels.test(sent),
+    text: ({ delivered, problem = "" }, { terminal }, { name }) => {
+      if (delivered) return `${visible(name)} took it.\n`;
+      terminal.aside(`${visible(name)} did not take it. ${visible(problem)}\n`);
+      return "";
+    },
+    code: ({ delivered }) => (delivered ? exitCodes.ok : exitCodes.failed),
+  });
+  group.answer("retry <name>", "deliver again what failed", {
+    needs,
+    ask: ({ operator }, sent) => operator.channels.retry(sent),
+    text: ({ retried }) =>
+      retried === 0 ? "No notice had failed.\n" : `Trying again: ${counted(retried, "notice")}.\n`,
+  });
 }
 
 const columns: Columns<ChannelView> = {
@@ -59,7 +52,7 @@ const columns: Columns<ChannelView> = {
   }),
 };
 
-/** In whole: it is why one looks. */
+/** Uncut, because it is why a person looks. */
 function problemText({ command, paint }: Work, { name, problem }: ChannelView): string {
   return problem === undefined ? "" : `${paint("red", visible(name))}: ${asTypedHere(visible(problem), command)}\n`;
 }

@@ -1,21 +1,17 @@
-import type { Command } from "commander";
+import { RuntimeFault } from "../../core/fault.ts";
 import { type ApprovalView, approvals, type BatchAnswer, type DecisionVerb } from "../../server/contract/approvals.ts";
 import type { remember } from "../../server/contract/grants.ts";
 import type { Input } from "../../server/contract/route.ts";
-import type { Act } from "../act.ts";
-import { wholeApprovalId } from "../approval-id.ts";
 import { approvalCard } from "../card.ts";
+import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import { type FieldFlags, flagsOf } from "../flags.ts";
-import type { Host } from "../host.ts";
-import { type CommandInput, printAnswer } from "../print.ts";
+import { type FieldFlags, flagsOf, later } from "../flags.ts";
+import { allPages, type CommandInput, printAnswer, type Work } from "../print.ts";
 import { decidedWords, saidOf, saidOfMany } from "../said.ts";
-import type { Work } from "../session.ts";
 import { minuteOf, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { objectOf } from "./arguments.ts";
-import { later } from "./typed.ts";
 
 const digest = { name: "digest", value: "sha256" } as const;
 const yesNotes = {
@@ -24,10 +20,8 @@ const yesNotes = {
   remember: "none",
 } as const;
 const noFlags = flagsOf(approvals.deny.body, { expected_digest: digest });
-const yesFlags = flagsOf(approvals.approve.body, yesNotes);
-const editFlags = flagsOf(approvals.modify.body, { ...yesNotes, arguments: { help: "what shall run instead" } });
 
-/** One verb: what it takes beside the ids, and the route that decides with it. */
+/** One verb: its flags beside the ids, and the route that decides with it. */
 interface DecisionRoute<Body extends Reasoned> {
   readonly verb: DecisionVerb;
   readonly help: string;
@@ -43,50 +37,67 @@ interface RememberField {
   readonly remember?: Input<typeof remember> | undefined;
 }
 
-export function decisionCommands(group: Command, host: Host, act: Act): void {
-  const add = <Body extends Reasoned>({ verb, help, flags: named, send }: DecisionRoute<Body>): void => {
-    const command = group
-      .command(verb)
-      .description(help)
-      .argument("<id...>", "of several, `ID=DIGEST` where each is to be as it was seen");
-    named.addTo(command);
-    if (verb === "approve" || verb === "modify")
-      command
-        .option("--remember <span>", "such calls need nobody: `run`, `session`, a time, or for so long: `2h`, `7d`")
-        .option("--where <json>", 'which of them: conditions by path, `{"$.to": {"like": "*@example.com"}}`');
-    act(command, async (flags, [id = "", ...others]) => {
-      const typed = { host, flags, needs: { tools: true } };
-      const body = { ...named.read(flags), ...remembered(flags, host.clock.now()) };
-      if (others.length > 0) return decideMany(typed, { verb, ids: [id, ...others], body });
-      return printAnswer(typed, {
-        ask: async (work) => send(work, { ...body, id: await wholeApprovalId(work, id) }),
-        text: (approval, work) => decidedText(verb, approval, work),
-      });
-    });
-  };
-  add({
+export function decisionCommands(group: CommandGroup): void {
+  add(group, {
     verb: "approve",
     help: "let it run, once, exactly as shown; several of one run and tool at once",
-    flags: yesFlags,
+    flags: flagsOf(approvals.approve.body, yesNotes),
     send: ({ operator }, sent) => operator.approvals.approve(sent),
   });
-  add({
+  add(group, {
     verb: "deny",
     help: "it does not run",
     flags: noFlags,
     send: ({ operator }, sent) => operator.approvals.deny(sent),
   });
-  add({
+  add(group, {
     verb: "skip",
     help: "it does not run, and the agent goes on without it",
     flags: noFlags,
     send: ({ operator }, sent) => operator.approvals.skip(sent),
   });
-  add({
+  add(group, {
     verb: "modify",
     help: "let it run, once, with other arguments; they pass the gates too",
-    flags: editFlags,
+    flags: flagsOf(approvals.modify.body, { ...yesNotes, arguments: { help: "what shall run instead" } }),
     send: ({ operator }, sent) => operator.approvals.modify(sent),
+  });
+  for (const [verb, help] of [
+    ["withdraw", "take a request back before it is used"],
+    ["revoke", "take an approval back before it is used"],
+  ] as const)
+    group.answer(`${verb} <id>`, help, {
+      flags: flagsOf(approvals[verb].body, {}),
+      ask: async (work, { id, reason }) =>
+        work.operator.approvals[verb]({ id: await wholeApprovalId(work, id), reason }),
+      text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`,
+    });
+}
+
+const remembers = {
+  "--remember <span>": "such calls ask no person: `run`, `session`, a time, or a span: `2h`, `7d`",
+  "--where <json>": 'which of them: conditions by path, `{"$.to": {"like": "*@example.com"}}`',
+} as const;
+
+function add<Body extends Reasoned>(group: CommandGroup, { verb, help, flags, send }: DecisionRoute<Body>): void {
+  const options: Partial<typeof remembers> = verb === "approve" || verb === "modify" ? remembers : {};
+  group.run(`${verb} <id...>`, help, {
+    words: { "<id...>": "of several, `ID=DIGEST` where each is to be as it was seen" },
+    flags,
+    options,
+    run: async ({ sent: { id: ids, ...fields }, options: typed, ...input }) => {
+      const [first = "", ...others] = ids;
+      const body = { ...(fields as unknown as Body), ...remembered({ ...typed, now: group.now() }, fields) }; // the flags of this verb
+      if (others.length > 0) return decideMany(input, { verb, ids, body });
+      return printAnswer(
+        { ...input, sent: body },
+        {
+          needs: { tools: true },
+          ask: async (work, sent) => send(work, { ...sent, id: await wholeApprovalId(work, first) }),
+          text: (approval, work) => decidedText(verb, approval, work),
+        },
+      );
+    },
   });
 }
 
@@ -97,7 +108,7 @@ function decidedText(verb: DecisionVerb, approval: ApprovalView, work: Work): st
   return `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}${whenItRuns}\n${kept}`;
 }
 
-/** Alike requests of one run. One that is not decided makes the whole a failure; the others stand. */
+/** Similar requests of one run. Each is decided alone; exit code 1 if one is not. */
 function decideMany(
   typed: CommandInput,
   { verb, ids, body }: { readonly verb: DecisionVerb; readonly ids: readonly string[]; readonly body: Reasoned },
@@ -108,65 +119,47 @@ function decideMany(
     throw new UsageProblem(
       "`--digest`, `--remember` and `--confirm` are for one approval at a time; of several, write `ID=DIGEST` for each.",
     );
-  return printAnswer(typed, {
-    ask: async (work) => {
-      const meant = await Promise.all(ids.map((one) => seenAs(work, one)));
-      const digests = meant.flatMap(({ id, digest }) => (digest === undefined ? [] : [[id, digest] as const]));
-      return work.operator.approvals.batch({
-        ids: meant.map(({ id }) => id),
-        decision: decidedWords[verb],
-        reason,
-        expected_digests: digests.length === 0 ? undefined : Object.fromEntries(digests),
-      });
+  return printAnswer(
+    { ...typed, sent: ids },
+    {
+      needs: { tools: true },
+      ask: async (work) => {
+        const meant = await Promise.all(
+          ids.map(async (word) => {
+            const [begin = "", seen] = word.split("=", 2);
+            return { id: await wholeApprovalId(work, begin), seen };
+          }),
+        );
+        const digests = meant.flatMap(({ id, seen }) => (seen === undefined ? [] : [[id, seen] as const]));
+        return work.operator.approvals.batch({
+          ids: meant.map(({ id }) => id),
+          decision: decidedWords[verb],
+          reason,
+          expected_digests: digests.length === 0 ? undefined : Object.fromEntries(digests),
+        });
+      },
+      text: ({ answers }, work) =>
+        `${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`,
+      code: ({ answers }) => (answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed),
     },
-    text: ({ answers }, work) =>
-      `${answers.map((one) => answerLine(work, one)).join("")}${saidOfMany(verb, answers)}\n`,
-    code: ({ answers }) => (answers.every(({ decided }) => decided) ? exitCodes.ok : exitCodes.failed),
-  });
-}
-
-/** `ID`, or `ID=DIGEST` of what was seen. */
-async function seenAs(work: Work, typed: string): Promise<{ readonly id: string; readonly digest?: string }> {
-  const [begin = "", digest] = typed.split("=", 2);
-  return { id: await wholeApprovalId(work, begin), ...(digest !== undefined && { digest }) };
+  );
 }
 
 function answerLine({ paint, command }: Work, { approval_id: id, decided, approval, error }: BatchAnswer): string {
-  const said = decided
-    ? approval?.status === "pending"
-      ? "counted"
-      : (approval?.status ?? "")
-    : asTypedHere(error?.message ?? "", command);
-  return `${visible(id)}  ${decided ? said : paint("red", visible(said))}\n`;
-}
-
-export function takeBackCommands(group: Command, host: Host, act: Act): void {
-  for (const [verb, description] of [
-    ["withdraw", "take a request back before anybody uses it"],
-    ["revoke", "take an approval back before it is used"],
-  ] as const) {
-    const reasons = flagsOf(approvals[verb].body, {});
-    act(reasons.addTo(group.command(verb).description(description).argument("<id>")), (flags, [id = ""]) => {
-      const reason = reasons.read(flags);
-      return printAnswer(
-        { host, flags },
-        {
-          ask: async (work) => work.operator.approvals[verb]({ id: await wholeApprovalId(work, id), ...reason }),
-          text: (approval, work) => `${approvalCard(approval, work.now(), work)}${visible(saidOf(verb, approval))}\n`,
-        },
-      );
-    });
-  }
+  const result = approval?.status === "pending" ? "counted" : (approval?.status ?? "");
+  const text = decided ? result : paint("red", visible(asTypedHere(error?.message ?? "", command)));
+  return `${visible(id)}  ${text}\n`;
 }
 
 /** Which later calls the decision answers too. */
-function remembered(flags: object, now: number): RememberField {
-  const { remember, where, reason }: { readonly remember?: string; readonly where?: string; readonly reason?: string } =
-    flags;
+function remembered(
+  { remember, where, now }: { readonly remember?: string; readonly where?: string; readonly now: number },
+  { reason }: Reasoned,
+): RememberField {
   if (remember === undefined && where !== undefined)
     throw new UsageProblem("`--where` says which calls are remembered; give `--remember` as well.");
   if (remember === undefined) return {};
-  if (reason === undefined) throw new UsageProblem("A yes that is remembered needs a reason: add `--reason TEXT`.");
+  if (reason === undefined) throw new UsageProblem("A remembered approval needs a reason: add `--reason TEXT`.");
   return {
     remember: {
       for: remember === "run" || remember === "session" ? remember : { until: later(remember, "--remember", now) },
@@ -174,4 +167,26 @@ function remembered(flags: object, now: number): RememberField {
       ...(where !== undefined && { scope: { arguments: objectOf(where, "--where") } }),
     },
   };
+}
+
+/**
+ * The beginning of an id is enough if it is the beginning of one only. Open requests are searched first. A text that is
+ * no beginning of an id is returned as it is, and the server refuses it.
+ *
+ * @throws RuntimeFault `approval_ambiguous`
+ */
+export async function wholeApprovalId({ operator }: Pick<Work, "operator">, typed: string): Promise<string> {
+  if (/^apr_[0-9a-f-]{36}/.test(typed) || !/^apr_[0-9a-f-]{8,}$/.test(typed)) return typed;
+  const beginningSo = async (where: { readonly state?: "pending" }): Promise<readonly string[]> => {
+    const all = { ...where, limit: Number.POSITIVE_INFINITY };
+    const { approvals: found } = await allPages(all, "approvals", (page) => operator.approvals.list(page));
+    return found.map(({ approval_id }) => approval_id).filter((id) => id.startsWith(typed));
+  };
+  const waiting = await beginningSo({ state: "pending" });
+  const [id = typed, other] = waiting.length > 0 ? waiting : await beginningSo({});
+  if (other === undefined) return id;
+  throw new RuntimeFault(
+    "approval_ambiguous",
+    `\`${visible(typed)}\` is how \`${id}\` and \`${other}\` begin; type more of the one you mean.`,
+  );
 }

@@ -1,42 +1,88 @@
-import { checkEverything, type DoctorFinding } from "../checks.ts";
+import type { Settings } from "../../config/settings.ts";
+import { messageOf } from "../../core/fault.ts";
+import { directLimits, limitsWarning } from "../../core/session.ts";
+import type { CommandGroup } from "../command.ts";
 import { asTypedHere, commandName } from "../command-name.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
+import { connect } from "../connect.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { type DoctorFinding, fail, ok } from "../findings.ts";
 import type { GlobalFlags, Host } from "../host.ts";
-import { printJson } from "../session.ts";
+import { machineChecks, portChecks } from "../machine-checks.ts";
+import { printJson } from "../print.ts";
+import { runningChecks } from "../running-checks.ts";
+import { secretChecks } from "../secret-checks.ts";
+import { findServer } from "../server-file.ts";
+import { configurationText, settingsFor } from "../settings-here.ts";
 import { paintFor } from "../terminal.ts";
 import { visible, visibleLines } from "../text.ts";
 
 const styles = { ok: "green", warn: "yellow", fail: "red" } as const;
 
-/** Every check as one line, each trouble with its fix; exit code 1 when something fails. */
-export async function doctor(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  const paint = paintFor(host.terminal);
-  const findings: DoctorFinding[] = [];
-  const command = commandName(flags);
-  for await (const found of checkEverything(host, flags)) {
-    const finding = typedHere(found, command);
-    findings.push(finding);
-    if (flags.json !== true) host.terminal.out(lineOf(finding, (text) => paint(styles[finding.level], text)));
-  }
-  const healthy = findings.every(({ level }) => level !== "fail");
-  if (flags.json === true) printJson(host, { healthy, findings });
-  else
-    host.terminal.out(
-      healthy ? "\nNothing stands in the way.\n" : "\nPostern cannot work like this; the fixes are above.\n",
-    );
-  return healthy ? exitCodes.ok : exitCodes.failed;
-}
-
-function typedHere({ message, fix, ...finding }: DoctorFinding, command: string): DoctorFinding {
-  return {
-    ...finding,
-    message: asTypedHere(message, command),
-    ...(fix !== undefined && { fix: asTypedHere(fix, command) }),
-  };
+/** Prints a line a check, each problem with its fix; exit code 1 when something fails. */
+export function commands(group: CommandGroup): void {
+  group.own("", {
+    run: async ({ host, flags }) => {
+      const { terminal } = host;
+      const paint = paintFor(terminal);
+      const command = commandName(flags);
+      const findings: DoctorFinding[] = [];
+      for await (const { message, fix, ...found } of checkEverything(host, flags)) {
+        const finding = {
+          ...found,
+          message: asTypedHere(message, command),
+          ...(fix !== undefined && { fix: asTypedHere(fix, command) }),
+        };
+        findings.push(finding);
+        if (flags.json !== true) terminal.out(lineOf(finding, (text) => paint(styles[finding.level], text)));
+      }
+      const healthy = findings.every(({ level }) => level !== "fail");
+      if (flags.json === true) printJson(host, { healthy, findings });
+      else
+        terminal.out(
+          healthy ? "\nNothing stands in the way.\n" : "\nPostern cannot work like this; the fixes are above.\n",
+        );
+      return healthy ? exitCodes.ok : exitCodes.failed;
+    },
+  });
 }
 
 function lineOf({ level, check, message, fix }: DoctorFinding, paint: (text: string) => string): string {
   const [first = "", ...rest] = visibleLines(message);
   const more = [...rest, ...(fix === undefined ? [] : [`fix: ${visible(fix)}`])];
   return `${paint(level.padEnd(4))}  ${check.padEnd(14)} ${first}\n${more.map((line) => `${" ".repeat(21)}${line}\n`).join("")}`;
+}
+
+/** A check whose failure makes the next ones pointless comes first. Nothing is checked with a broken configuration. */
+async function* checkEverything(host: Host, flags: GlobalFlags): AsyncGenerator<DoctorFinding> {
+  yield ok("node", `Node ${process.versions.node}`); // `bin/postern.js` refuses an older one
+  let settings: Settings;
+  try {
+    settings = await settingsFor(flags);
+  } catch (error) {
+    yield fail("configuration", messageOf(error));
+    return;
+  }
+  yield* machineChecks(settings, host.clock.now());
+  yield* secretChecks(settings);
+  yield* portChecks(settings, await findServer(settings.dataFolder, host.clock));
+  yield* startChecks(host, flags, settings);
+}
+
+/** Starts the store, the servers and the tools, or asks the running Postern. */
+async function* startChecks(host: Host, flags: GlobalFlags, settings: Settings): AsyncGenerator<DoctorFinding> {
+  const checked = limitsWarning({ ...directLimits, ...settings.limits });
+  const problems: string[] = [];
+  const problem = (message: string): void => void (message !== checked && problems.push(message));
+  try {
+    const { operator, close } = await connect(host, flags, { tools: true, dataFolder: "optional", problem });
+    try {
+      const read = settings.file === undefined ? undefined : () => configurationText(flags);
+      yield* runningChecks(operator, settings, { read, problems });
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    yield fail("start", messageOf(error));
+  }
+  yield* problems.map((message): DoctorFinding => ({ level: "warn", check: "start", message }));
 }

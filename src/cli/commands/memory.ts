@@ -1,79 +1,66 @@
-import { type CandidateView, candidateStates } from "../../server/contract/memory.ts";
+import { type CandidateView, memory } from "../../server/contract/memory.ts";
+import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
-import { labelled, relative, table, visibleLines, whose } from "../text.ts";
-import { oneOf, wholeNumber } from "./typed.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { flagsOf, wholeNumber } from "../flags.ts";
+import { ago, type Columns, inState, noRows, type Work } from "../print.ts";
+import { labelled, visibleLines, whose } from "../text.ts";
 
-interface RunFlags extends GlobalFlags {
-  readonly run?: string;
-}
+const notes = {
+  run_id: { name: "run", value: "id", help: "of this run; all runs when left out" },
+  reason: { help: "recorded with the decision" },
+} as const;
 
-export interface CandidateListFlags extends RunFlags {
-  readonly state?: string;
-  readonly limit?: string;
-}
-
-const states = [...candidateStates, "all"] as const;
-
-export async function listCandidates(host: Host, flags: CandidateListFlags): Promise<ExitCode> {
-  const state = oneOf(flags.state ?? "open", states, "--state");
-  const limit = flags.limit === undefined ? {} : { limit: wholeNumber(flags.limit, "--limit") };
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { candidates } = await work.operator.memory.candidates({
-      ...(flags.run !== undefined && { run_id: flags.run }),
-      ...(state !== "all" && { state }),
-      ...limit,
-    });
-    if (work.json) printJson(work, { candidates });
-    else if (candidates.length === 0)
-      work.terminal.out(state === "all" ? "No candidates yet.\n" : `No candidates are ${state}.\n`);
-    else work.terminal.out(candidateTable(work, candidates));
-    return exitCodes.ok;
+export function commands(group: CommandGroup): void {
+  const candidates = group.group("candidates", "what agents proposed to remember, for you to decide");
+  candidates.list("list", "what is open, of all runs", {
+    isDefault: true,
+    flags: flagsOf(memory.candidates.query, {
+      run_id: notes.run_id,
+      state: { value: "state", help: "only in this state", default: "open", all: true },
+      limit: { help: "at most so many", read: wholeNumber },
+    }),
+    rows: "candidates",
+    ask: ({ operator }, { state, ...where }) => operator.memory.candidates({ ...where, ...inState(state) }),
+    columns,
+    empty: ({ state }) => noRows("candidates", state),
+  });
+  candidates.answer("accept <id>", "write it to the memory provider, once", {
+    flags: flagsOf(memory.accept.body, {
+      ...notes,
+      again: { help: "also when an earlier acceptance may have written it: you have looked" },
+    }),
+    needs: { tools: true }, // the provider may be a server
+    ask: ({ operator }, sent) => operator.memory.accept(sent),
+    text: decidedText,
+    code: ({ state }) => (state === "waiting" ? exitCodes.waiting : exitCodes.ok),
+  });
+  candidates.answer("reject <id>", "it is not remembered", {
+    flags: flagsOf(memory.reject.body, notes),
+    ask: ({ operator }, sent) => operator.memory.reject(sent),
+    text: decidedText,
   });
 }
 
-function candidateTable({ paint, terminal, now }: Work, candidates: readonly CandidateView[]): string {
-  const rows = candidates.map(({ candidate_id, state, agent, scope, run_id, proposed_at, content }) => [
-    candidate_id,
-    state,
-    agent,
-    scope,
-    run_id,
-    relative(Date.parse(proposed_at), now()),
-    content,
-  ]);
-  const headings = ["CANDIDATE", "STATE", "AGENT", "SCOPE", "RUN", "PROPOSED", "CONTENT"];
-  return table(headings, rows, { terminal, paint });
-}
+const columns: Columns<CandidateView> = {
+  CANDIDATE: ({ candidate_id }) => candidate_id,
+  STATE: ({ state }) => state,
+  AGENT: ({ agent }) => agent,
+  SCOPE: ({ scope }) => scope,
+  RUN: ({ run_id }) => run_id,
+  PROPOSED: ({ proposed_at }, work) => ago(proposed_at, work),
+  CONTENT: ({ content }) => content,
+};
 
-export interface CandidateDecisionFlags extends RunFlags {
-  readonly reason?: string;
-  readonly again?: boolean;
-}
-
-/** As the operator. An acceptance may need the servers: the provider can be one of them. */
-export async function decideCandidate(
-  host: Host,
-  { verb, id }: { readonly verb: "accept" | "reject"; readonly id: string },
-  { run, reason, again, ...flags }: CandidateDecisionFlags,
-): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: verb === "accept" } }, async (work) => {
-    const { memory } = work.operator;
-    const sent = { id, run_id: run, reason };
-    const candidate = await (verb === "accept" ? memory.accept({ ...sent, again }) : memory.reject(sent));
-    if (work.json) printJson(work, candidate);
-    else work.terminal.out(`${candidateCard(work, candidate)}${asTypedHere(told(candidate), work.command)}\n`);
-    return candidate.state === "waiting" ? exitCodes.waiting : exitCodes.ok;
-  });
-}
-
-function candidateCard(
-  { paint }: Work,
-  { candidate_id, agent, user, scope, tags, run_id, content }: CandidateView,
-): string {
+function decidedText(candidate: CandidateView, { paint, command }: Work): string {
+  const { candidate_id, agent, user, scope, tags, run_id, content, state, approval_id = "" } = candidate;
   const line = labelled(paint, 8);
+  const result =
+    state === "accepted"
+      ? "Accepted: it is remembered."
+      : state === "rejected"
+        ? "Rejected: it is not remembered."
+        : `The memory server's own call waits: \`postern approvals approve ${approval_id}\`, then accept again.`;
   return [
     `${paint("bold", candidate_id)}\n`,
     line("agent", whose({ agent, user })),
@@ -81,11 +68,6 @@ function candidateCard(
     line("tags", tags.join(", ")),
     line("run", run_id),
     ...visibleLines(content).map((text) => `    ${text}\n`),
+    `${asTypedHere(result, command)}\n`,
   ].join("");
-}
-
-function told({ state, approval_id }: CandidateView): string {
-  if (state === "accepted") return "Accepted: it is remembered.";
-  if (state === "rejected") return "Rejected: it is not remembered.";
-  return `The memory server's own call waits: \`postern approvals approve ${approval_id ?? ""}\`, then accept again.`;
 }

@@ -1,108 +1,103 @@
 import { RuntimeFault } from "../../core/fault.ts";
 import { reveal } from "../../mcp/client/reveal.ts";
 import type { DefinitionView, DifferenceView, ToolChangesView } from "../../server/contract/tools.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
-import { actorText, relative, visible } from "../text.ts";
+import type { CommandGroup } from "../command.ts";
+import { ago, printAnswer, type Work } from "../print.ts";
+import { actorText, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
-
-export interface ApproveFlags extends GlobalFlags {
-  readonly definition?: string;
-  readonly all?: string;
-  readonly reason?: string;
-}
 
 /** So many digits of a digest are shown, and as many are enough to name it. */
 const shownDigits = 12;
+const needs = { tools: true } as const;
 
-export async function diffTool(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const changes = await work.operator.tools.changes({ name });
-    if (work.json) printJson(work, changes);
-    else work.terminal.out(diffText(work, changes) + howToApprove(work.command, changes));
-    return exitCodes.ok;
+export function pinCommands(group: CommandGroup): void {
+  group.answer("diff <name>", "how the definition of a server's tool differs from the one that is trusted", {
+    needs,
+    ask: ({ operator }, sent) => operator.tools.changes(sent),
+    text: (changes, work) => diffText(changes, work) + howToApprove(changes, work.command),
+  });
+  group.run("approve [name]", "trust the definition as it is now; the tool can be called again", {
+    options: {
+      "--definition <digest>": "what you looked at, as `tools diff` shows it: refused when it is another by now",
+      "--all <server>": "every blocked tool of this server",
+      "--reason <text>": "recorded with it",
+    },
+    run: async ({ sent: { name }, options: { definition, all, reason }, ...typed }) => {
+      if ((name === undefined) === (all === undefined))
+        throw new UsageProblem("Name one tool, or all blocked tools of a server with `--all SERVER`.");
+      if (definition !== undefined && (all !== undefined || !/^[0-9a-f]{12,64}$/.test(definition)))
+        throw new UsageProblem("`--definition` takes the 12 or more hex digits that `tools diff` shows, of one tool.");
+      return printAnswer(
+        { ...typed, sent: { definition, reason } },
+        {
+          needs,
+          ask: async (work, sent) => {
+            const approved: ToolChangesView[] = [];
+            for (const tool of name === undefined ? await blockedOf(work, all ?? "") : [name])
+              approved.push(await approve(work, tool, sent));
+            return { approved };
+          },
+          text: ({ approved }) =>
+            approved.length === 0 ? `No tool of server ${visible(all ?? "")} is blocked.\n` : "", // each was printed
+        },
+      );
+    },
   });
 }
 
-/** What is approved is what was fetched here, and is shown: never what the server put in its place meanwhile. */
-export async function approveTools(
-  host: Host,
-  name: string | undefined,
-  { definition, all, reason, ...flags }: ApproveFlags,
-): Promise<ExitCode> {
-  if ((name === undefined) === (all === undefined))
-    throw new UsageProblem("Name one tool, or all blocked tools of a server with `--all SERVER`.");
-  if (definition !== undefined && (all !== undefined || !/^[0-9a-f]{12,64}$/.test(definition)))
-    throw new UsageProblem("`--definition` takes the 12 or more hex digits that `tools diff` shows, of one tool.");
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const names = name === undefined ? await blockedOf(work, all ?? "") : [name];
-    const approved: ToolChangesView[] = [];
-    for (const tool of names) {
-      const changes = await work.operator.tools.changes({ name: tool });
-      const digest = digestOf(changes);
-      if (definition !== undefined && !digest.startsWith(definition)) throw differs(tool, digest, definition);
-      if (!work.json) work.terminal.out(diffText(work, changes));
-      approved.push(await work.operator.tools.approve({ name: tool, definition: digest, reason }));
-      if (!work.json) work.terminal.out(`${work.paint("green", "approved")} ${visible(tool)}\n\n`);
-    }
-    if (work.json) printJson(work, { approved });
-    else if (names.length === 0) work.terminal.out(`No tool of server ${visible(all ?? "")} is blocked.\n`);
-    return exitCodes.ok;
-  });
+/** Approves what was fetched and shown here, never what the server offers meanwhile. */
+async function approve(
+  work: Work,
+  name: string,
+  { definition: seen = "", reason }: { readonly definition: string | undefined; readonly reason: string | undefined },
+): Promise<ToolChangesView> {
+  const { operator, json, terminal, paint } = work;
+  const changes = await operator.tools.changes({ name });
+  const { definition = "" } = changes.offered ?? changes.pinned ?? {};
+  if (!definition.startsWith(seen))
+    throw new RuntimeFault(
+      "definition_differs",
+      `\`${name}\` is now defined by ${definition.slice(0, shownDigits)}, not by ${seen.slice(0, shownDigits)}: look again with \`postern tools diff ${name}\`.`,
+    );
+  if (!json) terminal.out(diffText(changes, work));
+  const approved = await operator.tools.approve({ name, definition, reason });
+  if (!json) terminal.out(`${paint("green", "approved")} ${visible(name)}\n\n`);
+  return approved;
 }
 
 async function blockedOf({ operator }: Work, server: string): Promise<readonly string[]> {
   const { tools } = await operator.tools.list();
-  const { servers } = await operator.health.show();
-  if (!servers.some(({ name }) => name === server)) {
-    const known = servers.map(({ name }) => name).join(", ");
-    throw new UsageProblem(`There is no server \`${visible(server)}\`; there is ${known === "" ? "none" : known}.`);
-  }
+  const known = (await operator.health.show()).servers.map(({ name }) => name);
+  if (!known.includes(server))
+    throw new UsageProblem(`There is no server \`${visible(server)}\`; there is ${known.join(", ") || "none"}.`);
   return tools.filter((tool) => tool.server === server && tool.blocked !== undefined).map(({ tool }) => tool);
 }
 
-function digestOf({ pinned, offered }: ToolChangesView): string {
-  return (offered ?? pinned)?.definition ?? "";
-}
+const stateWords = { pinned: "as it is trusted", changed: "blocked: changed", new: "blocked: new" } as const;
 
-function differs(tool: string, now: string, looked: string): RuntimeFault {
-  return new RuntimeFault(
-    "definition_differs",
-    `\`${tool}\` is now defined by ${now.slice(0, shownDigits)}, not by ${looked.slice(0, shownDigits)}: look again with \`postern tools diff ${tool}\`.`,
-  );
-}
-
-const stateWords = {
-  pinned: "as it is trusted",
-  changed: "blocked: changed",
-  new: "blocked: new",
-} as const;
-
-function diffText(work: Work, { tool, server, state, pinned, offered, differences }: ToolChangesView): string {
+function diffText({ tool, server, state, pinned, offered, differences }: ToolChangesView, work: Work): string {
   const { paint } = work;
   const word = paint(state === "pinned" ? "green" : "red", stateWords[state]);
+  const trustedBy = pinned?.by === undefined ? "as first seen" : `approved by ${actorText(pinned.by, pinned.via)}`;
   return [
     `${paint("bold", visible(tool))}   ${word}   from ${visible(server)}\n`,
-    definitionLine(work, "trusted", pinned),
-    definitionLine(work, "now", offered),
-    ...differences.map((difference) => differenceText(work, difference)),
+    definitionLine(work, pinned, ["trusted", trustedBy]),
+    definitionLine(work, offered, ["now", "seen"]),
+    ...differences.map((difference) => differenceText(difference, work)),
   ].join("");
 }
 
-function definitionLine({ paint, now }: Work, label: string, kept: DefinitionView | undefined): string {
-  if (kept === undefined) return "";
-  const by =
-    label === "now"
-      ? "seen"
-      : kept.by === undefined
-        ? "as first seen"
-        : `approved by ${visible(actorText(kept.by, kept.via))}`;
-  const when = relative(Date.parse(kept.at), now());
-  return `  ${paint("dim", label.padEnd(8))} ${kept.definition.slice(0, shownDigits)}  ${by} ${when}\n`;
+function definitionLine(
+  work: Work,
+  found: DefinitionView | undefined,
+  [label, by]: readonly [label: string, by: string],
+): string {
+  if (found === undefined) return "";
+  const digits = found.definition.slice(0, shownDigits);
+  return `  ${work.paint("dim", label.padEnd(8))} ${digits}  ${visible(by)} ${ago(found.at, work)}\n`;
 }
 
-function differenceText({ paint }: Work, { field, path, rows }: DifferenceView): string {
+function differenceText({ field, path, rows }: DifferenceView, { paint }: Work): string {
   const where = path === undefined ? field : `${field} ${reveal(path)}`;
   const lines = rows.map((row) => {
     const style = row.startsWith("+") ? "green" : row.startsWith("-") ? "red" : "dim";
@@ -111,7 +106,7 @@ function differenceText({ paint }: Work, { field, path, rows }: DifferenceView):
   return `\n  ${paint("cyan", where)}\n${lines.join("")}`;
 }
 
-function howToApprove(command: string, { tool, state, offered }: ToolChangesView): string {
+function howToApprove({ tool, state, offered }: ToolChangesView, command: string): string {
   if (state === "pinned" || offered === undefined) return "";
   const digits = offered.definition.slice(0, shownDigits);
   return `\nTo trust exactly this: ${command} tools approve ${tool} --definition ${digits} --reason "…"\n`;

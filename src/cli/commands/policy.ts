@@ -1,129 +1,154 @@
-import { autonomies } from "../../core/risk.ts";
 import { globMatcher } from "../../policy/rules/glob.ts";
-import type { ExplanationView, policy } from "../../server/contract/policy.ts";
-import type { SentTo } from "../../server/contract/route.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { tablesFor } from "../policy-tables.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { policy } from "../../server/contract/policy.ts";
+import type { CommandGroup } from "../command.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { flagsOf, ofRun, ofTool, wholeNumber } from "../flags.ts";
+import { printAnswer } from "../print.ts";
+import { configurationText, tablesFor } from "../settings-here.ts";
 import { UsageProblem } from "../usage-problem.ts";
 import { argumentsFrom } from "./arguments.ts";
 import { schemaOf } from "./call.ts";
 import { effectiveText, explanationText, simulationText, testText, warningsText } from "./policy-text.ts";
-import { oneOf, wholeNumber } from "./typed.ts";
-
-export interface WhoseFlags extends GlobalFlags {
-  readonly agent?: string;
-  readonly user?: string;
-  readonly run?: string;
-  readonly autonomy?: string;
-}
 
 /** Rules are about tools, so servers are connected. */
 const needs = { tools: true } as const;
+const needsNoData = { ...needs, dataFolder: "optional" } as const;
 
-export async function showPolicy(host: Host, tool: string | undefined, flags: WhoseFlags): Promise<ExitCode> {
-  const whose = whoseOf(flags);
-  return withPostern({ host, flags, needs }, async (work) => {
-    const policy = await work.operator.policy.show(whose);
-    const wanted = tool === undefined ? undefined : globMatcher(tool);
-    const lines = policy.lines?.filter((line) => wanted === undefined || wanted(line.tool)) ?? null;
-    if (work.json) printJson(work, { ...policy, lines });
-    else if (lines === null) work.terminal.out("This policy is an own one and cannot tell what is so for each tool.\n");
-    else if (tool !== undefined && lines.length === 0) throw new UsageProblem(`No tool is called \`${tool}\`.`);
-    else work.terminal.out(effectiveText(work, { ...policy, lines }, whose));
-    return exitCodes.ok;
+const caller = {
+  agent: { value: "name", help: "for this agent (default local-agent)" },
+  user: { value: "name", help: "on behalf of this user" },
+  run_id: { ...ofRun, help: "in this run, with the skills that are active there" },
+  autonomy: { value: "level", help: "at this level instead of the one in force" },
+} as const;
+const edited = { "--policy <file>": "another configuration than the one here; only its policy is read" } as const;
+
+export function commands(group: CommandGroup): void {
+  group.answer("show [tool]", "what is so for each tool, and the rule that decides, with its line", {
+    isDefault: true,
+    words: { "[tool]": "only these; * stands for anything" },
+    flags: flagsOf(policy.show.query, caller),
+    needs,
+    ask: async ({ operator }, { tool, ...asked }) => {
+      const effective = await operator.policy.show(asked);
+      const isWanted = tool === undefined ? () => true : globMatcher(tool);
+      const lines = effective.lines?.filter((line) => isWanted(line.tool)) ?? null;
+      return { ...effective, lines };
+    },
+    text: (effective, work, { tool, ...asked }) => {
+      if (effective.lines === null) return "This policy is an own one and cannot tell what is so for each tool.\n";
+      if (tool !== undefined && effective.lines.length === 0) throw new UsageProblem(`No tool is called \`${tool}\`.`);
+      return effectiveText(work, effective, asked);
+    },
+  });
+  explainCommand(group);
+  testCommands(group);
+  simulateCommand(group);
+}
+
+function explainCommand(group: CommandGroup): void {
+  const flags = flagsOf(policy.explain.body, {
+    ...caller,
+    tool: "none",
+    arguments: "none",
+    action: { value: "name", help: "for tools with several actions" },
+    scopes: { help: "granted scopes, separated by commas (default: all that it needs)" },
+  });
+  group.run("explain [tool] [arguments...]", "what would become of one call, and every rule that shaped it", {
+    words: { "[arguments...]": "as for `postern call`" },
+    flags,
+    options: {
+      "--args <json>": "all arguments as one JSON object",
+      "--call <id>": "a recorded call instead, with the authority it had",
+    },
+    run: async ({ sent: { tool = "", arguments: words, ...asked }, options: { args, call: id }, ...typed }) => {
+      if ((tool === "") === (id === undefined))
+        throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
+      return printAnswer(
+        { ...typed, sent: { ...asked, tool } },
+        {
+          needs,
+          ask: async ({ operator }, sent) => {
+            if (id !== undefined) return operator.policy.explainCall({ id });
+            const schema = words.length === 0 ? undefined : await schemaOf(operator, tool, asked.action);
+            return operator.policy.explain({ ...sent, arguments: argumentsFrom(args, words, schema) });
+          },
+          text: async (explanation, work) => {
+            const named = id === undefined ? tool : (await work.operator.calls.show({ id })).tool;
+            return explanationText(work, named, explanation);
+          },
+          code: ({ decision }) => (decision === undefined ? exitCodes.failed : exitCodes.ok),
+        },
+      );
+    },
   });
 }
 
-export interface ExplainFlags extends WhoseFlags {
-  readonly action?: string;
-  readonly args?: string;
-  readonly scopes?: string;
-  readonly call?: string;
+function testCommands(group: CommandGroup): void {
+  group.run(
+    "test [table...]",
+    "ask the policy as it lies on the disk its expectations; exit code 1 when one does not hold",
+    {
+      words: { "[table...]": "files of expectations (default: `policy.tests` and *.policy-tests.yaml beside it)" },
+      options: edited,
+      run: async ({ sent: { table }, options, ...typed }) => {
+        const configuration = await configurationText(typed.flags, options.policy);
+        const sent = { configuration, tables: await tablesFor(configuration, table) };
+        return printAnswer(
+          { ...typed, sent },
+          {
+            needs: needsNoData,
+            ask: ({ operator }) => operator.policy.test(sent),
+            text: (answer, work) => testText(work, answer),
+            code: ({ passed }) => (passed ? exitCodes.ok : exitCodes.failed),
+          },
+        );
+      },
+    },
+  );
+  group.run(
+    "warnings",
+    "rules that match nothing, never hold or contradict each other; exit code 1 when there are any",
+    {
+      options: edited,
+      run: async ({ options, ...typed }) => {
+        const configuration = await configurationText(typed.flags, options.policy);
+        return printAnswer(
+          { ...typed, sent: { configuration } },
+          {
+            needs: needsNoData,
+            ask: async ({ operator }, sent) => ({ warnings: (await operator.policy.test(sent)).warnings }),
+            text: ({ warnings }, work) => warningsText(work, warnings),
+            code: ({ warnings }) => (warnings.length === 0 ? exitCodes.ok : exitCodes.failed),
+          },
+        );
+      },
+    },
+  );
 }
 
-export async function explainCall(
-  host: Host,
-  { tool, words }: { readonly tool: string; readonly words: readonly string[] },
-  flags: ExplainFlags,
-): Promise<ExitCode> {
-  const whose = whoseOf(flags);
-  if ((tool === "") === (flags.call === undefined))
-    throw new UsageProblem("Name a tool, or a recorded call with `--call ID`; not both.");
-  return withPostern({ host, flags, needs }, async (work) => {
-    if (flags.call !== undefined) {
-      const { tool: called } = await work.operator.calls.show({ id: flags.call });
-      return told(work, called, await work.operator.policy.explainCall({ id: flags.call }));
-    }
-    const schema = words.length === 0 ? undefined : await schemaOf(work.operator, tool, flags.action);
-    const explanation = await work.operator.policy.explain({
-      ...whose,
-      tool,
-      arguments: argumentsFrom(flags.args, words, schema),
-      action: flags.action,
-      scopes: flags.scopes?.split(",").map((scope) => scope.trim()),
-    });
-    return told(work, tool, explanation);
+function simulateCommand(group: CommandGroup): void {
+  const flags = flagsOf(policy.simulate.body.partial(), {
+    configuration: "none",
+    tool: { ...ofTool, help: "only calls of this tool" },
+    run_id: { ...ofRun, help: "only calls of this run" },
+    limit: { name: "last", help: "so many calls (default 1000)", read: wholeNumber },
   });
-}
-
-function told(work: Work, tool: string, explanation: ExplanationView): ExitCode {
-  if (work.json) printJson(work, explanation);
-  else work.terminal.out(explanationText(work, tool, explanation));
-  return explanation.decision === undefined ? exitCodes.failed : exitCodes.ok;
-}
-
-export interface EditedFlags extends GlobalFlags {
-  readonly policy?: string;
-}
-
-export async function testPolicy(host: Host, named: readonly string[], flags: EditedFlags): Promise<ExitCode> {
-  const configuration = await host.configurationText(flags, flags.policy);
-  const tables = await tablesFor(configuration, named);
-  return withPostern({ host, flags, needs: { ...needs, books: "any" } }, async (work) => {
-    const answer = await work.operator.policy.test({ configuration, tables });
-    if (work.json) printJson(work, answer);
-    else work.terminal.out(testText(work, answer));
-    return answer.passed ? exitCodes.ok : exitCodes.failed;
+  group.run("simulate", "put recorded calls to the policy as it lies on the disk; tell whose verdict changes", {
+    flags,
+    options: edited,
+    run: async ({ sent: where, options, ...typed }) => {
+      const { limit } = where;
+      if (limit !== undefined && (limit < 1 || limit > 10_000))
+        throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
+      const configuration = await configurationText(typed.flags, options.policy);
+      return printAnswer(
+        { ...typed, sent: { ...where, configuration } },
+        {
+          needs,
+          ask: ({ operator }, sent) => operator.policy.simulate(sent),
+          text: (simulation, work) => simulationText(work, simulation),
+        },
+      );
+    },
   });
-}
-
-export async function warnOfPolicy(host: Host, flags: EditedFlags): Promise<ExitCode> {
-  const configuration = await host.configurationText(flags, flags.policy);
-  return withPostern({ host, flags, needs: { ...needs, books: "any" } }, async (work) => {
-    const { warnings } = await work.operator.policy.test({ configuration });
-    if (work.json) printJson(work, { warnings });
-    else work.terminal.out(warningsText(work, warnings));
-    return warnings.length === 0 ? exitCodes.ok : exitCodes.failed;
-  });
-}
-
-export interface SimulateFlags extends EditedFlags {
-  readonly last?: string;
-  readonly tool?: string;
-  readonly run?: string;
-}
-
-export async function simulatePolicy(host: Host, flags: SimulateFlags): Promise<ExitCode> {
-  const limit = flags.last === undefined ? undefined : wholeNumber(flags.last, "--last");
-  if (limit !== undefined && (limit < 1 || limit > 10_000))
-    throw new UsageProblem(`\`--last ${limit}\`: at least 1 call and at most 10000 are replayed.`);
-  const configuration = await host.configurationText(flags, flags.policy);
-  return withPostern({ host, flags, needs }, async (work) => {
-    const simulation = await work.operator.policy.simulate({
-      configuration,
-      limit,
-      tool: flags.tool,
-      run_id: flags.run,
-    });
-    if (work.json) printJson(work, simulation);
-    else work.terminal.out(simulationText(work, simulation));
-    return exitCodes.ok;
-  });
-}
-
-function whoseOf({ agent, user, run, autonomy }: WhoseFlags): SentTo<typeof policy.show> {
-  const level = autonomy === undefined ? undefined : oneOf(autonomy.toUpperCase(), autonomies, "--autonomy");
-  return { agent, user, run_id: run, autonomy: level };
 }

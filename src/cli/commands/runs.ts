@@ -1,183 +1,190 @@
-import { createWriteStream } from "node:fs";
-import { rm } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
 import { counted } from "../../core/shown.ts";
-import type { RunEventView, RunVerificationView, RunView } from "../../server/contract/runs.ts";
+import { type RunEventView, type RunVerificationView, type RunView, runs } from "../../server/contract/runs.ts";
+import type { CommandGroup } from "../command.ts";
 import { asTypedHere } from "../command-name.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { makeNamed } from "../named-files.ts";
-import { tellOfMore, upTo } from "../pages.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { flagsOf, rowLimit, wholeNumber } from "../flags.ts";
+import { readNamed, writeNamed } from "../named-files.ts";
+import { ago, allPages, type Columns, printAnswer, tableOf, type Work } from "../print.ts";
 import type { Paint } from "../terminal.ts";
-import { labelled, relative, table, visible, whose } from "../text.ts";
-import { wholeNumber } from "./typed.ts";
+import { labelled, visible, whose } from "../text.ts";
 
-export interface RunListFlags extends GlobalFlags {
-  readonly agent?: string;
-  readonly limit?: string;
-}
-
-export async function listRuns(host: Host, flags: RunListFlags): Promise<ExitCode> {
-  const limit = wholeNumber(flags.limit ?? "20", "--limit");
-  const where = flags.agent === undefined ? {} : { agent: flags.agent };
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const { rows: runs, next } = await upTo(limit, async (most, from?: string) => {
-      const page = await work.operator.runs.list({
-        ...where,
-        limit: most,
-        ...(from !== undefined && { after: from }),
-      });
-      return { rows: page.runs, next: page.next_after };
-    });
-    if (work.json) printJson(work, { runs, next_after: next });
-    else work.terminal.out(runs.length === 0 ? "No runs.\n" : runTable(work, runs));
-    tellOfMore(work, next !== undefined);
-    return exitCodes.ok;
+export function commands(group: CommandGroup): void {
+  group.list("list", "the latest first", {
+    isDefault: true,
+    flags: flagsOf(runs.list.query, {
+      agent: { value: "name", help: "only of this agent" },
+      after: "page",
+      limit: rowLimit(20),
+    }),
+    rows: "runs",
+    ask: ({ operator }, sent) => operator.runs.list(sent),
+    columns,
+    empty: "No runs.",
   });
+  group.answer("show <id>", "one run: its state, and its latest events", {
+    flags: flagsOf(runs.events.query, {
+      type: { value: "type", help: "events of one type, or of all that begin so: tool." },
+      after: { value: "sequence", help: "events that follow it, instead of the latest", read: wholeNumber },
+      limit: { ...rowLimit(20), help: "at most so many events" },
+    }),
+    ask: async (work, { id, ...asked }) => {
+      const run = await work.operator.runs.show({ id });
+      return { run, events: await eventsOf(work, run, asked) };
+    },
+    text: ({ run, events }, work) =>
+      runText(run, work) + (events.length === 0 ? "No events.\n" : tableOf(events, eventColumns, work)),
+  });
+  group.run("watch <id>", "what a run does, as it does it", {
+    run: async ({ sent: { id }, host, flags }) => (await import("../watch.ts")).watchRun(host, { id }, flags),
+  });
+  changeCommands(group);
+  folderCommands(group);
 }
 
-function runTable({ paint, terminal, now }: Work, runs: readonly RunView[]): string {
-  const rows = runs.map(({ run_id, state, governance, counts, last_event_at, principal }) => [
-    run_id,
-    state,
-    { text: governance.result, paint: (text: string) => paintResult(paint, governance.result, text) },
-    String(counts.started),
-    String(counts.failed),
-    String(counts.blocked),
-    relative(Date.parse(last_event_at), now()),
-    calledBy(principal),
-  ]);
-  const headings = ["RUN", "STATE", "RESULT", "CALLS", "FAILED", "BLOCKED", "LAST", "AGENT"];
-  return table(headings, rows, { terminal, paint });
+const columns: Columns<RunView> = {
+  RUN: ({ run_id }) => run_id,
+  STATE: ({ state }) => state,
+  RESULT: ({ governance: { result } }, { paint }) => ({
+    text: result,
+    paint: (text) => paintResult(paint, result, text),
+  }),
+  CALLS: ({ counts }) => String(counts.started),
+  FAILED: ({ counts }) => String(counts.failed),
+  BLOCKED: ({ counts }) => String(counts.blocked),
+  LAST: ({ last_event_at }, work) => ago(last_event_at, work),
+  AGENT: callerOf,
+};
+
+const eventColumns: Columns<RunEventView> = {
+  SEQ: ({ sequence }) => String(sequence),
+  WHEN: ({ timestamp }, work) => ago(timestamp, work),
+  EVENT: ({ type }) => type,
+  BY: ({ actor }) => actor,
+  "WHAT HAPPENED": ({ summary }) => summary,
+};
+
+function callerOf({ principal }: RunView): string {
+  return principal === undefined ? "no caller yet" : whose(principal);
 }
 
-function calledBy(principal: RunView["principal"]): string {
-  return principal === undefined ? "nobody yet" : whose(principal);
-}
-
-function paintResult(paint: Paint, result: RunView["governance"]["result"], text: string): string {
+function paintResult(paint: Paint, result: RunView["governance"]["result"], text: string = result): string {
   return paint(result === "passed" ? "green" : result === "incomplete" ? "yellow" : "red", text);
-}
-
-export interface RunShowFlags extends GlobalFlags {
-  readonly type?: string;
-  readonly after?: string;
-  readonly limit?: string;
-}
-
-export async function showRun(host: Host, id: string, flags: RunShowFlags): Promise<ExitCode> {
-  const limit = wholeNumber(flags.limit ?? "20", "--limit");
-  const after = flags.after === undefined ? undefined : wholeNumber(flags.after, "--after");
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const run = await work.operator.runs.show({ id });
-    const asked = { type: flags.type, limit };
-    const isLatest = after === undefined;
-    const events = isLatest ? await latestEvents(work, run, asked) : await eventsAfter(work, id, { ...asked, after });
-    if (work.json) printJson(work, { run, events });
-    else work.terminal.out(runText(work, run) + eventTable(work, events));
-    return exitCodes.ok;
-  });
-}
-
-/** Sequences have no gaps, so where the latest ones begin is known, unless only some are wanted. */
-async function latestEvents(
-  work: Work,
-  { run_id: id, counts }: RunView,
-  { type, limit }: Pick<EventsAsked, "limit" | "type">,
-): Promise<readonly RunEventView[]> {
-  if (limit === 0) return [];
-  let after = type === undefined ? Math.max(0, counts.events - limit) : 0;
-  let kept: readonly RunEventView[] = [];
-  for (;;) {
-    const page = await eventsOf(work, id, { type, after, limit: 1_000 });
-    kept = [...kept, ...page.events].slice(-limit);
-    if (page.next_after === undefined) return kept;
-    after = page.next_after;
-  }
-}
-
-async function eventsAfter(
-  work: Work,
-  id: string,
-  { type, after, limit }: EventsAsked,
-): Promise<readonly RunEventView[]> {
-  if (limit === 0) return [];
-  const { rows } = await upTo(limit, async (most, from?: number) => {
-    const page = await eventsOf(work, id, { type, after: from ?? after, limit: most });
-    return { rows: page.events, next: page.next_after };
-  });
-  return rows;
 }
 
 interface EventsAsked {
   readonly type: string | undefined;
-  readonly after: number;
+  readonly after: number | undefined;
   readonly limit: number;
 }
 
-function eventsOf(
+/** Without `after`: the latest. Sequences have no gaps, so the first of the latest is known unless a type is wanted. */
+async function eventsOf(
   { operator }: Work,
-  id: string,
+  { run_id: id, counts }: RunView,
   { type, after, limit }: EventsAsked,
-): Promise<{ readonly events: readonly RunEventView[]; readonly next_after?: number }> {
-  return operator.runs.events({ id, after, limit, ...(type !== undefined && { type }) });
+): Promise<readonly RunEventView[]> {
+  if (limit === 0) return [];
+  const isEverything = after === undefined && type !== undefined;
+  const from = after ?? (isEverything ? 0 : Math.max(0, counts.events - limit));
+  const asked = { id, type, after: from, limit: isEverything ? Number.POSITIVE_INFINITY : limit };
+  const { events } = await allPages(asked, "events", (page) => operator.runs.events(page));
+  return after === undefined ? events.slice(-limit) : events;
 }
 
-export function runText({ paint, now, command }: Work, run: RunView): string {
-  const { governance, counts, deliverables, principal } = run;
+function runText(run: RunView, work: Work): string {
+  const { paint, command } = work;
+  const { governance, deliverables } = run;
   const line = labelled(paint, 12);
-  const { missing } = deliverables;
   return [
-    `${paint("bold", visible(run.run_id))}   ${run.state}, ${paintResult(paint, governance.result, governance.result)}\n`,
-    line("agent", calledBy(principal)),
+    `${paint("bold", visible(run.run_id))}   ${run.state}, ${paintResult(paint, governance.result)}\n`,
+    line("agent", callerOf(run)),
     line("task", run.task_id),
-    line("began", relative(Date.parse(run.created_at), now())),
-    line("last event", relative(Date.parse(run.last_event_at), now())),
+    line("began", ago(run.created_at, work)),
+    line("last event", ago(run.last_event_at, work)),
     line("reason", run.reason),
-    line("calls", callsText(counts)),
+    line("calls", callsText(run.counts)),
     line("deliverables", deliverables.expected.join(", ")),
-    line("missing", missing?.join(", ")),
+    line("missing", deliverables.missing?.join(", ")),
     ...governance.reasons.map(({ result, message }) =>
-      line(result, asTypedHere(message, command)).replace(result, paintResult(paint, result, result)),
+      line(result, asTypedHere(message, command)).replace(result, paintResult(paint, result)),
     ),
     "\n",
   ].join("");
 }
 
-/** What ran and how it ended, then the arrivals of which nothing ran. */
+/** Calls that ran and how they ended, then the arrivals of which nothing ran. */
 function callsText({ started, completed, failed, blocked, previewed, waiting, replayed }: RunView["counts"]): string {
-  const ran = `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`;
-  const shown = previewed > 0 ? `${ran}, ${previewed} previewed` : ran;
-  return replayed > 0 ? `${shown}, ${replayed} sent again and not run again` : shown;
+  return [
+    `${started} ran: ${completed} completed, ${failed} failed; ${blocked} blocked, ${waiting} waiting`,
+    ...(previewed > 0 ? [`${previewed} previewed`] : []),
+    ...(replayed > 0 ? [`${replayed} sent again and not run again`] : []),
+  ].join(", ");
 }
 
-function eventTable({ terminal, paint, now }: Work, events: readonly RunEventView[]): string {
-  if (events.length === 0) return "No events.\n";
-  const rows = events.map(({ sequence, timestamp, type, actor, summary }) => [
-    String(sequence),
-    relative(Date.parse(timestamp), now()),
-    type,
-    actor,
-    summary,
-  ]);
-  return table(["SEQ", "WHEN", "EVENT", "BY", "WHAT HAPPENED"], rows, { terminal, paint });
+function changeCommands(group: CommandGroup): void {
+  for (const [verb, help] of [
+    ["begin", "begin a run and say what it is for; its first caller owns it"],
+    ["describe", "add to what is known of a run"],
+  ] as const)
+    group.run(`${verb} <id>`, help, {
+      options: {
+        "--task <text>": "what it is for",
+        "--task-id <id>": "what your own system calls that task",
+        "--prompt <file>": "a file with the prompt",
+        "--system-prompt <file>": "a file with the system prompt",
+        "--transcript <file>": "a file whose text is added to the transcript",
+        "--deliverable <path...>": "must lie in deliverables/ at the end; with a / a folder with something in it",
+      },
+      run: async ({ sent: { id }, options: { task, taskId, deliverable, ...files }, ...typed }) => {
+        const [prompt, systemPrompt, transcript] = await Promise.all(
+          [files.prompt, files.systemPrompt, files.transcript].map((file) => file && readNamed(file)),
+        );
+        const about = { prompt, system_prompt: systemPrompt, transcript, task, task_id: taskId };
+        return printAnswer(
+          { ...typed, sent: { id, ...about, deliverables: deliverable } },
+          { ask: ({ operator }, sent) => operator.runs[verb](sent), text: runText },
+        );
+      },
+    });
+  group.run(
+    "finish <id>",
+    "end a run: look for its deliverables, seal it, say its result; exit code 1 unless it passed",
+    {
+      options: { "--failed": "it did not reach its end", "--reason <text>": "recorded with it" },
+      run: ({ sent: { id }, options: { failed, reason }, ...typed }) =>
+        printAnswer(
+          { ...typed, sent: { id, state: failed === true ? "failed" : "completed", reason } as const },
+          {
+            ask: ({ operator }, sent) => operator.runs.finish(sent),
+            text: runText,
+            code: ({ governance }) => (governance.result === "passed" ? exitCodes.ok : exitCodes.failed),
+          },
+        ),
+    },
+  );
 }
 
-export async function verifyRun(host: Host, id: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    const found = await work.operator.runs.verify({ id });
-    if (work.json) printJson(work, found);
-    else work.terminal.out(verificationText(work.paint, found));
-    return found.intact ? exitCodes.ok : exitCodes.failed;
+function folderCommands(group: CommandGroup): void {
+  group.answer("verify <id>", "compare the folder with the audit log; exit code 1 when something was changed", {
+    ask: ({ operator }, sent) => operator.runs.verify(sent),
+    text: verificationText,
+    code: ({ intact }) => (intact ? exitCodes.ok : exitCodes.failed),
+  });
+  group.answer("export <id> [file]", "the folder as a tar archive; compressed when the file ends in .gz or .tgz", {
+    words: { "[file]": "default: ID.tar.gz here" },
+    ask: async ({ operator }, { id, file = `${id}.tar.gz` }) => {
+      await operator.runs.show({ id }); // a run that does not exist leaves no file behind
+      await writeNamed(file, operator.runs.export({ id }), /\.t?gz$/.test(file));
+      return { file };
+    },
+    text: ({ file }) => `Exported to ${file}.\n`,
   });
 }
 
 function verificationText(
-  paint: Paint,
   { intact, events, calls, sealed, problems, notes }: RunVerificationView,
+  { paint }: Work,
 ): string {
   const head = intact
     ? `${counted(events, "event")}, ${counted(calls, "ended call")}: the folder is ${paint("green", "intact")} and says what the audit log says.`
@@ -187,28 +194,4 @@ function verificationText(
     ...problems.map(({ file, line, why }) => `  ${file}${line === undefined ? "" : `:${line}`}: ${visible(why)}\n`),
     ...notes.map((note) => `  ${visible(note)}\n`),
   ].join("");
-}
-
-/** To a file that is not there yet; half of one is removed. */
-export async function exportRun(
-  host: Host,
-  { id, file = `${id}.tar.gz` }: { readonly id: string; readonly file: string | undefined },
-  flags: GlobalFlags,
-): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: false } }, async (work) => {
-    await work.operator.runs.show({ id }); // a run that is not there leaves no file behind
-    await (await makeNamed(file)).close();
-    try {
-      const bytes = Readable.from(work.operator.runs.export({ id }));
-      const to = createWriteStream(file, { flags: "w", mode: 0o600 });
-      if (/\.t?gz$/.test(file)) await pipeline(bytes, createGzip(), to);
-      else await pipeline(bytes, to);
-    } catch (error) {
-      await rm(file, { force: true });
-      throw error;
-    }
-    if (work.json) printJson(work, { file });
-    else work.terminal.out(`Exported to ${file}.\n`);
-    return exitCodes.ok;
-  });
 }

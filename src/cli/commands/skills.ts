@@ -4,51 +4,90 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { nearest } from "../../core/nearest.ts";
 import { counted } from "../../core/shown.ts";
 import { shape } from "../../server/contract/route.ts";
-import { type SkillList, type SkillProblemView, type SkillView, skillList } from "../../server/contract/skills.ts";
+import {
+  skills as contract,
+  type SkillList,
+  type SkillProblemView,
+  type SkillView,
+  skillList,
+} from "../../server/contract/skills.ts";
 import { givenSkills } from "../../server/http/given-skills.ts";
+import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
-import { type ExitCode, exitCodes } from "../exit-codes.ts";
-import type { GlobalFlags, Host } from "../host.ts";
-import { printJson, type Work, withPostern } from "../session.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { flagsOf } from "../flags.ts";
+import { type Columns, printJson, type Work } from "../print.ts";
+import { settingsFor } from "../settings-here.ts";
 import { type Paint, paintFor } from "../terminal.ts";
-import { table, visible } from "../text.ts";
+import { labelled, visible } from "../text.ts";
 import { UsageProblem } from "../usage-problem.ts";
 
-export async function listSkills(host: Host, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const found = await work.operator.skills.list();
-    if (work.json) printJson(work, found);
-    else work.terminal.out(listText(work, found));
-    return exitCodes.ok;
+const needs = { tools: true } as const;
+
+export function commands(group: CommandGroup): void {
+  group.list("list", "what was found", {
+    isDefault: true,
+    needs,
+    rows: "skills",
+    ask: ({ operator }) => operator.skills.list(),
+    columns,
+    empty: "No skills. Name their folder under `skills.folders` in postern.yaml.",
+    below: belowTable,
   });
+  group.answer("show <name>", "one skill: what it is for, and its warnings", {
+    needs,
+    ask: async ({ operator }, { name }) => {
+      const { skills, refused } = await operator.skills.list();
+      const skill = skills.find((one) => one.name === name || one.aliases.includes(name));
+      if (skill === undefined) throw new RuntimeFault("skill_unknown", unknownSkill(name, skills, refused.length));
+      return skill;
+    },
+    text: skillText,
+  });
+  group.run(
+    "check [folder...]",
+    "read every skill as it lies on the disk now; exit code 1 when one would not be loaded",
+    {
+      words: { "[folder...]": "the configured ones when left out" },
+      run: async ({ sent: { folder: named }, host, flags }) => {
+        const folders =
+          named.length > 0 ? named.map((folder) => resolve(folder)) : (await settingsFor(flags)).skillFolders;
+        if (folders.length === 0)
+          throw new UsageProblem("Name a folder of skills, or configure `skills.folders` in postern.yaml.");
+        const { openSkills } = await import("../../builtin/skills/open-skills.ts");
+        const checked = loadAll(await openSkills({ folders }));
+        if (flags.json === true) printJson(host, checked);
+        else host.terminal.out(checkText(checked, paintFor(host.terminal)));
+        return checked.refused.length === 0 ? exitCodes.ok : exitCodes.failed;
+      },
+    },
+  );
+  for (const [verb, help] of [
+    ["activate", "hold a run to a skill"],
+    ["deactivate", "let a run go on without it"],
+  ] as const)
+    group.answer(`${verb} <name>`, help, {
+      flags: flagsOf(contract[verb].body, { run_id: { name: "run", value: "id", help: "of which run" } }),
+      needs,
+      ask: ({ operator }, sent) => operator.skills[verb](sent),
+      text: ({ run_id, active }) => `Active in run ${run_id}: ${active.join(", ") || "none"}.\n`,
+    });
 }
 
-function listText({ command, paint, terminal }: Work, { skills, refused }: SkillList): string {
-  const more = refused.length === 0 ? "" : `${refused.length} not loaded: \`${command} skills check\` says why.\n`;
-  if (skills.length === 0) return `No skills. Name their folder under \`skills.folders\` in postern.yaml.\n${more}`;
-  const rows = skills.map(({ name, version, allowed_tools, warnings, description }) => [
-    name,
-    version,
-    allowed_tools.length === 0 ? "all" : allowed_tools.join(" "),
-    warnings.length === 0 ? "" : String(warnings.length),
-    description,
-  ]);
-  const headings = ["SKILL", "VERSION", "TOOLS", "WARNINGS", "WHAT IT IS FOR"];
+const columns: Columns<SkillView> = {
+  SKILL: ({ name }) => name,
+  VERSION: ({ version }) => version,
+  TOOLS: ({ allowed_tools }) => allowed_tools.join(" ") || "all",
+  WARNINGS: ({ warnings }) => (warnings.length === 0 ? "" : String(warnings.length)),
+  "WHAT IT IS FOR": ({ description }) => description,
+};
+
+function belowTable({ skills, refused }: SkillList, { command }: Work): string {
   const odd = skills.find(({ warnings }) => warnings.length > 0);
-  const why =
-    odd === undefined ? "" : `\`${command} skills show ${quoted(visible(odd.name))}\` says what its warnings are.\n`;
-  return `${table(headings, rows, { terminal, paint })}${why}${more}`;
-}
-
-export async function showSkill(host: Host, name: string, flags: GlobalFlags): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const { skills, refused } = await work.operator.skills.list();
-    const skill = skills.find((one) => one.name === name || one.aliases.includes(name));
-    if (skill === undefined) throw new RuntimeFault("skill_unknown", unknownSkill(name, skills, refused.length));
-    if (work.json) printJson(work, skill);
-    else work.terminal.out(skillText(work, skill));
-    return exitCodes.ok;
-  });
+  return [
+    odd === undefined ? "" : `\`${command} skills show ${quoted(visible(odd.name))}\` says what its warnings are.\n`,
+    refused.length === 0 ? "" : `${refused.length} not loaded: \`${command} skills check\` says why.\n`,
+  ].join("");
 }
 
 function unknownSkill(name: string, skills: readonly SkillView[], refused: number): string {
@@ -61,31 +100,22 @@ function unknownSkill(name: string, skills: readonly SkillView[], refused: numbe
   return `There is no skill \`${visible(name)}\`. ${guess}${more}`;
 }
 
-function skillText({ paint }: Work, skill: SkillView): string {
-  const { name, version, description, allowed_tools: tools, path, warnings } = skill;
-  const line = (label: string, text: string): string => `  ${paint("dim", label.padEnd(10))} ${text}\n`;
+function skillText(
+  { name, version, description, allowed_tools: tools, path, warnings }: SkillView,
+  { paint }: Work,
+): string {
+  const line = labelled(paint, 10);
   return [
     `${paint("bold", visible(name))} ${visible(version)}\n`,
-    line("is for", visible(description)),
-    line("tools", tools.length === 0 ? "all" : visible(tools.join(" "))),
-    line("file", visible(path ?? "given in code")),
-    ...warnings.map((warning) => line("warning", paint("yellow", visible(`${warning}.`)))),
+    line("is for", description),
+    line("tools", tools.join(" ") || "all"),
+    line("file", path ?? "given in code"),
+    ...warnings.map((warning) => line("warning", `${warning}.`)),
   ].join("");
 }
 
-/** As they lie on the disk now, instructions included; a running Postern has them as they were when it started. */
-export async function checkSkills(host: Host, given: readonly string[], flags: GlobalFlags): Promise<ExitCode> {
-  const folders = given.length > 0 ? given.map((folder) => resolve(folder)) : (await host.inspect(flags)).skillFolders;
-  if (folders.length === 0)
-    throw new UsageProblem("Name a folder of skills, or configure `skills.folders` in postern.yaml.");
-  const { openSkills } = await import("../../builtin/skills/open-skills.ts");
-  const checked = loadingAll(await openSkills({ folders }));
-  if (flags.json === true) printJson(host, checked);
-  else host.terminal.out(checkText(checked, paintFor(host.terminal)));
-  return checked.refused.length === 0 ? exitCodes.ok : exitCodes.failed;
-}
-
-function loadingAll(library: Skills): SkillList {
+/** Loads the instructions too. A running Postern has the skills as they were when it started. */
+function loadAll(library: Skills): SkillList {
   const { skills, refused, notes } = shape(skillList, givenSkills(library));
   const unloadable: SkillProblemView[] = [];
   const loaded: SkillView[] = [];
@@ -115,20 +145,4 @@ function checkText({ skills, refused, notes }: SkillList, paint: Paint): string 
     ...refused.map((problem) => line("fail", problem.path, sentence(problem))),
     `\n${counted(skills.length, "skill")}, ${skills.length - clean.length} with warnings, ${refused.length} refused.\n`,
   ].join("");
-}
-
-/** By the operator: an agent can hold itself to a skill, and never let itself go. */
-export async function switchSkill(
-  host: Host,
-  { verb, name }: { readonly verb: "activate" | "deactivate"; readonly name: string },
-  { run = "", ...flags }: GlobalFlags & { readonly run?: string },
-): Promise<ExitCode> {
-  return withPostern({ host, flags, needs: { tools: true } }, async (work) => {
-    const { operator } = work;
-    const now = await operator.skills[verb]({ name, run_id: run });
-    if (work.json) printJson(work, now);
-    else
-      work.terminal.out(`Active in run ${now.run_id}: ${now.active.length === 0 ? "none" : now.active.join(", ")}.\n`);
-    return exitCodes.ok;
-  });
 }

@@ -1,58 +1,42 @@
-import type { Command } from "commander";
 import { type ListedTokenAnswer, tokens } from "../../server/contract/accounts.ts";
-import type { Act } from "../act.ts";
-import { flagsOf } from "../flags.ts";
-import type { Host } from "../host.ts";
-import { ago, type Columns, printAnswer, printList } from "../print.ts";
+import type { CommandGroup } from "../command.ts";
+import { flagsOf, wholeNumber } from "../flags.ts";
+import { ago, type Columns } from "../print.ts";
 import { minuteOf, visible } from "../text.ts";
-import { wholeNumber } from "./typed.ts";
 
-export function tokenCommands(group: Command, host: Host, act: Act): void {
-  act(group.command("list", { isDefault: true }).description("all of them, never their text"), (flags) =>
-    printList(
-      { host, flags },
-      { rows: "tokens", ask: ({ operator }) => operator.tokens.list(), columns, empty: "No tokens." },
-    ),
-  );
-  const about = flagsOf(tokens.create.body, {
-    name: "none",
-    kind: { default: "agent" },
-    agent: { value: "name" },
-    user: { value: "name" },
-    ttl_seconds: {
-      name: "days",
-      help: "until it expires, 1 to 366 (default 90)",
-      read: (text, flag) => wholeNumber(text, flag) * 86_400,
+export function commands(group: CommandGroup): void {
+  group.list("list", "all of them, never their text", {
+    isDefault: true,
+    rows: "tokens",
+    ask: ({ operator }) => operator.tokens.list(),
+    columns,
+    empty: "No tokens.",
+  });
+  group.answer("create <name>", "make one; its text is shown once", {
+    words: { "<name>": "what it is for" },
+    flags: flagsOf(tokens.create.body, {
+      name: "none",
+      kind: { default: "agent" },
+      agent: { value: "name" },
+      user: { value: "name" },
+      ttl_seconds: {
+        name: "days",
+        help: "until it expires, 1 to 366 (default 90)",
+        read: (text, flag) => wholeNumber(text, flag) * 86_400,
+      },
+    }),
+    ask: ({ operator }, sent) => operator.tokens.create(sent),
+    text: ({ token, details: { id, agent, expires_at } }, { terminal }) => {
+      const who = agent === undefined ? "" : `, calls as the agent ${visible(agent)}`;
+      terminal.aside(`${id}${who}, until ${minuteOf(expires_at)}. This is shown once and stored nowhere:\n`);
+      return `${token}\n`;
     },
   });
-  const create = group
-    .command("create")
-    .description("make one; its text is shown once")
-    .argument("<name>", "what it is for");
-  act(about.addTo(create), (flags, [name = ""]) => {
-    const wanted = { name, ...about.read(flags) };
-    return printAnswer(
-      { host, flags },
-      {
-        ask: ({ operator }) => operator.tokens.create(wanted),
-        text: ({ token, details: { id, agent, expires_at } }, { terminal }) => {
-          const who = agent === undefined ? "" : `, calls as the agent ${visible(agent)}`;
-          terminal.aside(`${id}${who}, until ${minuteOf(expires_at)}. This is shown once and kept nowhere:\n`);
-          return `${token}\n`;
-        },
-      },
-    );
+  group.answer("revoke <id>", "from the next request on it is refused", {
+    words: { "<id>": "`tok_…`" },
+    ask: ({ operator }, sent) => operator.tokens.revoke(sent),
+    text: ({ id, name }) => `Revoked ${id} (${visible(name)}).\n`,
   });
-  const revoke = group.command("revoke").description("from the next request on it is nobody's");
-  act(revoke.argument("<id>", "`tok_…`"), (flags, [id = ""]) =>
-    printAnswer(
-      { host, flags },
-      {
-        ask: ({ operator }) => operator.tokens.revoke({ id }),
-        text: (token) => `Revoked ${token.id} (${visible(token.name)}).\n`,
-      },
-    ),
-  );
 }
 
 const columns: Columns<ListedTokenAnswer> = {

@@ -3,7 +3,6 @@ import { digest, json, limit, name, position, runId, text, time, traceId, when, 
 import { route, type View } from "./route.ts";
 
 const outcome = z.enum(["success", "failure", "suppressed", "info"]);
-export const auditOutcomes: readonly View<typeof outcome>[] = outcome.options;
 
 /** Strict: an event is never sent without one of its fields. */
 export const auditEvent = z

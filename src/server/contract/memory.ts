@@ -3,7 +3,6 @@ import { limit, reason, runId, text, when } from "./fields.ts";
 import { route, type View } from "./route.ts";
 
 const state = z.enum(["open", "accepted", "rejected", "waiting", "unknown"]);
-export const candidateStates: readonly View<typeof state>[] = state.options;
 
 /** What an agent proposed to remember, and what a person decided. */
 export const candidate = z

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import type { ToolView } from "../server/contract/tools.ts";
-import { nextCommands } from "./next-commands.ts";
-import type { UsedTool } from "./what-now.ts";
+import { nextCommands } from "./banner.ts";
+import type { ToolNow } from "./tool-verdicts.ts";
 
-function told(tool: string, word: string, more: Partial<ToolView> = {}): UsedTool {
+function told(tool: string, word: string, more: Partial<ToolView> = {}): ToolNow {
   const input_schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
   const plain = { tool, action: "default", kind: "local", risk: "safe", effects: "read", scopes: [] } as const;
   const described = { description: tool, input_schema, risk_source: "stated", idempotent: true } as const;
   return { action: { ...plain, ...described, ...more } as ToolView, now: { word } }; // the few fields that are looked at
 }
 
-const typed = (tools: readonly UsedTool[]) => nextCommands(tools, "postern").map((next) => next.typed);
+const typed = (tools: readonly ToolNow[]) => nextCommands(tools, "postern").map((next) => next.typed);
 
 it("offers a call that runs, one that is asked about, and where it is decided", () => {
   const tools = [

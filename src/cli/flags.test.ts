@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { UsageProblem } from "../usage-problem.ts";
-import { instant, later } from "./typed.ts";
+import { instant, later } from "./flags.ts";
+import { UsageProblem } from "./usage-problem.ts";
 
 const now = Date.parse("2026-11-20T12:00:00.000Z");
 const { TZ: zone } = process.env;

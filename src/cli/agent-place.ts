@@ -1,31 +1,31 @@
 import type { AgentPlace } from "../agents/agent-run.ts";
 import { commonNames } from "../agents/names.ts";
 import { type RunOffer, RunTools } from "../agents/run-tools.ts";
+import type { AgentRunId } from "../core/agent-runs.ts";
 import type { Autonomy } from "../core/call.ts";
 import type { JsonObject } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import { ownAgents } from "../core/own-agents.ts";
 import { refusal } from "../core/refusals.ts";
 import type { CallRequest, SessionCall } from "../runtime/api.ts";
 import { ClientProblem } from "../server/client/client.ts";
 import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire-back.ts";
-import type { Work } from "./session.ts";
+import type { Work } from "./print.ts";
 
-/** What is said of every call of the run. */
-export interface RunClaims {
-  readonly autonomy?: Autonomy | undefined;
-  readonly scopes?: readonly string[] | undefined;
-}
+/** The agent whose token a command has. */
+export const principal: AgentRunId["principal"] = { tenant: "default", agent: ownAgents.folder };
 
-export interface RemotePlaceOptions {
-  readonly claims: RunClaims;
+interface RemotePlaceOptions {
+  /** Sent with every call of the run. */
+  readonly claims: { readonly autonomy?: Autonomy | undefined; readonly scopes?: readonly string[] | undefined };
   readonly traceId: string;
   /** Skills that are active from the start of the run. */
   readonly skills: readonly string[];
-  /** Kept with the conversation: what `resume` needs to know. */
+  /** Stored with the conversation: what `resume` needs. */
   readonly settings: JsonObject;
 }
 
-/** The place of an agent whose loop runs in this command: its tools, its memory of the run and its skills are Postern's. */
+/** For an agent whose loop runs in this command: its tools, its conversation and its skills are Postern's. */
 export function remotePlace(work: Work, { claims, traceId, skills, settings }: RemotePlaceOptions): AgentPlace {
   const { agent, operator } = work;
   let offers: readonly RunOffer[] = [];
@@ -58,23 +58,23 @@ export function remotePlace(work: Work, { claims, traceId, skills, settings }: R
   };
 }
 
-/** @param settings kept beside each state that is saved */
+/** @param settings stored with each state */
 export function remoteRuns({ agent }: Pick<Work, "agent">, settings: JsonObject = {}): AgentPlace["runs"] {
   return {
     load: ({ runId }) => unless("run_unknown", agent.agentRuns.show({ id: runId })),
     save: async ({ runId }, state, expected) => {
-      const kept = { ...(state as JsonObject), settings }; // the loop's state is an object
+      const stored = { ...(state as JsonObject), settings }; // the loop's state is an object
       return (
         (await unless(
           "run_contended",
-          agent.agentRuns.save({ id: runId, state: kept, expected_version: expected }),
+          agent.agentRuns.save({ id: runId, state: stored, expected_version: expected }),
         )) !== undefined
       );
     },
   };
 }
 
-/** Undefined when the server answers with this code. */
+/** Returns undefined when the server refuses with this code. */
 export async function unless<Answer>(code: string, answer: Promise<Answer>): Promise<Answer | undefined> {
   return answer.catch((error: unknown) => {
     if (error instanceof ClientProblem && error.code === code) return undefined;
@@ -84,7 +84,7 @@ export async function unless<Answer>(code: string, answer: Promise<Answer>): Pro
 
 const unreadable: ReadonlySet<string> = new Set(["request_invalid", "json_invalid", "body_too_large"]);
 
-/** A model may ask for what is no request at all: a name without an end, arguments that are no object. It reads why. */
+/** A model may ask for something that is no valid request, such as arguments that are no object. It reads why. */
 function refusedHere(error: unknown): ToolOutcome {
   if (!(error instanceof ClientProblem) || !unreadable.has(error.code)) throw error;
   return refusedOutcome("", "error", refusal("arguments_invalid", error.message));

@@ -4,17 +4,18 @@ import type { ExplanationView } from "../server/contract/policy.ts";
 import type { ToolView } from "../server/contract/tools.ts";
 import { sampleArguments } from "./commands/arguments.ts";
 
-export interface WhatNow {
+export interface VerdictNow {
+  /** What a call would meet now: `runs`, `asks`, … */
   readonly word: string;
-  /** What the made-up call met, where others may meet something else. */
+  /** What the sample call met, if another call may meet something else. */
   readonly tried?: string;
   readonly explanation?: ExplanationView;
 }
 
 /** A tool, and what a call of it would meet now. */
-export interface UsedTool {
+export interface ToolNow {
   readonly action: ToolView;
-  readonly now: WhatNow;
+  readonly now: VerdictNow;
 }
 
 const words = {
@@ -26,8 +27,8 @@ const words = {
 } as const;
 const depends = "depends";
 
-/** Who is asked: `explain` for the agent, `policy` for the operator. */
-export interface WaitingRequest {
+/** `explain` asks as the agent, `policy` as the operator. */
+export interface VerdictSource {
   readonly explain: (call: {
     readonly tool: string;
     readonly action: string;
@@ -36,40 +37,40 @@ export interface WaitingRequest {
   readonly policy: Pick<PosternClient["policy"], "show">;
 }
 
-/** So many questions are under way at once: agents' calls come between them. */
+/** So many requests run at once: agents' calls come between them. */
 const atOnce = 8;
 
-/** One verdict has one word: where the policy says another of the tool as such, it depends on the call. */
-export async function askEach(
-  { explain, policy }: WaitingRequest,
+/** If the policy has another verdict for the tool than for the sample call, the word is `depends`. */
+export async function toolsNow(
+  { explain, policy }: VerdictSource,
   actions: readonly ToolView[],
-): Promise<readonly UsedTool[]> {
+): Promise<readonly ToolNow[]> {
   const { lines } = await policy.show();
-  const ofItself = new Map(lines?.map(({ tool, action, verdict }) => [`${tool}\0${action}`, words[verdict]]));
-  const tell = async (action: ToolView): Promise<UsedTool> => {
-    const now = await whatNow(explain, action);
-    const usual = ofItself.get(`${action.tool}\0${action.action}`) ?? now.word;
+  const usual = new Map(lines?.map(({ tool, action, verdict }) => [`${tool}\0${action}`, words[verdict]]));
+  const ask = async (action: ToolView): Promise<ToolNow> => {
+    const now = await verdictNow(explain, action);
+    const differs = (usual.get(`${action.tool}\0${action.action}`) ?? now.word) !== now.word;
     const isVerdict = now.explanation?.decision !== undefined;
-    return { action, now: isVerdict && usual !== now.word ? { ...now, word: depends, tried: now.word } : now };
+    return { action, now: isVerdict && differs ? { ...now, word: depends, tried: now.word } : now };
   };
-  const told: UsedTool[] = [];
+  const found: ToolNow[] = [];
   for (let at = 0; at < actions.length; at += atOnce)
-    told.push(...(await Promise.all(actions.slice(at, at + atOnce).map(tell))));
-  return told;
+    found.push(...(await Promise.all(actions.slice(at, at + atOnce).map(ask))));
+  return found;
 }
 
-/** Asked with made-up arguments: nothing runs, and what depends on real ones is told when they come. */
-export async function whatNow(
-  explain: WaitingRequest["explain"],
+/** Explains a call with sample arguments. Nothing runs. */
+export async function verdictNow(
+  explain: VerdictSource["explain"],
   { tool, action, input_schema, unavailable, blocked }: ToolView,
-): Promise<WhatNow> {
+): Promise<VerdictNow> {
   if (blocked !== undefined) return { word: `blocked: ${blocked}` };
   if (unavailable !== undefined) return { word: "off" };
   try {
     const explanation = await explain({ tool, action, arguments: sampleArguments(input_schema) });
     if (explanation.decision !== undefined) return { word: words[explanation.decision.verdict], explanation };
-    return { word: depends, explanation }; // made-up arguments that do not fit say nothing about real ones
+    return { word: depends, explanation }; // sample arguments that do not fit say nothing about real ones
   } catch {
-    return { word: "?" }; // the list is worth more than one column of it
+    return { word: "?" }; // one column without a word is better than no list
   }
 }
