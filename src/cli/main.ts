@@ -135,7 +135,7 @@ async function announce(
   const [{ banner }, { commandName }, { shownExplanation }] = await Promise.all([
     import("./banner.ts"),
     import("./command-name.ts"),
-    import("../server/contract/wire-tools.ts"),
+    import("../server/contract/wire.ts"),
   ]);
   const asAgent = { principal: { tenant: "default", agent: "local-agent" }, scopes: settings.agentScopes };
   const health = runtime.health();

@@ -7,7 +7,7 @@ import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { refusal } from "../core/refusals.ts";
 import type { CallRequest, SessionCall } from "../runtime/api.ts";
 import { ClientProblem } from "../server/client/client.ts";
-import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire-back.ts";
+import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire.ts";
 import type { Work } from "./session.ts";
 
 /** What is said of every call of the run. */

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import { shownApproval } from "../server/http/given-approval.ts";
+import { shownApproval } from "../server/http/approval-view.ts";
 import { cardLines } from "./card.ts";
 import { type Paint, paintFor } from "./terminal.ts";
 import { visible } from "./text.ts";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { parseStrict } from "../core/strict-json.ts";
 import type { ApprovalView } from "../server/contract/approvals.ts";
-import { shownApproval } from "../server/http/given-approval.ts";
+import { shownApproval } from "../server/http/approval-view.ts";
 import { cardLines } from "./card.ts";
 
 /**

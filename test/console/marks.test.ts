@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type ApprovalView, isAlike } from "../../console/src/api/approvals.ts";
 import { markOf } from "../../console/src/screens/approvals/use-acknowledged.ts";
-import { shownApproval } from "../../src/server/http/given-approval.ts";
+import { shownApproval } from "../../src/server/http/approval-view.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const sent = shownApproval(anApproval());

@@ -11,7 +11,6 @@ import {
   verification,
 } from "../../server/contract/audit.ts";
 import { type SentTo, shape } from "../../server/contract/route.ts";
-import { givenVerification } from "../../server/http/given-verification.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
 import { makeNamed, openNamed, readNamed } from "../named-files.ts";
@@ -126,7 +125,7 @@ async function verifyFile(
   const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
   await using handle = await openNamed(file);
   const found = await verifyExport(handle.createReadStream({ autoClose: false }), from);
-  const shown = shape(verification, givenVerification(found));
+  const shown = shape(verification, found);
   if (!found.intact) return shown;
   const { publicKey: key, keyTrusted } = found;
   return { ...shown, signed_by: key.split("+", 1)[0] ?? "", public_key: key, key_trusted: keyTrusted };

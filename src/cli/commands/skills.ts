@@ -5,7 +5,7 @@ import { nearest } from "../../core/nearest.ts";
 import { counted } from "../../core/shown.ts";
 import { shape } from "../../server/contract/route.ts";
 import { type SkillList, type SkillProblemView, type SkillView, skillList } from "../../server/contract/skills.ts";
-import { givenSkills } from "../../server/http/given-skills.ts";
+import { skillsToWire } from "../../server/contract/wire.ts";
 import { quoted } from "../command-name.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import type { GlobalFlags, Host } from "../host.ts";
@@ -86,7 +86,7 @@ export async function checkSkills(host: Host, given: readonly string[], flags: G
 }
 
 function loadingAll(library: Skills): SkillList {
-  const { skills, refused, notes } = shape(skillList, givenSkills(library));
+  const { skills, refused, notes } = shape(skillList, skillsToWire(library));
   const unloadable: SkillProblemView[] = [];
   const loaded: SkillView[] = [];
   for (const skill of skills) {

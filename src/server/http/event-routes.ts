@@ -4,8 +4,8 @@ import { events, type feedEvent } from "../contract/events.ts";
 import type { Input, QueryOf } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
+import { askerOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
-import { askerOf } from "./visible.ts";
 
 /** Server-sent events (docs/reference/events.md). */
 export const eventRoutes: readonly Route[] = serve(events, {
@@ -25,14 +25,14 @@ export const eventRoutes: readonly Route[] = serve(events, {
 });
 
 /** What operators and accounts do is in the audit log; who may not read that is told of calls and alarms alone. */
-function filterOf(by: Who, { type, run_id, trace_id }: QueryOf<typeof events.follow>): FeedFilter {
+function filterOf(by: Who, { type, runId, traceId }: QueryOf<typeof events.follow>): FeedFilter {
   return {
     tenant: by.principal.tenant,
     ...askerOf(by),
     also: by.permissions.has("audit:read") ? "everything" : by.kind === "agent" ? "nothing" : "alarms",
     types: type?.split(",").filter((one) => one !== ""),
-    runId: run_id,
-    traceId: trace_id,
+    runId,
+    traceId,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
-import { endedMeanwhile } from "./ended.ts";
+import { endedMeanwhile } from "./caller.ts";
 import { asked } from "./held-request.ts";
 import { readText } from "./request-body.ts";
 

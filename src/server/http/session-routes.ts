@@ -1,12 +1,12 @@
 import { type Accounts, accountProblems, type SignIn } from "../../identity/accounts.ts";
 import { roles as allRoles } from "../../identity/roles.ts";
-import { type Input, shape } from "../contract/route.ts";
+import { type CamelFields, shape } from "../contract/route.ts";
 import { session, signedIn as signedInAnswer } from "../contract/session.ts";
 import type { Who } from "../credentials.ts";
 import { answered, type ProblemCode, problem } from "./answers.ts";
+import { isOfOwnTenant } from "./caller.ts";
 import { cookieHeader, droppedCookie, readCookie, sessionCookie } from "./cookies.ts";
 import { type Route, type RouteRequest, type ServerContext, serve } from "./route.ts";
-import { isOfTheHouse } from "./visible.ts";
 
 /** Signing in to the console, and out. A session is a cookie that no script can read. */
 export const sessionRoutes: readonly Route[] = serve(session, {
@@ -24,8 +24,8 @@ export const sessionRoutes: readonly Route[] = serve(session, {
     signingIn(request, wrongLink, (accounts, address) => accounts.signInByLink(request.body.token, { address })),
   show: ({ by, command, runtime }) => ({
     ...shownSession(by),
-    command: by.kind === "person" && isOfTheHouse(by) ? command?.ofTheHouse : command?.ofAnybody,
-    last_event_id: by.permissions.has("events:read") ? runtime.feed.last : undefined,
+    command: by.kind === "person" && isOfOwnTenant(by) ? command?.ofTheHouse : command?.ofAnybody,
+    lastEventId: by.permissions.has("events:read") ? runtime.feed.last : undefined,
   }),
   signOut: async ({ accounts, headers, origin, by }) => {
     const cookie = readCookie(headers, sessionCookie, origin);
@@ -70,40 +70,45 @@ async function signingIn(
     if ("refused" in made) return made.refused === "too_many" ? tooMany() : problem("sign_in_refused", refusal);
     const { cookie, csrf, session: live, account } = made;
     const found = await accounts.session(cookie, csrf);
-    const said = shape(signedInAnswer, {
+    const answer = shape(signedInAnswer, {
       ...personOf(account),
       permissions: [...(found?.permissions ?? [])],
       csrf,
-      expires_at: live.expiresAt,
-      signed_in: true,
+      expiresAt: live.expiresAt,
+      signedIn: true,
       credential: "session",
     });
     const maxAgeSeconds = (live.expiresAt - context.now()) / 1000;
     const header = cookieHeader(sessionCookie, cookie, { origin: context.origin, maxAgeSeconds });
-    return Response.json(said, { headers: { "set-cookie": header } });
+    return Response.json(answer, { headers: { "set-cookie": header } });
   });
 }
 
-type SessionViewInput = Input<typeof session.show.answer>;
-
-function shownSession({ account, session: live, permissions, credential, principal, decider }: Who): SessionViewInput {
+function shownSession({
+  account,
+  session: live,
+  permissions,
+  credential,
+  principal,
+  decider,
+}: Who): Omit<CamelFields<typeof session.show.answer>, "expiresAt"> & { readonly expiresAt: number | null } {
   const { user, tenant = principal.tenant, groups = [] } = decider;
   const roles = credential === "operator-token" ? allRoles : []; // who holds the data folder has every permission
-  const builtIn = { user: { id: user, name: user, display_name: user }, tenant, roles, groups };
+  const builtIn = { user: { id: user, name: user, displayName: user }, tenant, roles, groups };
   return {
     ...(account === undefined ? builtIn : personOf(account)),
     permissions: [...permissions],
-    expires_at: live?.expiresAt ?? null,
-    signed_in: live !== undefined,
+    expiresAt: live?.expiresAt ?? null,
+    signedIn: live !== undefined,
     credential,
   };
 }
 
 function personOf(
   account: NonNullable<Who["account"]>,
-): Pick<SessionViewInput, "user" | "tenant" | "roles" | "groups"> {
+): Pick<CamelFields<typeof session.show.answer>, "user" | "tenant" | "roles" | "groups"> {
   const { id, name, displayName, tenant, roles, groups } = account;
-  return { user: { id, name, display_name: displayName }, tenant, roles, groups };
+  return { user: { id, name, displayName }, tenant, roles, groups };
 }
 
 export function tooMany(): Response {

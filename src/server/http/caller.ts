@@ -1,12 +1,36 @@
+/** The caller of a request: what it may see, and the name under which it acts. */
+import { actorOf as actorOfDecider } from "../../approvals/decision.ts";
+import type { Actor } from "../../core/actor.ts";
 import { isElsewhere, isForeign } from "../../core/authority.ts";
 import type { Principal } from "../../core/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
-import { ownTenant } from "../../identity/roles.ts";
+import { ownTenant, roles } from "../../identity/roles.ts";
 import type { RunSummary } from "../../observe/runs/runs.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Decider, Runtime } from "../../runtime/api.ts";
 import { filledPage } from "../../store/filled-page.ts";
 import type { CallFilter } from "../../store/store.ts";
 import type { Who } from "../credentials.ts";
+import { problem } from "./answers.ts";
+
+/**
+ * Who decides, with what routes of approvals ask of a person. The operator's token stands for every role, as it has every
+ * permission; where people have accounts, it is nobody's sign-in.
+ */
+export function deciderOf(by: Who): Decider {
+  const { decider, account, credential } = by;
+  if (credential === "operator-token") return { ...decider, roles };
+  return {
+    ...decider,
+    signedIn: credential === "session",
+    ...(account !== undefined && { roles: account.roles, groups: account.groups }),
+  };
+}
+
+/** Whose act it is, in the log of all that people do by hand. Whoever holds the data folder is confined to no tenant. */
+export function actorOf({ decider, principal, credential }: Who): Actor {
+  const { by, via } = actorOfDecider(decider);
+  return { by, via, ...(credential !== "operator-token" && { tenant: principal.tenant }) };
+}
 
 /**
  * What a credential may know of: a person's of its tenant, an agent's of its own, for its own user. What it may not know of
@@ -60,7 +84,7 @@ export async function visibleCalls(
 }
 
 /** Switches and channels belong to no tenant: who turned or broke them is told in the installation's own alone. */
-export function isOfTheHouse({ principal }: Who): boolean {
+export function isOfOwnTenant({ principal }: Who): boolean {
   return principal.tenant === ownTenant;
 }
 
@@ -74,4 +98,20 @@ export function seesEntry(by: Who, body: string): boolean {
   const { tenant } = tenantSeen(by);
   const entry: { readonly tenant?: unknown } = JSON.parse(body);
   return tenant === undefined || entry.tenant === tenant;
+}
+
+/**
+ * For while a body comes, which may be slow: nobody acts with what changed or ended before the last of it was there. Asked
+ * once; then it is not watched any more.
+ */
+export function endedMeanwhile(by: Who | undefined): () => Response | undefined {
+  let ended = false;
+  const leave = by?.whenEnded?.(() => {
+    ended = true;
+  });
+  return () => {
+    leave?.();
+    if (!ended) return undefined;
+    return problem("session_ended", "What you signed in with changed or ended meanwhile; sign in again.");
+  };
 }
