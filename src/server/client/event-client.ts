@@ -1,8 +1,6 @@
-import type { Client } from "../contract/client.ts";
-import type { Contract } from "../contract/contract.ts";
 import type { events, FeedEventView } from "../contract/events.ts";
 import type { SentTo } from "../contract/route.ts";
-import { ClientProblem } from "./client-line.ts";
+import { ClientProblem, type PosternClient } from "./client.ts";
 
 /** What a follower hears. `live`: the line is open. `lost`: it broke and is opened anew. `reset`: read anew what you show. */
 export type FeedMessage =
@@ -28,7 +26,7 @@ const mostCharacters = 4 * 1024 * 1024;
  * @throws ClientProblem when the server refuses: then no later try would help
  */
 export async function* followEvents(
-  { follow }: Client<Contract>["events"],
+  { follow }: PosternClient["events"],
   where: FollowQuery,
   options: FollowOptions,
 ): AsyncGenerator<FeedMessage> {

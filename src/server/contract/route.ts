@@ -64,15 +64,15 @@ export function fieldsOf(schema: ZodType | undefined): readonly string[] {
   return schema !== undefined && "shape" in schema ? Object.keys(schema.shape as object) : [];
 }
 
-/** A schema's value as it was read: a field that is not there is not undefined either. */
-export type View<S> = S extends ZodType ? ReadDeep<z.output<S>> : never;
-/** A schema's value as it may be given: times as milliseconds, for example. */
-export type Input<S> = S extends ZodType ? InputDeep<z.input<S>> : never;
+/** A schema's value as a client reads it. A missing field is never undefined. */
+export type View<S> = S extends ZodType ? Deep<z.output<S>, "view"> : never;
+/** What a client sends. */
+export type Input<S> = S extends ZodType ? Deep<z.input<S>, "input"> : never;
 
 /** What a handler answers: each object with the names of the contract, or with the same names in camelCase. */
-export type Source<S> = S extends ZodType ? SourceDeep<z.input<S>> : never;
+export type Source<S> = S extends ZodType ? Deep<z.input<S>, "source"> : never;
 /** A request's fields as its handler reads them: in camelCase. */
-export type CamelFields<S> = S extends ZodType ? CamelDeep<z.output<S>> : never;
+export type CamelFields<S> = S extends ZodType ? Deep<z.output<S>, "fields"> : never;
 
 /** What a client reads. @throws ZodError when it does not fit */
 export function shape<S extends ZodType>(schema: S, source: Source<S>): View<S> {
@@ -136,47 +136,31 @@ function isOption(option: z.core.$ZodType, value: unknown): boolean {
   });
 }
 
-type ReadDeep<T> = [Json] extends [T]
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly ReadDeep<Item>[]
-    : T extends object
-      ? string extends keyof T
-        ? T
-        : { readonly [Key in keyof T]: ReadDeep<Exclude<T[Key], undefined>> }
-      : T;
-type InputDeep<T> = [Json] extends [T]
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly InputDeep<Item>[]
-    : T extends object
-      ? string extends keyof T
-        ? T
-        : { readonly [Key in keyof T]: InputDeep<T[Key]> }
-      : T;
+type Form = "view" | "input" | "source" | "fields";
 
-type SourceDeep<T> = [Json] extends [T]
+/** Data (JSON, records) keeps its names and stays as it is. */
+type Deep<T, F extends Form> = [Json] extends [T]
   ? T
   : T extends readonly (infer Item)[]
-    ? readonly SourceDeep<Item>[]
+    ? readonly Deep<Item, F>[]
     : T extends object
       ? string extends keyof T
         ? T
-        : keyof T extends CamelKey<keyof T>
-          ? { readonly [Key in keyof T]: SourceDeep<T[Key]> }
-          :
-              | { readonly [Key in keyof T]: SourceDeep<T[Key]> }
-              | { readonly [Key in keyof T as CamelKey<Key>]: SourceDeep<T[Key]> }
+        : Members<T, F>
       : T;
-type CamelDeep<T> = [Json] extends [T]
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly CamelDeep<Item>[]
-    : T extends object
-      ? string extends keyof T
-        ? T
-        : { readonly [Key in keyof T as CamelKey<Key>]: CamelDeep<Exclude<T[Key], undefined>> }
-      : T;
+type Members<T, F extends Form> = F extends "view"
+  ? { readonly [Key in keyof T]: Deep<Exclude<T[Key], undefined>, F> }
+  : F extends "fields"
+    ? { readonly [Key in keyof T as CamelKey<Key>]: Deep<Exclude<T[Key], undefined>, F> }
+    : F extends "input"
+      ? { readonly [Key in keyof T]: Deep<T[Key], F> }
+      : SourceMembers<T>;
+type SourceMembers<T> =
+  keyof T extends CamelKey<keyof T>
+    ? { readonly [Key in keyof T]: Deep<T[Key], "source"> }
+    :
+        | { readonly [Key in keyof T]: Deep<T[Key], "source"> }
+        | { readonly [Key in keyof T as CamelKey<Key>]: Deep<T[Key], "source"> };
 type CamelKey<Key> = Key extends string ? CamelName<Key> : Key;
 
 type PathFields<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

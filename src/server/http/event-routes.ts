@@ -1,7 +1,7 @@
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../observe/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../observe/feed-event.ts";
-import { events, type feedEvent } from "../contract/events.ts";
-import type { Input, QueryOf } from "../contract/route.ts";
+import { events, feedEvent } from "../contract/events.ts";
+import { type QueryOf, toContractNames } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
 import { askerOf } from "./caller.ts";
@@ -154,23 +154,5 @@ const resetWords: Readonly<Record<ResetReason, string>> = {
 };
 
 function frame(event: FeedEvent): string {
-  return `id: ${event.id}\ndata: ${JSON.stringify(shown(event))}\n\n`;
-}
-
-/** Not made by the schema: each field is text or plain JSON already. */
-function shown({
-  id,
-  type,
-  at,
-  runId,
-  callId,
-  approvalId,
-  traceId,
-  agent,
-  tool,
-  summary,
-  data,
-}: FeedEvent): Input<typeof feedEvent> {
-  const ids = { run_id: runId, call_id: callId, approval_id: approvalId, trace_id: traceId };
-  return { id, type, at, ...ids, agent, tool, summary, data };
+  return `id: ${event.id}\ndata: ${JSON.stringify(toContractNames(feedEvent, event))}\n\n`;
 }

@@ -8,15 +8,12 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { CandidateService } from "../../builtin/memory/candidate-service.ts";
 import { type Clock, SystemClock } from "../../core/clock.ts";
-import type { Accounts, OpenIdSignIn } from "../../identity/accounts.ts";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { Windows } from "../../runtime/windows.ts";
 import type { Credentials } from "../credentials.ts";
 import { identify } from "../identify.ts";
-import type { PolicyReader } from "../policy-reader.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
 import { answer, failed, healthz, pageHeaders, problem, refuseNobody, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
@@ -38,32 +35,18 @@ import { agentRunRoutes, runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
 
-export interface HttpServerOptions {
+export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime" | "windows" | "now">> {
   readonly runtime: Runtime;
   readonly credentials: Credentials;
-  /** Every `Host` this door answers to, as clients write it: `127.0.0.1:7420`. A function when the port is known later. */
+  /** Every `Host` that it answers to, as clients write it: `127.0.0.1:7420`. A function if the port is known later. */
   readonly hosts: readonly string[] | (() => readonly string[]);
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
-  /** Where people decide on what agents proposed to remember. */
-  readonly memory?: CandidateService | undefined;
-  readonly rejected?: ServerContext["rejected"];
-  /** Reads policies that are not in force, for `simulate` and `test`. */
-  readonly policies?: PolicyReader | undefined;
-  /** People, their sessions and tokens; without them the two tokens of the data folder are all there is. */
-  readonly accounts?: Accounts | undefined;
-  readonly openId?: OpenIdSignIn | undefined;
-  /** How people reach it through a proxy; links are written with it. */
-  readonly publicUrl?: string | undefined;
-  readonly learnSecret?: ServerContext["learnSecret"];
-  readonly command?: ServerContext["command"];
-  /** The console's files, which are the same for everybody; undefined for a path that is none of its own. */
+  /** The console's files, the same for every caller. Returns undefined for a path that is not the console's. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
-  /** Receives what is wrong with an answer that does not fit its schema. Default: the log. */
-  readonly onWrongAnswer?: ServerContext["onWrongAnswer"];
   readonly clock?: Clock;
-  /** Told of what went wrong inside; never of secrets, tokens or arguments. */
+  /** Receives what failed inside; never secrets, tokens or arguments. */
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
 }
 
@@ -139,11 +122,8 @@ export function createHttpDoor(options: HttpServerOptions): HttpServer {
 }
 
 function contextOf(options: HttpServerOptions, windows: Windows, clock: Clock): ServerContext {
-  const { runtime, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command, log } = options;
-  const { onWrongAnswer = (route, why) => log?.("An answer does not fit its schema.", { route, why }) } = options;
-  const now = (): number => clock.now();
-  const found = { memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command };
-  return { runtime, windows, ...found, onWrongAnswer, now };
+  const { log, onWrongAnswer = (route, why) => log?.("An answer does not fit its schema.", { route, why }) } = options;
+  return { ...options, windows, onWrongAnswer, now: () => clock.now() };
 }
 
 interface ServerParts {
