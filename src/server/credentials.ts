@@ -12,7 +12,7 @@ import type { Account, LiveSession } from "../identity/accounts.ts";
 import { agentPermissions, allPermissions, type Permission } from "../identity/roles.ts";
 import type { Decider } from "../runtime/api.ts";
 
-/** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
+/** The caller that a credential stands for, and what it may do. Made for each request; nothing in a body adds to it. */
 export interface Who {
   /** An agent sees its own; a person sees its tenant. */
   readonly kind: "agent" | "person";
@@ -20,13 +20,13 @@ export interface Who {
   readonly principal: Principal;
   readonly scopes: readonly string[];
   readonly permissions: ReadonlySet<Permission>;
-  /** The name under which it acts. It never decides what it asked for itself (D18). */
+  /** The name under which it acts. It never decides what it asked for itself. */
   readonly decider: Decider;
   /** Behind a session or an API token. */
   readonly account?: Account;
   /** Of a session in a browser, whose requests need its CSRF token. */
   readonly session?: LiveSession;
-  /** Calls `then` once, when the credential ends: streams that go on end with it. What it returns takes that back. */
+  /** Calls `then` once, when the credential ends, so that open streams end too. Returns a function that stops watching. */
   readonly whenEnded?: (then: () => void) => () => void;
 }
 
@@ -34,9 +34,9 @@ export interface Who {
 export type TokenRole = "agent" | "operator";
 
 export interface Credentials {
-  /** What was not as it should be in the folder and was put right: a sentence each. */
+  /** Problems of the folder that were repaired: a sentence each. */
   readonly notices: readonly string[];
-  /** Whom an `Authorization` header speaks for. Undefined: nobody, whatever the reason. Takes the same time for every wrong token. */
+  /** The caller of an `Authorization` header. Returns undefined for every wrong token, and takes the same time for each. */
   authenticate(header: string | null | undefined): Who | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function openCredentials(folder: string, options: CredentialOptions
 }
 
 /**
- * A token as a client on the same machine reads it; undefined when there is none yet.
+ * Reads a token as a client on the same machine does. Returns undefined when there is none yet.
  *
  * @throws RuntimeFault `token_unreadable`
  */

@@ -3,21 +3,21 @@ import type { Account, Accounts, FoundSession, FoundToken } from "../identity/ac
 import { builtInName } from "../identity/roles.ts";
 import type { Credentials, Who } from "./credentials.ts";
 
-/** What came with a request to say who sends it. */
+/** The credentials that came with a request. */
 export interface ShownCredential {
   readonly authorization: string | null;
   /** Of the session's cookie. */
   readonly cookie: string | undefined;
-  /** Of the header: what the page was told when it signed in. */
+  /** Of the header: what the sign-in answered to the page. */
   readonly csrf: string | null;
   readonly changesSomething: boolean;
-  /** A page that changes something says where it stands. */
+  /** A page that changes something must send it. */
   readonly hasOrigin: boolean;
 }
 
 export type Identified =
   | { readonly by: Who; readonly cookie?: string | undefined }
-  | { readonly nobody: "missing" | "wrong_token" | "ended" | "no_csrf" | "no_origin" };
+  | { readonly refused: "missing" | "wrong_token" | "ended" | "no_csrf" | "no_origin" };
 
 /**
  * Who sends a request: a token in `Authorization`, else the session of a cookie and its proof, reading or not: every
@@ -33,23 +33,23 @@ export function identify(
   if (authorization !== null) {
     const by = credentials.authenticate(authorization);
     if (by !== undefined) return { by };
-    return accounts === undefined ? { nobody: "wrong_token" } : byToken(authorization, accounts);
+    return accounts === undefined ? { refused: "wrong_token" } : byToken(authorization, accounts);
   }
-  return cookie === undefined || accounts === undefined ? { nobody: "missing" } : byCookie(cookie, shown, accounts);
+  return cookie === undefined || accounts === undefined ? { refused: "missing" } : byCookie(cookie, shown, accounts);
 }
 
 async function byToken(authorization: string, accounts: Accounts): Promise<Identified> {
   const text = /^Bearer +(pat_[A-Za-z0-9_-]{43})$/i.exec(authorization)?.[1];
   const found = text === undefined ? undefined : await accounts.token(text);
-  return found === undefined ? { nobody: "wrong_token" } : { by: tokenWho(found) };
+  return found === undefined ? { refused: "wrong_token" } : { by: tokenWho(found) };
 }
 
 async function byCookie(cookie: string, shown: ShownCredential, accounts: Accounts): Promise<Identified> {
   const { csrf } = shown;
-  if (csrf === null || csrf === "") return { nobody: "no_csrf" };
-  if (shown.changesSomething && !shown.hasOrigin) return { nobody: "no_origin" };
+  if (csrf === null || csrf === "") return { refused: "no_csrf" };
+  if (shown.changesSomething && !shown.hasOrigin) return { refused: "no_origin" };
   const found = await accounts.session(cookie, csrf);
-  if (found === undefined) return { nobody: "ended" };
+  if (found === undefined) return { refused: "ended" };
   return { by: sessionWho(found), cookie: found.cookie };
 }
 
@@ -62,7 +62,7 @@ function tokenWho({ account, permissions, whenEnded, token }: FoundToken): Who {
     return { ...who, kind: "person", principal, decider: { ...deciderOf(account, via), signedIn: false } };
   }
   const { agent = token.name, user } = token;
-  const owner = token.owner === builtInName ? {} : { owner: token.owner }; // whoever holds the data folder sets agents up for all
+  const owner = token.owner === builtInName ? {} : { owner: token.owner }; // the holder of the data folder sets up agents for every person
   const principal = { tenant, agent, ...(user !== undefined && { user }), via, ...owner };
   return { ...who, kind: "agent", principal, decider: { user: user ?? agent, via, tenant } };
 }

@@ -20,11 +20,11 @@ export interface PolicyReader {
     readonly autonomy: Autonomy;
   }>;
   tests(table: NamedText): Promise<readonly Expectation[]>;
-  /** The text of the policy that this Postern was started with; none where it came from no file. */
+  /** The text of the policy that this Postern was started with. Missing if it came from no file. */
   readonly file?: EditablePolicyFile | undefined;
 }
 
-/** The policy as it lies in the operator's file: the text of that section, and nothing beside it. */
+/** The text of the policy section of the operator's file. */
 export interface PolicyDocument {
   /** The file, as people know it. */
   readonly name: string;
@@ -34,7 +34,7 @@ export interface PolicyDocument {
   readonly line: number;
   /** SHA-256 of the text. */
   readonly digest: string;
-  /** Undefined: it may be saved. */
+  /** Why it may not be saved. Missing if it may. */
   readonly whyNot?: string;
 }
 
@@ -48,7 +48,7 @@ export type PolicySaved =
     }
   | {
       readonly saved: false;
-      /** `policy_changed`: somebody else saved it since it was read. */
+      /** `policy_changed`: it was saved since it was read. */
       readonly why: "policy_not_editable" | "policy_changed";
       readonly message: string;
     };
@@ -62,9 +62,9 @@ export type PolicySaved =
  */
 export interface EditablePolicyFile {
   read(): Promise<PolicyDocument>;
-  /** @param tell is told just before the file is replaced; when it throws, nothing is */
+  /** @param announce runs just before the file is replaced; if it throws, the file stays */
   save(
     change: { readonly text: string; readonly expectedDigest: string },
-    tell: (change: { readonly name: string; readonly before: string; readonly after: string }) => Promise<void>,
+    announce: (change: { readonly name: string; readonly before: string; readonly after: string }) => Promise<void>,
   ): Promise<PolicySaved>;
 }

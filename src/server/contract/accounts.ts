@@ -118,7 +118,7 @@ export const tokens = {
     status: 201,
   }),
   revoke: route("delete", "/v1/tokens/{id}", "tokens:own", {
-    summary: "Revoke it: from the next request on it is nobody's.",
+    summary: "Revoke it: it is refused from the next request on.",
     answer: token,
   }),
 };

@@ -151,7 +151,7 @@ export type ApprovalPageView = View<typeof page>;
 export type WaitingCounts = NonNullable<ApprovalPageView["waiting"]>;
 
 const noBody = {
-  reason: reason.optional().describe("Recorded, and told to the agent."),
+  reason: reason.optional().describe("Recorded, and shown to the agent."),
   expected_digest: digest
     .optional()
     .describe("Of what you saw (its `shown_digest`): nothing is decided when it changed."),
@@ -202,7 +202,7 @@ export const approvals = {
     answer: approval,
   }),
   skip: route("post", "/v1/approvals/{id}/skip", "approvals:decide", {
-    summary: "Skip it: the agent is told to go on without it.",
+    summary: "Skip it: the agent goes on without it.",
     body: z.strictObject(noBody),
     answer: approval,
   }),

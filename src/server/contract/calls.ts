@@ -35,7 +35,7 @@ const request = z.strictObject({
   }),
   patience: z.enum(["deny", "wait", "suspend"]).optional(),
   approval_wait_ms: z.int().min(0).max(86_400_000).optional(),
-  reason: reason.optional().openapi({ description: "The agent's own reason, shown to whoever is asked." }),
+  reason: reason.optional().openapi({ description: "The agent's own reason, shown to the approver." }),
 });
 export type CallFields = Input<typeof request>;
 

@@ -181,7 +181,7 @@ export const policy = {
     answer: effectivePolicy,
   }),
   explain: route("post", "/v1/policy/explain", "policy:read", {
-    summary: "What would be decided about a call of anybody, and every rule that shaped it. Nothing is run.",
+    summary: "What would be decided about a call of any caller, and every rule that shaped it. Nothing is run.",
     body: z.strictObject({
       ...caller,
       tool: name,

@@ -14,7 +14,7 @@ export interface RouteDefinition {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   /** With its parts in braces: `/v1/calls/{id}`. */
   readonly path: string;
-  /** `nothing`: open to everybody, signed in or not. */
+  /** `nothing`: open to every caller, signed in or not. */
   readonly needs: Permission | "nothing";
   readonly summary: string;
   /** Its fields have their own types; in an address they are text. */
@@ -26,7 +26,7 @@ export interface RouteDefinition {
   readonly answer: ZodType | string;
   /** Of a success. Default: 200. The answer of 204 and 303 is `z.void()`. */
   readonly status?: 201 | 204 | 303;
-  /** An open route where somebody may guess: refusals are counted by address. */
+  /** An open route where a caller may guess: refusals are counted by address. */
   readonly countsRefusals?: true;
 }
 

@@ -14,7 +14,7 @@ const shown = z.object({
   credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
 });
 const command = text.optional().openapi({
-  description: "How commands are typed where Postern was started; `…` stands for what only people of it are told.",
+  description: "How commands are typed where Postern was started; `…` stands for what only its own people see.",
 });
 
 const current = shown
@@ -29,7 +29,9 @@ export type SessionAnswer = View<typeof current>;
 
 export const signedIn = shown
   .extend({
-    csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
+    csrf: text.openapi({
+      description: "For `x-postern-csrf`, with every request. This is the only answer that has it.",
+    }),
   })
   .openapi("SignedIn");
 export type SignedInAnswer = View<typeof signedIn>;

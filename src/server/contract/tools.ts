@@ -39,7 +39,7 @@ export const tool = z
     guess: z
       .object({ risk, effects, open_world: z.boolean(), why: z.array(text) })
       .optional()
-      .openapi({ description: "What was guessed, where nobody has stated the risk." }),
+      .openapi({ description: "What was guessed, if the risk is not stated." }),
     effects,
     open_world: z.boolean(),
     scopes: z.array(text),

@@ -11,8 +11,8 @@ import type { Runtime } from "../../runtime/api.ts";
 import { outcomeToWire } from "../contract/wire.ts";
 import type { Identified } from "../identify.ts";
 
-/** What this door itself may refuse, and by which HTTP number; a call's own refusals are in core/refusals.ts. */
-const doorProblems = {
+/** What the server itself refuses, with the HTTP number. A call's own refusals are in core/refusals.ts. */
+const serverProblems = {
   json_invalid: 400,
   token_missing: 401,
   token_invalid: 401,
@@ -67,13 +67,15 @@ const doorProblems = {
   memory_failed: 502,
 } as const;
 
-export const problems: typeof doorProblems & typeof decisionProblems & typeof accountProblems & typeof channelProblems =
-  {
-    ...doorProblems,
-    ...decisionProblems,
-    ...accountProblems,
-    ...channelProblems,
-  };
+export const problems: typeof serverProblems &
+  typeof decisionProblems &
+  typeof accountProblems &
+  typeof channelProblems = {
+  ...serverProblems,
+  ...decisionProblems,
+  ...accountProblems,
+  ...channelProblems,
+};
 export type ProblemCode = keyof typeof problems;
 
 function statusFor(code: ProblemCode | FaultCode): number {
@@ -98,7 +100,7 @@ export function problem(code: ProblemCode | FaultCode, message: string, more: Mo
   return Response.json({ error, ...more.beside }, { status: statusFor(code), headers: { ...more.headers } });
 }
 
-/** A fault that is of whoever asked is a problem of the request; any other is a bug. */
+/** A fault of the caller is a problem of the request; any other is a bug. */
 export async function answered<Answer>(
   then: () => Promise<Answer>,
   problemOf: (code: string) => ProblemCode | undefined,
@@ -112,7 +114,7 @@ export async function answered<Answer>(
   }
 }
 
-/** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */
+/** The outcome is the body, whatever the status is: a refused call is an answer, not a problem of the request. */
 export function answerOutcome(outcome: ToolOutcome, tool: string): Response {
   return answer(outcomeToWire(outcome, tool), statusOf(outcome));
 }
@@ -138,11 +140,11 @@ export async function healthz(request: Request, runtime: Runtime): Promise<Respo
   return answer({ status, ...(reason !== undefined && { problem: reason }) }, status === "ok" ? 200 : 503);
 }
 
-export function refuseNobody({ nobody }: Extract<Identified, { nobody: string }>, isTooMany: boolean): Response {
+export function refuseCaller({ refused }: Extract<Identified, { refused: string }>, isTooMany: boolean): Response {
   const headers = { "www-authenticate": "Bearer" };
   if (isTooMany)
     return problem("too_many_attempts", "Too many wrong tokens; wait a second.", { headers: { "retry-after": "1" } });
-  switch (nobody) {
+  switch (refused) {
     case "missing":
       return problem("token_missing", "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.", {
         headers,
@@ -154,14 +156,11 @@ export function refuseNobody({ nobody }: Extract<Identified, { nobody: string }>
     case "no_csrf":
       return problem(
         "csrf_refused",
-        "A session's cookie alone is nobody's: send `csrf`, told once at sign-in, as `x-postern-csrf`. A page that lost it signs in again.",
+        "A session's cookie is not enough: send `csrf`, which the sign-in answered once, as `x-postern-csrf`. A page that lost it signs in again.",
         { headers },
       );
     case "no_origin":
-      return problem(
-        "page_refused",
-        "A page that changes something says where it stands (`Origin`); a program uses a token.",
-      );
+      return problem("page_refused", "A page that changes something must send `Origin`; a program uses a token.");
   }
 }
 
@@ -170,7 +169,7 @@ export function failed(
   error: unknown,
   log: ((message: string, fields: Readonly<Record<string, string>>) => void) | undefined,
 ): Response {
-  if (request.signal.aborted) return new Response(null, { status: 499 }); // nobody is there to read it
+  if (request.signal.aborted) return new Response(null, { status: 499 }); // the client has left
   const code = error instanceof RuntimeFault ? error.code : "internal";
   const status = faultStatus(code);
   const traceId = newTraceId();
@@ -186,7 +185,7 @@ export function failed(
   });
 }
 
-/** For every answer, whoever made it: nothing is kept by caches, guessed at, run, framed or read by other sites. */
+/** On every answer: caches keep nothing, browsers guess, run and frame nothing, and other sites read nothing. */
 const securityHeaders: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",

@@ -99,9 +99,8 @@ function requestOf({ tool, action, arguments: input }: CallRequested["body"]): C
 }
 
 /**
- * One budget for each principal, as its credential names it (D17), and for each run of the operator's side: whoever else
- * names runs opens no budget with them. A session's calls are asked by the credential that opened it, so two credentials
- * share none.
+ * One budget for each principal, as its credential names it, and for each run of the operator's side. Other callers open
+ * no budget by naming a run. A session's calls belong to the credential that opened it, so two credentials share none.
  */
 function callIn({ windows, by, body }: CallRequested, context: CallContext): Promise<ToolOutcome> {
   const { principal, scopes } = by;

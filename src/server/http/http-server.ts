@@ -2,7 +2,7 @@
  * HTTP: `/v1/*` for programs and the command line, `/mcp` for MCP clients, `/healthz` for supervisors.
  *
  * Invariant: nothing is answered before the page guard and the token have passed (`/healthz` needs no token), and
- * this door decides nothing: it translates, and hands every call to the runtime.
+ * this server decides nothing: it translates, and passes every call to the runtime.
  * Next: page-guard.ts, ../credentials.ts, route.ts (what a row of the table is), the *-routes.ts (the rows),
  * request-body.ts (what a body may be), serve.ts (the socket), client.ts (the other end).
  */
@@ -15,7 +15,7 @@ import { Windows } from "../../runtime/windows.ts";
 import type { Credentials } from "../credentials.ts";
 import { identify } from "../identify.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
-import { answer, failed, healthz, pageHeaders, problem, refuseNobody, secured } from "./answers.ts";
+import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
 import { callRoutes, chainRoutes } from "./call-routes.ts";
@@ -86,7 +86,7 @@ export const routes: readonly Route[] = [
 
 const usualMaxBodyBytes = 10 * 1024 * 1024;
 
-/** Open to who is nobody yet, or who says who it is in a way of its own. */
+/** Open without a credential, or with one of the route's own. */
 const openRoutes: readonly (readonly [method: string, path: RegExp])[] = routes
   .filter(({ needs }) => needs === "nothing")
   .map(({ method, path }) => [method.toUpperCase(), new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`)]);
@@ -101,7 +101,7 @@ export function createHttpDoor(options: HttpServerOptions): HttpServer {
   const windows = new Windows(runtime, clock);
   const app = routed(options, contextOf(options, windows, clock), clock);
   const admit = admission(options, { app, names, clock });
-  /** What is the same for everybody, whoever they are and wherever the link to it stood. */
+  /** The console's files: the same for every caller, also behind a link from another site. */
   const shown = async (request: Request): Promise<Response | undefined> =>
     page === undefined || isOwn(new URL(request.url).pathname)
       ? undefined
@@ -132,7 +132,7 @@ interface ServerParts {
   readonly clock: Clock;
 }
 
-/** Past the page guard, then in as whoever the credential speaks for. */
+/** Checks the page guard, then the credential, then calls the route. */
 function admission(
   { runtime, credentials, accounts }: HttpServerOptions,
   { app, names, clock }: ServerParts,
@@ -144,15 +144,15 @@ function admission(
     const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return foreign;
     if (pathname === "/healthz") return healthz(request, runtime);
-    // Clients look for a way to sign in before they have a token: there is none, and that is no wrong token.
+    // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
     if (pathname.includes("/.well-known/")) return noRoute(pathname);
     const origin = originOf(request, names()) ?? "";
     if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
     const found = await identify(shownBy(request, origin), credentials, accounts);
-    if ("nobody" in found) {
-      const isTooMany = found.nobody === "wrong_token" && wrongTokens.isOver(address);
-      if (found.nobody === "wrong_token") wrongTokens.count(address);
-      return refuseNobody(found, isTooMany);
+    if ("refused" in found) {
+      const isTooMany = found.refused === "wrong_token" && wrongTokens.isOver(address);
+      if (found.refused === "wrong_token") wrongTokens.count(address);
+      return refuseCaller(found, isTooMany);
     }
     const { by, cookie } = found;
     const answered = await app.fetch(request, { by, origin, address });
@@ -162,7 +162,7 @@ function admission(
   };
 }
 
-/** Paths that are the API's, whether there is something or not: no page of the console stands there. */
+/** Paths of the API, known or not: the console has no page there. */
 function isOwn(pathname: string): boolean {
   return pathname.includes("/.well-known/") || /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
 }
@@ -178,10 +178,10 @@ function shownBy(request: Request, origin: string): Parameters<typeof identify>[
   };
 }
 
-/** The session goes on under another value. */
+/** The session's cookie gets a new value. */
 function withCookie(answered: Response, value: string, options: CookieOptions): Response {
   const headers = new Headers(answered.headers);
-  // A sign-out in the same request has said something else already.
+  // A sign-out in the same request has set the cookie already.
   if (headers.has("set-cookie")) return answered;
   headers.append("set-cookie", cookieHeader(sessionCookie, value, options));
   return new Response(answered.body, { status: answered.status, headers });
@@ -195,7 +195,7 @@ function routed(
   const toRoute = { context, maxBodyBytes, guesses: new Tries(clock) };
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
-    throw error; // one place answers what went wrong: the door's `fetch`
+    throw error; // one place answers what went wrong: `fetch`
   });
   app.notFound(({ req }) => noRoute(req.path));
   let document: object | undefined;

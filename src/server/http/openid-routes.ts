@@ -6,18 +6,18 @@ import { tooMany, withAccounts } from "./session-routes.ts";
 
 const binderSeconds = 600;
 
-/** Signing in at the OpenID provider: there, and back. */
+/** Sign-in at the OpenID provider: the way there, and the way back. */
 export const openIdRoutes: readonly Route[] = serve(routes, {
   begin: async ({ openId, origin, address, query }) => {
     if (openId === undefined) return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
     return answered(
       async () => {
         const to = ownPath(query.to);
-        const begun = await openId.begin({ redirectUri: `${origin}${routes.finish.path}`, to, address });
-        if ("refused" in begun) return tooMany();
-        // Lax: the way back comes from another site.
+        const started = await openId.begin({ redirectUri: `${origin}${routes.finish.path}`, to, address });
+        if ("refused" in started) return tooMany();
+        // Lax: the browser comes back from another site.
         const options = { origin, sameSite: "Lax", maxAgeSeconds: binderSeconds } as const;
-        return redirect(begun.url, [cookieHeader(openIdCookie, begun.binder, options)]);
+        return redirect(started.url, [cookieHeader(openIdCookie, started.binder, options)]);
       },
       () => "openid_failed",
     );
@@ -36,17 +36,17 @@ async function finished({
 }: RouteRequest<typeof routes.finish>): Promise<Response> {
   if (openId === undefined || accounts === undefined)
     return problem("openid_off", "No OpenID provider is configured (`accounts.openid`).");
-  const said = await openId.finish(new URLSearchParams(query), readCookie(headers, openIdCookie, origin));
-  const signedIn = await accounts.signInByOpenId("refused" in said ? said : said.person, { address });
+  const answer = await openId.finish(new URLSearchParams(query), readCookie(headers, openIdCookie, origin));
+  const signedIn = await accounts.signInByOpenId("refused" in answer ? answer : answer.person, { address });
   const done = droppedCookie(openIdCookie, { origin, sameSite: "Lax" });
-  if ("refused" in signedIn || "refused" in said) return redirect("/sign-in?problem=openid_refused", [done]);
+  if ("refused" in signedIn || "refused" in answer) return redirect("/sign-in?problem=openid_refused", [done]);
   const maxAgeSeconds = (signedIn.session.expiresAt - now()) / 1000;
   // Behind `#`, which no browser sends on; the page takes it out of sight.
-  const to = `${said.to}#csrf=${signedIn.csrf}`;
+  const to = `${answer.to}#csrf=${signedIn.csrf}`;
   return redirect(to, [done, cookieHeader(sessionCookie, signedIn.cookie, { origin, maxAgeSeconds })]);
 }
 
-/** A path of ours, whatever was asked for: `//evil.example` and `/\evil.example` are other sites to a browser. */
+/** A path of this server: `//evil.example` and `/\evil.example` are other sites to a browser. */
 function ownPath(to = "/"): string {
   const isOurs = /^\/(?![/\\])[\x21-\x7e]*$/.test(to) && !to.includes("#") && !to.startsWith("/v1/");
   return isOurs ? to : "/";

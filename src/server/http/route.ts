@@ -35,13 +35,13 @@ export interface ServerContext {
   readonly runtime: Runtime;
   /** The budgets that calls come out of. */
   readonly windows: Windows;
-  /** Where people decide on what agents proposed to remember, when memory is on. */
+  /** Where people decide what agents may remember, when memory is on. */
   readonly memory?: CandidateService | undefined;
-  /** Tools that were found and cannot be offered, and why. */
+  /** Tools that cannot be offered, and why. */
   readonly rejected?: readonly { readonly tool: string; readonly why: string }[] | undefined;
   /** Reads policies that are not in force. */
   readonly policies?: PolicyReader | undefined;
-  /** People, their tokens and sessions; none where a door was made without. */
+  /** People, their tokens and sessions. */
   readonly accounts?: Accounts | undefined;
   /** Signing in at a provider, when one is configured. */
   readonly openId?: OpenIdSignIn | undefined;
@@ -51,7 +51,7 @@ export interface ServerContext {
   readonly publicUrl?: string | undefined;
   /** Reads a secret that was set just now, so that it is masked before it is used. Never throws. */
   readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
-  /** How commands are typed where it was started: with paths for people of the installation's own tenant. */
+  /** How commands are typed where it was started; paths are only for people of the installation's own tenant. */
   readonly command?: { readonly ofTheHouse: string; readonly ofAnybody: string } | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
@@ -63,11 +63,11 @@ interface RequestContext extends ServerContext {
   readonly headers: Headers;
   /** As the client wrote it: `http://127.0.0.1:7420`. Checked by the page guard. */
   readonly origin: string;
-  /** Who is at the other end of the line. */
+  /** The client's network address. */
   readonly address: string;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
-  /** Counts one of several decisions that was refused, as a request is that was. */
+  /** Counts a refused decision of a batch like a refused request. */
   readonly refused: () => void;
   /** The body as it was sent, for a route with `rawBody`. */
   readonly readText: (maxBytes: number) => Promise<ReadBody<string>>;

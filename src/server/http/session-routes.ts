@@ -55,7 +55,7 @@ function signedOut(origin: string): Response {
   return new Response(null, { status: 204, headers: { "set-cookie": droppedCookie(sessionCookie, { origin }) } });
 }
 
-/** The same for a wrong name, a wrong password and a disabled account: nobody learns which names there are. */
+/** The same for a wrong name, a wrong password and a disabled account, so that it does not tell which names exist. */
 const wrongPassword = "Name or password is wrong.";
 const wrongLink = "That does not sign in here. A link works once, for ten minutes, and until another is made.";
 
