@@ -6,7 +6,7 @@ import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
-import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
+import { agentNameFor, isTaken, namesFreely } from "./token-service.ts";
 
 const idDigits = 16;
 const dayMs = 86_400_000;

@@ -6,9 +6,8 @@ import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
-import { factsOf, type JsonFacts, LargeJson } from "./large-json.ts";
+import { factsOf, type JsonFacts, LargeJson, summaryOf } from "./large-json.ts";
 import { mediaPath } from "./media.ts";
-import { summaryOf } from "./summary.ts";
 
 /** Whose result it is, and how much of it may go inline. */
 export interface ShapeOrder {

@@ -1,5 +1,7 @@
 import type { Principal } from "../core/call.ts";
-import { RuntimeFault } from "../core/fault.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import type { Session } from "../core/session.ts";
+import type { ArtifactStore } from "./artifact-store.ts";
 
 /**
  * Who may use an artifact (D10), and what it is to them: equal bytes are kept once, yet what one tenant called them is
@@ -44,4 +46,24 @@ export function unavailable(digest: string, cause?: unknown): RuntimeFault {
 
 function isFor(release: Release, { tenant, agent, user }: Principal): boolean {
   return release.tenant === tenant && release.agent === agent && release.user === user;
+}
+
+/**
+ * Takes back every pin of a session that ended (SPEC 10.5). One that cannot be taken back is logged, its artifact stays;
+ * the others are released all the same.
+ */
+export async function releasePins(
+  session: Session,
+  artifacts: Pick<ArtifactStore, "unpin">,
+  log: (problem: string) => void,
+): Promise<void> {
+  await Promise.all(
+    session.takePins().map(async (digest) => {
+      try {
+        await artifacts.unpin(digest);
+      } catch (error) {
+        log(`The artifact \`${digest}\` stays pinned after its session ended: ${messageOf(error)}.`);
+      }
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 /** Approvals in the public API, and the approver of this process. */
 
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
-import { batchProblem } from "../approvals/batch.ts";
+import { batchProblem } from "../approvals/decision.ts";
 import {
   actorOf,
   type BatchDecided,

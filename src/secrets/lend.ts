@@ -1,10 +1,10 @@
+import { inspect } from "node:util";
 import { RuntimeFault } from "../core/fault.ts";
-import { hiddenSecret } from "./secret.ts";
 import { isMaskable, tooShort } from "./secret-name.ts";
 import type { Redactor, Secret, SecretStore } from "./secret-store.ts";
 
 /** A store for one call. After `end` it gives nothing, and what it gave shows nothing any more. */
-export interface Loan extends SecretStore {
+interface Loan extends SecretStore {
   end(): void;
 }
 
@@ -85,4 +85,15 @@ export function learnNamed(redactor: Redactor, value: string, name: string): voi
   } catch (cause) {
     throw tooShort(name, cause);
   }
+}
+
+/** A value behind one verb. `given` is asked each time, so that whoever made the secret can end it. */
+export function hiddenSecret(given: () => string): Secret {
+  const show = (): string => "[secret]";
+  return Object.freeze({
+    reveal: () => given(),
+    toString: show,
+    toJSON: show,
+    [inspect.custom]: show,
+  });
 }

@@ -1,5 +1,4 @@
-import { type Backend, storeOf } from "./backend.ts";
-import { environmentBackend } from "./env-secrets.ts";
+import { type Backend, environmentBackend, storeOf } from "./backend.ts";
 import type { PatternMode, Redactor, SecretStore } from "./secret-store.ts";
 
 /** @public */

@@ -1,11 +1,10 @@
 import { RuntimeFault } from "../core/fault.ts";
 import { type Sign, signsIn, undoEscapes } from "./escapes.ts";
-import { joinLines } from "./joined-lines.ts";
-import { merged, Needles, type TextSpan } from "./needles.ts";
+import { deepestEscaping, merged, Needles, spellingsOf, type TextSpan } from "./needles.ts";
 import type { Rewritten } from "./rewritten.ts";
+import { joinLines } from "./rewritten.ts";
 import { fewestCharacters, isMaskable } from "./secret-name.ts";
 import type { Redactor } from "./secret-store.ts";
-import { deepestEscaping, spellingsOf } from "./spellings.ts";
 
 export const mask = "[redacted]";
 /**

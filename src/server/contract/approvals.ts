@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { largestBatch } from "../../approvals/batch.ts";
+import { largestBatch } from "../../approvals/decision.ts";
 import { approvalStates } from "../../core/states.ts";
 import {
   decisionReason,

@@ -146,9 +146,9 @@ type Deep<T, F extends Form> = [Json] extends [T]
     : T extends object
       ? string extends keyof T
         ? T
-        : Members<T, F>
+        : RenamedMembers<T, F>
       : T;
-type Members<T, F extends Form> = F extends "view"
+type RenamedMembers<T, F extends Form> = F extends "view"
   ? { readonly [Key in keyof T]: Deep<Exclude<T[Key], undefined>, F> }
   : F extends "fields"
     ? { readonly [Key in keyof T as CamelKey<Key>]: Deep<Exclude<T[Key], undefined>, F> }

@@ -9,7 +9,7 @@ import { accountProblems } from "../../identity/accounts.ts";
 import { channelProblems } from "../../observe/notify/decisions.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { outcomeToWire } from "../contract/wire.ts";
-import type { Identified } from "../identify.ts";
+import type { Identified } from "../credentials.ts";
 
 /** What the server itself refuses, with the HTTP number. A call's own refusals are in core/refusals.ts. */
 const serverProblems = {

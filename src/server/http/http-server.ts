@@ -13,7 +13,7 @@ import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { Windows } from "../../runtime/windows.ts";
 import type { Credentials } from "../credentials.ts";
-import { identify } from "../identify.ts";
+import { identify } from "../credentials.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
 import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
@@ -26,13 +26,12 @@ import { delegationRoutes, grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
-import { openIdRoutes } from "./openid-routes.ts";
 import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
 import { type Route, refusePermission, type ServerContext } from "./route.ts";
 import { agentRunRoutes, runRoutes } from "./run-routes.ts";
-import { sessionRoutes } from "./session-routes.ts";
+import { openIdRoutes, sessionRoutes } from "./session-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
 
 export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime" | "windows" | "now">> {

@@ -1,9 +1,8 @@
 import type { Actor } from "../../core/actor.ts";
 import type { AgentRunId } from "../../core/agent-runs.ts";
 import type { RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
-import { agentRuns } from "../contract/agent-runs.ts";
 import { runId } from "../contract/fields.ts";
-import { runs } from "../contract/runs.ts";
+import { agentRuns, runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answered, problem } from "./answers.ts";
 import { actorOf, askerOf, sees, visibleRun } from "./caller.ts";
