@@ -7,7 +7,7 @@ import type { ApprovalRecord, ReferencedArtifact } from "../core/records.ts";
 import type { Caller } from "../core/session.ts";
 import { type Routing, routedBy } from "./routes.ts";
 
-/** What an approval is bound to: exactly what was shown, for whom, and until when (D18). */
+/** What an approval is bound to: exactly what was shown, for whom, and until when. */
 interface Bound extends Pick<ToolCall, "tool" | "action" | "digest"> {
   readonly authority: Pick<Authority, "principal">;
   readonly key: string;

@@ -51,15 +51,15 @@ const patienceMs = 10 * 60_000;
  */
 export class OpenId implements OpenIdSignIn {
   readonly #settings: OpenIdSettings;
-  readonly #house: OpenIdOptions;
+  readonly #options: OpenIdOptions;
   readonly #seal = new PendingSignInSeal();
   readonly #tries: Tries;
   #provider: Promise<{ readonly library: Library; readonly configuration: Configuration }> | undefined;
 
-  constructor(settings: OpenIdSettings, house: OpenIdOptions) {
+  constructor(settings: OpenIdSettings, options: OpenIdOptions) {
     this.#settings = settings;
-    this.#house = house;
-    this.#tries = new Tries(house.clock);
+    this.#options = options;
+    this.#tries = new Tries(options.clock);
   }
 
   get label(): string {
@@ -115,7 +115,7 @@ export class OpenId implements OpenIdSignIn {
     return { ...more, ...claims };
   }
 
-  /** Discovered when somebody signs in, and again when that failed: a provider that is away keeps nothing from starting. */
+  /** Discovers the provider at the first sign-in, and again after a failure, so that Postern starts without it. */
   async #asked(): Promise<{ readonly library: Library; readonly configuration: Configuration }> {
     this.#provider ??= this.#discover();
     try {
@@ -134,7 +134,7 @@ export class OpenId implements OpenIdSignIn {
   async #discover(): Promise<{ readonly library: Library; readonly configuration: Configuration }> {
     const library = await load();
     const { issuer, clientId, clientSecret } = this.#settings;
-    const secret = clientSecret === undefined ? undefined : await this.#house.resolve(clientSecret);
+    const secret = clientSecret === undefined ? undefined : await this.#options.resolve(clientSecret);
     const configuration = await library.discovery(
       new URL(issuer),
       clientId,
@@ -146,7 +146,7 @@ export class OpenId implements OpenIdSignIn {
   }
 
   get #now(): number {
-    return this.#house.clock.now();
+    return this.#options.clock.now();
   }
 }
 
@@ -170,7 +170,7 @@ export function missingPackage(): string | undefined {
   }
 }
 
-/** Without TLS only where nobody is between: a provider on this machine. */
+/** Only a provider on this machine may go without TLS. */
 export function isLoopback(issuer: string): boolean {
   return /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:\/|$)/.test(issuer);
 }
@@ -183,7 +183,7 @@ function personFrom(claims: IdTokenClaims, settings: OpenIdSettings): OpenIdPers
     return { refused: `the domain of ${email ?? "no verified e-mail address"} is not allowed` };
   const name =
     settings.nameClaim === undefined ? (email ?? text(claims["preferred_username"])) : text(claims[settings.nameClaim]);
-  if (name === undefined) return { refused: "the provider names nobody" };
+  if (name === undefined) return { refused: "the provider sent no name" };
   return {
     issuer,
     subject: claims.sub,

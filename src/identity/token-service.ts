@@ -8,7 +8,7 @@ import type { TokenRepository } from "./token-repository.ts";
 /**
  * What a token may by who made it. A name is an authority: grants, runs, approvals and rules go by `tenant, agent, user`.
  *
- * Invariant: nobody but an admin makes a token for an agent or a user that is not their own, and no token has more than
+ * Invariant: only an admin makes a token for an agent or a user that is not their own, and no token has more than
  * its maker has now.
  */
 
@@ -35,7 +35,7 @@ function isOwnAgent(agent: string, { name }: Pick<Account, "name">): boolean {
 type MakerState = { readonly permissions: ReadonlySet<Permission> } | { readonly dead: string };
 
 /** What a token is worth by what its maker is now. @param maker undefined: who made it was here only until there were accounts */
-function standingOf(token: ApiToken, maker: Account | undefined): MakerState {
+function makerStateOf(token: ApiToken, maker: Account | undefined): MakerState {
   const { owner, agent, user } = token;
   if (maker === undefined)
     return { dead: `\`${owner}\` made it in a session by the folder's link, which ended with the first account` };
@@ -50,21 +50,21 @@ function standingOf(token: ApiToken, maker: Account | undefined): MakerState {
 
 interface TokenServiceOptions {
   readonly notes: AccountNotes;
-  readonly book: TokenRepository;
+  readonly tokens: TokenRepository;
   /** Who made it, as they are now. Undefined: they were here only until there were accounts. */
   readonly maker: (token: ApiToken) => Promise<Account | undefined>;
 }
 
-const saidEveryMs = 60_000;
+const noteEveryMs = 60_000;
 
 /** Tokens, held against who made them: at each use, and where they are listed. */
 export class TokenService {
-  readonly #house: TokenServiceOptions;
-  /** When the log was last told of a dead one that is still used. */
-  readonly #said = new Map<string, number>();
+  readonly #options: TokenServiceOptions;
+  /** When the use of each dead token was last logged. */
+  readonly #notedAt = new Map<string, number>();
 
-  constructor(house: TokenServiceOptions) {
-    this.#house = house;
+  constructor(options: TokenServiceOptions) {
+    this.#options = options;
   }
 
   async find(
@@ -72,20 +72,20 @@ export class TokenService {
   ): Promise<
     { readonly token: ApiToken; readonly maker: Account; readonly permissions: ReadonlySet<Permission> } | undefined
   > {
-    const token = await this.#house.book.find(text);
+    const token = await this.#options.tokens.find(text);
     if (token === undefined) return undefined;
-    const maker = await this.#house.maker(token);
-    const standing = standingOf(token, maker);
-    if (maker === undefined || "dead" in standing) {
-      await this.#tell(token, standing);
+    const maker = await this.#options.maker(token);
+    const state = makerStateOf(token, maker);
+    if (maker === undefined || "dead" in state) {
+      await this.#noteUse(token, state);
       return undefined;
     }
-    await this.#house.book.used(token);
-    return { token, maker, permissions: standing.permissions };
+    await this.#options.tokens.used(token);
+    return { token, maker, permissions: state.permissions };
   }
 
   async list(actor: Actor, owner: string | undefined): Promise<readonly ListedToken[]> {
-    const tokens = await this.#house.book.list(actor, owner);
+    const tokens = await this.#options.tokens.list(actor, owner);
     return Promise.all(tokens.map((token) => this.#listed(token)));
   }
 
@@ -96,20 +96,20 @@ export class TokenService {
   }
 
   async #listed(token: ApiToken): Promise<ListedToken> {
-    const standing = standingOf(token, await this.#house.maker(token));
+    const state = makerStateOf(token, await this.#options.maker(token));
     const isRevoked = token.revokedAt !== undefined;
-    const isOver = isRevoked || this.#house.book.isOver(token);
-    if (!isOver && "dead" in standing) return { ...token, state: "dead", why: standing.dead, lost: token.permissions };
-    const lost = "dead" in standing ? [] : token.permissions.filter((one) => !standing.permissions.has(one));
+    const isOver = isRevoked || this.#options.tokens.isOver(token);
+    if (!isOver && "dead" in state) return { ...token, state: "dead", why: state.dead, lost: token.permissions };
+    const lost = "dead" in state ? [] : token.permissions.filter((one) => !state.permissions.has(one));
     return { ...token, state: isRevoked ? "revoked" : isOver ? "over" : "live", lost };
   }
 
-  /** Whoever goes on using one is in the log, once a minute. */
-  async #tell({ id, owner, tenant }: ApiToken, standing: MakerState): Promise<void> {
-    if (!("dead" in standing)) return;
-    const { notes } = this.#house;
-    if (notes.now - (this.#said.get(id) ?? Number.NEGATIVE_INFINITY) < saidEveryMs) return;
-    this.#said.set(id, notes.now);
+  /** Logs the use of a dead token, once a minute. */
+  async #noteUse({ id, owner, tenant }: ApiToken, state: MakerState): Promise<void> {
+    if (!("dead" in state)) return;
+    const { notes } = this.#options;
+    if (notes.now - (this.#notedAt.get(id) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return;
+    this.#notedAt.set(id, notes.now);
     await notes.note({
       act: "token_refused",
       summary: `token ${id} refused`,
@@ -117,7 +117,7 @@ export class TokenService {
       via: `token:${id}`,
       tenant,
       outcome: "failure",
-      data: { token: id, why: standing.dead },
+      data: { token: id, why: state.dead },
     });
   }
 }

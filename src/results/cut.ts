@@ -14,14 +14,14 @@ export function fits(text: string, limitBytes: number): boolean {
 
 /**
  * The text, or its head with "…" when it is longer: at most `limitBytes` of UTF-8, the mark included, cut between two code
- * points (C21). Empty when not even the mark fits.
+ * points. Empty when not even the mark fits.
  */
 export function cut(text: string, limitBytes: number): string {
   if (fits(text, limitBytes)) return text;
   if (limitBytes < markBytes) return "";
   const head = Buffer.allocUnsafe(limitBytes - markBytes);
   const { written } = encoder.encodeInto(text.slice(0, limitBytes), head);
-  // Decoded anew: a slice would keep the whole text alive as long as its head.
+  // Decoded again: a slice would keep the whole text alive as long as its head.
   return head.toString("utf8", 0, written) + mark;
 }
 

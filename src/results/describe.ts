@@ -4,12 +4,12 @@ import { cut, headOf } from "./cut.ts";
 import { describeJson, isTable, parsedJson } from "./describe-json.ts";
 import { describeTable, tableIn } from "./describe-table.ts";
 
-/** UTF-8 bytes of the longest description: a record in `tools.jsonl` holds one beside everything else (SPEC 14.5). */
+/** UTF-8 bytes of the longest description: a record in `tools.jsonl` holds one beside everything else. */
 export const describedBytes = 480;
 
 /**
  * What a result is, in one line for people, logs and models: a table by its columns and rows, a text by its head and
- * counts, JSON by its shape, bytes by type and size (SPEC 10.6).
+ * counts, JSON by its shape, bytes by type and size.
  *
  * Contract: never throws, never more than `describedBytes`, no control characters, no half code points; the work is
  * bounded too, so that a huge text costs milliseconds.

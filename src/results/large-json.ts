@@ -41,7 +41,7 @@ export class LargeJson {
 const mostKeys = 20;
 const mostKeyBytes = 40;
 
-/** What stays of structured content that is kept by reference (C22): where it is, how big, and its outermost shape. */
+/** What stays of structured content that is kept by reference: where it is, how big, and its outermost shape. */
 export function summaryOf(outline: JsonObject, digest: string, bytes: number): JsonObject {
   return { [referenceKey]: digest, bytes, ...outline };
 }

@@ -88,9 +88,15 @@ async function artifactsOf(
   if (artifacts === false) return noArtifacts;
   if (artifacts !== undefined) return completeStore(artifacts);
   const needed: typeof store.needed = (digests) => store.needed(digests);
-  const { shelf, sweeper } = await openArtifacts({ folder, retentionDays: results?.retentionDays, needed, clock, log });
+  const { store: kept, sweeper } = await openArtifacts({
+    folder,
+    retentionDays: results?.retentionDays,
+    needed,
+    clock,
+    log,
+  });
   closing.use(sweeper);
-  return shelf;
+  return kept;
 }
 
 function ledgerOf(

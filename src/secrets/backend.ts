@@ -12,7 +12,7 @@ export interface Backend {
 }
 
 /**
- * Asks one after the other. What a place gives is known to the redactor before anybody has it.
+ * Asks one after the other. The redactor learns a value before it is returned.
  *
  * A place that fails ends the search: falling through to an older value would hide the failure.
  */
@@ -34,7 +34,7 @@ export function storeOf(backends: readonly Backend[], redactor: Redactor | undef
 
 /** @public */
 export interface EnvironmentSecretsOptions {
-  /** Told all values from the start. Without one, each is known from its first loan. */
+  /** Learns all values from the start. Without it, each value is learned at its first loan. */
   readonly redactor?: Redactor | undefined;
   /** Default: the process's own. Read at each `get`, so a changed value is the new one. */
   readonly environment?: Readonly<Record<string, string | undefined>>;

@@ -96,7 +96,7 @@ export const deepestEscaping = 6;
  * three places it can have among the bytes around it; the last two also of its UTF-16.
  * Escapes and wrapped lines are not here: the redactor searches the text again without them.
  */
-export function spellingsOf(value: string): readonly string[] {
+export function variantsOf(value: string): readonly string[] {
   const lines = value.replace(/\r?\n/g, "\r\n"); // several lines may travel with the other system's line ends
   return [...new Set([value, lines, value.toWellFormed()].flatMap((text) => [...unescaped(text), ...encoded(text)]))];
 }

@@ -10,23 +10,23 @@ import { guessingRedactor, loadPatterns, type SecretPatterns, suspectMark } from
 import type { PatternMode, Redactor } from "./secret-store.ts";
 
 /**
- * The second layer: what merely looks like a secret is masked where it is written for people, told where it goes back to
- * a caller, and a secret of either kind in what the log keeps raises an alarm (SPEC 14.9).
+ * The second layer: text that looks like a secret is masked where it is written for people, and recorded where it goes back
+ * to a caller. A known or a likely secret in the log raises an alarm.
  *
  * Invariant: it only adds to what the redactor promises; it refuses no call, waits for nothing on the way of one, and a
- * call is not slower by what was found in another. Next: patterns.ts (what looks like one), suspicions.ts (what is told).
+ * call is not slower by what was found in another. Next: patterns.ts (what looks like one).
  */
 
 export interface SecondLayer extends AsyncDisposable {
-  /** For what goes back to a caller and is kept to be told again. */
+  /** For what goes back to a caller and is kept for replay. */
   readonly answers: Redactor;
   /** For what is written beside it: the log, the audit, the archive. */
   readonly written: Redactor;
-  /** The same spelling, watched: a secret in it is masked, and somebody is told. */
-  watched(spellWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
+  /** The same serializer, watched: a secret in its text is masked and recorded. */
+  watched(serializerWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
   /** Looks through results after they have gone. */
   readonly watcher: Watcher;
-  /** Told once, when there is a place to record: what was seen before is recorded then. */
+  /** Call it once, when there is a place to record: it records what was seen before. */
   tellBy(note: SecretNote): void;
 }
 
@@ -41,7 +41,7 @@ export async function openSecondLayer(
   return {
     answers: mode === "mask" ? written : exact,
     written,
-    watched: (spellWith) => watched(spellWith, { exact, patterns, suspicions }),
+    watched: (serializerWith) => watched(serializerWith, { exact, patterns, suspicions }),
     watcher: (event) => suspicions.watch(event),
     tellBy: (note) => suspicions.tellBy(note),
     [Symbol.asyncDispose]: () => suspicions.close(),
@@ -55,11 +55,11 @@ interface SecretWatch {
 }
 
 function watched(
-  spellWith: (clean: (text: string) => string) => SerializeEvent,
+  serializerWith: (clean: (text: string) => string) => SerializeEvent,
   { exact, patterns, suspicions }: SecretWatch,
 ): SerializeEvent {
   let kinds: string[] = [];
-  const spell = spellWith((text) => {
+  const serialize = serializerWith((text) => {
     const known = exact.redact(text);
     if (known !== text) kinds.push("known secret");
     const suspects = patterns?.suspects(known) ?? [];
@@ -69,7 +69,7 @@ function watched(
   });
   return (event: DurableEvent): string => {
     if (kinds.length > 0) kinds = [];
-    const body = spell(event);
+    const body = serialize(event);
     if (kinds.length > 0) suspicions.inPayload(event, new Set(kinds));
     return body;
   };
@@ -98,7 +98,7 @@ const mark = /\[possible secret: ([a-z0-9 ]{1,60})\]/g;
 
 /**
  * What was seen, recorded one after the other beside the calls. What comes faster than it can be looked through is let go,
- * and the log is told: a watcher may not hold the store's memory for its own slowness.
+ * and the log says so, so that a slow watcher does not fill the memory.
  */
 class Suspicions {
   readonly #patterns: SecretPatterns | undefined;
@@ -121,7 +121,7 @@ class Suspicions {
   }
 
   /**
-   * A result goes back as the tool gave it, or masked; either way it is told. Of one that was kept the head is looked at,
+   * A result goes back as the tool gave it, or masked; either way it is recorded. Of one that was kept the head is looked at,
    * which is what went back: reading all of it again would cost what keeping it saved.
    */
   watch(event: CallEvent): void {
@@ -132,7 +132,7 @@ class Suspicions {
     if (suspects.length > 0 || text.includes(markStart)) this.#later(() => this.#tellOf(event, suspects, text));
   }
 
-  /** SPEC 14.9: critical, and one alarm for the same thing. */
+  /** Raises one critical alarm for the same tenant, event and kinds. */
   inPayload(event: DurableEvent, kinds: ReadonlySet<string>): void {
     const about = "call" in event ? event.call : undefined;
     const tenant = about?.authority.principal.tenant ?? ("tenant" in event ? event.tenant : undefined) ?? "default";
@@ -162,8 +162,8 @@ class Suspicions {
     if (kinds.size === 0) return;
     const masked = suspects.length === 0;
     const { principal } = call.authority;
-    const said = [...kinds].map(([kind, times]) => (times === 1 ? kind : `${times} × ${kind}`)).join(", ");
-    const summary = `The result of \`${call.tool}\` may hold secrets (${said})${masked ? "; they were masked" : ""}.`;
+    const counts = [...kinds].map(([kind, times]) => (times === 1 ? kind : `${times} × ${kind}`)).join(", ");
+    const summary = `The result of \`${call.tool}\` may hold secrets (${counts})${masked ? "; they were masked" : ""}.`;
     const data = { call: call.id, tool: call.tool, kinds: Object.fromEntries(kinds), masked };
     await this.#tell("secret.suspected", summary, { tenant: principal.tenant, principal, outcome: "info", data });
   }
@@ -193,7 +193,7 @@ class Suspicions {
   }
 
   async #drain(): Promise<void> {
-    await Promise.resolve(); // never inside the write that is being spelled
+    await Promise.resolve(); // never inside the write that is being serialized
     for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) await work();
     this.#isBehind = false;
   }

@@ -25,7 +25,7 @@ describe("two spellings of a name are one person", () => {
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     expect(await yes(h, id, ann)).toMatchObject({
       code: "approval_voted",
-      message: expect.stringContaining("`ann` has said a word"),
+      message: expect.stringContaining("`ann` has voted"),
     });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
