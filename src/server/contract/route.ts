@@ -2,7 +2,7 @@
  * One definition of a route: method, path, permission, query, body and answer. The server, the OpenAPI document, the
  * client, the flags of the command line, the console's types and the role matrix are made from it.
  *
- * Next: contract.ts (all routes), approvals.ts (an example), ../http/route.ts (the server), ../http/client.ts (the client).
+ * Next: contract.ts (all routes), approvals.ts (an example), ../http/route.ts (the server), ../client/client.ts (the client).
  */
 import { z } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
