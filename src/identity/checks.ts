@@ -30,12 +30,8 @@ export function checkActor(actor: Actor): void {
 
 /** @throws RuntimeFault `account_invalid` */
 export function checkNew(given: NewAccount): void {
-  checkMembers(given, {
-    code,
-    what: "The account",
-    members: { ...account, password: "a text" },
-    needed: ["name", "roles"],
-  });
+  const members = { ...account, password: "a text" } as const;
+  checkMembers(given, { code, what: "The account", members, needed: ["name", "roles"] });
 }
 
 /** @throws RuntimeFault `account_invalid` */
