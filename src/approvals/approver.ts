@@ -3,28 +3,28 @@ import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { rankOf } from "../core/risk.ts";
 
-/** What an approver says. Skipped: go on without it (D7). Modified: with these arguments instead (D19). */
+/** An approver's answer. Skipped: go on without the call. Modified: run it with these arguments. */
 export type ApproverAnswer =
   | { readonly decision: "approved" | "denied" | "skipped"; readonly reason?: string; readonly by?: string }
   | { readonly decision: "modified"; readonly arguments: JsonObject; readonly reason?: string; readonly by?: string };
 
 /**
- * Somebody in this process who can be asked: a terminal, a rule, a test. The record is stored before `ask` is called,
+ * An approver in this process: a terminal, a rule, a test. The record is stored before `ask` is called,
  * and its answer is a decision like any other: recorded, attributed, gated again.
  *
- * Contract: a throw is a denial; `signal` ends the question when it was answered elsewhere or nobody waits any more.
+ * Contract: a throw is a denial; `signal` ends the question when it was answered elsewhere or no caller waits any more.
  */
 export interface Approver {
   readonly name: string;
   ask(request: ApprovalRecord, signal: AbortSignal): Promise<ApproverAnswer>;
 }
 
-/** For tests: says yes to everything (case 82). */
+/** For tests: approves everything. */
 export function autoApprover(): Approver {
   return { name: "auto", ask: async () => ({ decision: "approved", reason: "approved automatically" }) };
 }
 
-/** Says yes up to a risk, and no above it, with the reason (case 83). */
+/** Approves up to a risk and denies above it, with the reason. */
 export function policyApprover(upTo: Risk): Approver {
   return {
     name: "policy",
@@ -39,7 +39,7 @@ export function policyApprover(upTo: Risk): Approver {
   };
 }
 
-/** A bare callback as approver (case 86). */
+/** A bare callback as approver. */
 export function callbackApprover(
   decide: (
     request: ApprovalRecord,
@@ -49,8 +49,8 @@ export function callbackApprover(
   return {
     name: "callback",
     async ask(request, signal) {
-      const said = await decide(request, signal);
-      return typeof said === "boolean" ? { decision: said ? "approved" : "denied" } : said;
+      const answer = await decide(request, signal);
+      return typeof answer === "boolean" ? { decision: answer ? "approved" : "denied" } : answer;
     },
   };
 }

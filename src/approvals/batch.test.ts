@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRecord } from "../core/records.ts";
-import { batchProblem } from "./batch.ts";
+import { batchProblem } from "./decision.ts";
 import { type ApprovalRoute, Routing, unrouted } from "./routes.ts";
 
 const record: ApprovalRecord = {

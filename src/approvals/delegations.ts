@@ -60,11 +60,11 @@ const controlCharacter = /\p{Cc}/u;
 
 /** All delegations. A person delegates only their own decisions. */
 export class Delegations {
-  readonly #shelf: RecordedCollection<Delegation>;
+  readonly #collection: RecordedCollection<Delegation>;
   readonly #options: DelegationsOptions;
 
-  private constructor(shelf: RecordedCollection<Delegation>, options: DelegationsOptions) {
-    this.#shelf = shelf;
+  private constructor(collection: RecordedCollection<Delegation>, options: DelegationsOptions) {
+    this.#collection = collection;
     this.#options = options;
   }
 
@@ -80,12 +80,12 @@ export class Delegations {
     const { to: asked, until, reason } = request;
     const now = this.#options.clock.now();
     if (asked === undefined || asked === "" || asked.length > 256 || controlCharacter.test(asked))
-      return invalid("`to` names nobody; write the user who shall decide.");
+      return invalid("`to` is no name; write the user who shall decide.");
     const tenant = by.tenant ?? "default";
     const receiver = await this.#receiver(asked, tenant);
     if ("problem" in receiver) return invalid(receiver.problem);
     const { name: to } = receiver;
-    if (isSamePerson(to, by.user)) return invalid(`\`${to}\` is you; delegate to somebody else.`);
+    if (isSamePerson(to, by.user)) return invalid(`\`${to}\` is you; delegate to another person.`);
     if (!Number.isSafeInteger(until) || until <= now || until > now + longestMs)
       return invalid("`until` must be a time that is still to come, at most 90 days away.");
     const delegation: Delegation = {
@@ -101,7 +101,7 @@ export class Delegations {
       at: now,
       via: actorOf(by).via,
     };
-    await this.#shelf.add(delegation, {
+    await this.#collection.add(delegation, {
       type: "approval.delegated",
       summary: `${by.user} delegated decisions to ${to} until ${new Date(until).toISOString()}`,
       tenant,
@@ -115,13 +115,13 @@ export class Delegations {
   async revoke(id: string, by: Decider): Promise<Delegated> {
     checkDecider(by);
     checkId(id, "delegation");
-    const known = this.#shelf.get(id);
+    const known = this.#collection.get(id);
     const isThere = known !== undefined && known.tenant === (by.tenant ?? known.tenant);
     if (isThere && !mayEnd(known, by)) {
       const message = `The delegation \`${id}\` is ended by \`${known.from}\`, who gave it, by \`${known.to}\`, or by an administrator of accounts.`;
       return { delegated: false, code: "delegation_invalid", message };
     }
-    const revoked = isThere ? await this.#shelf.change(id, (item) => this.#revoked(item, by)) : undefined;
+    const revoked = isThere ? await this.#collection.change(id, (item) => this.#revoked(item, by)) : undefined;
     if (revoked !== undefined) return { delegated: true, delegation: revoked };
     return { delegated: false, code: "delegation_unknown", message: `There is no delegation \`${id}\`.` };
   }
@@ -129,7 +129,7 @@ export class Delegations {
   /** New to old. */
   list(where: DelegationFilter = {}): readonly Delegation[] {
     checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "delegations" });
-    return this.#shelf.items
+    return this.#collection.items
       .filter(({ tenant }) => where.tenant === undefined || tenant === where.tenant)
       .filter((one) => where.live !== true || this.isLive(one))
       .sort((a, b) => b.at - a.at);
@@ -147,7 +147,7 @@ export class Delegations {
 
   /** The delegations to this person that count now, each with what its giver still has of its roles and groups. */
   async countingFor({ user, tenant }: Decider): Promise<readonly Delegation[]> {
-    const live = this.#shelf.items.filter(
+    const live = this.#collection.items.filter(
       (one) => isSamePerson(one.to, user) && (tenant === undefined || one.tenant === tenant) && this.isLive(one),
     );
     const found = await Promise.all(live.map((one) => this.#asNow(one)));
@@ -156,9 +156,9 @@ export class Delegations {
 
   /** The delegation behind a grant, or why it does not count. */
   async counting(id: string): Promise<readonly [Delegation] | string> {
-    const one = this.#shelf.get(id);
+    const one = this.#collection.get(id);
     if (one === undefined) return `there is no delegation \`${id}\``;
-    if (!this.isLive(one)) return `\`${one.from}\`, in whose place it was given, lends \`${one.to}\` no word any more`;
+    if (!this.isLive(one)) return `\`${one.from}\`, in whose place it was given, no longer lets \`${one.to}\` decide`;
     const now = await this.#asNow(one);
     return typeof now === "string" ? now : [now];
   }
@@ -168,15 +168,15 @@ export class Delegations {
     return typeof giver === "string" ? giver : { ...one, ...heldStill(one, giver) };
   }
 
-  /** If accounts exist, the receiver must have one and may decide. The name is spelled as in the account. */
+  /** If accounts exist, the receiver must have one and may decide. The name is written as in the account. */
   async #receiver(asked: string, tenant: string): Promise<{ readonly name: string } | { readonly problem: string }> {
     const { people } = this.#options;
     if (!people.exist) return { name: asked };
     const person = await personOf(people, tenant, asked);
     if (person === undefined)
-      return { problem: `There is no account \`${asked}\`; \`to\` is somebody who has one, with a role that decides.` };
+      return { problem: `There is no account \`${asked}\`; \`to\` must have one, with a role that decides.` };
     if (person.barred === undefined) return person;
-    return { problem: `${person.barred}; delegate to somebody who may decide.` };
+    return { problem: `${person.barred}; delegate to a person who may decide.` };
   }
 
   #revoked(delegation: Delegation, by: Decider) {

@@ -205,7 +205,7 @@ function operatorProblem({ approval, by, demand, context }: EligibilityCheck): E
   const whom = quorum > 1 ? `${quorum} different persons` : "another person than who asked";
   return {
     code: "sign_in_needed",
-    message: `\`${tool}\` is decided by ${whom}, and the operator's token is nobody in particular where people have accounts; sign in and decide there.`,
+    message: `\`${tool}\` is decided by ${whom}, and the operator's token stands for no person where people have accounts; sign in and decide there.`,
     why: "sign_in",
   };
 }
@@ -228,8 +228,8 @@ function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionW
   const voted: EligibilityProblem[] = [];
   for (const { id, from, ...giver } of isAsker(approval, by.user) ? [] : context.delegations) {
     if (isAsker(approval, from)) continue; // a delegation never reaches what its giver asked for
-    const theirs = { by: { ...giver, user: from }, word };
-    const found = checkEligible(approval, theirs, { ...context, inProcess: false, delegations: [] }); // not handed on
+    const onTheirBehalf = { by: { ...giver, user: from }, word };
+    const found = checkEligible(approval, onTheirBehalf, { ...context, inProcess: false, delegations: [] }); // not handed on
     if (!("code" in found)) return { onBehalfOf: from, delegation: id };
     if (found.why === "voted") voted.push(found);
   }
@@ -312,7 +312,7 @@ function stateOf({ by, confirmation }: DecisionRequest, { tool }: Audience, cont
   };
 }
 
-/** What a decision on a request that is over is told. */
+/** The answer to a decision on a request that is over. */
 export function overProblem({ id, state, decision }: Pick<Subject, "id" | "state" | "decision">): EligibilityProblem {
   if (state === "expired")
     return {

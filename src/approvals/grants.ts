@@ -68,7 +68,7 @@ const keepUsesMs = 2000;
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
-  readonly #shelf: RecordedCollection<Grant>;
+  readonly #collection: RecordedCollection<Grant>;
   readonly #holds = new Map<string, readonly ConditionCheck[]>();
   /** Ids by tenant, tool and action. */
   readonly #byTool = new Map<string, Set<string>>();
@@ -76,10 +76,10 @@ export class Grants implements AsyncDisposable {
   readonly #following: Disposable;
   #cancelKeeping: (() => void) | undefined;
 
-  private constructor(shelf: RecordedCollection<Grant>, options: GrantsOptions) {
-    this.#shelf = shelf;
+  private constructor(collection: RecordedCollection<Grant>, options: GrantsOptions) {
+    this.#collection = collection;
     this.#options = options;
-    for (const grant of shelf.items) this.#index(grant);
+    for (const grant of collection.items) this.#index(grant);
     this.#following = options.store.follow((entries) => {
       if (this.#byTool.size === 0) return;
       for (const { event } of entries)
@@ -102,9 +102,9 @@ export class Grants implements AsyncDisposable {
     const silent: Silent[] = [];
     const ids = this.#byTool.get(keyOf(call.authority.principal.tenant, call.tool, call.action));
     for (const id of ids ?? []) {
-      const held = this.#shelf.get(id);
+      const held = this.#collection.get(id);
       if (held === undefined || !this.#answers(held, call, sessionId)) continue;
-      const grant = await this.#shelf.fresh(id);
+      const grant = await this.#collection.fresh(id);
       if (grant === undefined || !this.#answers(grant, call, sessionId)) continue;
       const why =
         outOfSession(grant, sessionId) ?? (await this.#options.eligibility.grantProblem(grant, audienceOf(call)));
@@ -130,7 +130,7 @@ export class Grants implements AsyncDisposable {
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
     const grant = grantOf(remember, approval, { by, now, until });
-    const along = this.#shelf.along(grant, {
+    const along = this.#collection.along(grant, {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
       tenant: grant.principal.tenant,
@@ -145,7 +145,7 @@ export class Grants implements AsyncDisposable {
       },
     });
     const take = (): void => {
-      this.#shelf.took(grant);
+      this.#collection.took(grant);
       this.#index(grant);
     };
     return { grant, along, take };
@@ -155,7 +155,7 @@ export class Grants implements AsyncDisposable {
   async revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
     checkId(id, "grant");
-    return this.#shelf.change(id, (grant) => {
+    return this.#collection.change(id, (grant) => {
       if (grant.revoked !== undefined) return undefined;
       const at = this.#options.clock.now();
       const { by: user, via } = actorOf(by);
@@ -174,7 +174,7 @@ export class Grants implements AsyncDisposable {
 
   get(id: string): Grant | undefined {
     checkId(id, "grant");
-    const grant = this.#shelf.get(id);
+    const grant = this.#collection.get(id);
     return grant && this.#withUses(grant);
   }
 
@@ -182,7 +182,7 @@ export class Grants implements AsyncDisposable {
   list(where: GrantFilter = {}): readonly Grant[] {
     checkGrantFilter(where);
     const { tenant, state, tool } = where;
-    return this.#shelf.items
+    return this.#collection.items
       .filter((grant) => tenant === undefined || grant.principal.tenant === tenant)
       .filter((grant) => tool === undefined || grant.tool === tool)
       .filter((grant) => state === undefined || this.stateOf(grant) === state)
@@ -243,7 +243,7 @@ export class Grants implements AsyncDisposable {
     const unkept = [...this.#unkept];
     this.#unkept.clear();
     for (const [id, { uses, lastUsedAt }] of unkept)
-      await this.#shelf
+      await this.#collection
         .change(id, (grant) => ({ item: { ...grant, uses: grant.uses + uses, lastUsedAt } }))
         .catch((error: unknown) =>
           this.#options.log(`Uses of the grant \`${id}\` could not be kept: ${String(error)}`),

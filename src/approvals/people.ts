@@ -21,7 +21,7 @@ export interface People {
 }
 
 interface Person {
-  /** As the account spells it. */
+  /** As the account writes it. */
   readonly name: string;
   readonly roles: readonly string[];
   readonly groups: readonly string[];

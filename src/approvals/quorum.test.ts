@@ -67,10 +67,10 @@ describe("counting", () => {
   });
 
   it.each([
-    ["their own", says("approved", "ann"), "`ann` has said a word on `apr_1` already; another person must."],
+    ["their own", says("approved", "ann"), "`ann` has voted on `apr_1` already; another person must."],
     ["a delegate", says("approved", "bob", { onBehalfOf: "ann" }), "already, by `bob` in their place;"],
-    ["another of the channel", says("approved", "bob", { via: "channel:ops" }), "`channel:ops` has had its word"],
-    ["another who was lent it", says("approved", "bob", { onBehalfOf: "eve" }), "was said already"],
+    ["another of the channel", says("approved", "bob", { via: "channel:ops" }), "`channel:ops` has voted"],
+    ["another who was lent it", says("approved", "bob", { onBehalfOf: "eve" }), "was cast already"],
   ])("says truly whose word there is already: %s", (_, first, said) => {
     const voted = count(record, { ...first, quorum: 3 }, 1)?.next ?? record;
     expect(alreadyVoted(voted, { by: "ann", via: "channel:ops" })).toContain(said);

@@ -114,12 +114,12 @@ export function alreadyVoted({ id = "it", votes = [] }: Votes, { by: user, via }
   const own = votes.find((vote) => isOneOf(vote, user));
   if (own !== undefined) {
     const inPlace = isSamePerson(own.by, user) ? "" : `, by \`${own.by}\` in their place`;
-    return `\`${user}\` has said a word on \`${id}\` already${inPlace}; another person must.`;
+    return `\`${user}\` has voted on \`${id}\` already${inPlace}; another person must.`;
   }
   const same = votes.find((vote) => vote.via === via);
   return same === undefined
-    ? `The word that \`${user}\` would say on \`${id}\` was said already; another person must.`
-    : `\`${same.via}\` has had its word on \`${id}\` already, by \`${same.by}\`: whoever else comes by it counts as the same; sign in and decide there.`;
+    ? `The vote of \`${user}\` on \`${id}\` was cast already; another person must.`
+    : `\`${same.via}\` has voted on \`${id}\` already, by \`${same.by}\`: another person with it counts as the same; sign in and decide there.`;
 }
 
 type Voter = { readonly by: string; readonly via: string; readonly onBehalfOf?: string | undefined };

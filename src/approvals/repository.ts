@@ -24,12 +24,11 @@ import { approvalStates } from "../core/states.ts";
 import { commitAndTake } from "../store/commit-and-take.ts";
 import type { ApprovalFilter, Store } from "../store/store.ts";
 import { stateAt, type WaitingApproval } from "../store/urgency.ts";
-import { shownDigest } from "./binding.ts";
+import { type Question, type RequestCaller, requestOf, shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
 import { type Due, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
 import { count, type WrittenDecision } from "./quorum.ts";
-import { type Question, type RequestCaller, requestOf } from "./request.ts";
 import type { Routing } from "./routes.ts";
 import { type Answered, WaitingCallers } from "./wait.ts";
 

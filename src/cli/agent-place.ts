@@ -9,7 +9,7 @@ import { ownAgents } from "../core/own-agents.ts";
 import { refusal } from "../core/refusals.ts";
 import type { CallRequest, SessionCall } from "../runtime/api.ts";
 import { ClientProblem } from "../server/client/client.ts";
-import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire-back.ts";
+import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire.ts";
 import type { Work } from "./print.ts";
 
 /** The agent whose token a command has. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anApproval } from "../../test/fakes/stub-runtime.ts";
 import type { ApprovalView } from "../server/contract/approvals.ts";
-import { shownApproval } from "../server/http/given-approval.ts";
+import { shownApproval } from "../server/http/approval-view.ts";
 import { emptyInbox, type Inbox, type KeyResult, press, type Sight, withRequests as withPage } from "./inbox.ts";
 import { inboxScreen } from "./inbox-screen.ts";
 import { keyOf } from "./keys.ts";

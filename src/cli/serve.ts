@@ -3,7 +3,7 @@ import type { Settings } from "../config/settings.ts";
 import { SystemClock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { createClient, type PosternClient } from "../server/client/client.ts";
-import { shownExplanation } from "../server/contract/wire-tools.ts";
+import { shownExplanation } from "../server/contract/wire.ts";
 import { readToken, type TokenRole } from "../server/credentials.ts";
 import { linkUrl } from "../server/http/account-routes.ts";
 import { type Listening, listen, loopbackHosts } from "../server/http/serve.ts";

@@ -8,7 +8,7 @@
 import { messageOf } from "../core/fault.ts";
 import { Session } from "../core/session.ts";
 import type { SandboxDriver, SandboxSession, ScriptProgram } from "../engines/sandbox.ts";
-import { releasePins } from "../results/release-pins.ts";
+import { releasePins } from "../results/releases.ts";
 import { drive, type End, type StoppedScript, stoppedEnd } from "./drive.ts";
 import { Earlier, earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";

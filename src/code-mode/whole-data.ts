@@ -7,7 +7,7 @@ import { messageOf } from "../core/fault.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import type { Cut, ToolOutcome } from "../core/outcome.ts";
 import type { SettledCall } from "../engines/sandbox.ts";
-import { isStandIn } from "../results/cut-note.ts";
+import { isStandIn } from "../results/cut.ts";
 import type { ScriptRun } from "./script-run.ts";
 
 /** More stays outside, and the script is told so when it reads the data. */

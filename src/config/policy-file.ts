@@ -5,7 +5,7 @@ import { RuntimeFault } from "../core/fault.ts";
 import { given } from "../core/given.ts";
 import { sha256 } from "../core/json.ts";
 import { writeWhole } from "../core/system/whole-file.ts";
-import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-file.ts";
+import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-reader.ts";
 import { findSection, inItsPlace, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
 

@@ -11,7 +11,7 @@ import type { accountProblems } from "./accounts.ts";
 export interface AccountNotesOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Told in the event of each change (D25). */
+  /** Recorded in the event of each change. */
   readonly policyVersion: string;
 }
 
@@ -31,19 +31,19 @@ export interface NotedChange<Item> {
 
 /** The documents of people, each change written with its event. */
 export class AccountNotes {
-  readonly #house: AccountNotesOptions;
+  readonly #options: AccountNotesOptions;
 
-  constructor(house: AccountNotesOptions) {
-    this.#house = house;
+  constructor(options: AccountNotesOptions) {
+    this.#options = options;
   }
 
   get now(): number {
-    return this.#house.clock.now();
+    return this.#options.clock.now();
   }
 
   /** @param read by default the body is taken as it is, because only Postern writes these kinds */
   collection<Item>(kind: string, read = (body: Json): Item => body as unknown as Item): Collection<Item> {
-    return new Collection({ store: this.#house.store, kind, read });
+    return new Collection({ store: this.#options.store, kind, read });
   }
 
   /** A change of one document, with what is noted of it. */
@@ -60,7 +60,7 @@ export class AccountNotes {
 
   /** Only that it happened. */
   async note(note: AccountNote): Promise<void> {
-    await this.#house.store.commit({ write: "note", event: this.#event(note) }, "committed");
+    await this.#options.store.commit({ write: "note", event: this.#event(note) }, "committed");
   }
 
   #event({ act, summary, by, via, tenant, outcome = "success", data = {} }: AccountNote): NotedEvent {
@@ -72,7 +72,7 @@ export class AccountNotes {
       traceId: newTraceId(),
       tenant,
       by,
-      policyVersion: this.#house.policyVersion,
+      policyVersion: this.#options.policyVersion,
       outcome,
       via,
       data,
@@ -84,7 +84,7 @@ export function accountFault(code: keyof typeof accountProblems, message: string
   return new RuntimeFault(code, message);
 }
 
-/** @throws RuntimeFault `account_invalid` for an actor that cannot be named: what is confined by nobody is everything */
+/** @throws RuntimeFault `account_invalid` for an actor without a name: it would be confined to no tenant */
 export function mayTouch(actor: Actor, tenant: string): boolean {
   checkWho(actor, "account_invalid");
   return actor.tenant === undefined || actor.tenant === tenant;

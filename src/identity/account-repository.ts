@@ -34,9 +34,9 @@ export class AccountRepository {
   }
 
   static async open(notes: AccountNotes): Promise<AccountRepository> {
-    const book = new AccountRepository(notes);
-    book.#exist = (await book.#accounts.ids()).length > 0;
-    return book;
+    const repository = new AccountRepository(notes);
+    repository.#exist = (await repository.#accounts.ids()).length > 0;
+    return repository;
   }
 
   get exist(): boolean {

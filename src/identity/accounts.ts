@@ -31,7 +31,7 @@ export interface LiveSession {
 }
 
 /**
- * From where somebody tries to sign in.
+ * Where a sign-in comes from.
  *
  * @public
  */
@@ -40,7 +40,7 @@ export interface Attempt {
 }
 
 /**
- * Signed in: the cookie's value and its proof are told here and nowhere else.
+ * Signed in: only this answer has the cookie's value and its proof.
  *
  * @public
  */
@@ -48,7 +48,7 @@ export interface SignedIn {
   readonly account: Account;
   readonly session: LiveSession;
   readonly cookie: string;
-  /** What the page keeps and sends with every request, in `x-postern-csrf`: a cookie alone is nobody's. */
+  /** What the page keeps and sends with every request, in `x-postern-csrf`: a cookie alone is refused. */
   readonly csrf: string;
 }
 
@@ -67,7 +67,7 @@ export type SignIn = SignedIn | { readonly refused: "wrong" | "too_many" };
 export interface FoundCredential {
   readonly account: Account;
   readonly permissions: ReadonlySet<Permission>;
-  /** Calls `then` once, as soon as this credential is no longer what it was; what it returns takes that back. */
+  /** Calls `then` once, as soon as this credential is no longer what it was; returns a function that stops watching. */
   readonly whenEnded: (then: () => void) => () => void;
 }
 
@@ -114,7 +114,7 @@ export interface ApiToken {
  * @public
  */
 export interface ListedToken extends ApiToken {
-  /** `dead`: neither revoked nor over, and nobody's all the same, because of what became of its owner. */
+  /** `dead`: neither revoked nor over, but refused, because its owner was disabled or lost rights. */
   readonly state: "live" | "over" | "revoked" | "dead";
   /** Of a dead one. */
   readonly why?: string;
@@ -132,7 +132,7 @@ export interface FoundToken extends FoundCredential {
 }
 
 /**
- * Somebody to be added.
+ * A person to be added.
  *
  * @public
  */
@@ -173,7 +173,7 @@ export interface NewToken {
 }
 
 /**
- * What an OpenID provider said of somebody, after everything about it was checked.
+ * What an OpenID provider says about a person, after all of it was checked.
  *
  * @public
  */
@@ -188,7 +188,7 @@ export interface OpenIdPerson {
   readonly firstRoles: readonly Role[];
   readonly groups?: readonly string[] | undefined;
   readonly tenant: string;
-  /** What becomes of somebody without an account. */
+  /** What happens to a person without an account. */
   readonly unknown: "refuse" | "create";
 }
 
@@ -200,7 +200,7 @@ export interface OpenIdSignIn {
   begin(from: OpenIdFrom): Promise<OpenIdRedirect>;
   /**
    * @param back as the provider sent the browser: with `code` and `state`, or with an error
-   * @param binder of the cookie; whoever has none began nothing here
+   * @param binder of the cookie; without it, no sign-in was started here
    */
   finish(back: URLSearchParams, binder: string | undefined): Promise<OpenIdFinished>;
 }
@@ -225,7 +225,7 @@ export type OpenIdRedirect =
 
 export type OpenIdFinished =
   | { readonly person: OpenIdPerson; readonly to: string }
-  /** For the log; the browser is told no more than that it did not work. */
+  /** For the log; the browser only learns that it failed. */
   | { readonly refused: string };
 
 /**
@@ -252,8 +252,8 @@ export interface Accounts {
 
   signIn(name: string, password: string, from: Attempt): Promise<SignIn>;
   signInByLink(token: string, from: Attempt): Promise<SignIn>;
-  /** @param said `refused`: it did not come that far, which is written down */
-  signInByOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn>;
+  /** @param answer `refused`: the provider did not name a person, which is logged */
+  signInByOpenId(answer: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn>;
   changeOwnPassword(
     account: Account,
     password: { readonly current: string; readonly next: string },
@@ -264,7 +264,7 @@ export interface Accounts {
   signOut(cookie: string): Promise<void>;
 
   listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]>;
-  /** The text is told here and nowhere else. */
+  /** Only this answer has the text. */
   makeToken(
     token: NewToken,
     owner: Account,
@@ -272,7 +272,7 @@ export interface Accounts {
   ): Promise<{ readonly token: ApiToken; readonly text: string }>;
   revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken>;
   token(text: string): Promise<FoundToken | undefined>;
-  /** Whether a credential, as the log spells it (`token:tok_…`), was taken back; of what is no such token it is no. */
+  /** Whether a credential, as the log writes it (`token:tok_…`), was revoked. False for what is no such token. */
   isRevoked(via: string): Promise<boolean>;
 }
 

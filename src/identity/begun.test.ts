@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type PendingSignIn, PendingSignInSeal } from "./begun.ts";
+import { type PendingSignIn, PendingSignInSeal } from "./openid.ts";
 
 const begun: PendingSignIn = {
   ...{ redirectUri: "https://p.example/callback", to: "/", state: "s1", verifier: "v", nonce: "n" },

@@ -1,8 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 
 /**
- * Tells who goes on streaming that its credential is no longer what it was: its account changed, its session or token
- * ended. Requests are asked about anew each time; this is for those that do not end by themselves.
+ * Tells open streams that their credential ended or changed: its account changed, or its session or token ended. Each
+ * request is checked when it arrives; this is for answers that stay open.
  */
 export class Endings {
   readonly #clock: Clock;
@@ -12,30 +12,30 @@ export class Endings {
     this.#clock = clock;
   }
 
-  /** Calls `then` once, when any of these names ends or at `expiresAt`. What it returns takes that back. */
+  /** Calls `then` once, when any of these names ends or at `expiresAt`. Returns a function that stops watching. */
   watch(names: readonly string[], expiresAt: number, then: () => void): () => void {
-    const told = (): void => {
+    const notify = (): void => {
       leave();
       then();
     };
-    const cancel = this.#clock.in(Math.max(0, expiresAt - this.#clock.now()), told, false);
+    const cancel = this.#clock.in(Math.max(0, expiresAt - this.#clock.now()), notify, false);
     const leave = (): void => {
       cancel();
-      for (const name of names) this.#drop(name, told);
+      for (const name of names) this.#drop(name, notify);
     };
-    for (const name of names) this.#watching.set(name, (this.#watching.get(name) ?? new Set()).add(told));
+    for (const name of names) this.#watching.set(name, (this.#watching.get(name) ?? new Set()).add(notify));
     return leave;
   }
 
   end(name: string): void {
-    const told = [...(this.#watching.get(name) ?? [])];
+    const notify = [...(this.#watching.get(name) ?? [])];
     this.#watching.delete(name);
-    for (const tell of told) tell();
+    for (const one of notify) one();
   }
 
-  #drop(name: string, told: () => void): void {
+  #drop(name: string, notify: () => void): void {
     const watching = this.#watching.get(name);
-    watching?.delete(told);
+    watching?.delete(notify);
     if (watching?.size === 0) this.#watching.delete(name);
   }
 }

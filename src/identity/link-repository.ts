@@ -33,9 +33,9 @@ export class LinkRepository {
     const { name, tenant } = account;
     const secret = randomBytes(32).toString("base64url");
     const expiresAt = this.#notes.now + linkLifeMs;
-    const said = { act: "link_made", summary: `sign-in link for ${name} made`, tenant, data: { account: name } };
+    const event = { act: "link_made", summary: `sign-in link for ${name} made`, tenant, data: { account: name } };
     const item = { hash: sha256(secret), expiresAt, epoch };
-    const note = { ...said, by: actor.by, via: actor.via };
+    const note = { ...event, by: actor.by, via: actor.via };
     await this.#notes.change(this.#links, name, () => ({ item, note }));
     return { token: `${Buffer.from(name).toString("base64url")}.${secret}`, expiresAt };
   }

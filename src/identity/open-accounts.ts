@@ -16,7 +16,6 @@ import type {
   OpenIdPerson,
   SignIn,
 } from "./accounts.ts";
-import { Endings } from "./endings.ts";
 import {
   checkAccount,
   checkActor,
@@ -24,10 +23,11 @@ import {
   checkChange,
   checkNew,
   checkPasswords,
-  checkSaid,
+  checkProviderAnswer,
   checkTexts,
   checkToken,
-} from "./given.ts";
+} from "./checks.ts";
+import { Endings } from "./endings.ts";
 import { LinkRepository } from "./link-repository.ts";
 import { checkPassword, type PasswordCost, Passwords } from "./password.ts";
 import { builtInName, permissionsOf } from "./roles.ts";
@@ -48,7 +48,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
   return new StoredAccounts(notes, await AccountRepository.open(notes), options);
 }
 
-/** Whoever holds the data folder, by a link of its own and while nobody else is there. */
+/** The holder of the data folder, who signs in by link while there are no accounts. */
 const builtIn: AccountRecord = {
   id: "usr_operator",
   name: builtInName,
@@ -63,26 +63,26 @@ const builtIn: AccountRecord = {
 };
 
 class StoredAccounts implements Accounts {
-  readonly #book: AccountRepository;
+  readonly #repository: AccountRepository;
   readonly #sessions: SessionRepository;
   readonly #links: LinkRepository;
   readonly #tokens: TokenRepository;
-  readonly #desk: TokenService;
+  readonly #tokenService: TokenService;
   readonly #passwords: Passwords;
   readonly #signingIn: SigningIn;
   readonly #endings: Endings;
 
-  constructor(notes: AccountNotes, book: AccountRepository, options: AccountsOptions) {
+  constructor(notes: AccountNotes, repository: AccountRepository, options: AccountsOptions) {
     const { clock, sessions, passwordCost } = options;
-    this.#book = book;
+    this.#repository = repository;
     this.#sessions = new SessionRepository(notes, sessions);
     this.#links = new LinkRepository(notes);
     this.#tokens = new TokenRepository(notes);
-    this.#desk = new TokenService({ notes, book: this.#tokens, maker: (token) => this.#maker(token) });
+    this.#tokenService = new TokenService({ notes, tokens: this.#tokens, maker: (token) => this.#maker(token) });
     this.#passwords = new Passwords(passwordCost);
     this.#endings = new Endings(clock);
     this.#signingIn = new SigningIn({
-      ...{ notes, book, tries: new Tries(clock) },
+      ...{ notes, accounts: repository, tries: new Tries(clock) },
       sessions: this.#sessions,
       links: this.#links,
       passwords: this.#passwords,
@@ -93,17 +93,17 @@ class StoredAccounts implements Accounts {
   }
 
   get exist(): boolean {
-    return this.#book.exist;
+    return this.#repository.exist;
   }
 
   async list(actor: Actor): Promise<readonly Account[]> {
     checkActor(actor);
-    return this.#book.list(actor);
+    return this.#repository.list(actor);
   }
 
   async get(name: string, actor: Actor): Promise<Account> {
     checkNamed(name, actor);
-    return this.#book.get(name, actor);
+    return this.#repository.get(name, actor);
   }
 
   async add(given: NewAccount, actor: Actor): Promise<Account> {
@@ -116,7 +116,7 @@ class StoredAccounts implements Accounts {
   }
 
   async #add(...given: Parameters<AccountRepository["add"]>): Promise<Account> {
-    const account = await this.#book.add(...given);
+    const account = await this.#repository.add(...given);
     this.#endings.end(`account:${builtInName}`); // who came by the folder's link makes room
     return account;
   }
@@ -125,32 +125,34 @@ class StoredAccounts implements Accounts {
     checkNamed(name, actor);
     checkChange(change);
     const ending =
-      change.disabled === true ? await this.#desk.endingWith(await this.#book.get(name, actor), actor) : [];
-    return this.#ended(await this.#book.change(name, { ...change, ending }, actor));
+      change.disabled === true
+        ? await this.#tokenService.endingWith(await this.#repository.get(name, actor), actor)
+        : [];
+    return this.#ended(await this.#repository.change(name, { ...change, ending }, actor));
   }
 
   async setPassword(name: string, password: string, actor: Actor): Promise<Account> {
     checkNamed(name, actor);
     checkTexts({ password });
-    await this.#book.get(name, actor); // of others not even the work is done
+    await this.#repository.get(name, actor); // of others not even the work is done
     checkPassword(password, name);
-    return this.#ended(await this.#book.setPassword(name, await this.#passwords.make(password), actor));
+    return this.#ended(await this.#repository.setPassword(name, await this.#passwords.make(password), actor));
   }
 
   async endSessions(name: string, actor: Actor): Promise<Account> {
     checkNamed(name, actor);
-    return this.#ended(await this.#book.endSessions(name, actor));
+    return this.#ended(await this.#repository.endSessions(name, actor));
   }
 
   async makeLink(name: string, actor: Actor): Promise<{ readonly token: string; readonly expiresAt: number }> {
     checkNamed(name, actor);
     if (spelled(name) === builtInName && mayTouch(actor, builtIn.tenant)) {
       if (!this.exist) return this.#links.make(builtIn, builtIn.epoch, actor);
-      const said = "There are accounts now, so a link is somebody's: `postern accounts link NAME`.";
-      throw accountFault("account_unknown", said);
+      const message = "There are accounts now, so a link needs a name: `postern accounts link NAME`.";
+      throw accountFault("account_unknown", message);
     }
-    const account = await this.#book.get(name, actor);
-    const epoch = (await this.#book.record(account.name))?.epoch ?? 0;
+    const account = await this.#repository.get(name, actor);
+    const epoch = (await this.#repository.record(account.name))?.epoch ?? 0;
     if (account.disabled)
       throw accountFault("account_invalid", `\`${account.name}\` is disabled; enable it before it gets a link.`);
     return this.#links.make(account, epoch, actor);
@@ -168,10 +170,10 @@ class StoredAccounts implements Accounts {
     return this.#signingIn.byLink(token, from);
   }
 
-  async signInByOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
-    checkSaid(said);
+  async signInByOpenId(answer: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
+    checkProviderAnswer(answer);
     checkAttempt(from);
-    return this.#signingIn.byOpenId(said, from);
+    return this.#signingIn.byOpenId(answer, from);
   }
 
   async changeOwnPassword(
@@ -221,7 +223,7 @@ class StoredAccounts implements Accounts {
   async listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]> {
     checkActor(actor);
     if (owner !== undefined) checkTexts({ owner });
-    return this.#desk.list(actor, owner);
+    return this.#tokenService.list(actor, owner);
   }
 
   async makeToken(
@@ -250,7 +252,7 @@ class StoredAccounts implements Accounts {
 
   async token(text: string): Promise<FoundToken | undefined> {
     checkTexts({ text });
-    const found = await this.#desk.find(text);
+    const found = await this.#tokenService.find(text);
     if (found === undefined) return undefined;
     const { token, maker, permissions } = found;
     const names = [`account:${maker.name}`, `token:${token.id}`];
@@ -259,7 +261,7 @@ class StoredAccounts implements Accounts {
   }
 
   async #record(name: string): Promise<AccountRecord | undefined> {
-    if (name !== builtInName) return this.#book.record(name);
+    if (name !== builtInName) return this.#repository.record(name);
     return this.exist ? undefined : builtIn;
   }
 

@@ -1,8 +1,9 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Configuration, IDToken } from "openid-client";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
+import { isJsonObject } from "../core/json.ts";
 import type { OpenIdFinished, OpenIdFrom, OpenIdPerson, OpenIdRedirect, OpenIdSignIn } from "./accounts.ts";
-import { type PendingSignIn, PendingSignInSeal } from "./begun.ts";
 import type { Role } from "./roles.ts";
 import { Tries } from "./tries.ts";
 
@@ -31,7 +32,7 @@ export interface OpenIdSettings {
   readonly tenant: string;
 }
 
-export interface OpenIdOptions {
+interface OpenIdOptions {
   readonly clock: Clock;
   /** The value behind `secret://…`. */
   readonly resolve: (text: string) => Promise<string>;
@@ -50,15 +51,15 @@ const patienceMs = 10 * 60_000;
  */
 export class OpenId implements OpenIdSignIn {
   readonly #settings: OpenIdSettings;
-  readonly #house: OpenIdOptions;
+  readonly #options: OpenIdOptions;
   readonly #seal = new PendingSignInSeal();
   readonly #tries: Tries;
   #provider: Promise<{ readonly library: Library; readonly configuration: Configuration }> | undefined;
 
-  constructor(settings: OpenIdSettings, house: OpenIdOptions) {
+  constructor(settings: OpenIdSettings, options: OpenIdOptions) {
     this.#settings = settings;
-    this.#house = house;
-    this.#tries = new Tries(house.clock);
+    this.#options = options;
+    this.#tries = new Tries(options.clock);
   }
 
   get label(): string {
@@ -114,7 +115,7 @@ export class OpenId implements OpenIdSignIn {
     return { ...more, ...claims };
   }
 
-  /** Discovered when somebody signs in, and again when that failed: a provider that is away keeps nothing from starting. */
+  /** Discovers the provider at the first sign-in, and again after a failure, so that Postern starts without it. */
   async #asked(): Promise<{ readonly library: Library; readonly configuration: Configuration }> {
     this.#provider ??= this.#discover();
     try {
@@ -133,7 +134,7 @@ export class OpenId implements OpenIdSignIn {
   async #discover(): Promise<{ readonly library: Library; readonly configuration: Configuration }> {
     const library = await load();
     const { issuer, clientId, clientSecret } = this.#settings;
-    const secret = clientSecret === undefined ? undefined : await this.#house.resolve(clientSecret);
+    const secret = clientSecret === undefined ? undefined : await this.#options.resolve(clientSecret);
     const configuration = await library.discovery(
       new URL(issuer),
       clientId,
@@ -145,7 +146,7 @@ export class OpenId implements OpenIdSignIn {
   }
 
   get #now(): number {
-    return this.#house.clock.now();
+    return this.#options.clock.now();
   }
 }
 
@@ -169,7 +170,7 @@ export function missingPackage(): string | undefined {
   }
 }
 
-/** Without TLS only where nobody is between: a provider on this machine. */
+/** Only a provider on this machine may go without TLS. */
 export function isLoopback(issuer: string): boolean {
   return /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:\/|$)/.test(issuer);
 }
@@ -182,7 +183,7 @@ function personFrom(claims: IdTokenClaims, settings: OpenIdSettings): OpenIdPers
     return { refused: `the domain of ${email ?? "no verified e-mail address"} is not allowed` };
   const name =
     settings.nameClaim === undefined ? (email ?? text(claims["preferred_username"])) : text(claims[settings.nameClaim]);
-  if (name === undefined) return { refused: "the provider names nobody" };
+  if (name === undefined) return { refused: "the provider sent no name" };
   return {
     issuer,
     subject: claims.sub,
@@ -215,4 +216,60 @@ function words(claim: unknown): readonly string[] {
 
 function text(claim: unknown): string | undefined {
   return typeof claim === "string" && claim !== "" ? claim : undefined;
+}
+
+/** A sign-in elsewhere that was begun and has not come back. */
+export interface PendingSignIn {
+  readonly redirectUri: string;
+  readonly to: string;
+  readonly state: string;
+  readonly verifier: string;
+  readonly nonce: string;
+  /** Wall clock, milliseconds; exclusive. */
+  readonly until: number;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * What was begun, sealed: the browser that began keeps it in a cookie, so there is no table here that others could fill,
+ * and it can neither be read nor made elsewhere. The key is this process's own; a restart ends what was begun.
+ *
+ * Invariant: each opens once, until it is over.
+ */
+export class PendingSignInSeal {
+  readonly #key = randomBytes(32);
+  /** States that came back, and until when they would have been good. */
+  readonly #used = new Map<string, number>();
+
+  seal(begun: PendingSignIn): string {
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
+    const text = Buffer.concat([cipher.update(JSON.stringify(begun), "utf8"), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
+  }
+
+  /** Uses it up. Undefined: not ours, for another state, over, or used. */
+  open(sealed: string, state: string, now: number): PendingSignIn | undefined {
+    const begun = this.#read(sealed);
+    if (begun === undefined || begun.state !== state || begun.until <= now || this.#used.has(state)) return undefined;
+    for (const [old, until] of this.#used) if (until <= now) this.#used.delete(old);
+    this.#used.set(state, begun.until);
+    return begun;
+  }
+
+  #read(sealed: string): PendingSignIn | undefined {
+    const bytes = Buffer.from(sealed, "base64url");
+    if (bytes.length <= nonceBytes + tagBytes) return undefined;
+    const opening = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, nonceBytes));
+    opening.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+    try {
+      const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]);
+      const body: unknown = JSON.parse(text.toString("utf8"));
+      return isJsonObject(body) ? (body as unknown as PendingSignIn) : undefined; // sealed here, by `seal` alone
+    } catch {
+      return undefined; // it is not what this process sealed
+    }
+  }
 }

@@ -36,16 +36,16 @@ const mostWaiting = 64;
 export class Passwords {
   readonly #cost: PasswordCost;
   /** Verified against when there is nothing to verify: an unknown name takes as long as a wrong password. */
-  readonly #nobody: PasswordHash;
+  readonly #unknownName: PasswordHash;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(cost: PasswordCost = defaultCost) {
     this.#cost = cost;
-    this.#nobody = { scheme: "scrypt", ...cost, salt: fresh(16), hash: fresh(keyBytes) };
+    this.#unknownName = { scheme: "scrypt", ...cost, salt: fresh(16), hash: fresh(keyBytes) };
   }
 
-  /** Whether one more would only make the line longer than anybody waits. */
+  /** Whether too many already wait. */
   get isBusy(): boolean {
     return this.#waiting.length >= mostWaiting;
   }
@@ -58,7 +58,7 @@ export class Passwords {
 
   /** Takes the same time whether there is a password or not, and compares in constant time. */
   async verify(password: string, kept: PasswordHash | undefined): Promise<boolean> {
-    const against = kept ?? this.#nobody;
+    const against = kept ?? this.#unknownName;
     const key = await this.#derive(password.slice(0, 2 * longest + 1), against.salt, against);
     const isRight = timingSafeEqual(key, Buffer.from(against.hash, "base64url"));
     return isRight && kept !== undefined;

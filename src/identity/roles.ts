@@ -14,7 +14,7 @@
  */
 export type Role = "viewer" | "approver" | "operator" | "auditor" | "admin";
 
-/** Whoever holds the data folder. No account has this name. */
+/** The holder of the data folder. No account has this name. */
 export const builtInName = "operator";
 
 export const roles: readonly Role[] = ["viewer", "approver", "operator", "auditor", "admin"];
@@ -118,7 +118,7 @@ export const agentPermissions: ReadonlySet<Permission> = new Set([
 
 export const allPermissions: ReadonlySet<Permission> = new Set(permissions);
 
-/** What concerns everybody here: only people of the installation's own tenant have it. */
+/** Permissions over the whole installation: only people of its own tenant have them. */
 const installationWide: ReadonlySet<Permission> = new Set([
   "tools:approve",
   "tools:switch",
@@ -130,13 +130,13 @@ const installationWide: ReadonlySet<Permission> = new Set([
 ]);
 export const ownTenant = "default";
 
-/** Who has no role yet is told so, and may leave: the session is theirs whatever they may do. */
+/** Every person has these, also without a role: their own session. */
 export function permissionsOf(held: readonly Role[], tenant: string): ReadonlySet<Permission> {
   const all = ["session:own" as const, ...held.flatMap((role) => table[role])];
   return new Set(tenant === ownTenant ? all : all.filter((permission) => !installationWide.has(permission)));
 }
 
-/** The roles that have it: for telling somebody whom to ask. */
+/** The roles that have it, for a message that says whom to ask. */
 export function rolesWith(permission: Permission): readonly Role[] {
   return roles.filter((role) => table[role].includes(permission));
 }

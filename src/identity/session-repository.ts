@@ -25,7 +25,7 @@ interface SessionRecord {
   readonly id: string;
   readonly name: string;
   readonly epoch: number;
-  /** Of the word that the page keeps: without it the cookie is nobody's. None: begun before there were any, and over. */
+  /** Hash of the proof that the page keeps; the cookie is refused without it. Missing in old sessions, which are over. */
   readonly proof?: string;
   readonly secret: string;
   /** Sent to the browser, and not come back yet: until it does, the present one stays good. */
@@ -63,7 +63,7 @@ const seenEveryMs = 60_000;
 
 /**
  * Sessions of browsers. A browser sends the cookie to every port of the host, so it proves nothing by itself: a second
- * secret, the proof, is told once when the session begins, kept by the page and sent with each request. The cookie is
+ * secret, the proof, is answered once when the session begins, kept by the page and sent with each request. The cookie is
  * `PLACE.SECRET`; the secret is replaced now and then, and the one before it ends as soon as the new one was seen and a
  * minute has passed: a stolen cookie does not stay good beside its owner's.
  */
@@ -97,9 +97,9 @@ export class SessionRepository {
         rotatedAt: now,
         seenAt: now,
       };
-      const said: AccountNote = { ...note, data: { ...note.data, session: record.id } };
+      const sessionNote: AccountNote = { ...note, data: { ...note.data, session: record.id } };
       const { changed } = await this.#notes.change(this.#sessions, place, (found) =>
-        isDeepStrictEqual(found, before) ? { item: record, note: said } : undefined,
+        isDeepStrictEqual(found, before) ? { item: record, note: sessionNote } : undefined,
       );
       return changed ? { session: this.#live(record), cookie: `${place}.${secret}`, csrf } : undefined;
     });
@@ -130,8 +130,8 @@ export class SessionRepository {
     if (place === undefined || hash === undefined) return undefined;
     const { changed, item } = await this.#notes.change(this.#sessions, place, async (record) => {
       if (record === undefined || this.#which(record, hash) === undefined) return undefined;
-      const said = { ...(await note(record.name)), data: { session: record.id } };
-      return { item: { ...record, ended: true as const }, note: said };
+      const sessionNote = { ...(await note(record.name)), data: { session: record.id } };
+      return { item: { ...record, ended: true as const }, note: sessionNote };
     });
     return changed ? item.id : undefined;
   }

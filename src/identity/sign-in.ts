@@ -18,7 +18,7 @@ import type { Tries } from "./tries.ts";
 
 export interface SignInOptions {
   readonly notes: AccountNotes;
-  readonly book: AccountRepository;
+  readonly accounts: AccountRepository;
   readonly sessions: SessionRepository;
   readonly links: LinkRepository;
   readonly passwords: Passwords;
@@ -30,94 +30,98 @@ export interface SignInOptions {
   readonly record: (name: string) => Promise<AccountRecord | undefined>;
 }
 
-/** The ways in. Each is counted, takes the same time whoever it is, answers the same whatever was wrong, and is written down. */
+/** The ways to sign in. Each try is counted and logged, takes the same time and gets the same answer, whatever was wrong. */
 export class SigningIn {
-  readonly #house: SignInOptions;
+  readonly #options: SignInOptions;
 
-  constructor(house: SignInOptions) {
-    this.#house = house;
+  constructor(options: SignInOptions) {
+    this.#options = options;
   }
 
   async byPassword(given: string, password: string, from: Attempt): Promise<SignIn> {
     const name = spelled(given);
-    if (this.#house.tries.isOver(`name:${name}`, from.address) || this.#house.passwords.isBusy)
+    if (this.#options.tries.isOver(`name:${name}`, from.address) || this.#options.passwords.isBusy)
       return { refused: "too_many" };
-    this.#house.tries.count(`name:${name}`, from.address); // before the work: tries at the same moment count, too
-    const record = await this.#house.book.record(name);
-    const isRight = await this.#house.passwords.verify(password, record?.password);
-    const now = isRight ? await this.#house.book.record(name) : undefined; // it may have been disabled meanwhile
+    this.#options.tries.count(`name:${name}`, from.address); // before the work: tries at the same moment count, too
+    const record = await this.#options.accounts.record(name);
+    const isRight = await this.#options.passwords.verify(password, record?.password);
+    const now = isRight ? await this.#options.accounts.record(name) : undefined; // it may have been disabled meanwhile
     if (now === undefined || now.disabled || now.epoch !== record?.epoch)
       return this.#refusedSignIn({ name, how: "password", why: whyNot(record), from, tenant: record?.tenant });
-    this.#house.tries.forgive(`name:${name}`, from.address);
-    if (now.password !== undefined && this.#house.passwords.isWeak(now.password))
-      await this.#house.book.strengthen(now, await this.#house.passwords.make(password));
+    this.#options.tries.forgive(`name:${name}`, from.address);
+    if (now.password !== undefined && this.#options.passwords.isWeak(now.password))
+      await this.#options.accounts.strengthen(now, await this.#options.passwords.make(password));
     return this.#signedIn(now, "password");
   }
 
   async byLink(token: string, from: Attempt): Promise<SignIn> {
-    if (this.#house.tries.isOver("link", from.address)) return { refused: "too_many" };
-    const { name, epoch } = (await this.#house.links.take(token)) ?? {};
-    const record = name === undefined ? undefined : await this.#house.record(name);
+    if (this.#options.tries.isOver("link", from.address)) return { refused: "too_many" };
+    const { name, epoch } = (await this.#options.links.take(token)) ?? {};
+    const record = name === undefined ? undefined : await this.#options.record(name);
     if (record !== undefined && !record.disabled && record.epoch === epoch) return this.#signedIn(record, "link");
-    this.#house.tries.count("link", from.address);
+    this.#options.tries.count("link", from.address);
     const why =
       record === undefined ? "no such link" : record.disabled ? "disabled" : "older than what ended its sessions";
-    return this.#refusedSignIn({ name: name ?? "nobody", how: "link", why, from, tenant: record?.tenant });
+    return this.#refusedSignIn({ name: name ?? "unknown", how: "link", why, from, tenant: record?.tenant });
   }
 
-  async byOpenId(said: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
+  async byOpenId(answer: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn> {
     const refuse = (name: string, why: string, record?: Account): Promise<SignIn> =>
       this.#refusedSignIn({ name, how: "openid", why, from, tenant: record?.tenant });
-    if ("refused" in said) {
-      if (this.#house.tries.isOver(from.address)) return { refused: "too_many" }; // each is an entry in the log
-      this.#house.tries.count(from.address);
-      return refuse("nobody", said.refused);
+    if ("refused" in answer) {
+      if (this.#options.tries.isOver(from.address)) return { refused: "too_many" }; // each is an entry in the log
+      this.#options.tries.count(from.address);
+      return refuse("unknown", answer.refused);
     }
-    const found = await this.#house.book.bySubject(said.issuer, said.subject);
+    const found = await this.#options.accounts.bySubject(answer.issuer, answer.subject);
     if (found?.disabled === true) return refuse(found.name, "disabled", found);
-    if (found === undefined && said.unknown === "refuse") return refuse(said.name, "no account");
+    if (found === undefined && answer.unknown === "refuse") return refuse(answer.name, "no account");
     try {
-      const record = await (found === undefined ? this.#newComer(said) : this.#synchronized(found, said));
+      const record = await (found === undefined ? this.#newComer(answer) : this.#synchronized(found, answer));
       return this.#signedIn(record, "openid");
     } catch (error) {
       if (error instanceof RuntimeFault && Object.hasOwn(accountProblems, error.code))
-        return refuse(said.name, error.message, found);
+        return refuse(answer.name, error.message, found);
       throw error;
     }
   }
 
-  /** A name that somebody has already is not taken over by whoever the provider calls so. */
+  /** An existing account is not taken over by a person whom the provider gives the same name. */
   async #newComer({ issuer, subject, firstRoles, ...person }: OpenIdPerson): Promise<AccountRecord> {
     const name = checkedName(person.name);
-    const other = await this.#house.book.record(name);
+    const other = await this.#options.accounts.record(name);
     const isSame = other?.openId?.issuer === issuer && other.openId.subject === subject;
     if (other !== undefined && isSame) return other; // it was made, and its subject was not yet
     const given = { ...person, name, roles: person.roles ?? firstRoles };
     const actor: Actor = { by: name, via: "openid", tenant: person.tenant };
-    await this.#house.add(given, { openId: { issuer, subject } }, actor);
+    await this.#options.add(given, { openId: { issuer, subject } }, actor);
     return this.#mustHave(name);
   }
 
   /** Roles and groups are the provider's, where it says them. */
   async #synchronized(found: AccountRecord, { roles, groups }: OpenIdPerson): Promise<AccountRecord> {
     if (roles !== undefined || groups !== undefined)
-      await this.#house.change(found.name, { roles, groups }, { by: found.name, via: "openid", tenant: found.tenant });
+      await this.#options.change(
+        found.name,
+        { roles, groups },
+        { by: found.name, via: "openid", tenant: found.tenant },
+      );
     return this.#mustHave(found.name);
   }
 
   async #mustHave(name: string): Promise<AccountRecord> {
-    const record = await this.#house.book.record(name);
+    const record = await this.#options.accounts.record(name);
     if (record === undefined) throw new Error(`The account ${name} was written and is not there.`);
     return record;
   }
 
   /** Whether it is their password; counted as a try. */
   async isPasswordOf(name: string, password: string, from: Attempt): Promise<"right" | "wrong" | "too_many"> {
-    if (this.#house.tries.isOver(`name:${name}`, from.address) || this.#house.passwords.isBusy) return "too_many";
-    this.#house.tries.count(`name:${name}`, from.address);
-    const record = await this.#house.book.record(name);
-    if (!(await this.#house.passwords.verify(password, record?.password))) return "wrong";
-    this.#house.tries.forgive(`name:${name}`, from.address);
+    if (this.#options.tries.isOver(`name:${name}`, from.address) || this.#options.passwords.isBusy) return "too_many";
+    this.#options.tries.count(`name:${name}`, from.address);
+    const record = await this.#options.accounts.record(name);
+    if (!(await this.#options.passwords.verify(password, record?.password))) return "wrong";
+    this.#options.tries.forgive(`name:${name}`, from.address);
     return "right";
   }
 
@@ -126,14 +130,14 @@ export class SigningIn {
     const { name, tenant } = account;
     const summary = `${name} signed in by ${how}`;
     const note: AccountNote = { act: "sign_in", summary, by: name, via: how, tenant, data: { account: name } };
-    return { account, ...(await this.#house.sessions.begin(account, record.epoch, note)) };
+    return { account, ...(await this.#options.sessions.begin(account, record.epoch, note)) };
   }
 
   /** The log has the name that was tried, cut short; the answer is the same for all of them. */
   async #refusedSignIn(refused: SignInRefusal): Promise<SignIn> {
     const { name, how, why, from, tenant = "default" } = refused;
     const tried = name.replaceAll(/[^\w.@+-]/g, "?").slice(0, 64);
-    await this.#house.notes.note({
+    await this.#options.notes.note({
       act: "sign_in_failed",
       summary: `sign-in of ${tried} by ${how} refused`,
       by: tried,
@@ -155,6 +159,6 @@ interface SignInRefusal {
 }
 
 function whyNot(record: AccountRecord | undefined): string {
-  if (record === undefined) return "nobody of that name";
+  if (record === undefined) return "no account of that name";
   return record.disabled ? "disabled" : "wrong password";
 }

@@ -6,7 +6,7 @@ import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
-import { agentNameFor, isTaken, namesFreely } from "./token-maker.ts";
+import { agentNameFor, isTaken, namesFreely } from "./token-service.ts";
 
 const idDigits = 16;
 const dayMs = 86_400_000;
@@ -58,7 +58,7 @@ export class TokenRepository {
     if (what === "person" && (agent !== undefined || user !== undefined))
       throw refused("`agent` and `user` name who calls with an agent's token; a person's speaks for its owner.");
     if (user !== undefined && !isOwn && !namesFreely(may))
-      throw refused("`user` is for whom an agent calls; only an admin lets one call for somebody else.");
+      throw refused("`user` is for whom an agent calls; only an admin lets one call for another user.");
     const note = noteOf("created", token, actor);
     const { changed } = await this.#notes.change(this.#tokens, hash, (other) =>
       other === undefined ? { item: token, note } : undefined,
@@ -79,7 +79,7 @@ export class TokenRepository {
     return Promise.all(mine.map((token) => this.#withUse(token)));
   }
 
-  /** From the next request on it is nobody's. @throws RuntimeFault `token_unknown` */
+  /** It is refused from the next request on. @throws RuntimeFault `token_unknown` */
   async revoke(id: string, actor: Actor, owner: string | undefined): Promise<ApiToken> {
     const unknown = accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
     const hash = await this.#hashOf(id);
@@ -95,13 +95,13 @@ export class TokenRepository {
     return item;
   }
 
-  /** Read anew each time, as `find` does. */
+  /** Reads the store each time, as `find` does. */
   async isRevoked(via: string): Promise<boolean> {
     const hash = await this.#hashOf(via.replace(/^token:/, ""));
     return hash !== undefined && (await this.#tokens.get(hash))?.revokedAt !== undefined;
   }
 
-  /** Undefined: wrong, expired or revoked. Read anew each time, so that a revoked one is so at once, whoever revoked it. */
+  /** Returns undefined if it is wrong, expired or revoked. Reads the store each time, so that a revocation counts at once. */
   async find(text: string): Promise<ApiToken | undefined> {
     const token = await this.#tokens.get(sha256(text));
     return token !== undefined && token.revokedAt === undefined && !this.isOver(token) ? token : undefined;
@@ -178,6 +178,6 @@ function noteOf(became: "created" | "revoked", token: ApiToken, actor: Actor): A
     permissions: [...may],
     expires_at: new Date(expiresAt).toISOString(),
   };
-  const said = { act: `token_${became}`, summary: `token ${id} ${became}` };
-  return { ...said, by: actor.by, via: actor.via, tenant, data };
+  const event = { act: `token_${became}`, summary: `token ${id} ${became}` };
+  return { ...event, by: actor.by, via: actor.via, tenant, data };
 }

@@ -1,27 +1,70 @@
 import type { Actor } from "../core/actor.ts";
+import { ownAgents } from "../core/own-agents.ts";
 import type { AccountNotes } from "./account-notes.ts";
 import type { Account, ApiToken, ListedToken } from "./accounts.ts";
-import type { Permission } from "./roles.ts";
-import { type MakerState, standingOf } from "./token-maker.ts";
+import { type Permission, permissionsOf } from "./roles.ts";
 import type { TokenRepository } from "./token-repository.ts";
 
-export interface TokenServiceOptions {
+/**
+ * What a token may by who made it. A name is an authority: grants, runs, approvals and rules go by `tenant, agent, user`.
+ *
+ * Invariant: only an admin makes a token for an agent or a user that is not their own, and no token has more than
+ * its maker has now.
+ */
+
+const taken: ReadonlySet<string> = new Set(Object.values(ownAgents));
+
+/** Account names hold no `/`: what stands before the first one is whose agent it is. */
+export function agentNameFor(asked: string, maker: Pick<Account, "name">, may: ReadonlySet<Permission>): string {
+  return namesFreely(may) || isOwnAgent(asked, maker) ? asked : `${maker.name}/${asked}`;
+}
+
+export function isTaken(agent: string): boolean {
+  return taken.has(agent);
+}
+
+/** Whose agents one names: any of the tenant's, or one's own. */
+export function namesFreely(may: ReadonlySet<Permission>): boolean {
+  return may.has("accounts:admin");
+}
+
+function isOwnAgent(agent: string, { name }: Pick<Account, "name">): boolean {
+  return agent.startsWith(`${name}/`);
+}
+
+type MakerState = { readonly permissions: ReadonlySet<Permission> } | { readonly dead: string };
+
+/** What a token is worth by what its maker is now. @param maker undefined: who made it was here only until there were accounts */
+function makerStateOf(token: ApiToken, maker: Account | undefined): MakerState {
+  const { owner, agent, user } = token;
+  if (maker === undefined)
+    return { dead: `\`${owner}\` made it in a session by the folder's link, which ended with the first account` };
+  if (maker.disabled) return { dead: `\`${owner}\`, who made it, is disabled` };
+  const may = permissionsOf(maker.roles, maker.tenant);
+  if (!namesFreely(may) && agent !== undefined && !isOwnAgent(agent, maker))
+    return { dead: `\`${owner}\`, who made it, is no admin any more, and it calls as the agent \`${agent}\`` };
+  if (!namesFreely(may) && user !== undefined && user !== owner)
+    return { dead: `\`${owner}\`, who made it, is no admin any more, and it calls for \`${user}\`` };
+  return { permissions: new Set(token.permissions.filter((one) => may.has(one))) };
+}
+
+interface TokenServiceOptions {
   readonly notes: AccountNotes;
-  readonly book: TokenRepository;
+  readonly tokens: TokenRepository;
   /** Who made it, as they are now. Undefined: they were here only until there were accounts. */
   readonly maker: (token: ApiToken) => Promise<Account | undefined>;
 }
 
-const saidEveryMs = 60_000;
+const noteEveryMs = 60_000;
 
 /** Tokens, held against who made them: at each use, and where they are listed. */
 export class TokenService {
-  readonly #house: TokenServiceOptions;
-  /** When the log was last told of a dead one that is still used. */
-  readonly #said = new Map<string, number>();
+  readonly #options: TokenServiceOptions;
+  /** When the use of each dead token was last logged. */
+  readonly #notedAt = new Map<string, number>();
 
-  constructor(house: TokenServiceOptions) {
-    this.#house = house;
+  constructor(options: TokenServiceOptions) {
+    this.#options = options;
   }
 
   async find(
@@ -29,20 +72,20 @@ export class TokenService {
   ): Promise<
     { readonly token: ApiToken; readonly maker: Account; readonly permissions: ReadonlySet<Permission> } | undefined
   > {
-    const token = await this.#house.book.find(text);
+    const token = await this.#options.tokens.find(text);
     if (token === undefined) return undefined;
-    const maker = await this.#house.maker(token);
-    const standing = standingOf(token, maker);
-    if (maker === undefined || "dead" in standing) {
-      await this.#tell(token, standing);
+    const maker = await this.#options.maker(token);
+    const state = makerStateOf(token, maker);
+    if (maker === undefined || "dead" in state) {
+      await this.#noteUse(token, state);
       return undefined;
     }
-    await this.#house.book.used(token);
-    return { token, maker, permissions: standing.permissions };
+    await this.#options.tokens.used(token);
+    return { token, maker, permissions: state.permissions };
   }
 
   async list(actor: Actor, owner: string | undefined): Promise<readonly ListedToken[]> {
-    const tokens = await this.#house.book.list(actor, owner);
+    const tokens = await this.#options.tokens.list(actor, owner);
     return Promise.all(tokens.map((token) => this.#listed(token)));
   }
 
@@ -53,20 +96,20 @@ export class TokenService {
   }
 
   async #listed(token: ApiToken): Promise<ListedToken> {
-    const standing = standingOf(token, await this.#house.maker(token));
+    const state = makerStateOf(token, await this.#options.maker(token));
     const isRevoked = token.revokedAt !== undefined;
-    const isOver = isRevoked || this.#house.book.isOver(token);
-    if (!isOver && "dead" in standing) return { ...token, state: "dead", why: standing.dead, lost: token.permissions };
-    const lost = "dead" in standing ? [] : token.permissions.filter((one) => !standing.permissions.has(one));
+    const isOver = isRevoked || this.#options.tokens.isOver(token);
+    if (!isOver && "dead" in state) return { ...token, state: "dead", why: state.dead, lost: token.permissions };
+    const lost = "dead" in state ? [] : token.permissions.filter((one) => !state.permissions.has(one));
     return { ...token, state: isRevoked ? "revoked" : isOver ? "over" : "live", lost };
   }
 
-  /** Whoever goes on using one is in the log, once a minute. */
-  async #tell({ id, owner, tenant }: ApiToken, standing: MakerState): Promise<void> {
-    if (!("dead" in standing)) return;
-    const { notes } = this.#house;
-    if (notes.now - (this.#said.get(id) ?? Number.NEGATIVE_INFINITY) < saidEveryMs) return;
-    this.#said.set(id, notes.now);
+  /** Logs the use of a dead token, once a minute. */
+  async #noteUse({ id, owner, tenant }: ApiToken, state: MakerState): Promise<void> {
+    if (!("dead" in state)) return;
+    const { notes } = this.#options;
+    if (notes.now - (this.#notedAt.get(id) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return;
+    this.#notedAt.set(id, notes.now);
     await notes.note({
       act: "token_refused",
       summary: `token ${id} refused`,
@@ -74,7 +117,7 @@ export class TokenService {
       via: `token:${id}`,
       tenant,
       outcome: "failure",
-      data: { token: id, why: standing.dead },
+      data: { token: id, why: state.dead },
     });
   }
 }

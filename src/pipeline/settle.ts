@@ -9,7 +9,7 @@ import type { Caller } from "../core/session.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { noArtifacts } from "../results/own-artifacts.ts";
 import type { RawResult } from "../results/raw-result.ts";
-import { releasePins } from "../results/release-pins.ts";
+import { releasePins } from "../results/releases.ts";
 import { shape } from "../results/shape.ts";
 import { mostArtifactBytes } from "../results/stored-streams.ts";
 import { redactJson } from "../secrets/redact-json.ts";

@@ -2,9 +2,9 @@
  * What goes back, when it is too big to go inline: bytes by their digest.
  *
  * Invariant: bytes are durable before a record may refer to them; a reference can be used only within its tenant and by
- * principals it was released to; what is pinned, used, young or needed by a row is never swept (D10).
+ * principals it was released to; what is pinned, used, young or needed by a row is never swept.
  * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store),
- * release-pins.ts (the end of a session), sweeper.ts (what nobody needs goes).
+ * releases.ts (who may use one, and the end of a session), sweeper.ts (removes what is not needed).
  */
 import type { Principal } from "../core/call.ts";
 
@@ -51,7 +51,7 @@ export interface ArtifactStore {
 }
 
 /**
- * What an artifact store of one's own must have. It must refuse whoever an artifact was not put for: `owner` of `put` is
+ * What an artifact store of one's own must have. It must refuse every principal but the owner: `owner` of `put` is
  * the one principal (tenant, agent, user) that may open it. Without `putStream` and `openStream` bytes are held whole.
  *
  * @public
@@ -62,17 +62,17 @@ export type OwnArtifactStore = Pick<ArtifactStore, "put" | "open" | "pin" | "unp
 /** A store that is kept by ourselves, so that sharing and tidying up are ours too. */
 export interface SharedArtifactStore extends ArtifactStore {
   /**
-   * Lets one more principal of the same tenant use it (D10).
+   * Lets one more principal of the same tenant use it.
    *
    * @throws RuntimeFault `artifact_unavailable` when that tenant has no such artifact.
    */
   release(digest: string, principal: Principal): Promise<void>;
-  /** Removes what is older than the retention and which nothing holds and nobody needs; answers how many that were. */
+  /** Removes what is older than the retention and is neither held nor needed. Returns how many. */
   sweep(needed: Needed): Promise<number>;
 }
 
 /** Which of these are needed by a row; of others it may say so too. */
 export type Needed = (digests: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** `{"$artifact": digest}`: how arguments name an artifact (SPEC 7 step 9, D13). */
+/** `{"$artifact": digest}`: how arguments name an artifact. */
 export const referenceKey = "$artifact";

@@ -90,10 +90,10 @@ export function cleanJson(value: Json, redactor: Redactor): CleanJson {
   const text = wellFormedJson(redactor.redact(given));
   if (text === given) return { value, text };
   const parsed = parse(text) ?? inParts(value, redactor);
-  const spelled = wellFormedJson(JSON.stringify(parsed));
-  if (redactor.finds(spelled)) return { value: "[redacted]", text: '"[redacted]"' };
+  const json = wellFormedJson(JSON.stringify(parsed));
+  if (redactor.finds(json)) return { value: "[redacted]", text: '"[redacted]"' };
   // Parsed again, because only the text was made well-formed. It is JSON: it was just written.
-  return { value: JSON.parse(spelled) as Json, text: spelled };
+  return { value: JSON.parse(json) as Json, text: json };
 }
 
 function cleanBlock(block: ContentBlock, redactor: Redactor): ContentBlock {

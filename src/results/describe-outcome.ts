@@ -31,16 +31,16 @@ export function describeOutcome(outcome: ToolOutcome): string {
 
 /** The same of a whole result, before its head alone is left of it. */
 export function describeWhole({ content, text, structured }: CleanResult): string {
-  const said = structured instanceof LargeJson ? structured.facts.description : undefined;
-  const value = structured === undefined || said !== undefined ? {} : { structured: structured.value };
-  return line(describeInline({ content, text, ...value }, said));
+  const description = structured instanceof LargeJson ? structured.facts.description : undefined;
+  const value = structured === undefined || description !== undefined ? {} : { structured: structured.value };
+  return line(describeInline({ content, text, ...value }, description));
 }
 
-/** @param said the description of the structured content, when it is known */
-function describeInline({ content, text, structured }: Inline, said?: string): string {
+/** @param description the description of the structured content, when it is known */
+function describeInline({ content, text, structured }: Inline, description?: string): string {
   const parts = [
-    ...(said !== undefined
-      ? [said]
+    ...(description !== undefined
+      ? [description]
       : structured !== undefined
         ? [describe(structured)]
         : text === ""

@@ -8,7 +8,7 @@ const mostScanned = 1024 * 1024;
 const cellBytes = 40;
 /** No more of a field is kept while it is read. */
 const cellCharacters = 100;
-/** So many rows must have the columns of the first before a text that nobody called CSV is taken for it. */
+/** So many rows must have the columns of the first before a text without a media type is taken for CSV. */
 const rowsCompared = 8;
 
 /** What a text says as delimited values. */
@@ -19,8 +19,8 @@ interface Delimited extends TableRows {
 
 /** The table in a text: any of CSV or TSV type, and one without a type whose rows are plainly columns. */
 export function tableIn(text: string, essence: string | undefined): Delimited | undefined {
-  const said = delimiters.get(essence ?? "");
-  if (said !== undefined) return readRows(text, text.includes(said) ? said : guessed(text));
+  const known = delimiters.get(essence ?? "");
+  if (known !== undefined) return readRows(text, text.includes(known) ? known : guessed(text));
   if (essence !== undefined && essence !== "text/plain") return undefined;
   const delimiter = guessed(text);
   if (delimiter === undefined || !isPlainlyTable(text, delimiter)) return undefined;

@@ -3,14 +3,13 @@ import { counted } from "../core/shown.ts";
 import { cut, headOf } from "./cut.ts";
 import { describeJson, isTable, parsedJson } from "./describe-json.ts";
 import { describeTable, tableIn } from "./describe-table.ts";
-import { describeText } from "./describe-text.ts";
 
-/** UTF-8 bytes of the longest description: a record in `tools.jsonl` holds one beside everything else (SPEC 14.5). */
+/** UTF-8 bytes of the longest description: a record in `tools.jsonl` holds one beside everything else. */
 export const describedBytes = 480;
 
 /**
  * What a result is, in one line for people, logs and models: a table by its columns and rows, a text by its head and
- * counts, JSON by its shape, bytes by type and size (SPEC 10.6).
+ * counts, JSON by its shape, bytes by type and size.
  *
  * Contract: never throws, never more than `describedBytes`, no control characters, no half code points; the work is
  * bounded too, so that a huge text costs milliseconds.
@@ -63,7 +62,7 @@ export function base64Bytes(data: string): number {
   return Math.max(0, Math.floor((data.length * 3) / 4) - padding);
 }
 
-export function sizeOf(bytes: number): string {
+function sizeOf(bytes: number): string {
   if (bytes < 1000) return counted(bytes, "byte");
   const units = ["kB", "MB", "GB", "TB"];
   let size = bytes / 1000;
@@ -98,4 +97,57 @@ function isTextual(mediaType: string): boolean {
     /^application\/(?:.+\+)?(?:json|xml|yaml|javascript|x-ndjson|toml|sql)$/.test(essence) ||
     essence === "image/svg+xml"
   );
+}
+
+/** Words beyond this are not counted: the number would cost more than it says. */
+const mostCounted = 256 * 1024;
+const headBytes = 160;
+
+/** A short text is its own description; a longer one is its head and its counts. */
+function describeText(text: string, essence?: string): string {
+  if (text === "") return "empty text";
+  const bytes = Buffer.byteLength(text);
+  const head = cut(
+    headOf(text, 4 * headBytes)
+      .replace(/\s+/g, " ")
+      .trim(),
+    headBytes,
+  );
+  if (bytes <= headBytes) return head === "" ? `text, ${bytes} bytes of white space` : head;
+  const kind = essence === undefined || essence === "text/plain" ? "text" : essence;
+  return `${kind}, ${lines(text)}, ${words(text)}, ${counted(bytes, "byte")}: ${head}`;
+}
+
+/** Lines beyond this are not counted. */
+const mostLines = 100_000;
+
+function lines(text: string): string {
+  const count = linesIn(text);
+  return count > mostLines ? `more than ${counted(mostLines, "line")}` : counted(count, "line");
+}
+
+/** A last line counts with and without its line break. */
+function linesIn(text: string): number {
+  let lines = text.endsWith("\n") ? 0 : 1;
+  for (let at = text.indexOf("\n"); at >= 0 && lines <= mostLines; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines;
+}
+
+/** Counted by hand: a pattern over a large text would take longer than everything else that is done with it. */
+function words(text: string): string {
+  const end = Math.min(text.length, mostCounted);
+  let count = 0;
+  let inside = false;
+  for (let at = 0; at < end; at += 1) {
+    const isWord = !isSpace(text.charCodeAt(at));
+    if (isWord && !inside) count += 1;
+    inside = isWord;
+  }
+  return text.length > end ? `more than ${counted(count, "word")}` : counted(count, "word");
+}
+
+function isSpace(code: number): boolean {
+  if (code <= 0x20) return true;
+  if (code < 0xa0) return false;
+  return code === 0xa0 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 || code === 0x2029 || code === 0x3000;
 }

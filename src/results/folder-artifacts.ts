@@ -7,7 +7,7 @@ import { codeOf } from "../core/system/error-code.ts";
 import { Locks } from "../core/system/locks.ts";
 import { makeFolder, placeDraft, writeDraft, writeWhole } from "../core/system/whole-file.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
-import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
+import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
 import { collectSoon, digestOf, pieceBytes } from "./streams.ts";
@@ -30,7 +30,7 @@ interface Sidecar {
 
 /**
  * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, beside them a `.json` with size, time and releases.
- * What keeps them is written nowhere a second time: sessions hold them while the process lives, rows ask for the rest (D10).
+ * What keeps them is written nowhere a second time: sessions hold them while the process lives, rows ask for the rest.
  */
 export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<SharedArtifactStore> {
   const temporary = join(options.folder, "tmp");
@@ -188,7 +188,7 @@ class FolderArtifacts implements SharedArtifactStore {
     }
   }
 
-  /** Looks again: since the rows were asked somebody may have put it, or been told that it is there. */
+  /** Checks again: since the rows were asked, it may have been put or used. */
   #removeLoose(digest: string): Promise<boolean> {
     return this.#changes.with([digest], async () => {
       if (!(await this.#isLoose(digest))) return false;

@@ -5,7 +5,7 @@ const useMs = 3_600_000;
 
 /**
  * What keeps an artifact as long as this process lives: it is being written or belongs to an open session (pins), or
- * somebody was just told that it is there. What must outlast the process follows from the rows (store/references.ts).
+ * a caller just learned that it is there. What must outlast the process follows from the rows (store/references.ts).
  */
 export class ArtifactHolds {
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class ArtifactHolds {
     return false;
   }
 
-  /** Also of what somebody asked for that never was there. */
+  /** Also forgets digests that were asked for and never existed. */
   forgetOld(): void {
     for (const digest of [...this.#used.keys()]) this.has(digest);
   }

@@ -6,9 +6,8 @@ import { type ArtifactMeta, type ArtifactStore, referenceKey } from "./artifact-
 import type { CleanJson, CleanResult } from "./clean.ts";
 import { cut } from "./cut.ts";
 import { describeWhole } from "./describe-outcome.ts";
-import { factsOf, type JsonFacts, LargeJson } from "./large-json.ts";
+import { factsOf, type JsonFacts, LargeJson, summaryOf } from "./large-json.ts";
 import { mediaPath } from "./media.ts";
-import { summaryOf } from "./summary.ts";
 
 /** Whose result it is, and how much of it may go inline. */
 export interface ShapeOrder {
@@ -45,7 +44,7 @@ export function isSmall(result: CleanResult, { limitBytes, session }: ShapeOrder
 /**
  * Media by reference, each with the path a script finds it at; the rest, when it is too big, as one artifact.
  *
- * One after another, so that when one fails the session knows every pin made before (case 187).
+ * One after another, so that when one fails the session knows every pin made before.
  */
 export async function keep(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const content: ContentBlock[] = [];
@@ -87,11 +86,13 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   const { digest, bytes } = await put({ bytes: Buffer.from(body), mediaType }, order, artifacts);
   const summary = structured && summaryOf(factsIn(structured).outline, digest, bytes);
   const summaryBytes = summary === undefined ? 0 : Buffer.byteLength(JSON.stringify(summary));
-  const told = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
+  const shownText = text === "" && summary === undefined ? `${bytes} bytes, kept as artifact ${digest}` : text;
   const head =
-    brief === undefined ? cut(told, Math.max(0, order.limitBytes - summaryBytes)) : cut(brief.text, order.limitBytes);
+    brief === undefined
+      ? cut(shownText, Math.max(0, order.limitBytes - summaryBytes))
+      : cut(brief.text, order.limitBytes);
   const short = inBrief(result, digest, bytes) ?? summary;
-  const shownBytes = brief === undefined ? shownOf(head, told, text) : Buffer.byteLength(head);
+  const shownBytes = brief === undefined ? shownOf(head, shownText, text) : Buffer.byteLength(head);
   return {
     content: [
       ...(head === "" ? [] : [{ type: "text" as const, text: head }]),
@@ -115,8 +116,8 @@ function ownText(content: readonly ContentBlock[]): string {
 }
 
 /** Without the "…" that ends a head; none of a text that only says that the result is kept. */
-function shownOf(head: string, told: string, text: string): number {
-  if (head === told) return told === text ? Buffer.byteLength(head) : 0;
+function shownOf(head: string, shownText: string, text: string): number {
+  if (head === shownText) return shownText === text ? Buffer.byteLength(head) : 0;
   return Buffer.byteLength(head.replace(/…$/, ""));
 }
 

@@ -1,4 +1,4 @@
-/** True extensions of the media types tools answer with (C23). */
+/** True extensions of the media types tools answer with. */
 const extensions: ReadonlyMap<string, string> = new Map([
   ["application/gzip", "gz"],
   ["application/json", "json"],
@@ -47,7 +47,7 @@ export function extensionOf(mediaType: string): string {
   return extensions.get(essence.trim().toLowerCase()) ?? "bin";
 }
 
-/** Where a script finds the n-th media block of a result (SPEC 3.6, 10.2). The tool's name cannot lead out of the folder. */
+/** Where a script finds the n-th media block of a result. The tool's name cannot lead out of the folder. */
 export function mediaPath(tool: string, n: number, mediaType: string): string {
   const name = tool.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64);
   return `/workspace/media/${name}_${n}.${extensionOf(mediaType)}`;

@@ -1,7 +1,7 @@
 import type { Principal } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
-import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./given.ts";
+import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
 import { streamOf } from "./own-artifacts.ts";
 import { type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";

@@ -20,12 +20,12 @@ const defaultDays = 30;
 /** The artifacts of a runtime, and who sweeps them: closed before what answers `needed`. */
 export async function openArtifacts(
   options: ArtifactsOptions,
-): Promise<{ readonly shelf: SharedArtifactStore; readonly sweeper: Sweeper }> {
+): Promise<{ readonly store: SharedArtifactStore; readonly sweeper: Sweeper }> {
   const { folder, retentionDays = defaultDays, needed, clock, log } = options;
   const retentionMs = retentionDays * dayMs;
-  const shelf =
+  const store =
     folder === undefined
       ? new MemoryArtifacts({ clock, retentionMs })
       : await openFolderArtifacts({ folder: join(folder, "artifacts"), clock, retentionMs });
-  return { shelf, sweeper: new Sweeper({ sweep: () => shelf.sweep(needed), what: "Artifacts", clock, log }) };
+  return { store, sweeper: new Sweeper({ sweep: () => store.sweep(needed), what: "Artifacts", clock, log }) };
 }

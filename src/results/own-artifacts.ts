@@ -6,7 +6,8 @@ import { collected, piecesOf } from "./streams.ts";
 
 /** A store of the embedder's own, with the verbs that it leaves out. */
 export function completeStore(own: OwnArtifactStore): ArtifactStore {
-  const open: ArtifactStore["open"] = async (digest, principal) => told(digest, () => own.open(digest, principal));
+  const open: ArtifactStore["open"] = async (digest, principal) =>
+    orUnavailable(digest, () => own.open(digest, principal));
   return {
     open,
     put: async (bytes, mediaType, owner) => own.put(bytes, mediaType, owner),
@@ -14,7 +15,7 @@ export function completeStore(own: OwnArtifactStore): ArtifactStore {
     unpin: async (digest) => own.unpin(digest),
     mayUse: (digest, principal) => own.mayUse?.(digest, principal) ?? isThere(own, digest, principal),
     meta: async (digest, principal) =>
-      told(digest, async () => own.meta?.(digest, principal) ?? (await own.open(digest, principal)).meta),
+      orUnavailable(digest, async () => own.meta?.(digest, principal) ?? (await own.open(digest, principal)).meta),
     putStream: async (chunks, mediaType, owner) =>
       own.putStream?.(chunks, mediaType, owner) ?? own.put(await collected(chunks), mediaType, owner),
     openStream: async (digest, principal, range) =>
@@ -22,8 +23,8 @@ export function completeStore(own: OwnArtifactStore): ArtifactStore {
   };
 }
 
-/** Whatever keeps an artifact from being read, its caller is told the one thing. */
-async function told<Answer>(digest: string, ask: () => Promise<Answer>): Promise<Answer> {
+/** Turns every failure to read an artifact into the same fault. */
+async function orUnavailable<Answer>(digest: string, ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
   } catch (error) {
@@ -48,7 +49,7 @@ export function streamOf(
   return { meta, chunks: piecesOf(bytes.subarray(start ?? 0, end)) };
 }
 
-/** No store: results stay inline whatever their size (SPEC 7.3), and nothing can be referred to. */
+/** No store: results stay inline whatever their size, and nothing can be referred to. */
 export const noArtifacts: ArtifactStore = {
   put: refuse,
   putStream: refuse,

@@ -11,7 +11,7 @@ export interface RawResult {
   /** The one block of content is the JSON text of `structured`, as `JSON.stringify` writes it. */
   readonly spelled?: true;
   readonly isError: boolean;
-  /** With `isError`: the same call may be tried again (D26). */
+  /** With `isError`: the same call may be tried again. */
   readonly retryable?: boolean;
   /** The tool ran, and what it answered is no answer at all: a cycle, a function. */
   readonly unusable?: true;
@@ -19,7 +19,7 @@ export interface RawResult {
   readonly brief?: Brief | "whole";
 }
 
-/** What must be read even of a result that is too big to be read: whoever makes it keeps it short. */
+/** The part that must be read even of a result that is too big. Its maker keeps it short. */
 export interface Brief {
   readonly text: string;
   readonly structured: JsonObject;
@@ -46,7 +46,7 @@ export const mostAnswerBytes: number = 32 * 2 ** 20;
 /** Below it an ordinary answer would be none; above it one text could not hold it. */
 export const answerBytesRange: { readonly from: number; readonly to: number } = { from: 64 * 1024, to: 256 * 2 ** 20 };
 
-/** The tool ran and answered, and there is no taking what it said. Only who makes this says so: a stranger's JSON cannot. */
+/** The tool ran and its answer cannot be taken. Only our own code makes this; third-party JSON cannot. */
 export class LostAnswer {
   readonly why: string;
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { directLimits, Session } from "../core/session.ts";
-import { releasePins } from "./release-pins.ts";
+import { releasePins } from "./releases.ts";
 
 function pinned(...digests: readonly string[]): Session {
   const session = new Session(directLimits, new FakeClock());

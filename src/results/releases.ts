@@ -1,8 +1,10 @@
 import type { Principal } from "../core/call.ts";
-import { RuntimeFault } from "../core/fault.ts";
+import { messageOf, RuntimeFault } from "../core/fault.ts";
+import type { Session } from "../core/session.ts";
+import type { ArtifactStore } from "./artifact-store.ts";
 
 /**
- * Who may use an artifact (D10), and what it is to them: equal bytes are kept once, yet what one tenant called them is
+ * Who may use an artifact, and what it is to them: equal bytes are kept once, yet what one tenant called them is
  * nothing another one learns.
  */
 export interface Release {
@@ -36,7 +38,7 @@ export function shared(digest: string, releases: readonly Release[], principal: 
   return releasedTo(releases, principal, own.mediaType);
 }
 
-/** The same words whether it is missing or somebody else's: an answer must not tell which. */
+/** The same message whether it is missing or belongs to another caller: an answer must not tell which. */
 export function unavailable(digest: string, cause?: unknown): RuntimeFault {
   const message = `The artifact \`${digest.slice(0, 64)}\` does not exist or is not yours; store the bytes again.`;
   return new RuntimeFault("artifact_unavailable", message, cause === undefined ? undefined : { cause });
@@ -44,4 +46,24 @@ export function unavailable(digest: string, cause?: unknown): RuntimeFault {
 
 function isFor(release: Release, { tenant, agent, user }: Principal): boolean {
   return release.tenant === tenant && release.agent === agent && release.user === user;
+}
+
+/**
+ * Takes back every pin of a session that ended. One that cannot be taken back is logged, its artifact stays;
+ * the others are released all the same.
+ */
+export async function releasePins(
+  session: Session,
+  artifacts: Pick<ArtifactStore, "unpin">,
+  log: (problem: string) => void,
+): Promise<void> {
+  await Promise.all(
+    session.takePins().map(async (digest) => {
+      try {
+        await artifacts.unpin(digest);
+      } catch (error) {
+        log(`The artifact \`${digest}\` stays pinned after its session ended: ${messageOf(error)}.`);
+      }
+    }),
+  );
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import type { ContentBlock, ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type Refusal, refusal } from "../core/refusals.ts";
 import { referenceKey } from "./artifact-store.ts";
-import { withCutNote } from "./cut-note.ts";
+import { withCutNote } from "./cut.ts";
 import { readable } from "./readable.ts";
 
 /** What a model reads of an outcome: one rendering for MCP, HTTP, scripts, the command line and every agent library. */

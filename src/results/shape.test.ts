@@ -12,7 +12,7 @@ import {
 } from "../../test/fakes/shaping.ts";
 import type { Json } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
-import { releasePins } from "./release-pins.ts";
+import { releasePins } from "./releases.ts";
 
 it("keeps text of exactly 4096 bytes inline and offloads 4097 (case 173)", async () => {
   const artifacts = memoryArtifacts();

@@ -10,10 +10,10 @@ import { noArtifacts } from "./own-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
 
 export interface ShapeParts {
-  /** Left out, or `noArtifacts`: everything stays inline (SPEC 7.3). */
+  /** Left out, or `noArtifacts`: everything stays inline. */
   readonly artifacts?: ArtifactStore | undefined;
   readonly redactor: Redactor;
-  /** Told why a result could not be kept; the caller only learns that. */
+  /** Receives why a result could not be kept; the caller only learns that it was not. */
   readonly log?: ((problem: string) => void) | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface ShapeParts {
 const failureBytes = 500;
 
 /**
- * Turns what a tool answered into what goes back (SPEC 10): redacted first, then inline when it is small, else kept as one
+ * Turns what a tool answered into what goes back: redacted first, then inline when it is small, else kept as one
  * artifact with the head of its text in its place. Media always go by reference where there is a store.
  *
  * Contract: never throws or rejects. The tool has run, so a result that cannot be kept is `result_unavailable`, and what
- * was pinned before stays on record in the session (case 187). Synchronous unless something is kept.
+ * was pinned before stays on record in the session. Synchronous unless something is kept.
  */
 export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): ToolOutcome | Promise<ToolOutcome> {
   const { redactor } = parts;
@@ -39,7 +39,7 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
       if (artifacts === undefined || fits(text, limitBytes)) return plain(callId, raw, text);
     }
     if (isPlainText(only) && raw.spelled === true && isClean(only.text, redactor)) {
-      if (artifacts === undefined || fits(only.text, limitBytes)) return spelled(callId, raw, only.text);
+      if (artifacts === undefined || fits(only.text, limitBytes)) return sameText(callId, raw, only.text);
     }
     return shaped({ raw, order, parts }, cleanResult(raw, redactor));
   } catch (error) {
@@ -87,7 +87,7 @@ function plain(callId: string, raw: RawResult, text: string): ToolOutcome {
 }
 
 /** Structured content whose own text is the text: looked through once. */
-function spelled(callId: string, { structured = null }: RawResult, text: string): ToolOutcome {
+function sameText(callId: string, { structured = null }: RawResult, text: string): ToolOutcome {
   return { status: "ok", callId, content: [{ type: "text", text }], text, structured };
 }
 

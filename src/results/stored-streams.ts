@@ -136,5 +136,5 @@ function sourceOf(chunks: AsyncIterable<unknown>): {
   return { next: async () => iterator.next(), stop: () => void iterator.return?.().catch(ignored) };
 }
 
-/** Its call has ended, with its own answer or with the fault that is told. */
+/** Its call has ended, with its own answer or with a fault. */
 function ignored(): void {}

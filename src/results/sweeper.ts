@@ -11,7 +11,7 @@ export interface SweeperOptions {
 
 const everyMs = 3_600_000;
 
-/** Sweeps what nobody needs, when it begins and every hour after. Nobody waits for it; closing waits for a sweep under way. */
+/** Sweeps what is not needed, at the start and every hour. Closing waits for a sweep under way. */
 export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
   #closed = false;
@@ -28,7 +28,7 @@ export class Sweeper implements AsyncDisposable {
     try {
       await sweep();
     } catch (error) {
-      log(`${what} that nobody needs could not be swept: ${messageOf(error)}. It is tried again in an hour.`);
+      log(`${what} that are not needed could not be swept: ${messageOf(error)}. It is tried again in an hour.`);
     }
     if (this.#closed) return;
     this.#cancel = clock.in(

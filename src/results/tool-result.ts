@@ -4,14 +4,14 @@ import { type RefusalCode, type Retry, refusal } from "../core/refusals.ts";
 import { describeOutcome } from "./describe-outcome.ts";
 
 /**
- * Which part of the house an error is about (SPEC 3.12).
+ * Which part of the system an error is about.
  *
  * @public
  */
 export type ErrorCategory = "governance" | "sandbox" | "tool" | "engine";
 
 /**
- * What went wrong, for a program and for a person: a code, a sentence, what part it is about, whether to try again (SPEC 3.12).
+ * What went wrong, for a program and for a person: a code, a sentence, what part it is about, whether to try again.
  *
  * @public
  */
@@ -38,7 +38,7 @@ export interface ResultArtifact {
 }
 
 /**
- * An outcome as one small object, for loops that want to look at nothing else (SPEC 3.10).
+ * An outcome as one small object, for loops that want to look at nothing else.
  *
  * @public
  */
@@ -53,7 +53,7 @@ export interface ToolResult {
   readonly error: ErrorInfo | null;
 }
 
-/** UTF-8 bytes of the largest `data`: what is bigger belongs into an artifact, never into a log (SPEC 3.10). */
+/** UTF-8 bytes of the largest `data`: what is bigger belongs into an artifact, never into a log. */
 const mostDataBytes = 4096;
 
 /**

@@ -1,11 +1,11 @@
 /** Approvals in the public API, and the approver of this process. */
 
 import type { Approver, ApproverAnswer } from "../approvals/approver.ts";
-import { batchProblem } from "../approvals/batch.ts";
 import {
   actorOf,
   type BatchDecided,
   type BatchRequest,
+  batchProblem,
   checkDecider,
   checkRequest,
   type Decided,

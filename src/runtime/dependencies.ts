@@ -23,7 +23,7 @@ import { ownPolicy } from "../policy/own-policy.ts";
 import type { Policy } from "../policy/policy.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";
 import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
-import { environmentSecrets } from "../secrets/env-secrets.ts";
+import { environmentSecrets } from "../secrets/backend.ts";
 import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
 import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -88,9 +88,15 @@ async function artifactsOf(
   if (artifacts === false) return noArtifacts;
   if (artifacts !== undefined) return completeStore(artifacts);
   const needed: typeof store.needed = (digests) => store.needed(digests);
-  const { shelf, sweeper } = await openArtifacts({ folder, retentionDays: results?.retentionDays, needed, clock, log });
+  const { store: kept, sweeper } = await openArtifacts({
+    folder,
+    retentionDays: results?.retentionDays,
+    needed,
+    clock,
+    log,
+  });
   closing.use(sweeper);
-  return shelf;
+  return kept;
 }
 
 function ledgerOf(

@@ -18,7 +18,7 @@ import { builtInName } from "../identity/roles.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { askTool, type FoundOutcome } from "../pipeline/reconcile.ts";
 import { type SettlementOutcome, settleUnknown, type Testimony } from "../pipeline/settlement.ts";
-import { releasePins } from "../results/release-pins.ts";
+import { releasePins } from "../results/releases.ts";
 import type { CallFilter, Store } from "../store/store.ts";
 import { callStateAt } from "../store/urgency.ts";
 import type { LedgerApi, SettledAnswer } from "./api.ts";

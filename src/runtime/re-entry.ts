@@ -5,7 +5,7 @@ import { RuntimeFault } from "../core/fault.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { type Caller, type Limits, Session } from "../core/session.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { releasePins } from "../results/release-pins.ts";
+import { releasePins } from "../results/releases.ts";
 import type { CallContext, CallRequest } from "./api.ts";
 import type { CallFactory } from "./call-factory.ts";
 

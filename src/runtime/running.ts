@@ -31,7 +31,7 @@ import { resume } from "../pipeline/resume.ts";
 import type { Controls } from "../policy/controls.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 import { readableOutcome } from "../results/readable.ts";
-import { releasePins } from "../results/release-pins.ts";
+import { releasePins } from "../results/releases.ts";
 import type { CallFilter, Store } from "../store/store.ts";
 import { isConcurrencySafe, runBatch, withKey } from "../tools/batch.ts";
 import type { Registry } from "../tools/registry.ts";

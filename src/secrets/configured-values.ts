@@ -14,7 +14,7 @@ const word = /^[a-z]{1,20}(?:[-_][a-z]{1,20})?$/i;
 const path = /^(?:\/|\.{1,2}\/|~)/;
 /** How a header says what follows it. */
 const scheme = /^(bearer|basic|token|api-?key|key|digest|negotiate)\s+(\S.*)$/i;
-/** A part of an address that nobody made up to be read. */
+/** A random part of an address. */
 const random = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{20,}$/;
 
 /** A guess by the name, where the value could be a secret. Numbers, paths and references are none. */

@@ -1,10 +1,9 @@
 import { format, inspect } from "node:util";
 import { serialize } from "node:v8";
 import { describe, expect, it } from "vitest";
-import { environmentSecrets, secretVariable } from "./env-secrets.ts";
-import { lend } from "./lend.ts";
+import { environmentSecrets, secretVariable } from "./backend.ts";
+import { hiddenSecret, lend } from "./lend.ts";
 import { createRedactor } from "./redactor.ts";
-import { hiddenSecret } from "./secret.ts";
 import { learnReferences, referencesIn, secretReferences, withSecrets } from "./secret-reference.ts";
 import type { SecretStore } from "./secret-store.ts";
 

@@ -1,10 +1,10 @@
+import { inspect } from "node:util";
 import { RuntimeFault } from "../core/fault.ts";
-import { hiddenSecret } from "./secret.ts";
 import { isMaskable, tooShort } from "./secret-name.ts";
 import type { Redactor, Secret, SecretStore } from "./secret-store.ts";
 
 /** A store for one call. After `end` it gives nothing, and what it gave shows nothing any more. */
-export interface Loan extends SecretStore {
+interface Loan extends SecretStore {
   end(): void;
 }
 
@@ -31,7 +31,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
       const name = JSON.stringify([connector, key]);
       const asked = lent.get(name) ?? borrow(connector, key);
       lent.set(name, asked);
-      asked.catch(() => lent.delete(name)); // whoever waits for it is told
+      asked.catch(() => lent.delete(name)); // the caller that waits for it gets the error
       const value = await asked;
       open();
       return hiddenSecret(() => {
@@ -50,7 +50,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
 
 const redactors = new WeakMap<SecretStore, Redactor>();
 
-/** For a tool that has secrets of its own: whoever masks its results knows them from then on. */
+/** For a tool that has secrets of its own: the redactor of its results learns them. */
 export function learnIn(loan: SecretStore, values: Iterable<string>): void {
   learnAhead(redactors.get(loan), values);
 }
@@ -58,7 +58,7 @@ export function learnIn(loan: SecretStore, values: Iterable<string>): void {
 /** Gives the value behind `secret://connector/key`. */
 export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 
-/** What a configuration names, for what sends it out: every mask knows it before anybody has it, whatever store it comes from. */
+/** Resolves the secrets that a configuration names. The redactor learns each value before it is returned. */
 export function revealer({
   secrets,
   redactor,
@@ -73,7 +73,7 @@ export function revealer({
   };
 }
 
-/** Values that nobody has asked for yet: what is too short is refused when somebody does. */
+/** Learns values before they are asked for. A value that is too short is refused when it is asked for. */
 export function learnAhead(redactor: Redactor | undefined, values: Iterable<string>): void {
   for (const value of values) if (isMaskable(value)) redactor?.learn(value);
 }
@@ -85,4 +85,15 @@ export function learnNamed(redactor: Redactor, value: string, name: string): voi
   } catch (cause) {
     throw tooShort(name, cause);
   }
+}
+
+/** A value behind `reveal`. `read` runs each time, so that the loan can end it. */
+export function hiddenSecret(read: () => string): Secret {
+  const show = (): string => "[secret]";
+  return Object.freeze({
+    reveal: () => read(),
+    toString: show,
+    toJSON: show,
+    [inspect.custom]: show,
+  });
 }

@@ -1,5 +1,4 @@
-import { type Backend, storeOf } from "./backend.ts";
-import { environmentBackend } from "./env-secrets.ts";
+import { type Backend, environmentBackend, storeOf } from "./backend.ts";
 import type { PatternMode, Redactor, SecretStore } from "./secret-store.ts";
 
 /** @public */
@@ -19,7 +18,7 @@ export interface SecretSettings {
   readonly patterns: PatternMode;
 }
 
-/** @throws RuntimeFault when one of them cannot work: it is said at the start */
+/** @throws RuntimeFault when one of them cannot work */
 export async function openSecrets(settings: SecretSettings, redactor: Redactor): Promise<SecretStore> {
   const backends: Backend[] = [];
   for (const name of settings.backends) backends.push(await backendOf(name, { ...settings, redactor }));

@@ -74,7 +74,7 @@ const besides: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * secretlint's recommended rules; loaded when somebody wants them.
+ * secretlint's recommended rules; loaded when they are needed.
  *
  * @throws RuntimeFault `patterns_unusable` when they are not those this file was written for
  */

@@ -2,8 +2,7 @@ import { loadRules, type PatternRule, type Suspect } from "./pattern-rules.ts";
 import type { Redactor } from "./secret-store.ts";
 
 /**
- * What looks like a secret, although nobody ever lent it: the second layer. A guess, and told as one; the promise is
- * the redactor's.
+ * Finds what looks like a secret and is not known as one: the second layer. It guesses; only the redactor promises.
  */
 export interface SecretPatterns {
   /** In order, and apart from each other. */

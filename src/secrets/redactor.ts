@@ -1,11 +1,10 @@
 import { RuntimeFault } from "../core/fault.ts";
 import { type Sign, signsIn, undoEscapes } from "./escapes.ts";
-import { joinLines } from "./joined-lines.ts";
-import { merged, Needles, type TextSpan } from "./needles.ts";
+import { deepestEscaping, merged, Needles, type TextSpan, variantsOf } from "./needles.ts";
 import type { Rewritten } from "./rewritten.ts";
+import { joinLines } from "./rewritten.ts";
 import { fewestCharacters, isMaskable } from "./secret-name.ts";
 import type { Redactor } from "./secret-store.ts";
-import { deepestEscaping, spellingsOf } from "./spellings.ts";
 
 export const mask = "[redacted]";
 /**
@@ -15,7 +14,7 @@ export const mask = "[redacted]";
 const reachTimes = 4;
 
 /**
- * Exact values only, also encoded (spellings.ts), escaped (escapes.ts) or wrapped (joined-lines.ts). Guessing what looks
+ * Exact values only, also encoded (needles.ts), escaped (escapes.ts) or wrapped (rewritten.ts). Guessing what looks
  * like a secret is the second layer's work.
  */
 export function createRedactor(): Redactor {
@@ -82,7 +81,7 @@ class VariantRedactor implements Redactor {
 
   #ready(): Needles | undefined {
     if (this.#needles === undefined && this.#values.size > 0) {
-      this.#needles = new Needles([...new Set([...this.#values].flatMap((value) => spellingsOf(value)))]);
+      this.#needles = new Needles([...new Set([...this.#values].flatMap((value) => variantsOf(value)))]);
     }
     return this.#needles;
   }

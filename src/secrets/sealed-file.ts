@@ -56,8 +56,8 @@ export async function stampOf(file: string): Promise<string | undefined> {
 }
 
 /**
- * Replaces the entries by what `change` makes of them; the file and its key are made when there are none. Whoever changes
- * it at the same moment waits. What cannot be read is never written over.
+ * Replaces the entries by what `change` makes of them; the file and its key are made when there are none. A second
+ * change at the same moment waits. What cannot be read is never written over.
  */
 export async function changeSealed(place: SealedPlace, change: (entries: Entries) => Entries): Promise<void> {
   const { withLock } = await import("./vault-lock.ts"); // only who writes needs it
@@ -104,7 +104,7 @@ async function unsealed(bytes: Uint8Array, key: SealingKey, file: string): Promi
     return await opener.decrypt(new Uint8Array(bytes), "text");
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
-    // The library's words quote the file: somebody may have written values into it, plain.
+    // The library's words quote the file: it may hold plain values.
     if (!why.includes("no identity matched"))
       throw damaged(file, "it was cut short or changed, or never was an age file");
     throw new RuntimeFault(
@@ -126,7 +126,7 @@ async function sealed(entries: Entries, key: SealingKey): Promise<Uint8Array> {
   return sealer.encrypt(JSON.stringify({ version: 1, secrets }));
 }
 
-/** What is inside was written by us or by somebody with the key; it is read as if it had not been. */
+/** The content is checked, although it was sealed with the key. */
 function entriesOf(text: string, file: string): Entries {
   const entries = new Map<string, string>();
   try {

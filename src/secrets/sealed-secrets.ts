@@ -7,7 +7,7 @@ export interface SealedSecretsOptions {
   readonly file: string;
   /** Absolute path of its key, used when `POSTERN_SECRETS_KEY` says none. */
   readonly keyFile: string;
-  /** Told all values, and the key itself, when the file is read. */
+  /** Learns all values, and the key itself, when the file is read. */
   readonly redactor?: Redactor | undefined;
   /** Default: the process's own. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -16,7 +16,7 @@ export interface SealedSecretsOptions {
 /**
  * Secrets in a file of age's format, as `postern secrets set` writes it. Read now, and again when it was replaced.
  *
- * @throws RuntimeFault when the file is there and cannot be opened: a wrong key is said at the start, not at the first call
+ * @throws RuntimeFault when the file is there and cannot be opened: a wrong key is reported at the start, not at the first call
  * @public
  */
 export async function sealedSecrets(options: SealedSecretsOptions): Promise<SecretStore> {

@@ -1,27 +1,32 @@
-/**
- * The second layer: what merely looks like a secret is masked where it is written for people, told where it goes back to
- * a caller, and a secret of either kind in what the log keeps raises an alarm (SPEC 14.9).
- *
- * Invariant: it only adds to what the redactor promises; it refuses no call, waits for nothing on the way of one, and a
- * call is not slower by what was found in another. Next: patterns.ts (what looks like one), suspicions.ts (what is told).
- */
-import type { DurableEvent } from "../core/event.ts";
+import type { Principal } from "../core/call.ts";
+import type { CallEvent, DurableEvent } from "../core/event.ts";
+import { messageOf } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ToolOutcome } from "../core/outcome.ts";
 import type { Watcher } from "../core/watcher.ts";
 import type { SerializeEvent } from "../store/store.ts";
-import { guessingRedactor, loadPatterns, type SecretPatterns } from "./patterns.ts";
+import type { Suspect } from "./pattern-rules.ts";
+import { guessingRedactor, loadPatterns, type SecretPatterns, suspectMark } from "./patterns.ts";
 import type { PatternMode, Redactor } from "./secret-store.ts";
-import { type SecretNote, Suspicions } from "./suspicions.ts";
+
+/**
+ * The second layer: text that looks like a secret is masked where it is written for people, and recorded where it goes back
+ * to a caller. A known or a likely secret in the log raises an alarm.
+ *
+ * Invariant: it only adds to what the redactor promises; it refuses no call, waits for nothing on the way of one, and a
+ * call is not slower by what was found in another. Next: patterns.ts (what looks like one).
+ */
 
 export interface SecondLayer extends AsyncDisposable {
-  /** For what goes back to a caller and is kept to be told again. */
+  /** For what goes back to a caller and is kept for replay. */
   readonly answers: Redactor;
   /** For what is written beside it: the log, the audit, the archive. */
   readonly written: Redactor;
-  /** The same spelling, watched: a secret in it is masked, and somebody is told. */
-  watched(spellWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
+  /** The same serializer, watched: a secret in its text is masked and recorded. */
+  watched(serializerWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
   /** Looks through results after they have gone. */
   readonly watcher: Watcher;
-  /** Told once, when there is a place to record: what was seen before is recorded then. */
+  /** Call it once, when there is a place to record: it records what was seen before. */
   tellBy(note: SecretNote): void;
 }
 
@@ -36,7 +41,7 @@ export async function openSecondLayer(
   return {
     answers: mode === "mask" ? written : exact,
     written,
-    watched: (spellWith) => watched(spellWith, { exact, patterns, suspicions }),
+    watched: (serializerWith) => watched(serializerWith, { exact, patterns, suspicions }),
     watcher: (event) => suspicions.watch(event),
     tellBy: (note) => suspicions.tellBy(note),
     [Symbol.asyncDispose]: () => suspicions.close(),
@@ -50,11 +55,11 @@ interface SecretWatch {
 }
 
 function watched(
-  spellWith: (clean: (text: string) => string) => SerializeEvent,
+  serializerWith: (clean: (text: string) => string) => SerializeEvent,
   { exact, patterns, suspicions }: SecretWatch,
 ): SerializeEvent {
   let kinds: string[] = [];
-  const spell = spellWith((text) => {
+  const serialize = serializerWith((text) => {
     const known = exact.redact(text);
     if (known !== text) kinds.push("known secret");
     const suspects = patterns?.suspects(known) ?? [];
@@ -64,8 +69,136 @@ function watched(
   });
   return (event: DurableEvent): string => {
     if (kinds.length > 0) kinds = [];
-    const body = spell(event);
+    const body = serialize(event);
     if (kinds.length > 0) suspicions.inPayload(event, new Set(kinds));
     return body;
   };
+}
+
+/** Records what was seen; never what it was. */
+export type SecretNote = (
+  type: string,
+  summary: string,
+  more: {
+    readonly tenant: string;
+    readonly principal?: Principal;
+    readonly outcome: "failure" | "info";
+    readonly data: JsonObject;
+  },
+) => Promise<void>;
+
+type EndedCallEvent = Extract<CallEvent, { readonly moment: "ended" }>;
+
+const mostWaiting = 1_000;
+/** The same alarm is one alarm for so long. */
+const quietMs = 3_600_000;
+const mostRemembered = 1_000;
+const markStart = suspectMark("").slice(0, -1);
+const mark = /\[possible secret: ([a-z0-9 ]{1,60})\]/g;
+
+/**
+ * What was seen, recorded one after the other beside the calls. What comes faster than it can be looked through is let go,
+ * and the log says so, so that a slow watcher does not fill the memory.
+ */
+class Suspicions {
+  readonly #patterns: SecretPatterns | undefined;
+  readonly #log: (problem: string) => void;
+  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #raised = new Map<string, number>();
+  #note: SecretNote | undefined;
+  #working: Promise<void> | undefined;
+  /** Something was let go since the last time it had all been looked through. */
+  #isBehind = false;
+
+  constructor(patterns: SecretPatterns | undefined, log: (problem: string) => void) {
+    this.#patterns = patterns;
+    this.#log = log;
+  }
+
+  tellBy(note: SecretNote): void {
+    this.#note = note;
+    this.#work();
+  }
+
+  /**
+   * A result goes back as the tool gave it, or masked; either way it is recorded. Of one that was kept the head is looked at,
+   * which is what went back: reading all of it again would cost what keeping it saved.
+   */
+  watch(event: CallEvent): void {
+    if (event.moment !== "ended" || this.#patterns === undefined) return;
+    if (event.as !== "succeeded" && event.as !== "failed") return;
+    const text = textOf(event.outcome);
+    const suspects = this.#patterns.suspects(text);
+    if (suspects.length > 0 || text.includes(markStart)) this.#later(() => this.#tellOf(event, suspects, text));
+  }
+
+  /** Raises one critical alarm for the same tenant, event and kinds. */
+  inPayload(event: DurableEvent, kinds: ReadonlySet<string>): void {
+    const about = "call" in event ? event.call : undefined;
+    const tenant = about?.authority.principal.tenant ?? ("tenant" in event ? event.tenant : undefined) ?? "default";
+    const moment = event.moment === "noted" ? event.type : event.moment;
+    if (moment.startsWith("alarm.")) return;
+    const names = [...kinds].sort();
+    const key = `secret_in_payload:${tenant}:${moment}:${names.join(",")}`;
+    if (event.at - (this.#raised.get(key) ?? Number.NEGATIVE_INFINITY) < quietMs) return;
+    if (this.#raised.size >= mostRemembered) this.#raised.clear();
+    this.#raised.set(key, event.at);
+    const summary = `A secret (${names.join(", ")}) was in the record of a \`${moment}\`; it was masked before it was written.`;
+    const data = { severity: "critical", dedupe_key: key, kinds: names, moment, ...(about && { call: about.id }) };
+    this.#later(() => this.#tell("alarm.secret_in_payload", summary, { tenant, outcome: "failure", data }));
+  }
+
+  /** What was seen is recorded before the store closes. */
+  async close(): Promise<void> {
+    await this.#working;
+    this.#note = undefined;
+  }
+
+  async #tellOf({ call }: EndedCallEvent, suspects: readonly Suspect[], text: string): Promise<void> {
+    const kinds = new Map<string, number>();
+    const count = (kind: string): void => void kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    for (const { kind } of suspects) count(kind);
+    for (const [, kind = ""] of text.matchAll(mark)) count(kind);
+    if (kinds.size === 0) return;
+    const masked = suspects.length === 0;
+    const { principal } = call.authority;
+    const counts = [...kinds].map(([kind, times]) => (times === 1 ? kind : `${times} × ${kind}`)).join(", ");
+    const summary = `The result of \`${call.tool}\` may hold secrets (${counts})${masked ? "; they were masked" : ""}.`;
+    const data = { call: call.id, tool: call.tool, kinds: Object.fromEntries(kinds), masked };
+    await this.#tell("secret.suspected", summary, { tenant: principal.tenant, principal, outcome: "info", data });
+  }
+
+  async #tell(...[type, summary, more]: Parameters<SecretNote>): Promise<void> {
+    await this.#note?.(type, summary, more).catch((error: unknown) => {
+      this.#log(`${summary} This could not be recorded: ${messageOf(error)}`);
+    });
+  }
+
+  #later(work: () => Promise<void>): void {
+    if (this.#waiting.length >= mostWaiting) {
+      if (!this.#isBehind) this.#log("Results come faster than they can be looked through for secrets; some are not.");
+      this.#isBehind = true;
+      return;
+    }
+    this.#waiting.push(work);
+    this.#work();
+  }
+
+  #work(): void {
+    if (this.#note === undefined || this.#waiting.length === 0) return;
+    this.#working ??= this.#drain().finally(() => {
+      this.#working = undefined;
+      this.#work();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve(); // never inside the write that is being serialized
+    for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) await work();
+    this.#isBehind = false;
+  }
+}
+
+function textOf({ text, structured }: ToolOutcome): string {
+  return structured === undefined ? text : `${text}\n${JSON.stringify(structured)}`;
 }

@@ -13,7 +13,7 @@ export const maxValueBytes: number = 64 * 1024;
 export const fewestCharacters = 6;
 
 /**
- * The names stay unsaid: somebody may have put the value where its name belongs.
+ * The message does not repeat the names: one of them may be the value itself.
  *
  * @throws RuntimeFault `secret_name_invalid`
  */

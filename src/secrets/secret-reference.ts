@@ -22,7 +22,7 @@ export function referencesIn(text: string): readonly SecretReference[] {
   if (!text.includes(scheme)) return [];
   return [...text.matchAll(pattern)].map(([, connector, key]) => {
     if (connector !== undefined && key !== undefined) return { connector, key };
-    // The text stays unsaid: somebody may have put the value where its name belongs.
+    // The message does not repeat the text: it may be the value itself.
     throw new RuntimeFault(
       "secret_reference_invalid",
       "A text with `secret://` in it names no secret; write `secret://connector/key`, both of letters, digits, `.`, `_` and `-`.",
@@ -68,7 +68,7 @@ export interface MissingSecret {
 }
 
 /**
- * Makes configured secrets known before the first call, so that a value somebody pastes into arguments is recognised.
+ * Makes configured secrets known before the first call, so that a value pasted into arguments is recognised.
  * Gives back those that cannot be had: a missing one stops what needs it, not everything else.
  */
 export async function learnReferences(

@@ -1,7 +1,7 @@
 /**
- * What a tool may borrow. One verb: no list, no dump (SPEC 16.2).
+ * What a tool may borrow. One verb: no list, no dump.
  *
- * Invariant: a value is known to the redactor before anybody can use it, and a lent store ends with its call.
+ * Invariant: a value is known to the redactor before it can be used, and a lent store ends with its call.
  * Next: backend.ts (where values come from: environment, sealed file, command), lend.ts (the end of a loan), redactor.ts
  * (what keeps values out of sight), second-layer.ts (what merely looks like one).
  */
@@ -37,6 +37,6 @@ export interface Redactor {
   redact(text: string): string;
   /** Whether a known value is in there. */
   finds(text: string): boolean;
-  /** Characters no known value is longer than, in any spelling. Left out: a text must be looked at as a whole, however long. */
+  /** No known value is longer, in any encoding. Without it, a text must be searched as a whole, however long. */
   readonly reach?: number | undefined;
 }

@@ -2,7 +2,7 @@ import { learnAhead } from "./lend.ts";
 import { type Entries, openSealed, type SealedPlace, stampOf } from "./sealed-file.ts";
 import type { Redactor } from "./secret-store.ts";
 
-/** The sealed file as this process knows it: read when somebody asks, and again when it was replaced. */
+/** The sealed file as this process knows it: read when it is asked for, and again when it was replaced. */
 export class Vault {
   readonly #place: SealedPlace;
   readonly #redactor: Redactor | undefined;

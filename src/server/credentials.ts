@@ -8,11 +8,11 @@ import { codeOf } from "../core/system/error-code.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 import { openIfThere } from "../core/system/plain-file.ts";
 import { createWhole } from "../core/system/whole-file.ts";
-import type { Account, LiveSession } from "../identity/accounts.ts";
-import { agentPermissions, allPermissions, type Permission } from "../identity/roles.ts";
+import type { Account, Accounts, FoundSession, FoundToken, LiveSession } from "../identity/accounts.ts";
+import { agentPermissions, allPermissions, builtInName, type Permission } from "../identity/roles.ts";
 import type { Decider } from "../runtime/api.ts";
 
-/** Whom a credential speaks for, and what it may do. One is made for each request; nothing in a body adds to it. */
+/** The caller that a credential stands for, and what it may do. Made for each request; nothing in a body adds to it. */
 export interface Who {
   /** An agent sees its own; a person sees its tenant. */
   readonly kind: "agent" | "person";
@@ -20,13 +20,13 @@ export interface Who {
   readonly principal: Principal;
   readonly scopes: readonly string[];
   readonly permissions: ReadonlySet<Permission>;
-  /** The name under which it acts. It never decides what it asked for itself (D18). */
+  /** The name under which it acts. It never decides what it asked for itself. */
   readonly decider: Decider;
   /** Behind a session or an API token. */
   readonly account?: Account;
   /** Of a session in a browser, whose requests need its CSRF token. */
   readonly session?: LiveSession;
-  /** Calls `then` once, when the credential ends: streams that go on end with it. What it returns takes that back. */
+  /** Calls `then` once, when the credential ends, so that open streams end too. Returns a function that stops watching. */
   readonly whenEnded?: (then: () => void) => () => void;
 }
 
@@ -34,13 +34,13 @@ export interface Who {
 export type TokenRole = "agent" | "operator";
 
 export interface Credentials {
-  /** What was not as it should be in the folder and was put right: a sentence each. */
+  /** Problems of the folder that were repaired: a sentence each. */
   readonly notices: readonly string[];
-  /** Whom an `Authorization` header speaks for. Undefined: nobody, whatever the reason. Takes the same time for every wrong token. */
+  /** The caller of an `Authorization` header. Returns undefined for every wrong token, and takes the same time for each. */
   authenticate(header: string | null | undefined): Who | undefined;
 }
 
-export interface CredentialOptions {
+interface CredentialOptions {
   /** Scopes the agent's token grants; a request may name some of them. `"*"`: any. */
   readonly agentScopes?: readonly string[];
 }
@@ -62,7 +62,7 @@ export async function openCredentials(folder: string, options: CredentialOptions
 }
 
 /**
- * A token as a client on the same machine reads it; undefined when there is none yet.
+ * Reads a token as a client on the same machine does. Returns undefined when there is none yet.
  *
  * @throws RuntimeFault `token_unreadable`
  */
@@ -204,4 +204,87 @@ function digest(token: string): Buffer {
 
 function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, "0");
+}
+
+/** The credentials that came with a request. */
+interface ShownCredential {
+  readonly authorization: string | null;
+  /** Of the session's cookie. */
+  readonly cookie: string | undefined;
+  /** Of the header: what the sign-in answered to the page. */
+  readonly csrf: string | null;
+  readonly changesSomething: boolean;
+  /** A page that changes something must send it. */
+  readonly hasOrigin: boolean;
+}
+
+export type Identified =
+  | { readonly by: Who; readonly cookie?: string | undefined }
+  | { readonly refused: "missing" | "wrong_token" | "ended" | "no_csrf" | "no_origin" };
+
+/**
+ * Who sends a request: a token in `Authorization`, else the session of a cookie and its proof, reading or not: every
+ * port of this host gets the cookie. A wrong token is not made good by a cookie beside it. The tokens of the data folder
+ * are looked at first, and need no waiting.
+ */
+export function identify(
+  shown: ShownCredential,
+  credentials: Credentials,
+  accounts: Accounts | undefined,
+): Identified | Promise<Identified> {
+  const { authorization, cookie } = shown;
+  if (authorization !== null) {
+    const by = credentials.authenticate(authorization);
+    if (by !== undefined) return { by };
+    return accounts === undefined ? { refused: "wrong_token" } : byToken(authorization, accounts);
+  }
+  return cookie === undefined || accounts === undefined ? { refused: "missing" } : byCookie(cookie, shown, accounts);
+}
+
+async function byToken(authorization: string, accounts: Accounts): Promise<Identified> {
+  const text = /^Bearer +(pat_[A-Za-z0-9_-]{43})$/i.exec(authorization)?.[1];
+  const found = text === undefined ? undefined : await accounts.token(text);
+  return found === undefined ? { refused: "wrong_token" } : { by: tokenWho(found) };
+}
+
+async function byCookie(cookie: string, shown: ShownCredential, accounts: Accounts): Promise<Identified> {
+  const { csrf } = shown;
+  if (csrf === null || csrf === "") return { refused: "no_csrf" };
+  if (shown.changesSomething && !shown.hasOrigin) return { refused: "no_origin" };
+  const found = await accounts.session(cookie, csrf);
+  if (found === undefined) return { refused: "ended" };
+  return { by: sessionWho(found), cookie: found.cookie };
+}
+
+function tokenWho({ account, permissions, whenEnded, token }: FoundToken): Who {
+  const via = `token:${token.id}`;
+  const { tenant, scopes } = token;
+  const who = { credential: "api-token", scopes, permissions, account, whenEnded } as const;
+  if (token.kind === "person") {
+    const principal = { tenant, agent: ownAgents.person, user: account.name, via };
+    return { ...who, kind: "person", principal, decider: { ...deciderOf(account, via), signedIn: false } };
+  }
+  const { agent = token.name, user } = token;
+  const owner = token.owner === builtInName ? {} : { owner: token.owner }; // the holder of the data folder sets up agents for every person
+  const principal = { tenant, agent, ...(user !== undefined && { user }), via, ...owner };
+  return { ...who, kind: "agent", principal, decider: { user: user ?? agent, via, tenant } };
+}
+
+function sessionWho({ account, permissions, whenEnded, session }: FoundSession): Who {
+  const via = `session:${account.name}`;
+  return {
+    kind: "person",
+    credential: "session",
+    principal: { tenant: account.tenant, agent: ownAgents.session, user: account.name, via },
+    scopes: ["*"],
+    permissions,
+    decider: { ...deciderOf(account, via), signedIn: true },
+    account,
+    session,
+    whenEnded,
+  };
+}
+
+function deciderOf({ name, tenant, roles, groups }: Account, via: string): Who["decider"] {
+  return { user: name, via, tenant, roles, groups };
 }

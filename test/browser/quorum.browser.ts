@@ -20,7 +20,7 @@ describe("where two must agree", () => {
     await grace.page.getByText("Your approval is counted: 1 more person must agree").waitFor();
     await linus.page.getByText("1 of 2 approve").waitFor();
     expect(house.runs).toEqual([]);
-    await grace.page.getByText("`grace` has said a word on").waitFor(); // her second yes would be no second person's
+    await grace.page.getByText("`grace` has voted on").waitFor(); // her second yes would be no second person's
     expect(await approve(grace.page).count()).toBe(0);
     await grace.page.getByRole("button", { name: "Deny…" }).waitFor();
     await approve(linus.page).click();

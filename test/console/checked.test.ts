@@ -4,7 +4,7 @@ import { doubtsOf, doubtText } from "../../console/src/api/checked.ts";
 import { bind, previewDigest } from "../../src/approvals/binding.ts";
 import { digestOf } from "../../src/core/json.ts";
 import type { Preview } from "../../src/core/outcome.ts";
-import { shownApproval } from "../../src/server/http/given-approval.ts";
+import { shownApproval } from "../../src/server/http/approval-view.ts";
 import { anApproval } from "../fakes/stub-runtime.ts";
 
 const previews: readonly Preview[] = [

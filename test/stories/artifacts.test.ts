@@ -146,7 +146,7 @@ describe("how long an artifact stays (D10)", () => {
     Object.assign(h.runtime.artifacts, { sweep: () => Promise.reject(new Error("no folder")) });
     await h.clock.advance(hourMs);
     expect(problems).toEqual([
-      "Artifacts that nobody needs could not be swept: no folder. It is tried again in an hour.",
+      "Artifacts that are not needed could not be swept: no folder. It is tried again in an hour.",
     ]);
     await h.clock.advance(hourMs);
     expect(problems).toHaveLength(2);

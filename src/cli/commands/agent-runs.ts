@@ -1,6 +1,6 @@
 import type { AgentMessage } from "../../agents/model.ts";
 import { RunRecord } from "../../agents/run-record.ts";
-import { agentRuns } from "../../server/contract/agent-runs.ts";
+import { agentRuns } from "../../server/contract/runs.ts";
 import { principal, remoteRuns } from "../agent-place.ts";
 import type { CommandGroup } from "../command.ts";
 import { flagsOf, rowLimit } from "../flags.ts";

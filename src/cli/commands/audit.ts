@@ -3,7 +3,6 @@ import { Readable } from "node:stream";
 import { counted } from "../../core/shown.ts";
 import { type AuditEventView, audit, type VerificationView, verification } from "../../server/contract/audit.ts";
 import { shape } from "../../server/contract/route.ts";
-import { givenVerification } from "../../server/http/given-verification.ts";
 import type { CommandGroup } from "../command.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { flagsOf, instant, ofTool, rowLimit, wholeNumber } from "../flags.ts";
@@ -104,7 +103,7 @@ async function verifyFile(
   const from = { ...(against !== undefined && { against }), ...(publicKey !== undefined && { publicKey }) };
   await using handle = await openNamed(file);
   const found = await verifyExport(handle.createReadStream({ autoClose: false }), from);
-  const shown = shape(verification, givenVerification(found));
+  const shown = shape(verification, found);
   if (!found.intact) return shown;
   const { publicKey: key, keyTrusted } = found;
   return { ...shown, signed_by: key.split("+", 1)[0] ?? "", public_key: key, key_trusted: keyTrusted };

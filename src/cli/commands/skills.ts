@@ -11,7 +11,7 @@ import {
   type SkillView,
   skillList,
 } from "../../server/contract/skills.ts";
-import { givenSkills } from "../../server/http/given-skills.ts";
+import { skillsToWire } from "../../server/contract/wire.ts";
 import type { CommandGroup } from "../command.ts";
 import { quoted } from "../command-name.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -116,7 +116,7 @@ function skillText(
 
 /** Loads the instructions too. A running Postern has the skills as they were when it started. */
 function loadAll(library: Skills): SkillList {
-  const { skills, refused, notes } = shape(skillList, givenSkills(library));
+  const { skills, refused, notes } = shape(skillList, skillsToWire(library));
   const unloadable: SkillProblemView[] = [];
   const loaded: SkillView[] = [];
   for (const skill of skills) {

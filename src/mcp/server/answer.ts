@@ -4,7 +4,7 @@ import { chainToolName } from "../../code-mode/names.ts";
 import { shortTrace } from "../../code-mode/trace.ts";
 import type { Json } from "../../core/json.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../core/outcome.ts";
-import { isStandIn } from "../../results/cut-note.ts";
+import { isStandIn } from "../../results/cut.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
 
 /** What an answer says about other places. */

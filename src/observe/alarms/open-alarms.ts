@@ -1,7 +1,7 @@
 import type { Broken, LogVerdict, Verification } from "../../audit/log.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Watcher } from "../../core/watcher.ts";
-import type { SecretNote } from "../../secrets/suspicions.ts";
+import type { SecretNote } from "../../secrets/second-layer.ts";
 import type { AlarmRaiser } from "./alarms.ts";
 import { ExpiringTokens, type PassingToken } from "./expiring-tokens.ts";
 import { AlarmRepository, type AlarmRepositoryOptions } from "./repository.ts";

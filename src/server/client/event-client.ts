@@ -1,10 +1,8 @@
-import type { Client } from "../contract/client.ts";
-import type { Contract } from "../contract/contract.ts";
 import type { events, FeedEventView } from "../contract/events.ts";
 import type { SentTo } from "../contract/route.ts";
-import { ClientProblem } from "./client-line.ts";
+import { ClientProblem, type PosternClient } from "./client.ts";
 
-/** What a follower hears. `live`: the line is open. `lost`: it broke and is opened anew. `reset`: read anew what you show. */
+/** `live`: the connection is open. `lost`: it broke and is opened again. `reset`: read everything again. */
 export type FeedMessage =
   | { readonly heard: "event"; readonly event: FeedEventView }
   | { readonly heard: "live" | "lost" | "reset" };
@@ -23,12 +21,12 @@ const longestWaitMs = 5_000;
 const mostCharacters = 4 * 1024 * 1024;
 
 /**
- * Follows the live feed until `signal` says so, over restarts of the server: after each it goes on where it stood.
+ * Follows the live feed until `signal` says so, over restarts of the server: after each it resumes.
  *
  * @throws ClientProblem when the server refuses: then no later try would help
  */
 export async function* followEvents(
-  { follow }: Client<Contract>["events"],
+  { follow }: PosternClient["events"],
   where: FollowQuery,
   options: FollowOptions,
 ): AsyncGenerator<FeedMessage> {

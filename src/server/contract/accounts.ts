@@ -26,20 +26,12 @@ const about = {
   groups: z.array(name).max(64).optional().describe("Groups: requests are routed to them."),
 };
 
-const administers = { needs: "accounts:admin", answer: account } as const;
-
 export const accounts = {
-  list: route({
-    method: "get",
-    path: "/v1/accounts",
-    needs: "accounts:admin",
+  list: route("get", "/v1/accounts", "accounts:admin", {
     summary: "The people who can sign in.",
     answer: z.object({ accounts: z.array(account) }),
   }),
-  add: route({
-    ...administers,
-    method: "post",
-    path: "/v1/accounts",
+  add: route("post", "/v1/accounts", "accounts:admin", {
     summary: "Add one. Without a password it signs in by a link, or at the OpenID provider.",
     body: z.strictObject({
       name,
@@ -49,32 +41,24 @@ export const accounts = {
       password: password.optional(),
     }),
     status: 201,
+    answer: account,
   }),
-  show: route({ ...administers, method: "get", path: "/v1/accounts/{name}", summary: "One person." }),
-  change: route({
-    ...administers,
-    method: "patch",
-    path: "/v1/accounts/{name}",
+  show: route("get", "/v1/accounts/{name}", "accounts:admin", { summary: "One person.", answer: account }),
+  change: route("patch", "/v1/accounts/{name}", "accounts:admin", {
     summary: "Change roles, groups or name, or disable it: its sessions and tokens end at once.",
     body: z.strictObject({ ...about, roles: held.optional(), disabled: z.boolean().optional() }),
+    answer: account,
   }),
-  setPassword: route({
-    ...administers,
-    method: "put",
-    path: "/v1/accounts/{name}/password",
+  setPassword: route("put", "/v1/accounts/{name}/password", "accounts:admin", {
     summary: "Set its password: its sessions end.",
     body: z.strictObject({ password }),
+    answer: account,
   }),
-  signOut: route({
-    ...administers,
-    method: "post",
-    path: "/v1/accounts/{name}/sign-out",
+  signOut: route("post", "/v1/accounts/{name}/sign-out", "accounts:admin", {
     summary: "End every session of it.",
+    answer: account,
   }),
-  link: route({
-    method: "post",
-    path: "/v1/accounts/{name}/link",
-    needs: "accounts:admin",
+  link: route("post", "/v1/accounts/{name}/link", "accounts:admin", {
     summary: "A link that signs in once, within ten minutes. `operator` gets one while there are no accounts.",
     answer: z.object({ url: text, token: text, expires_at: when }).openapi("SignInLink"),
     status: 201,
@@ -109,17 +93,11 @@ const listedToken = token
 export type ListedTokenAnswer = View<typeof listedToken>;
 
 export const tokens = {
-  list: route({
-    method: "get",
-    path: "/v1/tokens",
-    needs: "tokens:own",
+  list: route("get", "/v1/tokens", "tokens:own", {
     summary: "API tokens as they stand now: one's own; an admin's view is of all in its tenant.",
     answer: z.object({ tokens: z.array(listedToken) }),
   }),
-  create: route({
-    method: "post",
-    path: "/v1/tokens",
-    needs: "tokens:own",
+  create: route("post", "/v1/tokens", "tokens:own", {
     summary:
       "Make one. Its text is in this answer and nowhere else. Its agent is `YOU/NAME`, unless an admin makes it.",
     body: z.strictObject({
@@ -139,11 +117,8 @@ export const tokens = {
     answer: z.object({ token: text, details: token }),
     status: 201,
   }),
-  revoke: route({
-    method: "delete",
-    path: "/v1/tokens/{id}",
-    needs: "tokens:own",
-    summary: "Revoke it: from the next request on it is nobody's.",
+  revoke: route("delete", "/v1/tokens/{id}", "tokens:own", {
+    summary: "Revoke it: it is refused from the next request on.",
     answer: token,
   }),
 };

@@ -31,10 +31,7 @@ const page = z.object({ alarms: z.array(alarm), next_after: text.optional() });
 export type AlarmPageView = View<typeof page>;
 
 export const alarms = {
-  list: route({
-    method: "get",
-    path: "/v1/alarms",
-    needs: "alarms:read",
+  list: route("get", "/v1/alarms", "alarms:read", {
     summary: "Problems that a person should look at: open ones first, then the latest.",
     query: z.strictObject({
       state: state.optional().describe("Only in this state."),
@@ -43,18 +40,12 @@ export const alarms = {
     }),
     answer: page,
   }),
-  ack: route({
-    method: "post",
-    path: "/v1/alarms/{id}/ack",
-    needs: "alarms:write",
+  ack: route("post", "/v1/alarms/{id}/ack", "alarms:write", {
     summary: "Say that you know of it. It sends no more notices until it is resolved.",
     body: reasonFields,
     answer: alarm,
   }),
-  resolve: route({
-    method: "post",
-    path: "/v1/alarms/{id}/resolve",
-    needs: "alarms:write",
+  resolve: route("post", "/v1/alarms/{id}/resolve", "alarms:write", {
     summary: "Say that it is over. When its cause comes again, it opens again.",
     body: reasonFields,
     answer: alarm,

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { largestBatch } from "../../approvals/batch.ts";
+import { largestBatch } from "../../approvals/decision.ts";
 import { approvalStates } from "../../core/states.ts";
 import {
   decisionReason,
@@ -150,7 +150,7 @@ export type ApprovalPageView = View<typeof page>;
 export type WaitingCounts = NonNullable<ApprovalPageView["waiting"]>;
 
 const noBody = {
-  reason: reason.optional().describe("Recorded, and told to the agent."),
+  reason: reason.optional().describe("Recorded, and shown to the agent."),
   expected_digest: digest
     .optional()
     .describe("Of what you saw (its `shown_digest`): nothing is decided when it changed."),
@@ -168,13 +168,8 @@ export const batchAnswer = z.object({
 });
 export type BatchAnswer = View<typeof batchAnswer>;
 
-const decides = { method: "post", needs: "approvals:decide", answer: approval } as const;
-
 export const approvals = {
-  list: route({
-    method: "get",
-    path: "/v1/approvals",
-    needs: "approvals:read",
+  list: route("get", "/v1/approvals", "approvals:read", {
     summary:
       "Requests for approval, one page at a time: pending ones by urgency, `decided` ones new to old, all others old to new. `mine`: those that you may decide. An agent sees its own.",
     query: z.strictObject({
@@ -191,41 +186,31 @@ export const approvals = {
     }),
     answer: page,
   }),
-  show: route({
-    method: "get",
-    path: "/v1/approvals/{id}",
-    needs: "approvals:read",
+  show: route("get", "/v1/approvals/{id}", "approvals:read", {
     summary: "One request for approval: exactly what would run, why it needs approval, who is asked, until when.",
     answer: approval,
   }),
-  approve: route({
-    ...decides,
-    path: "/v1/approvals/{id}/approve",
+  approve: route("post", "/v1/approvals/{id}/approve", "approvals:decide", {
     summary: "Approve it as it is. With a quorum this is one vote.",
     body: z.strictObject(yesBody),
+    answer: approval,
   }),
-  deny: route({
-    ...decides,
-    path: "/v1/approvals/{id}/deny",
+  deny: route("post", "/v1/approvals/{id}/deny", "approvals:decide", {
     summary: "Deny it: the tool does not run.",
     body: z.strictObject(noBody),
+    answer: approval,
   }),
-  skip: route({
-    ...decides,
-    path: "/v1/approvals/{id}/skip",
-    summary: "Skip it: the agent is told to go on without it.",
+  skip: route("post", "/v1/approvals/{id}/skip", "approvals:decide", {
+    summary: "Skip it: the agent goes on without it.",
     body: z.strictObject(noBody),
+    answer: approval,
   }),
-  modify: route({
-    ...decides,
-    path: "/v1/approvals/{id}/modify",
+  modify: route("post", "/v1/approvals/{id}/modify", "approvals:decide", {
     summary: "Approve it with other arguments. They pass every gate now and when they run.",
     body: z.strictObject({ ...yesBody, arguments: jsonObject }),
+    answer: approval,
   }),
-  batch: route({
-    method: "post",
-    path: "/v1/approvals/batch",
-    needs: "approvals:decide",
+  batch: route("post", "/v1/approvals/batch", "approvals:decide", {
     summary: "Decide similar requests of one run at once. Each has its own record and answer.",
     body: z.strictObject({
       ids: z.array(name).min(1).max(largestBatch),
@@ -235,24 +220,17 @@ export const approvals = {
     }),
     answer: z.object({ answers: z.array(batchAnswer) }),
   }),
-  withdraw: route({
-    method: "post",
-    path: "/v1/approvals/{id}/withdraw",
-    needs: "approvals:read",
+  withdraw: route("post", "/v1/approvals/{id}/withdraw", "approvals:read", {
     summary: "Withdraw the request: by its requester, by an operator, or by a person whose agent asked.",
     body: reasonFields,
     answer: approval,
   }),
-  revoke: route({
-    ...decides,
-    path: "/v1/approvals/{id}/revoke",
+  revoke: route("post", "/v1/approvals/{id}/revoke", "approvals:decide", {
     summary: "Take back an approval that is not used yet: the call does not run.",
     body: reasonFields,
+    answer: approval,
   }),
-  resume: route({
-    method: "post",
-    path: "/v1/approvals/{id}/resume",
-    needs: "calls:make",
+  resume: route("post", "/v1/approvals/{id}/resume", "calls:make", {
     summary: "Run the approved call once. A later resume answers its outcome.",
     answer: outcome,
   }),

@@ -120,18 +120,12 @@ const note = z.object({ note: text });
 
 /** The log is read, verified and signed; no route changes it. */
 export const audit = {
-  list: route({
-    method: "get",
-    path: "/v1/audit",
-    needs: "audit:read",
+  list: route("get", "/v1/audit", "audit:read", {
     summary: "Events of the audit log, old to new.",
     query: z.strictObject({ ...filter, after: position.optional() }),
     answer: z.object({ events: z.array(auditEvent), next_after: whole.optional(), checked: checked.optional() }),
   }),
-  latest: route({
-    method: "get",
-    path: "/v1/audit/latest",
-    needs: "audit:read",
+  latest: route("get", "/v1/audit/latest", "audit:read", {
     summary:
       "Events of the audit log, new to old. A page may hold fewer than `limit`, even none: go on at `next_before` while there is one.",
     query: z.strictObject({
@@ -143,39 +137,24 @@ export const audit = {
     }),
     answer: latest,
   }),
-  verify: route({
-    method: "get",
-    path: "/v1/audit/verify",
-    needs: "audit:read",
+  verify: route("get", "/v1/audit/verify", "audit:read", {
     summary: "Read the whole log again and check every hash and signature; `against`: a signed note kept elsewhere.",
     query: z.strictObject({ against: z.string().max(4096).optional() }),
     answer: verification,
   }),
-  export: route({
-    method: "get",
-    path: "/v1/audit/export",
-    needs: "audit:export",
+  export: route("get", "/v1/audit/export", "audit:export", {
     summary: "The whole log as lines that an outsider can verify.",
     answer: "text/plain",
   }),
-  checkpoint: route({
-    method: "post",
-    path: "/v1/audit/checkpoint",
-    needs: "audit:sign",
+  checkpoint: route("post", "/v1/audit/checkpoint", "audit:sign", {
     summary: "Sign what is in the log now. Keep the note elsewhere: it proves later that nothing was cut off.",
     answer: note,
   }),
-  proof: route({
-    method: "get",
-    path: "/v1/audit/{seq}/proof",
-    needs: "audit:read",
+  proof: route("get", "/v1/audit/{seq}/proof", "audit:read", {
     summary: "An event as it is kept, and its path to the root that a signed note covers.",
     answer: proof,
   }),
-  keepHead: route({
-    method: "put",
-    path: "/v1/audit/heads/{name}",
-    needs: "audit:sign",
+  keepHead: route("put", "/v1/audit/heads/{name}", "audit:sign", {
     summary: "Keep the head of another Postern's audit log, as its witness. One over fewer entries is refused.",
     body: z.strictObject({
       note: z
@@ -185,10 +164,7 @@ export const audit = {
     }),
     answer: note,
   }),
-  head: route({
-    method: "get",
-    path: "/v1/audit/heads/{name}",
-    needs: "audit:sign",
+  head: route("get", "/v1/audit/heads/{name}", "audit:sign", {
     summary: "The head that is kept for another Postern's audit log.",
     answer: note,
   }),

@@ -35,7 +35,7 @@ const request = z.strictObject({
   }),
   patience: z.enum(["deny", "wait", "suspend"]).optional(),
   approval_wait_ms: z.int().min(0).max(86_400_000).optional(),
-  reason: reason.optional().openapi({ description: "The agent's own reason, shown to whoever is asked." }),
+  reason: reason.optional().openapi({ description: "The agent's own reason, shown to the approver." }),
 });
 export type CallFields = Input<typeof request>;
 
@@ -73,26 +73,17 @@ export type CallView = View<typeof call>;
 const page = z.object({ calls: z.array(call), next_before: text.optional() });
 
 export const calls = {
-  call: route({
-    method: "post",
-    path: "/v1/calls",
-    needs: "calls:make",
+  call: route("post", "/v1/calls", "calls:make", {
     summary: "Call a tool. The outcome is the body; 202 when it waits for a person.",
     body: request,
     answer: outcome,
   }),
-  explain: route({
-    method: "post",
-    path: "/v1/explain",
-    needs: "calls:make",
+  explain: route("post", "/v1/explain", "calls:make", {
     summary: "What would be decided about a call, and every rule that shaped it. Nothing is run.",
     body: request,
     answer: explanation,
   }),
-  list: route({
-    method: "get",
-    path: "/v1/calls",
-    needs: "calls:read",
+  list: route("get", "/v1/calls", "calls:read", {
     summary: "Calls, new to old. An agent sees its own.",
     query: z.strictObject({
       state: state.optional(),
@@ -103,25 +94,16 @@ export const calls = {
     }),
     answer: page,
   }),
-  show: route({
-    method: "get",
-    path: "/v1/calls/{id}",
-    needs: "calls:read",
+  show: route("get", "/v1/calls/{id}", "calls:read", {
     summary: "One call, by its id or its key.",
     answer: call,
   }),
-  settle: route({
-    method: "post",
-    path: "/v1/calls/{id}/settle",
-    needs: "calls:settle",
+  settle: route("post", "/v1/calls/{id}/settle", "calls:settle", {
     summary: "Say how a call ended whose outcome is unknown.",
     body: z.strictObject({ outcome: z.enum(["succeeded", "failed", "retry"]), reason }),
     answer: call,
   }),
-  reconcile: route({
-    method: "post",
-    path: "/v1/calls/{id}/reconcile",
-    needs: "calls:settle",
+  reconcile: route("post", "/v1/calls/{id}/reconcile", "calls:settle", {
     summary: "Ask the tool itself how a call ended whose outcome is unknown.",
     answer: call,
   }),

@@ -37,19 +37,13 @@ export type ChainPage = View<typeof chainPage>;
 
 /** A script is run as any tool is (`POST /v1/calls`, `tool_chain`). These routes show what runs and what waits. */
 export const chains = {
-  list: route({
-    method: "get",
-    path: "/v1/chains",
-    needs: "calls:read",
+  list: route("get", "/v1/chains", "calls:read", {
     summary:
       "Scripts that run now, wait for a person or were cut short and can go on, new to old, and the engines there are. An agent sees its own.",
     query: z.strictObject({ run_id: runId.optional(), before: callId.optional(), limit: limit.optional() }),
     answer: chainPage,
   }),
-  resume: route({
-    method: "post",
-    path: "/v1/chains/{id}/resume",
-    needs: "calls:make",
+  resume: route("post", "/v1/chains/{id}/resume", "calls:make", {
     summary: "Let a script go on that waits or was cut short; 202 while its person has not decided.",
     answer: outcome,
   }),

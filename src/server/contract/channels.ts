@@ -17,31 +17,19 @@ export const channel = z
 export type ChannelView = View<typeof channel>;
 
 export const channels = {
-  list: route({
-    method: "get",
-    path: "/v1/channels",
-    needs: "channels:read",
+  list: route("get", "/v1/channels", "channels:read", {
     summary: "Where people are notified: what waits, and what was given up and why.",
     answer: z.object({ channels: z.array(channel) }),
   }),
-  test: route({
-    method: "post",
-    path: "/v1/channels/{name}/test",
-    needs: "channels:write",
+  test: route("post", "/v1/channels/{name}/test", "channels:write", {
     summary: "Send one notice that says it is only a test.",
     answer: z.object({ delivered: z.boolean(), problem: text.optional() }),
   }),
-  retry: route({
-    method: "post",
-    path: "/v1/channels/{name}/retry",
-    needs: "channels:write",
+  retry: route("post", "/v1/channels/{name}/retry", "channels:write", {
     summary: "Try again what was given up.",
     answer: z.object({ retried: whole }),
   }),
-  decide: route({
-    method: "post",
-    path: "/v1/channels/{name}/decisions",
-    needs: "nothing",
+  decide: route("post", "/v1/channels/{name}/decisions", "nothing", {
     countsRefusals: true,
     summary: "A decision from a channel, signed with the channel's secret (Standard Webhooks).",
     rawBody: true,

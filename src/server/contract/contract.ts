@@ -1,5 +1,4 @@
 import { accounts, tokens } from "./accounts.ts";
-import { agentRuns } from "./agent-runs.ts";
 import { alarms } from "./alarms.ts";
 import { approvals } from "./approvals.ts";
 import { audit } from "./audit.ts";
@@ -11,7 +10,7 @@ import { events } from "./events.ts";
 import { delegations, grants } from "./grants.ts";
 import { memory } from "./memory.ts";
 import { policy } from "./policy.ts";
-import { runs } from "./runs.ts";
+import { agentRuns, runs } from "./runs.ts";
 import { openId, session } from "./session.ts";
 import { skills } from "./skills.ts";
 import { artifacts, health, tools } from "./tools.ts";

@@ -24,55 +24,41 @@ export const controlState = z
   .openapi("Controls");
 export type ControlsView = View<typeof controlState>;
 
-const changes = { method: "post", needs: "controls:write", answer: controlState } as const;
-const switches = {
-  ...changes,
-  needs: "tools:switch",
-  body: z.strictObject({ enabled: z.boolean(), reason: reason.optional() }),
-} as const;
+const switched = z.strictObject({ enabled: z.boolean(), reason: reason.optional() });
 
 export const controls = {
-  show: route({
-    method: "get",
-    path: "/v1/controls",
-    needs: "controls:read",
+  show: route("get", "/v1/controls", "controls:read", {
     summary: "The switches as they are.",
     answer: controlState,
   }),
-  history: route({
-    method: "get",
-    path: "/v1/controls/history",
-    needs: "controls:read",
+  history: route("get", "/v1/controls/history", "controls:read", {
     summary: "Every change of a switch, new to old: by whom and why. Of the installation's own tenant alone.",
     answer: z.object({ changes: z.array(change) }),
   }),
-  pause: route({
-    ...changes,
-    path: "/v1/controls/pause",
+  pause: route("post", "/v1/controls/pause", "controls:write", {
     summary: "Refuse every call from now on.",
     body: reasonFields,
+    answer: controlState,
   }),
-  resume: route({
-    ...changes,
-    path: "/v1/controls/resume",
+  resume: route("post", "/v1/controls/resume", "controls:write", {
     summary: "Let calls pass again.",
     body: reasonFields,
+    answer: controlState,
   }),
-  autonomy: route({
-    ...changes,
-    path: "/v1/controls/autonomy",
+  autonomy: route("post", "/v1/controls/autonomy", "controls:write", {
     summary: "What agents may do unasked, A0 to A4.",
     body: z.strictObject({ level: autonomy, reason: reason.optional() }),
+    answer: controlState,
   }),
-  tool: route({
-    ...switches,
-    path: "/v1/controls/tools/{name}",
+  tool: route("post", "/v1/controls/tools/{name}", "tools:switch", {
     summary: "Switch one tool on or off.",
+    body: switched,
+    answer: controlState,
   }),
-  server: route({
-    ...switches,
-    path: "/v1/controls/servers/{name}",
+  server: route("post", "/v1/controls/servers/{name}", "tools:switch", {
     summary: "Switch one upstream server with all its tools on or off.",
+    body: switched,
+    answer: controlState,
   }),
 };
 
@@ -80,10 +66,7 @@ const wholeName = new RegExp(`^${namePattern}$`);
 
 /** `postern secrets` changes a sealed file, not the store. The change is recorded here, by name. */
 export const secrets = {
-  changed: route({
-    method: "post",
-    path: "/v1/secrets/changes",
-    needs: "controls:write",
+  changed: route("post", "/v1/secrets/changes", "controls:write", {
     summary: "Record that a secret was set or removed, and mask what was set. Its value is never sent.",
     // A refusal does not repeat the names: a caller may have put the value there.
     body: z

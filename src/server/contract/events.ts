@@ -19,10 +19,7 @@ export const feedEvent = z.object({
 export type FeedEventView = View<typeof feedEvent>;
 
 export const events = {
-  follow: route({
-    method: "get",
-    path: "/v1/events",
-    needs: "events:read",
+  follow: route("get", "/v1/events", "events:read", {
     summary: "Events as they happen: server-sent events, resumed by `Last-Event-ID`.",
     query: z.strictObject({
       type: z

@@ -43,10 +43,7 @@ export const remember = z
 export type RememberBody = View<typeof remember>;
 
 export const grants = {
-  list: route({
-    method: "get",
-    path: "/v1/grants",
-    needs: "approvals:read",
+  list: route("get", "/v1/grants", "approvals:read", {
     summary: "Remembered approvals, new to old. An agent sees its own.",
     query: z.strictObject({
       state: grantState
@@ -56,10 +53,7 @@ export const grants = {
     }),
     answer: z.object({ grants: z.array(grant) }),
   }),
-  revoke: route({
-    method: "post",
-    path: "/v1/grants/{id}/revoke",
-    needs: "grants:write",
+  revoke: route("post", "/v1/grants/{id}/revoke", "grants:write", {
     summary: "End a grant: from now on people are asked again.",
     body: reasonFields,
     answer: grant,
@@ -83,25 +77,16 @@ export const delegation = z
 export type DelegationView = View<typeof delegation>;
 
 export const delegations = {
-  list: route({
-    method: "get",
-    path: "/v1/delegations",
-    needs: "delegations:end",
+  list: route("get", "/v1/delegations", "delegations:end", {
     summary: "Who decides in whose place, new to old.",
     answer: z.object({ delegations: z.array(delegation) }),
   }),
-  create: route({
-    method: "post",
-    path: "/v1/delegations",
-    needs: "approvals:decide",
+  create: route("post", "/v1/delegations", "approvals:decide", {
     summary: "Let another person decide in your place, until a time.",
     body: z.strictObject({ to: name, until: time, ...reasonFields.shape }),
     answer: delegation,
   }),
-  revoke: route({
-    method: "post",
-    path: "/v1/delegations/{id}/revoke",
-    needs: "delegations:end",
+  revoke: route("post", "/v1/delegations/{id}/revoke", "delegations:end", {
     summary: "End a delegation: by the person who gave it or has it, or by an administrator of accounts.",
     answer: delegation,
   }),

@@ -30,26 +30,17 @@ export type CandidateView = View<typeof candidate>;
 const fields = { run_id: runId.optional(), reason: reason.optional() };
 
 export const memory = {
-  candidates: route({
-    method: "get",
-    path: "/v1/memory/candidates",
-    needs: "memory:decide",
+  candidates: route("get", "/v1/memory/candidates", "memory:decide", {
     summary: "What agents proposed to remember, new to old: of one run, or of the latest runs.",
     query: z.strictObject({ run_id: runId.optional(), state: state.optional(), limit: limit.optional() }),
     answer: z.object({ candidates: z.array(candidate) }),
   }),
-  accept: route({
-    method: "post",
-    path: "/v1/memory/candidates/{id}/accept",
-    needs: "memory:decide",
+  accept: route("post", "/v1/memory/candidates/{id}/accept", "memory:decide", {
     summary: "Write it to the memory provider, once.",
     body: z.strictObject({ ...fields, again: z.boolean().optional() }),
     answer: candidate,
   }),
-  reject: route({
-    method: "post",
-    path: "/v1/memory/candidates/{id}/reject",
-    needs: "memory:decide",
+  reject: route("post", "/v1/memory/candidates/{id}/reject", "memory:decide", {
     summary: "Reject it: it is not remembered.",
     body: z.strictObject(fields),
     answer: candidate,

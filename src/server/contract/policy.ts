@@ -174,19 +174,13 @@ const namedText = z.strictObject({ name, text: z.string().max(1024 * 1024) });
 
 /** The policy in force, and others compared with it. No route here runs a tool. */
 export const policy = {
-  show: route({
-    method: "get",
-    path: "/v1/policy",
-    needs: "policy:read",
+  show: route("get", "/v1/policy", "policy:read", {
     summary: "The verdict for each tool and the rule that decides, for one principal; and warnings about the policy.",
     query: z.strictObject(caller),
     answer: effectivePolicy,
   }),
-  explain: route({
-    method: "post",
-    path: "/v1/policy/explain",
-    needs: "policy:read",
-    summary: "What would be decided about a call of anybody, and every rule that shaped it. Nothing is run.",
+  explain: route("post", "/v1/policy/explain", "policy:read", {
+    summary: "What would be decided about a call of any caller, and every rule that shaped it. Nothing is run.",
     body: z.strictObject({
       ...caller,
       tool: name,
@@ -196,17 +190,11 @@ export const policy = {
     }),
     answer: explanation,
   }),
-  explainCall: route({
-    method: "get",
-    path: "/v1/calls/{id}/explanation",
-    needs: "policy:read",
+  explainCall: route("get", "/v1/calls/{id}/explanation", "policy:read", {
     summary: "What would be decided today about a recorded call, with the authority it had. Nothing is run.",
     answer: explanation,
   }),
-  simulate: route({
-    method: "post",
-    path: "/v1/policy/simulate",
-    needs: "policy:read",
+  simulate: route("post", "/v1/policy/simulate", "policy:read", {
     summary: "Decide the last recorded calls by another policy; tells which verdicts change, and why.",
     body: z.strictObject({
       configuration: namedText,
@@ -216,26 +204,17 @@ export const policy = {
     }),
     answer: simulation,
   }),
-  test: route({
-    method: "post",
-    path: "/v1/policy/test",
-    needs: "policy:read",
+  test: route("post", "/v1/policy/test", "policy:read", {
     summary: "Check a policy against its expectations: those beside it, and those of other tables.",
     body: z.strictObject({ configuration: namedText, tables: z.array(namedText).max(100).optional() }),
     answer: test,
   }),
-  text: route({
-    method: "get",
-    path: "/v1/policy/text",
-    needs: "policy:read",
+  text: route("get", "/v1/policy/text", "policy:read", {
     summary:
       "The policy's text in the configuration's file, and whether it may be saved from here. For the installation's own people.",
     answer: policyText,
   }),
-  save: route({
-    method: "post",
-    path: "/v1/policy/save",
-    needs: "policy:write",
+  save: route("post", "/v1/policy/save", "policy:write", {
     summary: "Write the policy into the configuration's file; the old file is kept. In force from the next start on.",
     body: z.strictObject({
       text: z.string().max(1024 * 1024),

@@ -4,6 +4,7 @@ import {
   callId,
   cursor,
   digest,
+  json,
   jsonObject,
   limit,
   name,
@@ -51,7 +52,7 @@ export type RunView = View<typeof run>;
 const page = z.object({ runs: z.array(run), next_after: text.optional() });
 export type RunPageView = View<typeof page>;
 
-export const runEvent = z
+const runEvent = z
   .object({
     event_id: text,
     sequence: whole,
@@ -144,10 +145,7 @@ const about = z.strictObject({
 });
 
 export const runs = {
-  list: route({
-    method: "get",
-    path: "/v1/runs",
-    needs: "runs:read",
+  list: route("get", "/v1/runs", "runs:read", {
     summary: "Runs, the latest first. An agent sees its own.",
     query: z.strictObject({
       agent: name.optional(),
@@ -156,66 +154,67 @@ export const runs = {
     }),
     answer: page,
   }),
-  show: route({
-    method: "get",
-    path: "/v1/runs/{id}",
-    needs: "runs:read",
+  show: route("get", "/v1/runs/{id}", "runs:read", {
     summary: "One run: its state, counts, deliverables and result.",
     answer: run,
   }),
-  events: route({
-    method: "get",
-    path: "/v1/runs/{id}/events",
-    needs: "runs:read",
+  events: route("get", "/v1/runs/{id}/events", "runs:read", {
     summary: "Events of a run after a sequence number, in order. A `type` that ends in `.` is a prefix.",
     query: z.strictObject({ after: position.optional(), type: name.optional(), limit: limit.optional() }),
     answer: z.object({ events: z.array(runEvent), next_after: whole.optional() }),
   }),
-  timeline: route({
-    method: "get",
-    path: "/v1/runs/{id}/timeline",
-    needs: "runs:read",
+  timeline: route("get", "/v1/runs/{id}/timeline", "runs:read", {
     summary:
       "Calls of a run, new to old: when each arrived, was asked about, decided, started and ended. An agent sees its own.",
     query: z.strictObject({ before: callId.optional(), limit: limit.optional() }),
     answer: timeline,
   }),
-  verify: route({
-    method: "get",
-    path: "/v1/runs/{id}/verify",
-    needs: "runs:export",
+  verify: route("get", "/v1/runs/{id}/verify", "runs:export", {
     summary: "Compare the run's folder with the audit log: edits, cuts, changes of order and missing lines are named.",
     answer: verification,
   }),
-  export: route({
-    method: "get",
-    path: "/v1/runs/{id}/export",
-    needs: "runs:export",
+  export: route("get", "/v1/runs/{id}/export", "runs:export", {
     summary: "The run's folder as a tar archive.",
     answer: "application/x-tar",
   }),
-  begin: route({
-    method: "post",
-    path: "/v1/runs/{id}/begin",
-    needs: "runs:write",
+  begin: route("post", "/v1/runs/{id}/begin", "runs:write", {
     summary: "Begin a run and say what it is for. The run belongs to the agent that begins it or calls in it first.",
     body: about,
     answer: run,
   }),
-  describe: route({
-    method: "post",
-    path: "/v1/runs/{id}/describe",
-    needs: "runs:write",
+  describe: route("post", "/v1/runs/{id}/describe", "runs:write", {
     summary: "Add to what is known of a run: its task, prompts, transcript and expected deliverables.",
     body: about,
     answer: run,
   }),
-  finish: route({
-    method: "post",
-    path: "/v1/runs/{id}/finish",
-    needs: "runs:write",
+  finish: route("post", "/v1/runs/{id}/finish", "runs:write", {
     summary: "End a run: its deliverables are looked for, its folder is sealed in the audit log, its result is stated.",
     body: z.strictObject({ state: z.enum(["completed", "failed"]).optional(), reason: reason.optional() }),
     answer: run,
+  }),
+};
+
+/** Conversations of agents whose loop runs in another process. Each caller has its own, and sees no other. */
+export const agentRuns = {
+  list: route("get", "/v1/agent-runs", "calls:make", {
+    summary: "Ids of the caller's own agent runs, from the last to the first in the order of their characters.",
+    query: z.strictObject({ limit: limit.optional() }),
+    answer: z.object({ run_ids: z.array(text) }),
+  }),
+  show: route("get", "/v1/agent-runs/{id}", "calls:make", {
+    summary: "One of the caller's own agent runs: what was kept last, and what its skills add to the system prompt.",
+    answer: z
+      .object({
+        run_id: text,
+        version: whole,
+        state: json.openapi({ description: "What the loop keeps: the conversation, and how it goes on." }),
+        instructions: text.openapi({ description: "What the run's skills add to the system prompt now." }),
+      })
+      .openapi("AgentRun"),
+  }),
+  save: route("put", "/v1/agent-runs/{id}", "calls:make", {
+    summary: "Keep the state of an agent run in the place of version `expected_version` (0: there is none yet).",
+    body: z.strictObject({ state: json, expected_version: whole.min(0) }),
+    answer: z.object({ run_id: text, version: whole }),
   }),
 };

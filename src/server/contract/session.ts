@@ -14,7 +14,7 @@ const shown = z.object({
   credential: z.enum(["agent-token", "operator-token", "api-token", "session"]),
 });
 const command = text.optional().openapi({
-  description: "How commands are typed where Postern was started; `…` stands for what only people of it are told.",
+  description: "How commands are typed where Postern was started; `…` stands for what only its own people see.",
 });
 
 const current = shown
@@ -29,7 +29,9 @@ export type SessionAnswer = View<typeof current>;
 
 export const signedIn = shown
   .extend({
-    csrf: text.openapi({ description: "For `x-postern-csrf`, with every request. Told here and never again." }),
+    csrf: text.openapi({
+      description: "For `x-postern-csrf`, with every request. This is the only answer that has it.",
+    }),
   })
   .openapi("SignedIn");
 
@@ -38,48 +40,30 @@ const ways = z
   .openapi("SignInWays");
 
 export const session = {
-  ways: route({
-    method: "get",
-    path: "/v1/session/ways",
-    needs: "nothing",
+  ways: route("get", "/v1/session/ways", "nothing", {
     summary: "How one can sign in here.",
     answer: ways,
   }),
-  signIn: route({
-    method: "post",
-    path: "/v1/session",
-    needs: "nothing",
+  signIn: route("post", "/v1/session", "nothing", {
     summary: "Sign in with name and password. The answer sets the session's cookie, and tells its `csrf` this once.",
     body: z.strictObject({ name, password }),
     answer: signedIn,
   }),
-  signInByLink: route({
-    method: "post",
-    path: "/v1/session/link",
-    needs: "nothing",
+  signInByLink: route("post", "/v1/session/link", "nothing", {
     summary: "Sign in with the token of a one-time link.",
     body: z.strictObject({ token: z.string().min(1).max(256) }),
     answer: signedIn,
   }),
-  show: route({
-    method: "get",
-    path: "/v1/session",
-    needs: "session:own",
+  show: route("get", "/v1/session", "session:own", {
     summary: "Who is asking: user, roles, permissions.",
     answer: current,
   }),
-  signOut: route({
-    method: "delete",
-    path: "/v1/session",
-    needs: "session:own",
+  signOut: route("delete", "/v1/session", "session:own", {
     summary: "Sign out.",
     answer: z.void(),
     status: 204,
   }),
-  changePassword: route({
-    method: "put",
-    path: "/v1/session/password",
-    needs: "session:own",
+  changePassword: route("put", "/v1/session/password", "session:own", {
     summary: "Change one's own password. Every session of the account ends, this one too.",
     body: z.strictObject({ current: password, password }),
     answer: z.void(),
@@ -89,19 +73,13 @@ export const session = {
 
 /** A browser walks both ways; neither changes anything but who is signed in. */
 export const openId = {
-  begin: route({
-    method: "get",
-    path: "/v1/session/openid",
-    needs: "nothing",
+  begin: route("get", "/v1/session/openid", "nothing", {
     summary: "Go to the OpenID provider. `to`: the page to come back to.",
     query: z.strictObject({ to: z.string().max(500).optional() }),
     answer: z.void(),
     status: 303,
   }),
-  finish: route({
-    method: "get",
-    path: "/v1/session/openid/callback",
-    needs: "nothing",
+  finish: route("get", "/v1/session/openid/callback", "nothing", {
     summary: "Back from the provider.",
     // A provider may add what it likes; what counts of it is checked by name.
     query: z.object({}).catchall(z.string().max(8_192)),

@@ -32,29 +32,21 @@ export const skillList = z
   .openapi("Skills");
 export type SkillList = View<typeof skillList>;
 
-const switches = {
-  method: "post",
-  needs: "skills:write",
-  body: z.strictObject({ run_id: runId }),
-  answer: z.object({ run_id: text, active: z.array(text) }).openapi("ActiveSkills"),
-} as const;
+const active = z.object({ run_id: text, active: z.array(text) }).openapi("ActiveSkills");
 
 export const skills = {
-  list: route({
-    method: "get",
-    path: "/v1/skills",
-    needs: "skills:read",
+  list: route("get", "/v1/skills", "skills:read", {
     summary: "The skills that were found, with their warnings; and what was not loaded, and why.",
     answer: skillList,
   }),
-  activate: route({
-    ...switches,
-    path: "/v1/skills/{name}/activate",
+  activate: route("post", "/v1/skills/{name}/activate", "skills:write", {
     summary: "Hold a run to a skill: its instructions, and only the tools it allows.",
+    body: z.strictObject({ run_id: runId }),
+    answer: active,
   }),
-  deactivate: route({
-    ...switches,
-    path: "/v1/skills/{name}/deactivate",
+  deactivate: route("post", "/v1/skills/{name}/deactivate", "skills:write", {
     summary: "Let a run go on without a skill.",
+    body: z.strictObject({ run_id: runId }),
+    answer: active,
   }),
 };

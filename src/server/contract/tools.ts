@@ -39,7 +39,7 @@ export const tool = z
     guess: z
       .object({ risk, effects, open_world: z.boolean(), why: z.array(text) })
       .optional()
-      .openapi({ description: "What was guessed, where nobody has stated the risk." }),
+      .openapi({ description: "What was guessed, if the risk is not stated." }),
     effects,
     open_world: z.boolean(),
     scopes: z.array(text),
@@ -140,32 +140,20 @@ const statistics = z
 export type Statistics = View<typeof statistics>;
 
 export const tools = {
-  list: route({
-    method: "get",
-    path: "/v1/tools",
-    needs: "tools:read",
+  list: route("get", "/v1/tools", "tools:read", {
     summary: "Every action this token may be shown, with its risk, schema and health.",
     query: z.strictObject({ run_id: runId.optional() }),
     answer: z.object({ tools: z.array(tool) }),
   }),
-  show: route({
-    method: "get",
-    path: "/v1/tools/{name}",
-    needs: "tools:read",
+  show: route("get", "/v1/tools/{name}", "tools:read", {
     summary: "One tool: each of its actions.",
     answer: z.object({ tool: text, actions: z.array(tool) }),
   }),
-  changes: route({
-    method: "get",
-    path: "/v1/tools/{name}/changes",
-    needs: "tools:approve",
+  changes: route("get", "/v1/tools/{name}/changes", "tools:approve", {
     summary: "What a server's tool is defined as, what is trusted, and how the two differ.",
     answer: toolChanges,
   }),
-  approve: route({
-    method: "post",
-    path: "/v1/tools/{name}/approve",
-    needs: "tools:approve",
+  approve: route("post", "/v1/tools/{name}/approve", "tools:approve", {
     summary: "Trust the definition that was looked at; the tool can be called again.",
     body: z.strictObject({
       definition: digest.openapi({
@@ -175,10 +163,7 @@ export const tools = {
     }),
     answer: toolChanges,
   }),
-  statistics: route({
-    method: "get",
-    path: "/v1/statistics",
-    needs: "controls:read",
+  statistics: route("get", "/v1/statistics", "controls:read", {
     summary: "Calls, errors and times of each tool of your tenant since the start, and every minute of the last hour.",
     answer: statistics,
   }),
@@ -204,20 +189,14 @@ const healthAnswer = z
 export type HealthView = View<typeof healthAnswer>;
 
 export const health = {
-  show: route({
-    method: "get",
-    path: "/v1/health",
-    needs: "tools:read",
+  show: route("get", "/v1/health", "tools:read", {
     summary: "What works and what does not, in detail.",
     answer: healthAnswer,
   }),
 };
 
 export const artifacts = {
-  read: route({
-    method: "get",
-    path: "/v1/artifacts/{digest}",
-    needs: "artifacts:read",
+  read: route("get", "/v1/artifacts/{digest}", "artifacts:read", {
     summary:
       "An artifact's bytes, for whom it was released to. An operator names the `agent` (and `user`) it belongs to.",
     query: z.strictObject({ agent: name.optional(), user: name.optional() }),

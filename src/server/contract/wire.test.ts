@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../core/refusals.ts";
-import { shownApproval } from "../http/given-approval.ts";
+import { shownApproval } from "../http/approval-view.ts";
 import { outcome as outcomeSchema } from "./outcome.ts";
 import { shape } from "./route.ts";
 import { callToWire, outcomeToWire } from "./wire.ts";

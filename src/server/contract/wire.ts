@@ -1,63 +1,60 @@
 /**
- * What is camelCase inside, in the form of the contract, which is snake_case. Names are written out one by one, never
- * split or joined, so that a tool's own names (arguments, structured results) stay as they are.
+ * What the contract has and the inside has not: a few names and texts. Spelling (camelCase inside, snake_case outside) is
+ * the work of the schemas (`toContractNames`, `shape`). A tool's own names (arguments, structured results) stay as they are.
  */
-
+import type { RunOffer } from "../../agents/run-tools.ts";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
+import type { Skill, Skills } from "../../builtin/skills/skills.ts";
+import { noOpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../../core/case.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { ContentBlock, Preview, ToolOutcome } from "../../core/outcome.ts";
+import type { Preview, ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
+import type { Decision } from "../../policy/policy.ts";
 import { readableOutcome } from "../../results/readable.ts";
 import { howToApprove, openRequestOf, renderOutcome } from "../../results/render.ts";
-import type { call as callSchema } from "./calls.ts";
+import type { Explanation, SessionCall } from "../../runtime/api.ts";
+import type { ToolBlock } from "../../tools/registered.ts";
+import type { Offer, ToolHealth } from "../../tools/tool.ts";
+import type { CallFields, call as callSchema } from "./calls.ts";
 import { iso } from "./fields.ts";
-import type { outcome as outcomeSchema, preview as previewSchema } from "./outcome.ts";
-import type { Input } from "./route.ts";
+import { type OutcomeView, outcome as outcomeSchema, type preview as previewSchema } from "./outcome.ts";
+import { type decision as decisionSchema, type ExplanationView, explanation as explanationSchema } from "./policy.ts";
+import { type Input, type Source, shape, toContractNames } from "./route.ts";
+import type { skillList as skillListSchema } from "./skills.ts";
+import type { ToolView, tool as toolSchema } from "./tools.ts";
+
+const blockData = ["annotations", "meta", "resource_meta", "icons"] as const;
+const blockOpaque = opaqueFields(blockData);
+const outcomeOpaque = opaqueFields([...blockData, "structured", "details"]);
 
 /** Text and content are what a model reads; the rest is the outcome itself. `tool`: as the caller named it. */
-export function outcomeToWire(given: ToolOutcome, tool: string): Input<typeof outcomeSchema> {
-  const outcome = readableOutcome(given); // one that is on record is as the tool answered it
+export function outcomeToWire(recorded: ToolOutcome, tool: string): Input<typeof outcomeSchema> {
+  const outcome = readableOutcome(recorded); // an outcome on record is as the tool answered it
   const open = openRequestOf(outcome);
   const { text, content } = renderOutcome(outcome, { tool, readOn });
-  return {
-    status: outcome.status,
-    call_id: outcome.callId,
-    content: content.map(blockToWire),
+  return toContractNames(outcomeSchema, {
+    ...outcome,
     text,
-    structured: outcome.structured,
-    artifact: outcome.artifact,
-    files: outcome.files?.map(({ path, mediaType, artifact }) => ({
-      path,
-      media_type: mediaType,
-      artifact,
-    })),
-    summary: outcome.summary,
+    content: content.map((block) => toSnakeCase(block, blockOpaque) as JsonObject), // a block is plain JSON
     preview: outcome.preview && previewToWire(outcome.preview),
-    marks: outcome.marks,
-    refusal: outcome.refusal,
-    approval_id: open?.id ?? outcome.approvalId,
-    expires_at: open?.expiresAt ?? isoOrNothing(outcome.expiresAt),
-    how_to_approve: open && howToApprove(),
-    replayed: outcome.replayed,
-    timed_out: outcome.timedOut,
-  };
+    approvalId: open?.id ?? outcome.approvalId,
+    expiresAt: open?.expiresAt ?? (outcome.expiresAt && iso(outcome.expiresAt)),
+    howToApprove: open && howToApprove(),
+  });
 }
 
 function readOn(digest: string, fromByte: number): string {
   return `call \`${readArtifactName}\` with {"artifact": "${digest}", "offset": ${fromByte}}, or get /v1/artifacts/${digest}`;
 }
 
-function blockToWire(block: ContentBlock): JsonObject {
-  return Object.fromEntries(Object.entries(block).map(([name, value]) => [snakeNames.get(name) ?? name, value]));
+/** What an agent's loop needs of an answer from another process. An open request is pending, also after a wait for it. */
+export function outcomeFromWire({ how_to_approve: open, expires_at: expiresAt, ...wire }: OutcomeView): ToolOutcome {
+  return {
+    ...toCamelCase(wire, outcomeOpaque),
+    ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }),
+    status: open === undefined ? wire.status : "pending",
+  } as object as ToolOutcome; // it was one on the other side
 }
-
-/** Members of content blocks that are spelled differently outside. */
-const snakeNames: ReadonlyMap<string, string> = new Map([
-  ["mediaType", "media_type"],
-  ["fileId", "file_id"],
-  ["resourceMeta", "resource_meta"],
-]);
-export const innerNames: ReadonlyMap<string, string> = new Map([...snakeNames].map(([inner, outer]) => [outer, inner]));
 
 export function previewToWire(preview: Preview): Input<typeof previewSchema> {
   const { table, message, diff } = preview;
@@ -65,38 +62,79 @@ export function previewToWire(preview: Preview): Input<typeof previewSchema> {
   return { kind, ...preview };
 }
 
-export function callToWire(record: CallRecord): Input<typeof callSchema> {
-  const { call } = record;
+export function callToWire({ call, risk, outcome, ...record }: CallRecord): Source<typeof callSchema> {
   const { authority } = call;
   return {
-    call_id: call.id,
-    key: record.key,
-    state: record.state,
-    tool: call.tool,
-    action: call.action,
-    arguments: call.arguments,
-    arguments_digest: call.digest,
-    requested_by: authority.principal,
-    run_id: authority.runId,
-    trace_id: authority.traceId,
-    task_id: authority.taskId,
-    step_id: authority.stepId,
-    parent_id: call.parentId,
-    autonomy_level: authority.autonomy,
-    risk_level: record.risk,
-    idempotency_key: call.idempotencyKey,
-    idempotent: record.idempotent,
-    retryable: record.retryable,
-    approval_id: record.approvalId,
-    arrived_at: call.arrivedAt,
-    started_at: record.startedAt,
-    ended_at: record.endedAt,
-    outcome: record.outcome && outcomeToWire(record.outcome, call.tool),
+    ...record,
+    ...authority,
+    ...call,
+    callId: call.id,
+    argumentsDigest: call.digest,
+    requestedBy: authority.principal,
+    autonomyLevel: authority.autonomy,
+    riskLevel: risk,
+    outcome: outcome && outcomeToWire(outcome, call.tool),
   };
 }
 
-export { iso };
+export function toolToWire(
+  { name, facts, ...offer }: Offer,
+  now: {
+    readonly health?: ToolHealth | undefined;
+    readonly unavailable?: string | undefined;
+    readonly blocked?: ToolBlock["why"] | undefined;
+  } = {},
+): Source<typeof toolSchema> {
+  return { ...offer, ...facts, action: name, openWorld: facts.openWorld === true, ...now };
+}
 
-export function isoOrNothing(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : iso(ms);
+export function offerFromWire(wire: ToolView): RunOffer {
+  const { tool, action: name, description, kind, provider_specs: providerSpecs, server } = wire;
+  return {
+    ...{ tool, name, description, kind, inputSchema: wire.input_schema, deferLoading: false },
+    concurrencySafe: wire.concurrency_safe,
+    ...(providerSpecs !== undefined && { providerSpecs }),
+    facts: server === undefined ? {} : { server },
+  };
+}
+
+export function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): Partial<CallFields> {
+  return toSnakeCase({ taskId, stepId, traceId, toolCallId, reason }, noOpaqueFields);
+}
+
+/** As a client reads it. */
+export function shownExplanation(explanation: Explanation, isForPerson?: boolean): ExplanationView {
+  return shape(explanationSchema, explanationToWire(explanation, isForPerson));
+}
+
+/** @param isForPerson also what people remembered and why it no longer counts; an agent learns only the verdict */
+export function explanationToWire(explanation: Explanation, isForPerson = true): Source<typeof explanationSchema> {
+  const { edited, weighed } = explanation.recorded ?? {};
+  const recorded = explanation.recorded && {
+    edited: edited && { askedDigest: edited.asked, digest: edited.runs },
+    weighed: weighed && { ...weighed, grantId: weighed.grant },
+  };
+  if (explanation.reached === "refused") {
+    const { refusal, decision } = explanation;
+    return { reached: "refused", recorded, refusal, decision: decision && decisionToWire(decision) };
+  }
+  const { decision, counting, facts, summary } = explanation;
+  const shown = decisionToWire(isForPerson ? decision : { ...decision, reasons: counting });
+  return { reached: "verdict", recorded, decision: shown, facts, summary };
+}
+
+export function decisionToWire(decision: Decision): Source<typeof decisionSchema> {
+  return { ...decision, grantId: decision.grant };
+}
+
+/** All that an operator may want to know of skills, without their instructions. */
+export function skillsToWire(skills: Skills | undefined): Source<typeof skillListSchema> {
+  if (skills === undefined) return { skills: [], refused: [], notes: [] };
+  const { refused, notes } = skills;
+  return { skills: skills.list().map((skill) => skillToWire(skill, skills.unknownTools(skill))), refused, notes };
+}
+
+function skillToWire(skill: Skill, unknown: readonly string[]): Source<typeof skillListSchema>["skills"][number] {
+  const ignored = unknown.map((tool) => `\`allowed-tools\` names \`${tool}\`, which is not registered; it is ignored`);
+  return { ...skill, warnings: [...skill.warnings, ...ignored] };
 }

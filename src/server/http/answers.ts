@@ -1,15 +1,18 @@
 import { decisionProblems } from "../../approvals/decision.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { type FaultCode, faultStatus } from "../../core/fault-codes.ts";
+import { newTraceId } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { refusals } from "../../core/refusals.ts";
 import { accountProblems } from "../../identity/accounts.ts";
 import { channelProblems } from "../../observe/notify/decisions.ts";
+import type { Runtime } from "../../runtime/api.ts";
 import { outcomeToWire } from "../contract/wire.ts";
+import type { Identified } from "../credentials.ts";
 
-/** What this door itself may refuse, and by which HTTP number; a call's own refusals are in core/refusals.ts. */
-const doorProblems = {
+/** What the server itself refuses, with the HTTP number. A call's own refusals are in core/refusals.ts. */
+const serverProblems = {
   json_invalid: 400,
   token_missing: 401,
   token_invalid: 401,
@@ -64,13 +67,15 @@ const doorProblems = {
   memory_failed: 502,
 } as const;
 
-export const problems: typeof doorProblems & typeof decisionProblems & typeof accountProblems & typeof channelProblems =
-  {
-    ...doorProblems,
-    ...decisionProblems,
-    ...accountProblems,
-    ...channelProblems,
-  };
+export const problems: typeof serverProblems &
+  typeof decisionProblems &
+  typeof accountProblems &
+  typeof channelProblems = {
+  ...serverProblems,
+  ...decisionProblems,
+  ...accountProblems,
+  ...channelProblems,
+};
 export type ProblemCode = keyof typeof problems;
 
 function statusFor(code: ProblemCode | FaultCode): number {
@@ -95,7 +100,7 @@ export function problem(code: ProblemCode | FaultCode, message: string, more: Mo
   return Response.json({ error, ...more.beside }, { status: statusFor(code), headers: { ...more.headers } });
 }
 
-/** A fault that is of whoever asked is a problem of the request; any other is a bug. */
+/** A fault of the caller is a problem of the request; any other is a bug. */
 export async function answered<Answer>(
   then: () => Promise<Answer>,
   problemOf: (code: string) => ProblemCode | undefined,
@@ -109,7 +114,7 @@ export async function answered<Answer>(
   }
 }
 
-/** The outcome is the body whatever the status says: a refused call is an answer, not a problem of the request. */
+/** The outcome is the body, whatever the status is: a refused call is an answer, not a problem of the request. */
 export function answerOutcome(outcome: ToolOutcome, tool: string): Response {
   return answer(outcomeToWire(outcome, tool), statusOf(outcome));
 }
@@ -125,4 +130,78 @@ function statusOf(outcome: ToolOutcome): number {
     case "denied":
       return refusals[outcome.refusal?.code ?? "tool_failed"].http;
   }
+}
+
+export async function healthz(request: Request, runtime: Runtime): Promise<Response> {
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    return problem("method_not_allowed", "`/healthz` takes GET.", { headers: { allow: "GET" } });
+  }
+  const { status, problem: reason } = await runtime.checkHealth();
+  return answer({ status, ...(reason !== undefined && { problem: reason }) }, status === "ok" ? 200 : 503);
+}
+
+export function refuseCaller({ refused }: Extract<Identified, { refused: string }>, isTooMany: boolean): Response {
+  const headers = { "www-authenticate": "Bearer" };
+  if (isTooMany)
+    return problem("too_many_attempts", "Too many wrong tokens; wait a second.", { headers: { "retry-after": "1" } });
+  switch (refused) {
+    case "missing":
+      return problem("token_missing", "Send `Authorization: Bearer TOKEN`; the tokens are in the data folder.", {
+        headers,
+      });
+    case "wrong_token":
+      return problem("token_invalid", "This token is not known here; the tokens are in the data folder.", { headers });
+    case "ended":
+      return problem("session_ended", "This session has ended; sign in again.", { headers });
+    case "no_csrf":
+      return problem(
+        "csrf_refused",
+        "A session's cookie is not enough: send `csrf`, which the sign-in answered once, as `x-postern-csrf`. A page that lost it signs in again.",
+        { headers },
+      );
+    case "no_origin":
+      return problem("page_refused", "A page that changes something must send `Origin`; a program uses a token.");
+  }
+}
+
+export function failed(
+  request: Request,
+  error: unknown,
+  log: ((message: string, fields: Readonly<Record<string, string>>) => void) | undefined,
+): Response {
+  if (request.signal.aborted) return new Response(null, { status: 499 }); // the client has left
+  const code = error instanceof RuntimeFault ? error.code : "internal";
+  const status = faultStatus(code);
+  const traceId = newTraceId();
+  if (status < 500) return problem(code as FaultCode, messageOf(error), { traceId }); // only known codes have such a status
+  log?.("A request failed inside.", {
+    trace_id: traceId,
+    path: new URL(request.url).pathname,
+    error: messageOf(error),
+  });
+  if (status > 500) return problem(code as FaultCode, messageOf(error), { traceId });
+  return problem("internal", "Something went wrong inside; the log has more under this trace id.", {
+    traceId,
+  });
+}
+
+/** On every answer: caches keep nothing, browsers guess, run and frame nothing, and other sites read nothing. */
+const securityHeaders: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** The console's files say these two themselves. */
+export const pageHeaders: readonly string[] = ["content-security-policy", "cache-control"];
+
+/** @param own headers that an answer may have set itself */
+export function secured(response: Response, own: readonly string[] = []): Response {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(securityHeaders))
+    if (!(own.includes(name) && headers.has(name))) headers.set(name, value);
+  for (const name of [...headers.keys()]) if (name.startsWith("access-control-")) headers.delete(name);
+  return new Response(response.body, { status: response.status, headers });
 }

@@ -1,107 +1,172 @@
-import { noApproval } from "../../approvals/decision.ts";
+import { type DecisionRequest, type Eligible, noApproval } from "../../approvals/decision.ts";
+import { isAsker } from "../../approvals/eligibility.ts";
 import { given } from "../../core/given.ts";
-import type { BatchRequest, Decider, DecisionRequest } from "../../runtime/api.ts";
-import { approvals } from "../contract/approvals.ts";
+import type { ApprovalRecord } from "../../core/records.ts";
+import { rolesWith } from "../../identity/roles.ts";
+import type { Decided, Decider, Runtime } from "../../runtime/api.ts";
+import { approval, approvals, type DecisionVerb, type ViewerInput } from "../contract/approvals.ts";
+import { shape } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { answerOutcome, problem } from "./answers.ts";
-import { answerDecided, approvalsFor, mayWithdraw, wholeApproval } from "./approval-answers.ts";
-import { actorOf, deciderOf } from "./decider.ts";
-import type { ApprovalAnswer } from "./given-approval.ts";
-import { rememberOf } from "./remember.ts";
+import { type ApprovalAnswer, approvalAnswer } from "./approval-view.ts";
+import { actorOf, askerOf, deciderOf, visibleApproval } from "./caller.ts";
+import { grantAnswer, rememberOf } from "./grant-routes.ts";
 import { type Route, type RouteRequest, refusePermission, serve } from "./route.ts";
-import { askerOf, visibleApproval } from "./visible.ts";
 
 export const approvalRoutes: readonly Route[] = serve(approvals, {
-  list: async ({ runtime, by, query }) => {
-    const { run_id: runId, mine, ...where } = query;
+  list: async ({ runtime, by, query: { mine, ...where } }) => {
     const { tenant } = by.principal;
-    const page = await runtime.approvals.page(
-      {
-        tenant,
-        ...askerOf(by),
-        ...given({ ...where, runId }),
-      },
-      mine === true ? deciderOf(by) : undefined,
-    );
-    return {
-      approvals: await approvalsFor(runtime, by, page.approvals),
-      next_after: page.nextAfter,
-      waiting: page.waiting,
-    };
+    const decider = mine === true ? deciderOf(by) : undefined;
+    const page = await runtime.approvals.page({ tenant, ...askerOf(by), ...where }, decider);
+    return { ...page, approvals: await answersFor(runtime, by, page.approvals) };
   },
-  show: async ({ runtime, by, part }) => {
-    const approval = await visibleApproval(runtime, by, part("id"));
-    return approval === undefined ? unknownApproval(part("id")) : wholeApproval(runtime, by, approval);
-  },
-  approve: (request) => decide(request, { decision: "approved", ...yes(request.body) }),
-  deny: (request) => decide(request, { decision: "denied", ...no(request.body) }),
-  skip: (request) => decide(request, { decision: "skipped", ...no(request.body) }),
-  modify: (request) =>
-    decide(request, { decision: "modified", arguments: request.body.arguments, ...yes(request.body) }),
-  batch: async ({ runtime, by, body, refused }) => {
-    const { ids, decision, reason, expected_digests: expectedDigests } = body;
-    const request: BatchRequest = { decision, by: deciderOf(by), ...given({ reason, expectedDigests }) };
-    const made = await runtime.approvals.decideMany(ids, request);
+  show: (request) => withApproval(request, (found) => wholeAnswer(request.runtime, request.by, found)),
+  approve: (request) => decide(request, { decision: "approved", ...yesOf(request.body) }),
+  deny: (request) => decide(request, { decision: "denied", ...request.body }),
+  skip: (request) => decide(request, { decision: "skipped", ...request.body }),
+  modify: (request) => decide(request, { decision: "modified", ...yesOf(request.body) }),
+  batch: async ({ runtime, by, body: { ids, ...request }, refused }) => {
+    const made = await runtime.approvals.decideMany(ids, { ...request, by: deciderOf(by) });
     if (!made.taken) return problem(made.code, made.message);
-    for (const { decided } of made.answers) if (!decided.decided) refused();
     const found = made.answers.flatMap(({ decided }) => decided.approval ?? []);
-    const shown = new Map((await approvalsFor(runtime, by, found)).map((one) => [one.approval_id, one]));
+    const answers = await answersFor(runtime, by, found);
+    const shown = new Map(found.map(({ id }, i) => [id, answers[i]]));
     return {
-      answers: made.answers.map(({ id, decided }) => ({
-        approval_id: id,
-        decided: decided.decided,
-        approval: shown.get(id),
-        error: decided.decided ? undefined : { code: decided.code, message: decided.message },
-      })),
+      answers: made.answers.map(({ id, decided }) => {
+        if (!decided.decided) refused();
+        return {
+          approvalId: id,
+          decided: decided.decided,
+          approval: shown.get(id),
+          error: decided.decided ? undefined : { code: decided.code, message: decided.message },
+        };
+      }),
     };
   },
-  withdraw: async ({ runtime, by, part, body }) => {
-    const approval = await visibleApproval(runtime, by, part("id"));
-    if (approval === undefined) return unknownApproval(part("id"));
-    if (!mayWithdraw(by, approval)) return refusePermission("calls:make", by);
-    return answerDecided(runtime, by, await runtime.approvals.withdraw(part("id"), withdrawer(by), body.reason));
-  },
-  revoke: async ({ runtime, by, part, body }) => {
-    if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-    return answerDecided(runtime, by, await runtime.approvals.revoke(part("id"), deciderOf(by), body.reason));
-  },
-  resume: async ({ runtime, by, part, signal }) => {
-    const approval = await visibleApproval(runtime, by, part("id"));
-    if (approval === undefined) return unknownApproval(part("id"));
-    if (by.kind === "person" && approval.state === "approved")
-      await runtime.note("operator.action.call_resumed", `The approved call of ${approval.tool} is let run`, {
-        ...actorOf(by),
-        data: { approval_id: approval.id, tool: approval.tool, run: approval.runId },
-      });
-    const outcome = await runtime.resume(part("id"), { ...askerOf(by), signal });
-    return outcome === undefined ? unknownApproval(part("id")) : answerOutcome(outcome, approval.tool);
-  },
+  withdraw: (request) =>
+    withApproval(request, async (found) => {
+      const { runtime, by, body } = request;
+      if (!mayWithdraw(by, found)) return refusePermission("calls:make", by);
+      return answerDecided(runtime, by, await runtime.approvals.withdraw(found.id, withdrawer(by), body.reason));
+    }),
+  revoke: (request) =>
+    withApproval(request, async ({ id }) => {
+      const { runtime, by, body } = request;
+      return answerDecided(runtime, by, await runtime.approvals.revoke(id, deciderOf(by), body.reason));
+    }),
+  resume: (request) => withApproval(request, (found) => resume(request, found)),
 });
 
-/** Who decides comes from the credential, never from a field of the body. */
-async function decide(
-  { runtime, by, part }: RouteRequest,
-  request: Omit<DecisionRequest, "by">,
-): Promise<Response | ApprovalAnswer> {
-  if ((await visibleApproval(runtime, by, part("id"))) === undefined) return unknownApproval(part("id"));
-  return answerDecided(runtime, by, await runtime.approvals.decide(part("id"), { ...request, by: deciderOf(by) }));
+async function resume(
+  { runtime, by, signal }: RouteRequest<typeof approvals.resume>,
+  { id, tool, state, runId }: ApprovalRecord,
+): Promise<Response> {
+  if (by.kind === "person" && state === "approved")
+    await runtime.note("operator.action.call_resumed", `The approved call of ${tool} is let run`, {
+      ...actorOf(by),
+      data: { approval_id: id, tool, run: runId },
+    });
+  const outcome = await runtime.resume(id, { ...askerOf(by), signal });
+  return outcome === undefined ? unknownApproval(id) : answerOutcome(outcome, tool);
 }
 
-function no({ reason, expected_digest: expectedDigest }: BodyAt<"deny">): Omit<DecisionRequest, "by" | "decision"> {
-  return given({ reason, expectedDigest });
+/** An approval that the caller may not know of is answered as one that does not exist. */
+async function withApproval<Answer>(
+  { runtime, by, part }: Pick<RouteRequest, "runtime" | "by" | "part">,
+  then: (found: ApprovalRecord) => Promise<Answer>,
+): Promise<Answer | Response> {
+  const found = await visibleApproval(runtime, by, part("id"));
+  return found === undefined ? unknownApproval(part("id")) : then(found);
 }
 
-function yes(body: BodyAt<"approve">): Omit<DecisionRequest, "by" | "decision"> {
-  const { confirmation, remember } = body;
-  return { ...no(body), ...given({ confirmation, remember: remember && rememberOf(remember) }) };
+/** The decider comes from the credential, never from a field of the body. */
+function decide(request: RouteRequest, decision: Omit<DecisionRequest, "by">): Promise<Response | ApprovalAnswer> {
+  return withApproval(request, async ({ id }) => {
+    const { runtime, by } = request;
+    return answerDecided(runtime, by, await runtime.approvals.decide(id, { ...decision, by: deciderOf(by) }));
+  });
 }
 
-type BodyAt<Name extends keyof typeof approvals> = RouteRequest<(typeof approvals)[Name]>["body"];
+function yesOf<Body extends RouteRequest<typeof approvals.approve>["body"]>({
+  remember,
+  ...body
+}: Body): Omit<Body, "remember"> & Pick<DecisionRequest, "remember"> {
+  return { ...body, ...(remember !== undefined && { remember: rememberOf(remember) }) };
+}
+
+async function answerDecided(runtime: Runtime, by: Who, decided: Decided): Promise<Response | ApprovalAnswer> {
+  if (decided.decided) {
+    const shown = await wholeAnswer(runtime, by, decided.approval);
+    const { grant } = decided;
+    return grant === undefined
+      ? shown
+      : { ...shown, grant: grantAnswer(grant, runtime.approvals.grants.stateOf(grant)) };
+  }
+  const shown = decided.approval && shape(approval, await wholeAnswer(runtime, by, decided.approval));
+  return problem(decided.code, decided.message, {
+    ...(decided.refusal && { details: { refusal: { ...decided.refusal } } }),
+    ...(shown && { beside: { approval: shown } }),
+  });
+}
+
+/** Approvals as a caller sees them: each with what this caller may decide. */
+async function answersFor(
+  { approvals: api }: Runtime,
+  by: Who,
+  records: readonly ApprovalRecord[],
+): Promise<readonly ApprovalAnswer[]> {
+  const eligible = await api.eligibility(records, deciderOf(by));
+  return records.map((record, i) => {
+    const { demand, ...may } = eligible[i] ?? { may: [], demand: undefined };
+    const viewer = by.permissions.has("approvals:decide") ? viewerOf(may) : onlyReads;
+    return approvalAnswer(record, { demand, viewer: { ...viewer, ...withdrawing(by, record) } });
+  });
+}
+
+/** With the schema of the tool as it is now, from which a form is made. */
+async function wholeAnswer(runtime: Runtime, by: Who, record: ApprovalRecord): Promise<ApprovalAnswer> {
+  const [shown = approvalAnswer(record)] = await answersFor(runtime, by, [record]);
+  return { ...shown, inputSchema: runtime.tools.offer(record.tool, record.action)?.inputSchema };
+}
+
+/** A caller that may make calls may withdraw any; a person who decides, only what an agent of theirs asked. */
+function mayWithdraw({ kind, permissions, decider }: Who, record: ApprovalRecord): boolean {
+  if (permissions.has("calls:make")) return true;
+  return kind === "person" && permissions.has("approvals:decide") && isAsker(record, decider.user);
+}
+
+/** Offered only for the caller's own requests. */
+function withdrawing(by: Who, record: ApprovalRecord): Pick<ViewerInput, "withdraws"> {
+  const isTheirs = by.kind === "agent" || isAsker(record, by.decider.user);
+  return record.state === "pending" && isTheirs && mayWithdraw(by, record) ? { withdraws: true } : {};
+}
 
 function withdrawer(by: Who): Decider {
   if (by.kind === "person") return deciderOf(by);
   const { agent, tenant, via } = by.principal;
   return { user: agent, tenant, ...given({ via }) };
+}
+
+const onlyReads: ViewerInput = {
+  may: [],
+  why_not: "role",
+  message: `You may look at requests, not decide them: that takes the role ${rolesWith("approvals:decide").join(" or ")}.`,
+};
+
+const verbs: Readonly<Record<DecisionRequest["decision"], DecisionVerb>> = {
+  approved: "approve",
+  denied: "deny",
+  skipped: "skip",
+  modified: "modify",
+};
+
+function viewerOf({ may, whyNot, onBehalfOf }: Omit<Eligible, "demand">): ViewerInput {
+  return {
+    may: may.map((decision) => verbs[decision]),
+    why_not: whyNot?.why,
+    message: whyNot?.message,
+    on_behalf_of: onBehalfOf,
+  };
 }
 
 function unknownApproval(id: string): Response {

@@ -1,34 +1,27 @@
-import { type Defined as Fields, given } from "../../core/given.ts";
+import { given } from "../../core/given.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { audit, type checked } from "../contract/audit.ts";
-import type { Input, QueryOf } from "../contract/route.ts";
+import type { QueryOf, Source } from "../contract/route.ts";
 import { problem } from "./answers.ts";
-import { actorOf } from "./decider.ts";
-import { givenVerification } from "./given-verification.ts";
+import { actorOf, seesEntry, tenantSeen } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
-import { seesEntry, tenantSeen } from "./visible.ts";
 
 const headKept = "operator.action.audit_head_kept";
 
 export const auditRoutes: readonly Route[] = serve(audit, {
-  list: async ({ runtime, by, query: { limit = 200, after, ...where } }) => {
-    const filter = await filterOf(runtime, where);
-    const events = await runtime.audit.query({ ...filter, ...given({ after }), limit, ...tenantSeen(by) });
-    return {
-      events,
-      next_after: events.length === limit ? events.at(-1)?.seq : undefined,
-      checked: lastChecked(runtime),
-    };
+  list: async ({ runtime, by, query }) => {
+    const { limit = 200 } = query;
+    const events = await runtime.audit.query({ ...(await filterOf(runtime, query)), limit, ...tenantSeen(by) });
+    const nextAfter = events.length === limit ? events.at(-1)?.seq : undefined;
+    return { events, nextAfter, checked: lastChecked(runtime) };
   },
-  latest: async ({ runtime, by, query: { agent, run_id: runId, text, before, ...where } }) => {
-    const filter = await filterOf(runtime, where);
-    const more = given({ agent, runId, text, before });
-    const { events, nextBefore } = await runtime.audit.latest({ ...filter, ...more, ...tenantSeen(by) });
-    return { events, next_before: nextBefore, size: runtime.audit.size, checked: lastChecked(runtime) };
+  latest: async ({ runtime, by, query }) => {
+    const page = await runtime.audit.latest({ ...(await filterOf(runtime, query)), ...tenantSeen(by) });
+    return { ...page, size: runtime.audit.size, checked: lastChecked(runtime) };
   },
-  verify: async ({ runtime, query }) => givenVerification(await runtime.audit.verify(query.against)),
+  verify: ({ runtime, query }) => runtime.audit.verify(query.against),
   export: ({ runtime }) =>
     new Response(ReadableStream.from(linesAsBytes(runtime.audit.export())), {
       headers: {
@@ -45,7 +38,7 @@ export const auditRoutes: readonly Route[] = serve(audit, {
         "event_unknown",
         `There is no event \`${seq.slice(0, 40)}\` in the log; it has ${runtime.audit.size}.`,
       );
-    return { ...proof, public_key: proof.publicKey };
+    return proof;
   },
   keepHead: async ({ runtime, by, part, body: { note } }) => {
     const name = part("name");
@@ -69,30 +62,23 @@ export const auditRoutes: readonly Route[] = serve(audit, {
   },
 });
 
-type Filter = Omit<QueryOf<typeof audit.list>, "after" | "limit"> & { readonly limit?: number };
+type Named = Pick<QueryOf<typeof audit.list>, "type" | "callId">;
 
 /** A recorded call has a key and arrivals: the name of any of them finds the events of all. */
-async function filterOf(
+async function filterOf<Query extends Named>(
   { calls }: Pick<Runtime, "calls">,
-  { trace_id: traceId, call_id: named, type: types, ...same }: Filter,
-): Promise<
-  Omit<Filter, "trace_id" | "call_id" | "type"> &
-    Fields<{
-      readonly type: readonly string[] | undefined;
-      readonly traceId: string | undefined;
-      readonly callId: readonly string[] | undefined;
-    }>
-> {
-  const record = named === undefined ? undefined : await calls.get(named);
-  const callId =
-    named === undefined ? undefined : [...new Set([named, record?.key ?? named, record?.call.id ?? named])];
+  { callId: named, type: types, ...where }: Query,
+): Promise<Omit<Query, keyof Named> & { readonly type?: readonly string[]; readonly callId?: readonly string[] }> {
   const type = types?.split(",").filter((one) => one !== "");
-  return { ...same, ...given({ type, traceId, callId }) };
+  if (named === undefined) return { ...where, ...given({ type }) };
+  const record = await calls.get(named);
+  const callId = [...new Set([named, record?.key ?? named, record?.call.id ?? named])];
+  return { ...where, ...given({ type }), callId };
 }
 
-/** Undefined when the log was never verified. */
-function lastChecked({ audit: { checked: last } }: Runtime): Input<typeof checked> | undefined {
-  return last && { ...givenVerification(last.found), at: last.at };
+/** Returns undefined when the log was never verified. */
+function lastChecked({ audit: { checked: last } }: Runtime): Source<typeof checked> | undefined {
+  return last && { ...last.found, at: last.at };
 }
 
 async function* linesAsBytes(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

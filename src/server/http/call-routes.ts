@@ -3,16 +3,17 @@ import { given } from "../../core/given.ts";
 import { newTraceId } from "../../core/ids.ts";
 import { canonical } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
-import type { CallContext, CallRequest, SettledAnswer } from "../../runtime/api.ts";
+import type { CallRecord } from "../../core/records.ts";
+import type { CallContext, CallRequest, Runtime, SettledAnswer } from "../../runtime/api.ts";
 import { call as callSchema, calls } from "../contract/calls.ts";
+import { chains } from "../contract/chains.ts";
 import { name } from "../contract/fields.ts";
-import { type Input, shape } from "../contract/route.ts";
-import { callToWire } from "../contract/wire.ts";
-import { explanationToWire } from "../contract/wire-tools.ts";
+import { type Source, shape } from "../contract/route.ts";
+import { callToWire, explanationToWire } from "../contract/wire.ts";
+import type { Who } from "../credentials.ts";
 import { answerOutcome, problem } from "./answers.ts";
-import { actorOf } from "./decider.ts";
+import { actorOf, askerOf, visibleCall, visibleCalls } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
-import { visibleCall, visibleCalls } from "./visible.ts";
 
 type CallRequested = RouteRequest<typeof calls.call | typeof calls.explain>;
 
@@ -28,10 +29,10 @@ export const callRoutes: readonly Route[] = serve(calls, {
     return explanationToWire(explanation, request.by.kind === "person");
   },
   list: async ({ runtime, by, query }) => {
-    const { limit = 100, run_id: runId, ...where } = query;
-    const records = await visibleCalls(runtime, by, { ...given({ ...where, runId }), limit });
-    const next = records.length === limit ? records.at(-1)?.call.id : undefined;
-    return { calls: records.map(callToWire), next_before: next };
+    const { limit = 100 } = query;
+    const records = await visibleCalls(runtime, by, { ...query, limit });
+    const nextBefore = records.length === limit ? records.at(-1)?.call.id : undefined;
+    return { calls: records.map(callToWire), nextBefore };
   },
   show: async ({ runtime, by, part }) => {
     const record = await visibleCall(runtime, by, part("id"));
@@ -54,18 +55,52 @@ export const callRoutes: readonly Route[] = serve(calls, {
   },
 });
 
-function requestOf({ tool, action, arguments: given }: CallRequested["body"]): CallRequest {
-  return {
-    tool,
-    ...(action !== undefined && { action }),
-    ...(given !== undefined && { arguments: given }),
-  };
+export const chainRoutes: readonly Route[] = serve(chains, {
+  list: async ({ runtime, by, query }) => {
+    if (runtime.chains === undefined) return { chains: [], engines: [] };
+    const { tenant } = by.principal;
+    const { limit = 100 } = query;
+    const listed = await runtime.chains.list({ tenant, ...query, limit, ...askerOf(by) });
+    const engines = await runtime.chains.engines();
+    return {
+      chains: listed.map((script) => ({ ...script, requestedBy: script.principal })),
+      nextBefore: listed.length === limit ? listed.at(-1)?.callId : undefined,
+      engines: engines.map((engine) => ({ ...engine, down: engine.isDown })),
+    };
+  },
+  resume: async ({ runtime, by, part, signal }) => {
+    const record = await visibleCall(runtime, by, part("id"));
+    if (record !== undefined) await noteResumed(runtime, by, record);
+    const outcome = record && (await runtime.chains?.resume(record.call.id, { ...askerOf(by), signal }));
+    if (outcome !== undefined) return answerOutcome(outcome, record?.call.tool ?? "");
+    return problem(
+      "call_unknown",
+      `No script \`${part("id")}\` waits; \`postern calls show ${part("id")}\` says what became of it.`,
+    );
+  },
+});
+
+/** A person who resumes a script acts by hand. An agent resumes its own; a script that still waits does not run on. */
+async function noteResumed(runtime: Runtime, by: Who, { state, call }: CallRecord): Promise<void> {
+  if (by.kind !== "person" || (state !== "suspended" && state !== "unknown")) return;
+  const { principal, runId } = call.authority;
+  const scripts = (await runtime.chains?.list({ runId, limit: 1000 })) ?? [];
+  const waiting = scripts.find(({ callId }) => callId === call.id)?.waiting ?? [];
+  const asked = await Promise.all(waiting.map(({ approvalId }) => runtime.approvals.get(approvalId)));
+  if (asked.length > 0 && asked.every((approval) => approval?.state === "pending")) return;
+  await runtime.note("operator.action.call_resumed", `The script of ${principal.agent} is let go on`, {
+    ...actorOf(by),
+    data: { call_id: call.id, tool: call.tool, run: runId },
+  });
+}
+
+function requestOf({ tool, action, arguments: input }: CallRequested["body"]): CallRequest {
+  return given({ tool, action, arguments: input });
 }
 
 /**
- * One budget for each principal, as its credential names it (D17), and for each run of the operator's side: whoever else
- * names runs opens no budget with them. A session's calls are asked by the credential that opened it, so two credentials
- * share none.
+ * One budget for each principal, as its credential names it, and for each run of the operator's side. Other callers open
+ * no budget by naming a run. A session's calls belong to the credential that opened it, so two credentials share none.
  */
 function callIn({ windows, by, body }: CallRequested, context: CallContext): Promise<ToolOutcome> {
   const { principal, scopes } = by;
@@ -76,10 +111,11 @@ function callIn({ windows, by, body }: CallRequested, context: CallContext): Pro
   return windows.use(whose, { principal, scopes }, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
 }
 
-/** Who it is comes from the token alone; what the body claims can only narrow what the token grants (DESIGN 3). */
+/** The caller comes from the token alone; what the body claims can only narrow what the token grants. */
 function contextOf({ body, by, headers, signal }: CallRequested): CallContext | Response {
+  const { tool: _tool, action: _action, arguments: _arguments, ...claims } = body;
   const header = headers.get("idempotency-key") ?? undefined;
-  if (header !== undefined && body.idempotency_key !== undefined && header !== body.idempotency_key) {
+  if (header !== undefined && body.idempotencyKey !== undefined && header !== body.idempotencyKey) {
     return problem(
       "request_invalid",
       "The `Idempotency-Key` header and `idempotency_key` name two different keys; send one.",
@@ -91,25 +127,11 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
       "The `Idempotency-Key` header must hold 1 to 256 characters and no control character.",
     );
   }
-  const key = header ?? body.idempotency_key;
-  return {
-    principal: by.principal,
-    signal,
-    scopes: (body.scopes ?? []).filter((scope) => by.scopes.includes(scope) || by.scopes.includes("*")),
-    ...(key !== undefined && { idempotencyKey: key }),
-    ...(body.run_id !== undefined && { runId: body.run_id }),
-    ...(body.trace_id !== undefined && { traceId: body.trace_id }),
-    ...(body.task_id !== undefined && { taskId: body.task_id }),
-    ...(body.step_id !== undefined && { stepId: body.step_id }),
-    ...(body.autonomy !== undefined && { autonomy: body.autonomy }),
-    ...(body.tool_call_id !== undefined && { toolCallId: body.tool_call_id }),
-    ...(body.patience !== undefined && { patience: body.patience }),
-    ...(body.approval_wait_ms !== undefined && { approvalWaitMs: body.approval_wait_ms }),
-    ...(body.reason !== undefined && { reason: body.reason }),
-  };
+  const scopes = (body.scopes ?? []).filter((scope) => by.scopes.includes(scope) || by.scopes.includes("*"));
+  return { ...claims, ...given({ idempotencyKey: header }), principal: by.principal, scopes, signal };
 }
 
-function answerSettled(settled: SettledAnswer): Response | Input<typeof callSchema> {
+function answerSettled(settled: SettledAnswer): Response | Source<typeof callSchema> {
   if (settled.settled) return callToWire(settled.call);
   const beside = settled.call && { beside: { call: shape(callSchema, callToWire(settled.call)) } };
   return problem(settled.why, settled.message, beside);

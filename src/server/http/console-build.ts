@@ -12,7 +12,7 @@ const sources: string = fileURLToPath(new URL("../../../console", import.meta.ur
  * In a checkout, builds the console when a browser first asks for it and its sources are newer than what was built, so
  * that `npm install && npm start` is all. Elsewhere it does nothing.
  *
- * @returns why there is none, if there is none
+ * @returns why there is no console; undefined if there is one
  */
 export async function buildConsole(folder: string): Promise<string | undefined> {
   if (!existsSync(join(sources, "vite.config.ts"))) return undefined;
@@ -21,12 +21,12 @@ export async function buildConsole(folder: string): Promise<string | undefined> 
   const vite = viteCommand();
   // An old console is better than none.
   if (vite === undefined) return builtAt > 0 ? undefined : "Vite, which builds it, is not installed.";
-  // Beside its place and then moved there: whoever serves or builds at the same moment never sees half of it.
+  // Built beside its place and then moved, so that no other process sees half of it.
   const making = join(dirname(folder), `.console-${process.pid}`);
   const problem = await run(vite, ["build", sources, "--outDir", making, "--emptyOutDir", "--logLevel", "error"]);
   if (problem !== undefined) return `It could not be built: ${problem}`;
   await rm(folder, { recursive: true, force: true });
-  await rename(making, folder).catch(() => rm(making, { recursive: true, force: true })); // somebody else was first
+  await rename(making, folder).catch(() => rm(making, { recursive: true, force: true })); // another process was first
   return undefined;
 }
 
@@ -67,11 +67,11 @@ function run(script: string, options: readonly string[]): Promise<string | undef
       env: { ...process.env, NODE_ENV: "production" }, // Vite would build what tests or developers run
       stdio: ["ignore", "ignore", "pipe"],
     });
-    let told = "";
+    let errors = "";
     child.stderr.on("data", (piece: Buffer) => {
-      told = (told + piece.toString("utf8")).slice(-2_000);
+      errors = (errors + piece.toString("utf8")).slice(-2_000);
     });
     child.on("error", (error) => resolve(error.message));
-    child.on("close", (code) => resolve(code === 0 ? undefined : told.trim() || `Vite ended with ${code}.`));
+    child.on("close", (code) => resolve(code === 0 ? undefined : errors.trim() || `Vite ended with ${code}.`));
   });
 }

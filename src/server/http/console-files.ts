@@ -1,5 +1,5 @@
 /**
- * The console's files at `/`: the same for everybody, and holding nothing of anybody.
+ * The console's files at `/`: the same for every caller, without data of any.
  *
  * Invariant: what is served was listed once from one folder; a request only looks a name up, so no path leads out.
  * Nothing inline runs and no other host is asked (CSP); no other page may frame it. Paths of the API never come here.
@@ -18,7 +18,7 @@ export interface ConsoleFilesOptions {
   readonly folder?: string;
   /** Makes the folder what it should be, before the first request is answered. Says why it could not. */
   readonly prepare?: (folder: string) => Promise<string | undefined>;
-  /** How commands are typed where it was started, as anybody may know it. */
+  /** How commands are typed where it was started, without paths. */
   readonly command?: string;
 }
 
@@ -68,7 +68,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 
 const builtFolder: string = fileURLToPath(new URL("../../../dist/console", import.meta.url));
 
-/** Answers what is the console's; undefined: this path is nothing of it. */
+/** Answers paths of the console. Returns undefined for any other. */
 export function consoleFiles({
   folder = builtFolder,
   prepare,
@@ -95,7 +95,7 @@ function isFile(pathname: string): boolean {
   return types.has(extname(pathname));
 }
 
-/** A browser that goes somewhere, not a program that asks: programs get the API's own words for a path that is not there. */
+/** A browser's navigation. Programs get the API's answer for an unknown path. */
 function wantsPage(request: Request): boolean {
   return request.headers.get("accept")?.includes("text/html") === true;
 }
@@ -148,7 +148,7 @@ function served(file: File, request: Request): Response {
   return new Response(request.method === "HEAD" ? null : body, { headers });
 }
 
-/** Plain on purpose: it must be there when nothing else is. */
+/** Plain, because it is shown when no file of the console exists. */
 function missing(why: string, command: string): Response {
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Postern</title>
 <h1>Postern runs; its console is not there</h1>

@@ -1,5 +1,5 @@
 /**
- * Cookies of this door: never readable by a script, sent back to this site only. Where there is TLS they go over TLS
+ * Cookies of the server: never readable by a script, sent back to this site only. Where there is TLS they go over TLS
  * alone and carry `__Host-`, so that no other port or name of the host can set them; without, a browser knows no such
  * thing, and what a cookie says needs its proof (identity/session-repository.ts).
  */
@@ -12,12 +12,12 @@ export const openIdCookie: CookieName = "postern_openid";
 
 /** @param origin of this server, as the browser wrote it */
 export function readCookie(headers: Headers, name: CookieName, origin: string): string | undefined {
-  const wanted = `${spelled(name, origin)}=`;
+  const wanted = `${cookieName(name, origin)}=`;
   const found = (headers.get("cookie") ?? "")
     .split(/; */)
     .filter((pair) => pair.startsWith(wanted))
     .map((pair) => pair.slice(wanted.length));
-  return found.length === 1 ? found[0] : undefined; // two of one name: somebody planted one
+  return found.length === 1 ? found[0] : undefined; // two of one name: one was planted
 }
 
 export interface CookieOptions {
@@ -33,7 +33,7 @@ export function cookieHeader(
   { origin, maxAgeSeconds, sameSite = "Strict" }: CookieOptions,
 ): string {
   const parts = [
-    `${spelled(name, origin)}=${value}`,
+    `${cookieName(name, origin)}=${value}`,
     "Path=/",
     `Max-Age=${Math.max(0, Math.floor(maxAgeSeconds))}`,
     "HttpOnly",
@@ -47,7 +47,7 @@ export function droppedCookie(name: CookieName, options: Pick<CookieOptions, "or
   return cookieHeader(name, "", { ...options, maxAgeSeconds: 0 });
 }
 
-function spelled(name: CookieName, origin: string): string {
+function cookieName(name: CookieName, origin: string): string {
   return isSecure(origin) ? `__Host-${name}` : name;
 }
 

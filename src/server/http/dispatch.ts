@@ -6,7 +6,7 @@ import { problem } from "./answers.ts";
 import { readJson, readText } from "./request-body.ts";
 import type { Route, ServerContext } from "./route.ts";
 
-/** What is known of a request when it comes to its route. */
+/** What is known of a request when it reaches its route. */
 export interface Env {
   readonly Bindings: { readonly by: Who | undefined; readonly origin: string; readonly address: string };
 }
@@ -14,7 +14,7 @@ export interface Env {
 export interface DispatchOptions {
   readonly context: ServerContext;
   readonly maxBodyBytes: number;
-  /** Of decisions that were refused, whatever for: by credential, or by address where there is none. */
+  /** Counts refused decisions by credential, or by address if there is none. */
   readonly guesses: Tries;
 }
 
@@ -59,22 +59,22 @@ export async function dispatch(
   return answered;
 }
 
-/** To who is known, every no; at an open route what is answered to who may not, and to who names what is not there. */
+/** For a known caller each client error counts; at an open route only missing rights and unknown names do. */
 function isRefusal({ needs }: Route, status: number): boolean {
   return needs === "approvals:decide"
     ? status >= 400 && status < 500
     : status === 401 || status === 403 || status === 404;
 }
 
-/** Whose tries are counted; undefined: nothing is decided here. */
+/** The name under which refusals are counted. Returns undefined where nothing is decided. */
 function guesserOf({ needs, countsRefusals }: Route, by: Who | undefined, address: string): string | undefined {
   if (needs === "approvals:decide") return by?.decider.via ?? address;
   return countsRefusals === true ? address : undefined;
 }
 
 /**
- * What is only read ends with the credential that reads it. What was begun under a good credential (a call, a decision)
- * goes on: an effect cut in half would be worse than one that is finished.
+ * A read ends with its credential. A call or a decision that started under a valid credential goes on: an effect cut in
+ * half would be worse than a finished one.
  */
 function untilEnded(
   { method, signal }: Request,
@@ -87,7 +87,7 @@ function untilEnded(
   return { signal: AbortSignal.any([signal, controller.signal]), leave };
 }
 
-/** A stream that somebody else made is cut off when the credential ends. */
+/** Cuts off a stream of another handler when the credential ends. */
 export function whileGood(request: Request, by: Who, answered: Response): Response {
   const isStream = answered.headers.get("content-type")?.startsWith("text/event-stream") === true;
   if (request.method !== "GET" || by.whenEnded === undefined || !isStream || answered.body === null) return answered;

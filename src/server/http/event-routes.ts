@@ -1,11 +1,11 @@
 import type { Feed, FeedReader, FeedSubscription, ResetReason } from "../../observe/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../observe/feed-event.ts";
-import { events, type feedEvent } from "../contract/events.ts";
-import type { Input, QueryOf } from "../contract/route.ts";
+import { events, feedEvent } from "../contract/events.ts";
+import { type QueryOf, toContractNames } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
+import { askerOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
-import { askerOf } from "./visible.ts";
 
 /** Server-sent events (docs/reference/events.md). */
 export const eventRoutes: readonly Route[] = serve(events, {
@@ -24,29 +24,29 @@ export const eventRoutes: readonly Route[] = serve(events, {
   },
 });
 
-/** What operators and accounts do is in the audit log; who may not read that is told of calls and alarms alone. */
-function filterOf(by: Who, { type, run_id, trace_id }: QueryOf<typeof events.follow>): FeedFilter {
+/** Acts of operators and accounts are only for readers of the audit log. Others get calls and alarms. */
+function filterOf(by: Who, { type, runId, traceId }: QueryOf<typeof events.follow>): FeedFilter {
   return {
     tenant: by.principal.tenant,
     ...askerOf(by),
     also: by.permissions.has("audit:read") ? "everything" : by.kind === "agent" ? "nothing" : "alarms",
     types: type?.split(",").filter((one) => one !== ""),
-    runId: run_id,
-    traceId: trace_id,
+    runId,
+    traceId,
   };
 }
 
-/** What waits for a reader at most: one that does not take it is told to begin anew, and let go. */
+/** The most that waits for a reader. A slower reader gets a reset and is disconnected. */
 const mostWaitingBytes = 512 * 1024;
 const encoder = new TextEncoder();
-/** The same list goes to every reader with the same filter: it is spelled once. */
-const spelled = new WeakMap<readonly FeedEvent[], Uint8Array>();
+/** The same list goes to every reader with the same filter, so it is serialized once. */
+const serialized = new WeakMap<readonly FeedEvent[], Uint8Array>();
 
-/** Nobody takes all places: of a person with many tabs these are enough. */
+/** One credential cannot take all places. */
 const mostOfOne = 32;
 const placesTaken = new WeakMap<Feed, Map<string, number>>();
 
-/** By credential. What it returns gives the place back, once; undefined: there is none for this one. */
+/** Takes a place for a credential. Returns a function that frees it, or undefined if the credential has too many. */
 function takePlace(feed: Feed, via: string): (() => void) | undefined {
   const taken = placesTaken.get(feed) ?? new Map<string, number>();
   placesTaken.set(feed, taken);
@@ -69,15 +69,15 @@ async function eventStream(
   { signal, leave }: { readonly signal: AbortSignal; readonly leave: () => void },
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   const reader = new StreamReader(leave);
-  const seat = await feed.open(filter, after, reader).catch((error: unknown) => {
+  const subscription = await feed.open(filter, after, reader).catch((error: unknown) => {
     leave();
     throw error;
   });
-  if (seat === undefined) {
+  if (subscription === undefined) {
     leave();
     return undefined;
   }
-  reader.begin(seat);
+  reader.begin(subscription);
   if (signal.aborted) reader.end();
   else signal.addEventListener("abort", () => reader.end(), { once: true });
   return reader.stream;
@@ -86,7 +86,7 @@ async function eventStream(
 class StreamReader implements FeedReader {
   readonly stream: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #seat: FeedSubscription | undefined;
+  #subscription: FeedSubscription | undefined;
   readonly #givePlaceBack: () => void;
 
   constructor(givePlaceBack: () => void) {
@@ -102,18 +102,18 @@ class StreamReader implements FeedReader {
     );
   }
 
-  /** Where it stands, so that a client that hears nothing before the line breaks still knows. */
-  begin(seat: FeedSubscription): void {
-    this.#seat = seat;
+  /** Sends the position first, so that a client can resume even if no event comes before the connection breaks. */
+  begin(subscription: FeedSubscription): void {
+    this.#subscription = subscription;
     if (this.#controller === undefined) this.#leave();
-    else this.#send(encoder.encode(`id: ${seat.from}\nretry: 1000\n\n`));
+    else this.#send(encoder.encode(`id: ${subscription.from}\nretry: 1000\n\n`));
   }
 
   take(events: readonly FeedEvent[]): boolean {
-    let bytes = spelled.get(events);
+    let bytes = serialized.get(events);
     if (bytes === undefined) {
       bytes = encoder.encode(events.map(frame).join(""));
-      spelled.set(events, bytes);
+      serialized.set(events, bytes);
     }
     return this.#send(bytes);
   }
@@ -133,44 +133,26 @@ class StreamReader implements FeedReader {
     this.#leave();
   }
 
-  /** False: what waits is more than it may be, and this is the last of it. */
+  /** Returns false when too much waits: then the reader is ended. */
   #send(bytes: Uint8Array): boolean {
-    if (this.#controller === undefined) return true; // it has gone; the seat is given back already
+    if (this.#controller === undefined) return true; // the reader has left
     this.#controller.enqueue(bytes);
     return (this.#controller.desiredSize ?? 0) > 0;
   }
 
   #leave(): void {
     this.#controller = undefined;
-    this.#seat?.[Symbol.dispose]();
+    this.#subscription?.[Symbol.dispose]();
     this.#givePlaceBack();
   }
 }
 
 const resetWords: Readonly<Record<ResetReason, string>> = {
-  too_old: "What came after that event is not known here any more; read anew.",
+  too_old: "The events after that one are no longer here; read everything again.",
   too_slow: "You read too slowly; connect again.",
-  too_many: "More happened than is told; read anew.",
+  too_many: "Too many events happened at once; read everything again.",
 };
 
 function frame(event: FeedEvent): string {
-  return `id: ${event.id}\ndata: ${JSON.stringify(shown(event))}\n\n`;
-}
-
-/** Not made by the schema: each field is text or plain JSON already. */
-function shown({
-  id,
-  type,
-  at,
-  runId,
-  callId,
-  approvalId,
-  traceId,
-  agent,
-  tool,
-  summary,
-  data,
-}: FeedEvent): Input<typeof feedEvent> {
-  const ids = { run_id: runId, call_id: callId, approval_id: approvalId, trace_id: traceId };
-  return { id, type, at, ...ids, agent, tool, summary, data };
+  return `id: ${event.id}\ndata: ${JSON.stringify(toContractNames(feedEvent, event))}\n\n`;
 }

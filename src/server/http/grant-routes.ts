@@ -1,16 +1,17 @@
 import { type Delegation, mayEnd } from "../../approvals/delegations.ts";
-import type { Grant, GrantState } from "../../approvals/grant.ts";
-import { toSnakeCase } from "../../core/case.ts";
+import type { Grant, GrantState, Remember } from "../../approvals/grant.ts";
+import { toCamelCase, toSnakeCase } from "../../core/case.ts";
+import { given } from "../../core/given.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import { type delegation, delegations, type grant, grants } from "../contract/grants.ts";
-import type { Input } from "../contract/route.ts";
+import { type delegation, delegations, type grant, grants, type RememberBody } from "../contract/grants.ts";
+import type { Source } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
-import { deciderOf } from "./decider.ts";
+import { deciderOf, sees } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
-import { sees } from "./visible.ts";
 
 export const grantRoutes: readonly Route[] = serve(grants, {
   list: async ({ runtime, by, query }) => {
@@ -53,49 +54,40 @@ function shownDelegation(
   { delegations: known }: Runtime["approvals"],
   by: Who,
   { id, ...one }: Delegation,
-): Input<typeof delegation> {
+): Source<typeof delegation> {
   const isLive = known.isLive({ id, ...one });
   const ends = isLive && by.permissions.has("delegations:end") && mayEnd({ id, ...one }, deciderOf(by));
   const status = isLive ? "live" : one.revoked === undefined ? "over" : "revoked";
-  return { ...one, delegation_id: id, status, ...(ends && { ends }) };
+  return { ...one, delegationId: id, status, ...(ends && { ends }) };
 }
 
 /** An agent does not learn why a person's grant is silent. */
-async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Input<typeof grant>> {
+async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Source<typeof grant>> {
   const state = approvals.grants.stateOf(one);
   const silent = state === "live" ? await approvals.grants.silence(one) : undefined;
-  return shownGrant(one, state, silent === undefined || kind === "person" ? silent : "it counts no more");
+  return grantAnswer(one, state, silent === undefined || kind === "person" ? silent : "it counts no more");
 }
 
-export function shownGrant(one: Grant, status: GrantState, silent?: string): Input<typeof grant> {
-  const {
-    id,
-    tool,
-    action,
-    arguments: conditions,
-    principal,
-    runId,
-    onBehalfOf,
-    approvalId,
-    risk,
-    asks,
-    lastUsedAt,
-    ...rest
-  } = one;
+export function grantAnswer(one: Grant, status: GrantState, silent?: string): Source<typeof grant> {
+  const { tool, action, arguments: conditions } = one;
   return {
-    ...rest,
-    grant_id: id,
+    ...one,
+    grantId: one.id,
     status,
     silent,
     scope: { tool, action, arguments: conditions && (toSnakeCase(conditions, policyOpaque) as JsonObject) }, // conditions are plain JSON
-    granted_to: principal,
-    run_id: runId,
-    on_behalf_of: onBehalfOf,
-    approval_id: approvalId,
-    risk_level: risk,
-    answers: asks,
-    last_used_at: lastUsedAt,
+    grantedTo: one.principal,
+    riskLevel: one.risk,
+    answers: one.asks,
   };
+}
+
+/** What a decision is to be remembered for. Its conditions are checked where they are compiled. */
+export function rememberOf({ scope, for: span, reason }: RememberBody): Remember {
+  if (scope === undefined) return { for: span, reason };
+  const { tool, action, arguments: conditions } = scope;
+  const inside = conditions && (toCamelCase(conditions, policyOpaque) as Conditions); // compileConditions judges it
+  return { scope: given({ tool, action, arguments: inside }), for: span, reason };
 }
 
 function unknownGrant(id: string): Response {

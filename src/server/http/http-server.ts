@@ -2,75 +2,50 @@
  * HTTP: `/v1/*` for programs and the command line, `/mcp` for MCP clients, `/healthz` for supervisors.
  *
  * Invariant: nothing is answered before the page guard and the token have passed (`/healthz` needs no token), and
- * this door decides nothing: it translates, and hands every call to the runtime.
+ * this server decides nothing: it translates, and passes every call to the runtime.
  * Next: page-guard.ts, ../credentials.ts, route.ts (what a row of the table is), the *-routes.ts (the rows),
  * request-body.ts (what a body may be), serve.ts (the socket), client.ts (the other end).
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { CandidateService } from "../../builtin/memory/candidate-service.ts";
 import { type Clock, SystemClock } from "../../core/clock.ts";
-import type { Accounts, OpenIdSignIn } from "../../identity/accounts.ts";
 import { Tries } from "../../identity/tries.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { Windows } from "../../runtime/windows.ts";
 import type { Credentials } from "../credentials.ts";
-import { identify } from "../identify.ts";
-import type { PolicyReader } from "../policy-reader.ts";
+import { identify } from "../credentials.ts";
 import { accountRoutes, tokenRoutes } from "./account-routes.ts";
-import { agentRunRoutes } from "./agent-run-routes.ts";
-import { alarmRoutes } from "./alarm-routes.ts";
-import { answer, problem } from "./answers.ts";
+import { answer, failed, healthz, pageHeaders, problem, refuseCaller, secured } from "./answers.ts";
 import { approvalRoutes } from "./approval-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
-import { callRoutes } from "./call-routes.ts";
-import { chainRoutes } from "./chain-routes.ts";
-import { channelRoutes } from "./channel-routes.ts";
-import { controlRoutes } from "./control-routes.ts";
+import { callRoutes, chainRoutes } from "./call-routes.ts";
 import { type CookieOptions, cookieHeader, readCookie, sessionCookie } from "./cookies.ts";
 import { dispatch, type Env, whileGood } from "./dispatch.ts";
-import { failed, healthz, pageHeaders, refuseNobody, secured } from "./error-answers.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { delegationRoutes, grantRoutes } from "./grant-routes.ts";
 import { forwardToMcp, type McpHandler } from "./mcp-forward.ts";
 import { memoryRoutes } from "./memory-routes.ts";
 import { describeRoutes } from "./openapi.ts";
-import { openIdRoutes } from "./openid-routes.ts";
+import { alarmRoutes, channelRoutes, controlRoutes, secretRoutes, skillRoutes } from "./operator-routes.ts";
 import { originOf, refusePage } from "./page-guard.ts";
 import { policyRoutes } from "./policy-routes.ts";
 import { type Route, refusePermission, type ServerContext } from "./route.ts";
-import { runRoutes } from "./run-routes.ts";
-import { secretRoutes } from "./secret-routes.ts";
-import { sessionRoutes } from "./session-routes.ts";
-import { skillRoutes } from "./skill-routes.ts";
+import { agentRunRoutes, runRoutes } from "./run-routes.ts";
+import { openIdRoutes, sessionRoutes } from "./session-routes.ts";
 import { artifactRoutes, healthRoutes, toolRoutes } from "./tool-routes.ts";
 
-export interface HttpServerOptions {
+export interface HttpServerOptions extends Partial<Omit<ServerContext, "runtime" | "windows" | "now">> {
   readonly runtime: Runtime;
   readonly credentials: Credentials;
-  /** Every `Host` this door answers to, as clients write it: `127.0.0.1:7420`. A function when the port is known later. */
+  /** Every `Host` that it answers to, as clients write it: `127.0.0.1:7420`. A function if the port is known later. */
   readonly hosts: readonly string[] | (() => readonly string[]);
   /** Default: 10 MiB. */
   readonly maxBodyBytes?: number;
   readonly mcp?: McpHandler;
-  /** Where people decide on what agents proposed to remember. */
-  readonly memory?: CandidateService | undefined;
-  readonly rejected?: ServerContext["rejected"];
-  /** Reads policies that are not in force, for `simulate` and `test`. */
-  readonly policies?: PolicyReader | undefined;
-  /** People, their sessions and tokens; without them the two tokens of the data folder are all there is. */
-  readonly accounts?: Accounts | undefined;
-  readonly openId?: OpenIdSignIn | undefined;
-  /** How people reach it through a proxy; links are written with it. */
-  readonly publicUrl?: string | undefined;
-  readonly learnSecret?: ServerContext["learnSecret"];
-  readonly command?: ServerContext["command"];
-  /** The console's files, which are the same for everybody; undefined for a path that is none of its own. */
+  /** The console's files, the same for every caller. Returns undefined for a path that is not the console's. */
   readonly page?: ((request: Request) => Promise<Response | undefined> | Response | undefined) | undefined;
-  /** Receives what is wrong with an answer that does not fit its schema. Default: the log. */
-  readonly onWrongAnswer?: ServerContext["onWrongAnswer"];
   readonly clock?: Clock;
-  /** Told of what went wrong inside; never of secrets, tokens or arguments. */
+  /** Receives what failed inside; never secrets, tokens or arguments. */
   readonly log?: (message: string, fields: Readonly<Record<string, string>>) => void;
 }
 
@@ -110,7 +85,7 @@ export const routes: readonly Route[] = [
 
 const usualMaxBodyBytes = 10 * 1024 * 1024;
 
-/** Open to who is nobody yet, or who says who it is in a way of its own. */
+/** Open without a credential, or with one of the route's own. */
 const openRoutes: readonly (readonly [method: string, path: RegExp])[] = routes
   .filter(({ needs }) => needs === "nothing")
   .map(({ method, path }) => [method.toUpperCase(), new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`)]);
@@ -125,7 +100,7 @@ export function createHttpDoor(options: HttpServerOptions): HttpServer {
   const windows = new Windows(runtime, clock);
   const app = routed(options, contextOf(options, windows, clock), clock);
   const admit = admission(options, { app, names, clock });
-  /** What is the same for everybody, whoever they are and wherever the link to it stood. */
+  /** The console's files: the same for every caller, also behind a link from another site. */
   const shown = async (request: Request): Promise<Response | undefined> =>
     page === undefined || isOwn(new URL(request.url).pathname)
       ? undefined
@@ -146,11 +121,8 @@ export function createHttpDoor(options: HttpServerOptions): HttpServer {
 }
 
 function contextOf(options: HttpServerOptions, windows: Windows, clock: Clock): ServerContext {
-  const { runtime, memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command, log } = options;
-  const { onWrongAnswer = (route, why) => log?.("An answer does not fit its schema.", { route, why }) } = options;
-  const now = (): number => clock.now();
-  const found = { memory, rejected, policies, accounts, openId, publicUrl, learnSecret, command };
-  return { runtime, windows, ...found, onWrongAnswer, now };
+  const { log, onWrongAnswer = (route, why) => log?.("An answer does not fit its schema.", { route, why }) } = options;
+  return { ...options, windows, onWrongAnswer, now: () => clock.now() };
 }
 
 interface ServerParts {
@@ -159,7 +131,7 @@ interface ServerParts {
   readonly clock: Clock;
 }
 
-/** Past the page guard, then in as whoever the credential speaks for. */
+/** Checks the page guard, then the credential, then calls the route. */
 function admission(
   { runtime, credentials, accounts }: HttpServerOptions,
   { app, names, clock }: ServerParts,
@@ -171,15 +143,15 @@ function admission(
     const foreign = refusePage(request, names(), pathname === "/v1/session/openid/callback");
     if (foreign !== undefined) return foreign;
     if (pathname === "/healthz") return healthz(request, runtime);
-    // Clients look for a way to sign in before they have a token: there is none, and that is no wrong token.
+    // Clients look here for a way to sign in before they have a token. This does not count as a wrong token.
     if (pathname.includes("/.well-known/")) return noRoute(pathname);
     const origin = originOf(request, names()) ?? "";
     if (isOpen(request.method, pathname)) return app.fetch(request, { by: undefined, origin, address });
     const found = await identify(shownBy(request, origin), credentials, accounts);
-    if ("nobody" in found) {
-      const isTooMany = found.nobody === "wrong_token" && wrongTokens.isOver(address);
-      if (found.nobody === "wrong_token") wrongTokens.count(address);
-      return refuseNobody(found, isTooMany);
+    if ("refused" in found) {
+      const isTooMany = found.refused === "wrong_token" && wrongTokens.isOver(address);
+      if (found.refused === "wrong_token") wrongTokens.count(address);
+      return refuseCaller(found, isTooMany);
     }
     const { by, cookie } = found;
     const answered = await app.fetch(request, { by, origin, address });
@@ -189,7 +161,7 @@ function admission(
   };
 }
 
-/** Paths that are the API's, whether there is something or not: no page of the console stands there. */
+/** Paths of the API, known or not: the console has no page there. */
 function isOwn(pathname: string): boolean {
   return pathname.includes("/.well-known/") || /^\/(?:v1|mcp|healthz|metrics|openapi\.json)(?:\/|$)/.test(pathname);
 }
@@ -205,10 +177,10 @@ function shownBy(request: Request, origin: string): Parameters<typeof identify>[
   };
 }
 
-/** The session goes on under another value. */
+/** The session's cookie gets a new value. */
 function withCookie(answered: Response, value: string, options: CookieOptions): Response {
   const headers = new Headers(answered.headers);
-  // A sign-out in the same request has said something else already.
+  // A sign-out in the same request has set the cookie already.
   if (headers.has("set-cookie")) return answered;
   headers.append("set-cookie", cookieHeader(sessionCookie, value, options));
   return new Response(answered.body, { status: answered.status, headers });
@@ -222,7 +194,7 @@ function routed(
   const toRoute = { context, maxBodyBytes, guesses: new Tries(clock) };
   const app = new OpenAPIHono<Env>();
   app.onError((error) => {
-    throw error; // one place answers what went wrong: the door's `fetch`
+    throw error; // one place answers what went wrong: `fetch`
   });
   app.notFound(({ req }) => noRoute(req.path));
   let document: object | undefined;

@@ -1,22 +1,22 @@
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
-import { endedMeanwhile } from "./ended.ts";
+import { endedMeanwhile } from "./caller.ts";
 import { asked } from "./held-request.ts";
 import { readText } from "./request-body.ts";
 
-/** The MCP door, as this one knows it: a request whose sender is known and whose body is bounded. */
+/** The MCP server: it gets requests whose caller is known and whose body is bounded. */
 export type McpHandler = (request: Request, by: Who, path: { readonly server?: string }) => Promise<Response>;
 
 export interface Forwarded {
   readonly by: Who;
-  /** Of the path; none: all of them. */
+  /** Of the path. Undefined means all of them. */
   readonly server: string | undefined;
   readonly maxBodyBytes: number;
 }
 
 /**
- * Hands a request on to the MCP door, which reads what it says. The body is taken in here, so that its size and whether
- * its sender's rights lasted are judged once for all doors.
+ * Passes a request to the MCP server. The body is read here, so that its size and the caller's credential are checked in
+ * one place.
  */
 export async function forwardToMcp(
   mcp: McpHandler | undefined,
@@ -30,13 +30,13 @@ export async function forwardToMcp(
     headers: new Headers([...request.headers]),
     signal: request.signal,
   };
-  const hand = (own: Request): Promise<Response> => asked(own, (handed) => mcp(handed, by, path));
-  if (request.method === "GET" || request.method === "HEAD") return await hand(new Request(request.url, init));
+  const pass = (own: Request): Promise<Response> => asked(own, (passed) => mcp(passed, by, path));
+  if (request.method === "GET" || request.method === "HEAD") return await pass(new Request(request.url, init));
   const ended = endedMeanwhile(by);
   const text = await readText(request, maxBodyBytes);
   const refused = ended();
   if (refused !== undefined) return refused;
   if ("refused" in text) return text.refused;
   init.headers.delete("content-length");
-  return await hand(new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }));
+  return await pass(new Request(request.url, { ...init, ...(text.value !== "" && { body: text.value }) }));
 }

@@ -7,15 +7,15 @@ import type {
 } from "../../builtin/memory/candidate-service.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { candidate, memory } from "../contract/memory.ts";
-import { type Input, shape } from "../contract/route.ts";
+import { type Source, shape } from "../contract/route.ts";
 import { answer, problem } from "./answers.ts";
-import { actorOf } from "./decider.ts";
+import { actorOf } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
 
-/** What agents proposed to remember, and a person's decision on it (SPEC 15.3). */
+/** What agents proposed to remember, and a person's decision on it. */
 export const memoryRoutes: readonly Route[] = serve(memory, {
   candidates: async (request) => {
-    const { run_id: run, state, limit = 100 } = request.query;
+    const { runId: run, state, limit = 100 } = request.query;
     if (request.memory === undefined) return memoryOff();
     const found: CandidateRecord[] = [];
     for await (const record of candidates(request.memory, request, run)) {
@@ -25,8 +25,10 @@ export const memoryRoutes: readonly Route[] = serve(memory, {
     return { candidates: found.map(shown) };
   },
   accept: (request) =>
-    decide(request, (desk, name) => desk.accept(name, { ...rulingOf(request), again: request.body.again === true })),
-  reject: (request) => decide(request, (desk, name) => desk.reject(name, rulingOf(request))),
+    decide(request, (service, name) =>
+      service.accept(name, { ...rulingOf(request), again: request.body.again === true }),
+    ),
+  reject: (request) => decide(request, (service, name) => service.reject(name, rulingOf(request))),
 });
 
 type CandidateDecisionRequest = Pick<
@@ -36,14 +38,14 @@ type CandidateDecisionRequest = Pick<
 
 async function decide(
   request: CandidateDecisionRequest,
-  rule: (desk: CandidateService, name: CandidateName) => Promise<CandidateDecided>,
-): Promise<Response | Input<typeof candidate>> {
-  const { memory: desk, by, body, part } = request;
-  if (desk === undefined) return memoryOff();
+  rule: (service: CandidateService, name: CandidateName) => Promise<CandidateDecided>,
+): Promise<Response | Source<typeof candidate>> {
+  const { memory: service, by, body, part } = request;
+  if (service === undefined) return memoryOff();
   const { tenant } = by.principal;
-  const run = body.run_id ?? (await runOf(desk, request, part("id")));
+  const run = body.runId ?? (await runOf(service, request, part("id")));
   if (run === undefined) return problem("candidate_unknown", `There is no memory candidate \`${part("id")}\`.`);
-  const decided = await rule(desk, { tenant, runId: run, id: part("id") });
+  const decided = await rule(service, { tenant, runId: run, id: part("id") });
   if (decided.decided) {
     await noteDecision(request, decided.candidate);
     return shown(decided.candidate);
@@ -91,22 +93,22 @@ function noteDecision(
 }
 
 async function runOf(
-  desk: CandidateService,
+  service: CandidateService,
   request: Pick<RouteRequest, "runtime" | "by">,
   id: string,
 ): Promise<string | undefined> {
-  for await (const record of candidates(desk, request, undefined)) if (record.id === id) return record.runId;
+  for await (const record of candidates(service, request, undefined)) if (record.id === id) return record.runId;
   return undefined;
 }
 
 /** Of one run, or of every run whose agents wrote memories: the ledger knows which. The newest first. */
 async function* candidates(
-  desk: CandidateService,
+  service: CandidateService,
   { runtime, by }: Pick<RouteRequest, "runtime" | "by">,
   run: string | undefined,
 ): AsyncGenerator<CandidateRecord> {
   const { tenant } = by.principal;
-  if (run !== undefined) return yield* (await desk.list(tenant, run)).toReversed();
+  if (run !== undefined) return yield* (await service.list(tenant, run)).toReversed();
   const seen = new Set<string>();
   const where = { tool: "write_memory", tenant, limit: 1_000 };
   for (let before: string | undefined; ; ) {
@@ -114,27 +116,15 @@ async function* candidates(
     for (const { call } of page) {
       if (seen.has(call.authority.runId)) continue;
       seen.add(call.authority.runId);
-      yield* (await desk.list(tenant, call.authority.runId)).toReversed();
+      yield* (await service.list(tenant, call.authority.runId)).toReversed();
     }
     before = page.at(-1)?.call.id;
     if (page.length < where.limit) return;
   }
 }
 
-function shown({ id, decision, ...record }: CandidateRecord): Input<typeof candidate> {
-  return {
-    ...record,
-    candidate_id: id,
-    run_id: record.runId,
-    call_id: record.callId,
-    proposed_at: record.at,
-    decided_at: decision?.at,
-    decided_by: decision?.by,
-    reason: decision?.reason,
-    memory_id: decision?.memoryId,
-    approval_id: decision?.approvalId,
-    error: decision?.error,
-  };
+function shown({ at, id, decision, ...record }: CandidateRecord): Source<typeof candidate> {
+  return { ...record, ...decision, candidateId: id, proposedAt: at, decidedAt: decision?.at, decidedBy: decision?.by };
 }
 
 function memoryOff(): Response {

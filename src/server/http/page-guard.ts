@@ -1,13 +1,13 @@
 import { problem } from "./answers.ts";
 
 /**
- * No web page acts for anybody (G10): a page that made its name point at this machine sends a foreign `Host`, a page of
+ * No web page acts for a caller: a page that made its name point at this machine sends a foreign `Host`, a page of
  * another site an `Origin` or `Sec-Fetch-Site` of its own. Checked before the token, on every route.
  *
  * `Host` is compared character by character; nothing is parsed, folded or guessed. One of `hosts` may be an origin of
  * its own, `https://postern.example.com`: a proxy with TLS that hands requests on under that name.
  *
- * @param isPage following a link to it from elsewhere is what it is for, and the answer is the same for everybody
+ * @param isPage following a link to it from elsewhere is what it is for, and the answer is the same for every caller
  */
 export function refusePage(request: Request, hosts: readonly string[], isPage = false): Response | undefined {
   const origin = originOf(request, hosts);
@@ -29,7 +29,7 @@ export function refusePage(request: Request, hosts: readonly string[], isPage = 
   );
 }
 
-/** This server as the client wrote it; undefined: that is not a name of it. */
+/** This server as the client wrote it. Returns undefined if that is not a name of it. */
 export function originOf(request: Request, hosts: readonly string[]): string | undefined {
   const host = hostOf(request);
   const named = hosts.find((one) => one === host || one === `https://${host}`);

@@ -3,23 +3,22 @@ import { given } from "../../core/given.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { policy } from "../contract/policy.ts";
 import type { BodyOf } from "../contract/route.ts";
-import { decisionToWire, explanationToWire } from "../contract/wire-tools.ts";
+import { decisionToWire, explanationToWire } from "../contract/wire.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { answered, problem } from "./answers.ts";
 import { unknownCall } from "./call-routes.ts";
-import { actorOf } from "./decider.ts";
+import { actorOf, isOfOwnTenant, visibleCall } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
-import { isOfTheHouse, visibleCall } from "./visible.ts";
 
 export const policyRoutes: readonly Route[] = serve(policy, {
-  show: ({ runtime, by, query: { run_id: runId, autonomy, ...who } }) => {
+  show: ({ runtime, by, query: { runId, autonomy, ...who } }) => {
     const principal = principalOf(by, who);
     const found = runtime.policy.effective({ principal, ...given({ runId, autonomy }) });
     return {
-      policy_version: runtime.policy.version,
-      lines: found?.lines.map(({ requestedBy, ...line }) => ({ ...line, requested_by: requestedBy })) ?? null,
-      unknown_requests: found?.unknownRequests ?? [],
+      policyVersion: runtime.policy.version,
+      lines: found?.lines ?? null,
+      unknownRequests: found?.unknownRequests ?? [],
       warnings: runtime.policy.warnings(),
     };
   },
@@ -29,22 +28,18 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     const explanation = seen && (await runtime.policy.explainCall(seen.key));
     return explanation === undefined ? unknownCall(part("id")) : explanationToWire(explanation);
   },
-  simulate: ({ runtime, by, body: { configuration, run_id: runId, ...where }, policies }) =>
+  simulate: ({ runtime, by, body: { configuration, ...where }, policies }) =>
     reading(policies, async (read) => {
       const edited = (await read.policy(configuration)).policy;
       const { tenant } = by.principal;
-      const found = await runtime.policy.simulate(edited, { ...where, tenant, ...given({ runId }) });
+      const found = await runtime.policy.simulate(edited, { ...where, tenant });
       return {
-        before_version: found.before,
-        after_version: found.after,
-        replayed: found.replayed,
-        unknown_tools: found.unknownTools,
-        past_is_cut: found.pastIsCut,
+        ...found,
+        beforeVersion: found.before,
+        afterVersion: found.after,
         changes: found.changes.map((change) => ({
           ...change,
-          call_id: change.callId,
-          requested_by: change.principal,
-          run_id: change.runId,
+          requestedBy: change.principal,
           before: decisionToWire(change.before),
           after: decisionToWire(change.after),
         })),
@@ -64,13 +59,13 @@ export const policyRoutes: readonly Route[] = serve(policy, {
     }),
   text: async ({ by, policies }) => {
     // The file is the operator's whole text: rules, names and comments of every tenant.
-    if (!isOfTheHouse(by))
+    if (!isOfOwnTenant(by))
       return problem("permission_missing", "The policy's text is for people of the installation's own tenant.");
     if (policies?.file === undefined) return noFile();
-    const { whyNot, ...document } = await policies.file.read();
-    return { ...document, editable: whyNot === undefined, why_not: whyNot };
+    const document = await policies.file.read();
+    return { ...document, editable: document.whyNot === undefined };
   },
-  save: ({ runtime, by, body: { text, expected_digest: expectedDigest, reason }, policies }) => {
+  save: ({ runtime, by, body: { text, expectedDigest, reason }, policies }) => {
     const file = policies?.file;
     if (file === undefined) return noFile();
     return answered(async () => {
@@ -97,15 +92,7 @@ function principalOf(
 function explain(
   runtime: Runtime,
   by: Who,
-  {
-    tool,
-    action = "default",
-    arguments: args = {},
-    scopes,
-    run_id: runId,
-    autonomy,
-    ...who
-  }: BodyOf<typeof policy.explain>,
+  { tool, action = "default", arguments: args = {}, scopes, runId, autonomy, ...who }: BodyOf<typeof policy.explain>,
 ): ReturnType<Runtime["explain"]> {
   const found = runtime.offered().find((one) => one.tool === tool && one.name === action);
   return runtime.explain(

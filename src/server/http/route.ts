@@ -9,16 +9,18 @@ import type { Windows } from "../../runtime/windows.ts";
 import {
   type BodyOf,
   fromSearch,
-  type Input,
   noFields,
   type QueryOf,
   type RouteDefinition,
   type RouteGroup,
+  type Source,
+  toContractNames,
+  toFields,
 } from "../contract/route.ts";
 import type { Who } from "../credentials.ts";
 import type { PolicyReader } from "../policy-reader.ts";
 import { answer, problem } from "./answers.ts";
-import { endedMeanwhile } from "./ended.ts";
+import { endedMeanwhile } from "./caller.ts";
 import type { RequestBody as ReadBody } from "./request-body.ts";
 
 /** What a handler gets: the caller, and only what the schemas of its route let through. */
@@ -33,13 +35,13 @@ export interface ServerContext {
   readonly runtime: Runtime;
   /** The budgets that calls come out of. */
   readonly windows: Windows;
-  /** Where people decide on what agents proposed to remember, when memory is on. */
+  /** Where people decide what agents may remember, when memory is on. */
   readonly memory?: CandidateService | undefined;
-  /** Tools that were found and cannot be offered, and why. */
+  /** Tools that cannot be offered, and why. */
   readonly rejected?: readonly { readonly tool: string; readonly why: string }[] | undefined;
   /** Reads policies that are not in force. */
   readonly policies?: PolicyReader | undefined;
-  /** People, their tokens and sessions; none where a door was made without. */
+  /** People, their tokens and sessions. */
   readonly accounts?: Accounts | undefined;
   /** Signing in at a provider, when one is configured. */
   readonly openId?: OpenIdSignIn | undefined;
@@ -49,7 +51,7 @@ export interface ServerContext {
   readonly publicUrl?: string | undefined;
   /** Reads a secret that was set just now, so that it is masked before it is used. Never throws. */
   readonly learnSecret?: ((connector: string, key: string) => Promise<void>) | undefined;
-  /** How commands are typed where it was started: with paths for people of the installation's own tenant. */
+  /** How commands are typed where it was started; paths are only for people of the installation's own tenant. */
   readonly command?: { readonly ofTheHouse: string; readonly ofAnybody: string } | undefined;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
@@ -61,11 +63,11 @@ interface RequestContext extends ServerContext {
   readonly headers: Headers;
   /** As the client wrote it: `http://127.0.0.1:7420`. Checked by the page guard. */
   readonly origin: string;
-  /** Who is at the other end of the line. */
+  /** The client's network address. */
   readonly address: string;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
-  /** Counts one of several decisions that was refused, as a request is that was. */
+  /** Counts a refused decision of a batch like a refused request. */
   readonly refused: () => void;
   /** The body as it was sent, for a route with `rawBody`. */
   readonly readText: (maxBytes: number) => Promise<ReadBody<string>>;
@@ -86,7 +88,7 @@ export interface Route extends RouteDefinition {
 
 /** A handler gives the answer of its route, or a response where it refuses or has a status of its own. */
 type Handler<R extends RouteDefinition> = (request: RouteRequest<R>) => Handled<R> | Promise<Handled<R>>;
-type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Input<R["answer"]>);
+type Handled<R extends RouteDefinition> = Response | (R["answer"] extends string ? never : Source<R["answer"]>);
 
 /** Binds each route of a group to its handler. */
 export function serve<G extends RouteGroup>(
@@ -124,7 +126,7 @@ function shaped(
   onWrong: ServerContext["onWrongAnswer"],
 ): object {
   if (typeof schema === "string") return given;
-  const read = schema.safeParse(given);
+  const read = schema.safeParse(toContractNames(schema, given));
   if (read.success) return read.data as object; // all answers are objects
   onWrong(`${method.toUpperCase()} ${path}`, z.prettifyError(read.error));
   return given;
@@ -147,7 +149,7 @@ export async function readRequest(
   if (twice !== undefined) return problem("request_invalid", `The query names \`${twice}\` more than once.`);
   const query = querySchema.safeParse(fromSearch(querySchema, search));
   if (!query.success) return invalid("query", query.error);
-  if (rawBody === true) return { query: query.data, body: {} };
+  if (rawBody === true) return { query: toFields(querySchema, query.data), body: {} };
   const ended = endedMeanwhile(by);
   const given = await read();
   const refused = ended();
@@ -155,7 +157,7 @@ export async function readRequest(
   if ("refused" in given) return given.refused;
   const body = readBody(bodySchema, given.value);
   if (!body.success) return invalid("body", body.error);
-  return { query: query.data, body: body.data as object }; // all bodies are objects
+  return { query: toFields(querySchema, query.data), body: toFields(bodySchema, body.data) as object }; // all bodies are objects
 }
 
 /** Null stands for an optional member that is not given, where the member itself cannot be null. */

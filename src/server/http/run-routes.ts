@@ -1,29 +1,27 @@
 import type { Actor } from "../../core/actor.ts";
-import { given } from "../../core/given.ts";
-import type { RunAbout, RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
+import type { AgentRunId } from "../../core/agent-runs.ts";
+import type { RunName, RunSummary, Runs } from "../../observe/runs/runs.ts";
 import { runId } from "../contract/fields.ts";
-import type { BodyOf } from "../contract/route.ts";
-import { runs } from "../contract/runs.ts";
+import { agentRuns, runs } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
 import { answered, problem } from "./answers.ts";
-import { actorOf } from "./decider.ts";
+import { actorOf, askerOf, sees, visibleRun } from "./caller.ts";
 import { type Route, type RouteRequest, serve } from "./route.ts";
 import { timelineOf } from "./timeline.ts";
-import { askerOf, sees, visibleRun } from "./visible.ts";
 
 export const runRoutes: readonly Route[] = serve(runs, {
   list: async ({ runtime, by, query }) => {
     if (runtime.runs === undefined) return runsOff();
     const { tenant } = by.principal;
     const found = await runtime.runs.page({ tenant, limit: 50, ...query, ...askerOf(by) });
-    return { runs: found.runs, next_after: found.nextAfter };
+    return found;
   },
   show: (request) => withRun(request, async (_runs, _name, summary) => summary),
   events: (request) =>
     withRun(request, async (kept, name) => {
       const { limit = 200, ...where } = request.query;
       const events = (await kept.events(name, { limit, ...where })) ?? [];
-      return { events, next_after: events.length === limit ? events.at(-1)?.sequence : undefined };
+      return { events, nextAfter: events.length === limit ? events.at(-1)?.sequence : undefined };
     }),
   timeline: async (request) => {
     const id = request.part("id");
@@ -43,20 +41,16 @@ export const runRoutes: readonly Route[] = serve(runs, {
     }),
   begin: (request) => {
     const who = request.by.kind === "person" ? byHand(request.by) : { principal: request.by.principal };
-    return change(request, true, (kept, name) => kept.begin(name, { ...aboutOf(request.body), ...who }));
+    return change(request, true, (kept, name) => kept.begin(name, { ...request.body, ...who }));
   },
   describe: (request) =>
-    change(request, false, (kept, name) => kept.describe(name, { ...aboutOf(request.body), ...byHand(request.by) })),
+    change(request, false, (kept, name) => kept.describe(name, { ...request.body, ...byHand(request.by) })),
   finish: (request) =>
     change(request, false, (kept, name) => kept.finish(name, { ...request.body, ...byHand(request.by) })),
 });
 
 function byHand(by: Who): { readonly by?: Actor } {
   return by.kind === "person" ? { by: actorOf(by) } : {};
-}
-
-function aboutOf({ task_id, system_prompt, ...about }: BodyOf<typeof runs.begin>): RunAbout {
-  return { ...about, ...given({ taskId: task_id, systemPrompt: system_prompt }) };
 }
 
 type OfRun = Pick<RouteRequest, "runtime" | "by" | "part">;
@@ -92,7 +86,36 @@ async function change(
   );
 }
 
-export function unknownRun(id: string): Response {
+export const agentRunRoutes: readonly Route[] = serve(agentRuns, {
+  list: async ({ runtime, by, query }) => {
+    const ids = await runtime.agentRuns.list(by.principal);
+    return { runIds: ids.slice(-(query.limit ?? 100)).toReversed() };
+  },
+  show: async ({ runtime, by, part }) => {
+    const run = runOf(by, part("id"));
+    const found = run && (await runtime.agentRuns.load(run));
+    if (run === undefined || found === undefined) return unknownRun(part("id"));
+    const { tenant, agent } = by.principal;
+    const instructions = runtime.skills?.instructions({ tenant, agent, runId: run.runId }) ?? "";
+    return { runId: run.runId, ...found, instructions };
+  },
+  save: async ({ runtime, by, part, body }) => {
+    const run = runOf(by, part("id"));
+    if (run === undefined) return unknownRun(part("id"));
+    const { state, expectedVersion: expected } = body;
+    if (await runtime.agentRuns.save(run, state, expected)) return { runId: run.runId, version: expected + 1 };
+    return problem(
+      "run_contended",
+      `The run \`${run.runId}\` is not at version ${expected}: another process goes on with it. Read it again.`,
+    );
+  },
+});
+
+function runOf({ principal }: Who, id: string): AgentRunId | undefined {
+  return runId.safeParse(id).success ? { principal, runId: id } : undefined;
+}
+
+function unknownRun(id: string): Response {
   return problem("run_unknown", `There is no run \`${id.slice(0, 100)}\`.`);
 }
 

@@ -7,7 +7,7 @@ import { bound } from "./port.ts";
 
 export interface ListenOptions {
   readonly door: HttpServer;
-  /** Default: `127.0.0.1`, so that nobody outside this machine gets as far as the token. */
+  /** Default: `127.0.0.1`, so that no other machine can reach it. */
   readonly host?: string;
   /** 0: any free one. */
   readonly port: number;
@@ -44,7 +44,7 @@ export interface Listening {
   close(graceMs?: number): Promise<void>;
 }
 
-/** What clients on this machine call it: what the door's `hosts` should be when it listens on loopback. */
+/** The names that clients on this machine use: the server's `hosts` when it listens on loopback. */
 export function loopbackHosts(port: number): readonly string[] {
   return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
 }
@@ -69,7 +69,7 @@ function serverOf(door: HttpServer, limits: ConnectionLimits): Server {
     (request, { incoming }) => door.fetch(request, { address: incoming.socket.remoteAddress }),
     {
       overrideGlobalObjects: false, // an embedding process keeps its own Request and Response
-      // The door never throws: what comes here is a request line or a Host that makes no address.
+      // `fetch` never throws: this is a request line or a `Host` that makes no address.
       errorHandler: () => problem("request_invalid", "The request's target and `Host` make no address of this server."),
     },
   );
@@ -78,7 +78,7 @@ function serverOf(door: HttpServer, limits: ConnectionLimits): Server {
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: limits.checkEveryMs,
-    // Longer than clients leave a line idle: one cut in the moment it is written to is a call nobody knows about.
+    // Longer than clients keep an idle connection: a call sent on a closing one would be lost.
     keepAliveTimeout: 75_000,
     maxHeaderSize: 16_384,
   };

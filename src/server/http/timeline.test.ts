@@ -3,6 +3,8 @@ import { aCall } from "../../../test/fakes/call.ts";
 import { anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
 import type { Json } from "../../core/json.ts";
 import type { CallRecord } from "../../core/records.ts";
+import { shape } from "../contract/route.ts";
+import { timelineCall } from "../contract/runs.ts";
 import { linesIn, shownCall } from "./timeline.ts";
 
 const digest = "ab".repeat(32);
@@ -55,7 +57,7 @@ describe("a call on a timeline", () => {
         { type: "image", mediaType: "image/png", data: "aa" },
       ],
     });
-    expect(shownCall({ ...aRecord(), outcome }, undefined, undefined).artifacts).toEqual([
+    expect(shape(timelineCall, shownCall({ ...aRecord(), outcome }, undefined, undefined)).artifacts).toEqual([
       { digest: a, name: "whole result" },
       { digest: b, media_type: "image/png", name: "img/1.png" },
       { digest: c, media_type: "text/csv", name: "rows.csv" },

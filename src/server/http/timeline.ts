@@ -1,23 +1,23 @@
 /** The calls of a run as its timeline shows them: when each was where, and what came of it. */
 import { isJsonObject } from "../../core/json.ts";
-import type { ContentBlock } from "../../core/outcome.ts";
+import type { ContentBlock, ToolOutcome } from "../../core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
 import type { ChainSummary } from "../../core/scripts.ts";
 import type { RunSummary, ToolRecord } from "../../observe/runs/runs.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import type { Input } from "../contract/route.ts";
+import type { Source } from "../contract/route.ts";
 import type { runs, timelineCall } from "../contract/runs.ts";
 import type { Who } from "../credentials.ts";
+import { askerOf, visibleCall, visibleCalls, visibleRun } from "./caller.ts";
 import type { RouteRequest } from "./route.ts";
-import { askerOf, visibleCall, visibleCalls, visibleRun } from "./visible.ts";
 
-type TimelineRow = Input<typeof timelineCall>;
+type TimelineRow = Extract<Source<typeof timelineCall>, { readonly callId: string }>;
 
-/** Undefined: there is no such run, or the caller may not know of it. */
+/** Returns undefined when there is no such run, or when the caller may not know of it. */
 export async function timelineOf(
   { runtime, by, query }: RouteRequest<typeof runs.timeline>,
   id: string,
-): Promise<Input<typeof runs.timeline.answer> | undefined> {
+): Promise<Source<typeof runs.timeline.answer> | undefined> {
   const { before, limit = 200 } = query;
   const records = await visibleCalls(runtime, by, { runId: id, limit, ...(before !== undefined && { before }) });
   const summary = await visibleRun(runtime, by, id);
@@ -39,9 +39,9 @@ export async function timelineOf(
   const elsewhere = await shown(scripts.filter(({ call }) => !here.has(call.id)));
   const calls = [
     ...(await shown(records)),
-    ...refused.filter(({ call_id }) => (before === undefined || call_id < before) && call_id > (next ?? "")),
-  ].sort((one, other) => (one.call_id < other.call_id ? 1 : -1));
-  return { run_id: id, calls, ...(elsewhere.length > 0 && { scripts: elsewhere }), next_before: next };
+    ...refused.filter(({ callId }) => (before === undefined || callId < before) && callId > (next ?? "")),
+  ].sort((one, other) => (one.callId < other.callId ? 1 : -1));
+  return { runId: id, calls, ...(elsewhere.length > 0 && { scripts: elsewhere }), nextBefore: next };
 }
 
 /** Of scripts whose outcome does not list their calls yet. */
@@ -78,37 +78,28 @@ async function refusedIn(
 
 /** @param line of the script, see `linesIn` */
 export function shownCall(
-  record: CallRecord,
+  { call, outcome, risk, ...record }: CallRecord,
   approval: ApprovalRecord | undefined,
   line: number | undefined,
 ): TimelineRow {
-  const { call, outcome } = record;
+  const { id, tool, action, parentId, arrivedAt, authority } = call;
   return {
-    call_id: call.id,
-    key: record.key,
-    state: record.state,
-    tool: call.tool,
-    action: call.action,
-    agent: call.authority.principal.agent,
-    user: call.authority.principal.user,
-    parent_id: call.parentId,
-    line,
-    risk_level: record.risk,
-    idempotent: record.idempotent,
-    retryable: record.retryable,
+    ...record,
+    ...{ tool, action, parentId, arrivedAt, line },
+    callId: id,
+    agent: authority.principal.agent,
+    user: authority.principal.user,
+    riskLevel: risk,
     code: outcome?.refusal?.code,
     message: outcome?.refusal?.message,
-    arrived_at: call.arrivedAt,
-    started_at: record.startedAt,
-    ended_at: record.endedAt,
     approval: approval && shownApproval(approval),
-    artifacts: artifactsOf(record),
+    artifacts: artifactsOf(outcome),
   };
 }
 
 /**
- * Which line of a script made which call, by the call's id. The lines come from the outcome of a script that has ended
- * (SPEC 3.8), from the ended and the awaited calls of one that waits, and from all calls of one that runs.
+ * Which line of a script made which call, by the call's id. The lines come from the outcome of a script that has ended,
+ * from the ended and the awaited calls of one that waits, and from all calls of one that runs.
  */
 export function linesIn(
   records: readonly CallRecord[],
@@ -154,26 +145,26 @@ function traceOf({ outcome }: CallRecord): TracedCall[] {
 
 function shownApproval({ id, state, requestedAt, expiresAt, decision }: ApprovalRecord): TimelineRow["approval"] {
   return {
-    approval_id: id,
+    approvalId: id,
     status: state,
-    asked_at: requestedAt,
-    expires_at: expiresAt,
-    decided_at: decision?.at,
-    decided_as: decision?.as,
-    decided_by: decision?.by,
+    askedAt: requestedAt,
+    expiresAt,
+    decidedAt: decision?.at,
+    decidedAs: decision?.as,
+    decidedBy: decision?.by,
   };
 }
 
 function shownRefusal(line: ToolRecord): TimelineRow {
   return {
-    call_id: line.call_id,
+    callId: line.call_id,
     state: "refused",
     tool: line.tool_name,
     action: line.action,
     code: line.error?.code,
     message: line.error?.message,
-    arrived_at: Date.parse(line.completed_at) - line.duration_ms,
-    ended_at: line.completed_at,
+    arrivedAt: Date.parse(line.completed_at) - line.duration_ms,
+    endedAt: line.completed_at,
     artifacts: [],
   };
 }
@@ -181,12 +172,12 @@ function shownRefusal(line: ToolRecord): TimelineRow {
 type TimelineArtifact = TimelineRow["artifacts"][number];
 
 /** Each digest once: the whole result first, then what was in it. */
-function artifactsOf({ outcome }: CallRecord): readonly TimelineArtifact[] {
+function artifactsOf(outcome: ToolOutcome | undefined): readonly TimelineArtifact[] {
   if (outcome === undefined) return [];
   const found = new Map<string, TimelineArtifact>();
   if (outcome.artifact !== undefined) found.set(outcome.artifact, { digest: outcome.artifact, name: "whole result" });
   for (const { artifact, mediaType, path } of outcome.files ?? [])
-    found.set(artifact, { digest: artifact, media_type: mediaType, name: path });
+    found.set(artifact, { digest: artifact, mediaType, name: path });
   for (const block of outcome.content) {
     const artifact = artifactIn(block);
     if (artifact !== undefined && !found.has(artifact.digest)) found.set(artifact.digest, artifact);
@@ -198,7 +189,7 @@ function artifactIn(block: ContentBlock): TimelineArtifact | undefined {
   if (!("artifact" in block) || block.artifact === undefined) return undefined;
   return {
     digest: block.artifact,
-    media_type: block.mediaType,
+    mediaType: block.mediaType,
     name: block.type === "resource" ? block.uri : block.name,
   };
 }

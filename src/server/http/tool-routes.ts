@@ -3,17 +3,17 @@ import { nearest } from "../../core/nearest.ts";
 import type { ToolChanges } from "../../mcp/client/pins.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import type { Offer } from "../../tools/tool.ts";
-import type { Input } from "../contract/route.ts";
+import type { Source } from "../contract/route.ts";
 import { artifacts, health, type tool, type toolChanges, tools } from "../contract/tools.ts";
-import { toolToWire } from "../contract/wire-tools.ts";
+import { toolToWire } from "../contract/wire.ts";
 import type { Who } from "../credentials.ts";
 import { problem } from "./answers.ts";
-import { actorOf } from "./decider.ts";
+import { actorOf } from "./caller.ts";
 import { type Route, serve } from "./route.ts";
 
 export const toolRoutes: readonly Route[] = serve(tools, {
   list: ({ runtime, by, query }) => ({
-    tools: offeredTo(runtime, by, query.run_id).map((action) => shown(runtime, action)),
+    tools: offeredTo(runtime, by, query.runId).map((action) => shown(runtime, action)),
   }),
   show: ({ runtime, by, part }) => {
     const offered = offeredTo(runtime, by);
@@ -35,14 +35,7 @@ export const toolRoutes: readonly Route[] = serve(tools, {
     const { tenant } = by.principal;
     return {
       since: statistics.since,
-      tools: statistics.actions(tenant).map(({ p50Ms, p95Ms, lastCallAt, lastErrorAt, lastErrorCode, ...counts }) => ({
-        ...counts,
-        p50_ms: p50Ms,
-        p95_ms: p95Ms,
-        last_call_at: lastCallAt,
-        last_error_at: lastErrorAt,
-        last_error_code: lastErrorCode,
-      })),
+      tools: statistics.actions(tenant),
       minutes: statistics.minutes(tenant),
     };
   },
@@ -81,7 +74,7 @@ function offeredTo(runtime: Runtime, by: Who, run?: string): readonly Offer[] {
   return by.kind === "person" ? runtime.offered() : runtime.offered(by.principal, run);
 }
 
-function shown(runtime: Runtime, action: Offer): Input<typeof tool> {
+function shown(runtime: Runtime, action: Offer): Source<typeof tool> {
   return toolToWire(action, {
     health: runtime.tools.get(action.tool)?.health,
     unavailable: runtime.tools.unavailable(action),
@@ -106,7 +99,7 @@ function unpinned(runtime: Runtime, name: string): Response {
   );
 }
 
-function shownChanges({ pinned, offered, ...changes }: ToolChanges): Input<typeof toolChanges> {
+function shownChanges({ pinned, offered, ...changes }: ToolChanges): Source<typeof toolChanges> {
   return {
     ...changes,
     pinned: pinned && { ...pinned, definition: pinned.digest },

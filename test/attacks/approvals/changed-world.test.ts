@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LocalTool } from "../../../src/index.ts";
 import { createPolicy, type Policy } from "../../../src/policy/index.ts";
-import { shownApproval } from "../../../src/server/http/given-approval.ts";
+import { shownApproval } from "../../../src/server/http/approval-view.ts";
 import { actor } from "../../fakes/actors.ts";
 import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";

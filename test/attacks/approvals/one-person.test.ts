@@ -25,7 +25,7 @@ describe("two spellings of a name are one person", () => {
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     expect(await yes(h, id, ann)).toMatchObject({
       code: "approval_voted",
-      message: expect.stringContaining("`ann` has said a word"),
+      message: expect.stringContaining("`ann` has voted"),
     });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
@@ -36,7 +36,7 @@ describe("two spellings of a name are one person", () => {
     await lend(h, ann, "Bob");
     expect(await yes(h, await ask(h, mail("2")), bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     expect(await h.runtime.approvals.delegations.make({ to: "ANN", until: h.clock.now() + 1000 }, ann)).toMatchObject({
-      message: "`ANN` is you; delegate to somebody else.",
+      message: "`ANN` is you; delegate to another person.",
     });
   });
 });
@@ -62,7 +62,7 @@ describe("who was lent several words", () => {
     expect((await h.runtime.approvals.page({}, cal)).approvals).toEqual([]);
     expect(await yes(h, id, cal)).toMatchObject({
       code: "approval_voted",
-      message: `\`ann\` has said a word on \`${id}\` already; another person must.`,
+      message: `\`ann\` has voted on \`${id}\` already; another person must.`,
     });
     const edit = { decision: "modified", arguments: { to: "y" }, by: cal } as const;
     expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({

@@ -19,7 +19,7 @@ describe("the operator's token, where people have accounts, is no second person"
     expect(await yes(h, id, clerk)).toMatchObject({
       code: "sign_in_needed",
       message:
-        "`mail` is decided by 2 different persons, and the operator's token is nobody in particular where people have accounts; sign in and decide there.",
+        "`mail` is decided by 2 different persons, and the operator's token stands for no person where people have accounts; sign in and decide there.",
     });
     await yes(h, id, ann);
     expect(await yes(h, id, clerk)).toMatchObject({ code: "sign_in_needed" });

@@ -126,7 +126,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     await h.runtime.accounts.change("bob", { disabled: false }, holder);
     if (lent.delegated) await delegations.revoke(lent.delegation.id, ann);
     expect(await next(h)).toBe("pending");
-    expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, lends `bob` no word any more");
+    expect((await reasons(h)).join()).toContain("`ann`, in whose place it was given, no longer lets `bob` decide");
   });
 
   it("and in another's place no longer than the word was lent, whatever else was lent since", async () => {

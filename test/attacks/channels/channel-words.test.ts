@@ -11,7 +11,7 @@ describe("a channel's secret", () => {
     await using h = await house(withChannel(users, { quorum: 2 }));
     const approvalId = await ask(h);
     expect(await say(h, { approvalId, user: "U1" })).toMatchObject({ status: 200, body: { status: "pending" } });
-    const message = `\`channel:chat\` has had its word on \`${approvalId}\` already, by \`bob\`: whoever else comes by it counts as the same; sign in and decide there.`;
+    const message = `\`channel:chat\` has voted on \`${approvalId}\` already, by \`bob\`: another person with it counts as the same; sign in and decide there.`;
     expect(await say(h, { approvalId, user: "U2" })).toMatchObject({
       status: 409,
       body: { error: { code: "approval_voted", message } },

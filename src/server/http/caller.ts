@@ -1,22 +1,46 @@
+/** The caller of a request: what it may see, and the name under which it acts. */
+import { actorOf as actorOfDecider } from "../../approvals/decision.ts";
+import type { Actor } from "../../core/actor.ts";
 import { isElsewhere, isForeign } from "../../core/authority.ts";
 import type { Principal } from "../../core/call.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
-import { ownTenant } from "../../identity/roles.ts";
+import { ownTenant, roles } from "../../identity/roles.ts";
 import type { RunSummary } from "../../observe/runs/runs.ts";
-import type { Runtime } from "../../runtime/api.ts";
+import type { Decider, Runtime } from "../../runtime/api.ts";
 import { filledPage } from "../../store/filled-page.ts";
 import type { CallFilter } from "../../store/store.ts";
 import type { Who } from "../credentials.ts";
+import { problem } from "./answers.ts";
 
 /**
- * What a credential may know of: a person's of its tenant, an agent's of its own, for its own user. What it may not know of
- * does not exist for it: every route answers the same 404 for both.
+ * The decider, with what routes of approvals ask of a person. The operator's token stands for every role, as it has every
+ * permission; where people have accounts, it is no sign-in.
+ */
+export function deciderOf(by: Who): Decider {
+  const { decider, account, credential } = by;
+  if (credential === "operator-token") return { ...decider, roles };
+  return {
+    ...decider,
+    signedIn: credential === "session",
+    ...(account !== undefined && { roles: account.roles, groups: account.groups }),
+  };
+}
+
+/** The person who acts, for the log. The holder of the data folder is confined to no tenant. */
+export function actorOf({ decider, principal, credential }: Who): Actor {
+  const { by, via } = actorOfDecider(decider);
+  return { by, via, ...(credential !== "operator-token" && { tenant: principal.tenant }) };
+}
+
+/**
+ * What a credential may see: a person that of its tenant, an agent its own, for its own user. For anything else every
+ * route answers the same 404 as for what does not exist.
  */
 export function sees({ kind, principal }: Pick<Who, "kind" | "principal">, owner: Principal): boolean {
   return kind === "person" ? !isElsewhere(owner, principal.tenant) : !isForeign(owner, principal);
 }
 
-/** A person sees to what is others'; an agent goes on with its own alone. */
+/** A person works on the calls of others; an agent only on its own. */
 export function askerOf({ kind, principal }: Who): { readonly principal?: Principal } {
   return kind === "agent" ? { principal } : {};
 }
@@ -31,20 +55,20 @@ export async function visibleApproval(runtime: Runtime, by: Who, id: string): Pr
   return approval !== undefined && sees(by, approval.principal) ? approval : undefined;
 }
 
-/** Undefined where no folders of runs are kept, too. */
+/** Returns undefined also where no folders of runs are kept. */
 export async function visibleRun(
   { runs }: Pick<Runtime, "runs">,
   by: Who,
   id: string,
 ): Promise<RunSummary | undefined> {
   const summary = await runs?.get({ runId: id, tenant: by.principal.tenant });
-  // A run that nobody has called in yet is the operator's alone.
+  // A run without calls is the operator's alone.
   return summary !== undefined && sees(by, { tenant: summary.tenant, agent: "", ...summary.principal })
     ? summary
     : undefined;
 }
 
-/** The store knows tenants, but not whose token asks. */
+/** The store filters by tenant, not by credential. */
 export async function visibleCalls(
   runtime: Runtime,
   by: Who,
@@ -59,12 +83,12 @@ export async function visibleCalls(
   );
 }
 
-/** Switches and channels belong to no tenant: who turned or broke them is told in the installation's own alone. */
-export function isOfTheHouse({ principal }: Who): boolean {
+/** Switches and channels belong to no tenant: only the installation's own tenant learns who changed them. */
+export function isOfOwnTenant({ principal }: Who): boolean {
   return principal.tenant === ownTenant;
 }
 
-/** Whose events of the log: a person's tenant's. Who holds the data folder has the log itself. */
+/** A person sees the log of its tenant. The holder of the data folder sees all of it. */
 export function tenantSeen({ credential, principal }: Who): { readonly tenant?: string } {
   return credential === "operator-token" ? {} : { tenant: principal.tenant };
 }
@@ -74,4 +98,20 @@ export function seesEntry(by: Who, body: string): boolean {
   const { tenant } = tenantSeen(by);
   const entry: { readonly tenant?: unknown } = JSON.parse(body);
   return tenant === undefined || entry.tenant === tenant;
+}
+
+/**
+ * Watches a credential while a body arrives, which may be slow: a caller does not act with one that changed or ended
+ * meanwhile. Call the result once; it stops watching.
+ */
+export function endedMeanwhile(by: Who | undefined): () => Response | undefined {
+  let ended = false;
+  const leave = by?.whenEnded?.(() => {
+    ended = true;
+  });
+  return () => {
+    leave?.();
+    if (!ended) return undefined;
+    return problem("session_ended", "What you signed in with changed or ended meanwhile; sign in again.");
+  };
 }

@@ -1,4 +1,4 @@
-/** What the verbs of an artifact store are given, looked at before anything is done: nonsense is told to whoever said it. */
+/** Checks the arguments of an artifact store before anything is done. */
 import { checkPrincipal } from "../core/authority.ts";
 import type { Principal } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";

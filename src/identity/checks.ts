@@ -1,4 +1,4 @@
-/** What the verbs of accounts are given, looked at before anything is done: nonsense is told to whoever said it, and no one's act. */
+/** Checks the arguments of the accounts API before anything is done. */
 import { type Actor, checkWho } from "../core/actor.ts";
 import { checkMember, checkMembers } from "../core/checked-members.ts";
 import type { Account, AccountChange, Attempt, NewAccount, NewToken, OpenIdPerson } from "./accounts.ts";
@@ -6,7 +6,7 @@ import type { Account, AccountChange, Attempt, NewAccount, NewToken, OpenIdPerso
 const code = "account_invalid";
 const person = { displayName: "a text", roles: "a list of texts", groups: "a list of texts" } as const;
 const account = { ...person, name: "a text", tenant: "a text" } as const;
-const standing = { name: "a text", tenant: "a text", roles: "a list of texts" } as const;
+const accountMembers = { name: "a text", tenant: "a text", roles: "a list of texts" } as const;
 const subject = { issuer: "a text", subject: "a text", firstRoles: "a list of texts" } as const;
 const token = {
   name: "a text",
@@ -30,12 +30,8 @@ export function checkActor(actor: Actor): void {
 
 /** @throws RuntimeFault `account_invalid` */
 export function checkNew(given: NewAccount): void {
-  checkMembers(given, {
-    code,
-    what: "The account",
-    members: { ...account, password: "a text" },
-    needed: ["name", "roles"],
-  });
+  const members = { ...account, password: "a text" } as const;
+  checkMembers(given, { code, what: "The account", members, needed: ["name", "roles"] });
 }
 
 /** @throws RuntimeFault `account_invalid` */
@@ -45,7 +41,7 @@ export function checkChange(given: AccountChange): void {
 
 /** @throws RuntimeFault `account_invalid` */
 export function checkAccount(given: Account): void {
-  checkMembers(given, { code, what: "The account", members: standing, needed: Object.keys(standing) });
+  checkMembers(given, { code, what: "The account", members: accountMembers, needed: Object.keys(accountMembers) });
 }
 
 /** @throws RuntimeFault `token_refused` */
@@ -65,10 +61,10 @@ export function checkPasswords(given: { readonly current: string; readonly next:
 }
 
 /** @throws RuntimeFault `account_invalid` */
-export function checkSaid(said: OpenIdPerson | { readonly refused: string }): void {
-  checkMembers(said, { code, what: "What the provider said", members: { refused: "a text" } });
-  if ("refused" in said) return;
+export function checkProviderAnswer(answer: OpenIdPerson | { readonly refused: string }): void {
+  checkMembers(answer, { code, what: "The provider's answer", members: { refused: "a text" } });
+  if ("refused" in answer) return;
   const needed = ["name", "tenant", "unknown", ...Object.keys(subject)];
   const members = { ...account, ...subject, unknown: ["refuse", "create"] };
-  checkMembers(said, { code, what: "What the provider said", members, needed });
+  checkMembers(answer, { code, what: "The provider's answer", members, needed });
 }
