@@ -19,7 +19,7 @@ import {
   type ToolUse,
 } from "./agent-tools.ts";
 import { HostCalls, hostToolNames, registerHostTools } from "./host-calls.ts";
-import type { ToolStatements } from "./wrap.ts";
+import type { ToolStatements } from "./library-tools.ts";
 
 const host = "the Claude Agent SDK";
 const serverName = "postern";
