@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { parseStrict } from "../../core/strict-json.ts";
-import { withoutNullsInside } from "../protocol/null-members.ts";
+import { withoutNulls } from "../protocol/null-members.ts";
 
 /** A JSON-RPC error as it is sent. */
 export interface RpcError {
@@ -29,7 +29,7 @@ function withoutNullParams(message: Json): Json {
   if (params === null) return rest;
   if (!isJsonObject(params)) return message;
   const { arguments: given = null, ...own } = params;
-  const cleaned = withoutNullsInside(own) as JsonObject; // an object stays one
+  const cleaned = withoutNulls(own, Number.POSITIVE_INFINITY);
   return { ...message, params: given === null ? cleaned : { ...cleaned, arguments: given } };
 }
 
