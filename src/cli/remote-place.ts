@@ -2,12 +2,16 @@ import type { AgentPlace } from "../agents/agent-run.ts";
 import { commonNames } from "../agents/names.ts";
 import { type RunOffer, RunTools } from "../agents/run-tools.ts";
 import type { Autonomy } from "../core/call.ts";
+import { given } from "../core/given.ts";
 import type { JsonObject } from "../core/json.ts";
-import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
+import { type ContentBlock, refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { refusal } from "../core/refusals.ts";
 import type { CallRequest, SessionCall } from "../runtime/api.ts";
 import { ClientProblem } from "../server/client/client.ts";
-import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire-back.ts";
+import type { CallFields } from "../server/contract/calls.ts";
+import type { OutcomeView } from "../server/contract/outcome.ts";
+import type { ToolView } from "../server/contract/tools.ts";
+import { innerNames } from "../server/contract/wire.ts";
 import type { Work } from "./session.ts";
 
 /** What is said of every call of the run. */
@@ -88,4 +92,42 @@ const unreadable: ReadonlySet<string> = new Set(["request_invalid", "json_invali
 function refusedHere(error: unknown): ToolOutcome {
   if (!(error instanceof ClientProblem) || !unreadable.has(error.code)) throw error;
   return refusedOutcome("", "error", refusal("arguments_invalid", error.message));
+}
+
+/** A request that is still open is pending, also when the caller has waited for it. */
+function outcomeFromWire(wire: OutcomeView): ToolOutcome {
+  const { call_id: callId, text, structured, artifact, summary, preview, marks, refusal, status } = wire;
+  const expiresAt = wire.expires_at === undefined ? undefined : Date.parse(wire.expires_at);
+  return given({
+    ...{ status: wire.how_to_approve === undefined ? status : "pending", callId, text, structured, artifact },
+    ...{ summary, preview, marks, refusal, expiresAt },
+    content: wire.content.map(blockFromWire),
+    files: wire.files?.map(({ path, media_type: mediaType, artifact: digest }) => ({
+      path,
+      mediaType,
+      artifact: digest,
+    })),
+    approvalId: wire.approval_id,
+    replayed: wire.replayed,
+    timedOut: wire.timed_out,
+  }) as unknown as ToolOutcome; // each status came with its members
+}
+
+function blockFromWire(block: OutcomeView["content"][number]): ContentBlock {
+  const members = Object.entries(block).map(([name, value]) => [innerNames.get(name) ?? name, value]);
+  return Object.fromEntries(members) as ContentBlock; // it was one on the other side
+}
+
+function offerFromWire(wire: ToolView): RunOffer {
+  const { tool, action: name, description, kind, provider_specs: providerSpecs, server } = wire;
+  return {
+    ...{ tool, name, description, kind, inputSchema: wire.input_schema, deferLoading: false },
+    concurrencySafe: wire.concurrency_safe,
+    ...(providerSpecs !== undefined && { providerSpecs }),
+    facts: server === undefined ? {} : { server },
+  };
+}
+
+function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): Partial<CallFields> {
+  return given({ task_id: taskId, step_id: stepId, trace_id: traceId, tool_call_id: toolCallId, reason });
 }

@@ -133,8 +133,8 @@ async function optionsOf(shared: Shared): Promise<RuntimeOptions> {
 }
 
 async function mcpDoorOf(runtime: Runtime, shared: Shared, version: string): Promise<McpGateway> {
-  const { createMcpDoor } = await import("../mcp/server/mcp-server.ts");
-  return createMcpDoor({ runtime, name: "postern", version, console: consoleAt(shared) });
+  const { createMcpGateway } = await import("../mcp/server/mcp-server.ts");
+  return createMcpGateway({ runtime, name: "postern", version, console: consoleAt(shared) });
 }
 
 async function httpDoorOf(

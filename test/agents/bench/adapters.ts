@@ -23,7 +23,7 @@ import { langchainTools } from "../../../src/agents/langchain.ts";
 import { mastraTools } from "../../../src/agents/mastra.ts";
 import { openaiChatResult, openaiChatToolUses, openaiResult, openaiToolUses } from "../../../src/agents/openai.ts";
 import { openaiAgentsTools } from "../../../src/agents/openai-agents.ts";
-import { anySchema } from "../../../src/agents/schema.ts";
+import { anySchema } from "../../../src/agents/library-tools.ts";
 import { strandsTools } from "../../../src/agents/strands.ts";
 import type { RuntimeSession } from "../../../src/runtime/api.ts";
 import type { LocalTool } from "../../../src/tools/kinds.ts";
