@@ -2,11 +2,12 @@
  * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. `FunctionTool` is
  * handed in, so that the package itself is not needed here.
  */
+import { given } from "../core/given.ts";
 import { digestOf, type Json, type JsonObject } from "../core/json.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { type AgentContext, type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
-import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
+import type { AgentContext, ToolUse } from "./agent-tools.ts";
+import { type LibraryTools, offerToLibrary, registerLibraryTools, type ToolStatements } from "./library-tools.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the options depend on the kind of schema
 type AdkToolClass<Tool> = new (options: any) => Tool;
@@ -20,19 +21,12 @@ export interface AdkParts<Tool> {
 /** What the kit calls a tool with, as far as it is read here. */
 interface AdkContext {
   readonly functionCallId?: string;
-  readonly abortSignal?: AbortSignal;
-}
-
-/** The tools of one agent in one run, for the kit. */
-export interface AdkTools<Tool> extends AsyncDisposable {
-  readonly tools: Tool[];
-  readonly agentTools: AgentTools;
 }
 
 /**
  * Offers the runtime's tools to the kit.
  *
- * A call that needs approval requests the kit's own confirmation. Confirming it lets the agent go on and decides nothing: a
+ * A call that needs approval requests the kit's own confirmation. Confirming it lets the agent continue and decides nothing: a
  * person decides in Postern, and the call then runs once.
  *
  * @example
@@ -45,21 +39,21 @@ export function adkTools<Tool extends object>(
   runtime: Runtime,
   { FunctionTool }: AdkParts<Tool>,
   context: AgentContext = {},
-): AdkTools<Tool> {
-  const agentTools = openAgentTools(runtime, context);
-  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  const tools = local.map(({ name, description, parameters, offer }) => {
+): LibraryTools<Tool[]> {
+  return offerToLibrary(runtime, context, ({ name, description, parameters, offer }, agentTools) => {
+    const useOf = (input: unknown, call?: AdkContext): ToolUse =>
+      given({ name, arguments: input ?? {}, id: call?.functionCallId });
     const tool = new FunctionTool({
       ...{ name, description },
       requireConfirmation: async (input: unknown, call?: AdkContext) => {
-        const use = useOf(name, input, call);
+        const use = useOf(input, call);
         if (!(await agentTools.needsApproval(use))) return false;
-        // The kit asks again when it goes on, and refuses a confirmation that is not needed any more.
-        if (await wasAsked(use, { runtime, runId: agentTools.session.runId, tool: offer.tool })) return true;
+        // The kit asks again when it continues, and refuses a confirmation that is no longer needed.
+        if (await wasRequested(use, { runtime, runId: agentTools.session.runId, tool: offer.tool })) return true;
         return (await agentTools.requestApproval(use)) !== undefined;
       },
       execute: async (input: unknown, call?: AdkContext) => {
-        const { isError, text, structured } = await agentTools.call(useOf(name, input, call));
+        const { isError, text, structured } = await agentTools.call(useOf(input, call));
         return isError ? { error: text } : (structured ?? { output: text });
       },
     });
@@ -67,21 +61,15 @@ export function adkTools<Tool extends object>(
     const declaration = { name, description, parametersJsonSchema: structuredClone(parameters) };
     return Object.assign(tool, { _getDeclaration: () => declaration });
   });
-  return { agentTools, tools, [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose]() };
 }
 
-/** Whether Postern has a request for this call, whatever became of it. */
-async function wasAsked(
+/** Whether Postern has a request for this call, open or decided. */
+async function wasRequested(
   use: ToolUse,
   { runtime, runId, tool }: { readonly runtime: Runtime; readonly runId: string; readonly tool: string },
 ): Promise<boolean> {
   const digest = digestOf(use.arguments as Json); // the model's arguments, as the kit read them
   return (await runtime.approvals.list({ runId, tool })).some(({ asked }) => digestOf(asked) === digest);
-}
-
-function useOf(name: string, input: unknown, call: AdkContext | undefined): ToolUse {
-  const id = call?.functionCallId;
-  return { name, arguments: input ?? {}, ...(id !== undefined && { id }) };
 }
 
 /** What is read of a tool that you have. */

@@ -8,6 +8,7 @@
  */
 import { defaultPrincipal } from "../core/authority.ts";
 import { RuntimeFault } from "../core/fault.ts";
+import { given } from "../core/given.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { lowerAutonomy, rankOf } from "../core/risk.ts";
@@ -99,14 +100,14 @@ export function openAgentTools(
   names: NameRule = commonNames,
 ): AgentTools {
   const parent = callingTools();
-  const { limits, approvalRequiredRisk, traceContent = false, skills = [], ...given } = context;
+  const { limits, approvalRequiredRisk, traceContent = false, skills = [], ...stated } = context;
   if (parent instanceof SessionTools && parent.isOf(runtime)) return subAgent(parent, context, skills);
-  const traceId = given.traceId ?? activeTraceId();
-  const claims = { ...given, ...(traceId !== undefined && { traceId }) };
+  const traceId = stated.traceId ?? activeTraceId();
+  const claims = { ...stated, ...(traceId !== undefined && { traceId }) };
   const session = runtime.openSession({ ...limits, ...maxUnapproved(approvalRequiredRisk, limits) }, claims);
-  const { tenant, agent } = given.principal ?? defaultPrincipal;
+  const { tenant, agent } = stated.principal ?? defaultPrincipal;
   const run = { tenant, agent, runId: session.runId };
-  const attached = new AttachedSkills(runtime.skills, run, { names: skills, by: given.principal });
+  const attached = new AttachedSkills(runtime.skills, run, { names: skills, by: stated.principal });
   const opened = { runtime, session, names, traceContent, attached };
   return new SessionTools({ ...opened, context: { ...claims, runId: session.runId }, claims: {} });
 }
@@ -120,7 +121,7 @@ function subAgent(parent: SessionTools, context: AgentContext, skills: readonly 
   );
 }
 
-/** SPEC 6.5: an agent that needs approval from `high` on runs only `safe` unasked; from `critical` on, up to `high`. */
+/** An agent that needs approval from `high` on runs only `safe` calls without one; from `critical` on, it runs up to `high`. */
 function maxUnapproved(risk: AgentContext["approvalRequiredRisk"], limits: Partial<Limits> = {}): Partial<Limits> {
   if (risk === undefined) return {};
   if (risk !== "high" && risk !== "critical")
@@ -188,12 +189,7 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
     return this.#options.attached.detach(skill);
   }
 
-  child({ scopes, autonomy, taskId }: ChildClaims): AgentTools {
-    const claims = {
-      ...(scopes !== undefined && { scopes }),
-      ...(autonomy !== undefined && { autonomy }),
-      ...(taskId !== undefined && { taskId }),
-    };
+  child(claims: ChildClaims): AgentTools {
     return new SessionTools({ ...this.#options, claims: narrowed(this.#options.claims, claims), isChild: true });
   }
 
@@ -203,19 +199,9 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
   }
 }
 
-/** Scopes of both, the lower autonomy: a child of a child cannot widen either. */
-function narrowed(parent: ChildClaims, child: ChildClaims): ChildClaims {
-  const scopes =
-    parent.scopes === undefined ? child.scopes : (child.scopes ?? parent.scopes).filter(isIn(parent.scopes));
-  const autonomy = lowerAutonomy(child.autonomy, parent.autonomy);
-  return {
-    ...parent,
-    ...child,
-    ...(scopes !== undefined && { scopes }),
-    ...(autonomy !== undefined && { autonomy }),
-  };
-}
-
-function isIn(scopes: readonly string[]): (scope: string) => boolean {
-  return (scope) => scopes.includes(scope);
+/** The scopes of both and the lower autonomy, so that a child of a child cannot widen either. */
+function narrowed(parent: ChildClaims, { scopes, autonomy, taskId }: ChildClaims): ChildClaims {
+  const { scopes: most } = parent;
+  const common = most === undefined ? scopes : (scopes ?? most).filter((scope) => most.includes(scope));
+  return { ...parent, ...given({ taskId, scopes: common, autonomy: lowerAutonomy(autonomy, parent.autonomy) }) };
 }

@@ -2,23 +2,23 @@
  * AI SDK (package `ai`): Postern's tools for `generateText`, `streamText` and agents, and the gate around tools you have.
  * The shapes are those that the AI SDK takes, so the package itself is not needed here.
  */
-import { CallRefused } from "../core/call-refused.ts";
-import type { JsonObject } from "../core/json.ts";
+import { given } from "../core/given.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
-import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
+import type { AgentContext, AgentTools, RenderedToolAnswer } from "./agent-tools.ts";
 import {
-  type AgentContext,
-  type AgentTool,
-  type AgentTools,
-  openAgentTools,
-  type RenderedToolAnswer,
-  type ToolUse,
-} from "./agent-tools.ts";
-import { type AnySchema, anySchema } from "./schema.ts";
-import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+  type AnySchema,
+  anySchema,
+  type LibraryTool,
+  offerToLibrary,
+  registerLibraryTools,
+  requestIfNeeded,
+  resultOf,
+  type ToolStatements,
+  textOrParts,
+} from "./library-tools.ts";
 
 /** A tool as `generateText({ tools })` takes it. */
 export interface AiSdkTool {
@@ -68,18 +68,26 @@ export interface AiSdkAgent extends AsyncDisposable {
  * @public
  */
 export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkAgent {
-  const agentTools = openAgentTools(runtime, context);
+  /** What the model is to read of each call, until the AI SDK asks for it. */
   const answers = new Map<string, RenderedToolAnswer>();
-  const tools = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  return {
-    agentTools,
-    settings: {
-      tools: Object.fromEntries(tools.map((tool) => [tool.name, aiSdkTool(tool, { agentTools, answers })])),
-      toolApproval: async ({ toolCall: { toolCallId: id, toolName: name, input } }) =>
-        approvalFor({ id, name, arguments: input }, agentTools),
-    },
-    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
+  const { tools, agentTools, ...closing } = offerToLibrary(runtime, context, (tool, all): [string, AiSdkTool] => {
+    const { name, description, parameters } = tool;
+    const execute: AiSdkTool["execute"] = async (input, { toolCallId, abortSignal: signal }) => {
+      const answer = await all.call({ id: toolCallId, name, arguments: input }, given({ signal }));
+      const result = resultOf(answer);
+      answers.set(toolCallId, answer);
+      return result;
+    };
+    const toModelOutput: AiSdkTool["toModelOutput"] = ({ toolCallId, output }) =>
+      modelOutput(answers.get(toolCallId), output);
+    return [name, { description, inputSchema: anySchema(parameters), execute, toModelOutput }];
+  });
+  const toolApproval: AiSdkSettings["toolApproval"] = async ({ toolCall: { toolCallId: id, toolName, input } }) => {
+    const request = await requestIfNeeded({ id, name: toolName, arguments: input }, agentTools);
+    if (request === undefined) return "not-applicable"; // `execute` tells what was decided before
+    return { type: "user-approval", reason: `A person must decide the request ${request.id} in Postern.` };
   };
+  return { ...closing, agentTools, settings: { tools: Object.fromEntries(tools), toolApproval } };
 }
 
 /**
@@ -101,76 +109,38 @@ export async function wrapAiSdkTools(
   registerLibraryTools(runtime, read, statements);
 }
 
-interface AiSdkToolParts {
-  readonly agentTools: AgentTools;
-  /** What the model is to read of each call, until it is asked for. */
-  readonly answers: Map<string, RenderedToolAnswer>;
-}
-
-function aiSdkTool({ name, description, parameters }: AgentTool, { agentTools, answers }: AiSdkToolParts): AiSdkTool {
-  return {
-    description,
-    inputSchema: anySchema(parameters),
-    execute: async (input, { toolCallId, abortSignal }) => {
-      const signal = abortSignal === undefined ? {} : { signal: abortSignal };
-      const answer = await agentTools.call({ id: toolCallId, name, arguments: input }, signal);
-      if (answer.isError) throw new CallRefused(answer.outcome, answer.text);
-      answers.set(toolCallId, answer);
-      return answer.structured ?? answer.text;
-    },
-    toModelOutput: ({ toolCallId, output }) => modelOutput(answers.get(toolCallId), output),
-  };
-}
-
-async function approvalFor(use: ToolUse, agentTools: AgentTools): Promise<AiSdkApproval> {
-  if (!(await agentTools.needsApproval(use))) return "not-applicable";
-  const request = await agentTools.requestApproval(use);
-  if (request === undefined) return "not-applicable"; // it was decided before: `execute` tells how
-  return { type: "user-approval", reason: `A person must decide the request ${request.id} in Postern.` };
-}
-
 function modelOutput(answer: RenderedToolAnswer | undefined, output: unknown): AiSdkModelOutput {
   if (answer === undefined)
     return { type: "text", value: typeof output === "string" ? output : JSON.stringify(output) };
-  const parts = answer.content.flatMap(partOf);
-  return parts.every(({ type }) => type === "text")
-    ? { type: "text", value: answer.text }
-    : { type: "content", value: parts };
+  const value = textOrParts(answer, partOf);
+  return typeof value === "string" ? { type: "text", value } : { type: "content", value };
 }
 
-function partOf(block: ContentBlock): AiSdkOutputPart[] {
-  if (block.type === "text") return [{ type: "text", text: block.text }];
+function partOf(block: ContentBlock): AiSdkOutputPart | undefined {
+  if (block.type === "text") return { type: "text", text: block.text };
   if ((block.type === "image" || block.type === "audio" || block.type === "file") && block.data !== undefined)
-    return [{ type: "file", data: { type: "data", data: block.data }, mediaType: block.mediaType }];
-  return [];
+    return { type: "file", data: { type: "data", data: block.data }, mediaType: block.mediaType };
+  return undefined;
 }
 
 async function libraryTool(name: string, tool: object): Promise<LibraryTool> {
-  const {
-    description = "",
-    inputSchema,
-    execute,
-  } = tool as {
+  const { description, inputSchema, execute } = tool as {
     readonly description?: string;
     readonly inputSchema?: unknown;
     readonly execute?: (input: unknown, options: object) => unknown;
   }; // the AI SDK's own members
   return {
-    original: tool,
-    name,
-    description,
-    input: await inputOf(inputSchema),
+    ...{ original: tool, name, description, input: await inputOf(inputSchema) },
     execute: (input: unknown, { callId, signal }: ToolContext) =>
       lastOf(execute?.call(tool, input, { toolCallId: callId, messages: [], abortSignal: signal })),
   };
 }
 
 /** zod and every other Standard Schema as it is; what `jsonSchema()` made by its JSON Schema. */
-async function inputOf(inputSchema: unknown): Promise<ToolInput> {
+async function inputOf(inputSchema: unknown): Promise<unknown> {
   const schema = typeof inputSchema === "function" ? (inputSchema as () => unknown)() : inputSchema;
-  if (!isRecord(schema)) return { type: "object", properties: {} };
-  if ("~standard" in schema) return schema as ToolInput; // a Standard Schema says so itself
-  return (await schema["jsonSchema"]) as JsonObject; // `jsonSchema()` keeps it there, or a promise of it
+  if (!isRecord(schema) || "~standard" in schema) return schema;
+  return await schema["jsonSchema"]; // `jsonSchema()` keeps it there, or a promise of it
 }
 
 /** A tool may yield preliminary results; the last one is its result. */

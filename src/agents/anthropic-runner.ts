@@ -3,13 +3,18 @@
  * tools you have. With `runToolsEagerly` the runner starts a tool while the message still streams: each start is a call
  * through every gate, so that an eager start runs nothing that a person must approve first.
  */
-import { CallRefused } from "../core/call-refused.ts";
-import type { JsonObject } from "../core/json.ts";
+import { given } from "../core/given.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { type AgentContext, type AgentTools, openAgentTools } from "./agent-tools.ts";
+import type { AgentContext } from "./agent-tools.ts";
 import { type AnthropicContent, anthropicContent } from "./anthropic.ts";
-import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+import {
+  type LibraryTools,
+  offerToLibrary,
+  registerLibraryTools,
+  type ToolStatements,
+  throwIfRefused,
+} from "./library-tools.ts";
 
 /** A runnable tool as `toolRunner({ tools })` takes it. */
 export interface AnthropicRunnableTool {
@@ -25,12 +30,6 @@ export interface AnthropicRunContext {
   readonly signal?: AbortSignal | null | undefined;
 }
 
-/** The tools of one agent in one run, for the tool runner. */
-export interface AnthropicRunner extends AsyncDisposable {
-  readonly tools: AnthropicRunnableTool[];
-  readonly agentTools: AgentTools;
-}
-
 /**
  * Offers the runtime's tools to the tool runner. What was refused, failed or waits for a person is an error result whose
  * text tells the model what to do.
@@ -41,20 +40,20 @@ export interface AnthropicRunner extends AsyncDisposable {
  *
  * @public
  */
-export function anthropicRunnerTools(runtime: Runtime, context: AgentContext = {}): AnthropicRunner {
-  const agentTools = openAgentTools(runtime, context);
-  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  const tools = local.map(({ name, description, parameters }) => ({
+export function anthropicRunnerTools(
+  runtime: Runtime,
+  context: AgentContext = {},
+): LibraryTools<AnthropicRunnableTool[]> {
+  return offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools) => ({
     ...{ name, description, input_schema: { ...parameters, type: "object" as const } },
     parse: (content: unknown) => content, // the gate validates
     run: async (input: unknown, run?: AnthropicRunContext) => {
-      const use = { name, arguments: input, ...(run !== undefined && { id: run.toolUse.id }) };
-      const answer = await agentTools.call(use, run?.signal ? { signal: run.signal } : {});
-      if (answer.isError) throw new CallRefused(answer.outcome, answer.text);
+      const use = given({ name, arguments: input, id: run?.toolUse.id });
+      const answer = await agentTools.call(use, given({ signal: run?.signal ?? undefined }));
+      throwIfRefused(answer);
       return anthropicContent(answer);
     },
   }));
-  return { agentTools, tools, [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose]() };
 }
 
 /** What `betaTool` and `betaZodTool` make, as far as it is read here. */
@@ -78,16 +77,12 @@ export function wrapAnthropicTools(
   tools: readonly AnthropicLibraryTool[],
   statements: ToolStatements,
 ): void {
-  registerLibraryTools(runtime, tools.map(libraryTool), statements);
-}
-
-function libraryTool(tool: AnthropicLibraryTool): LibraryTool {
-  const { name, description = "", input_schema: schema = { type: "object" } } = tool;
-  return {
-    ...{ original: tool, name, description, input: schema as JsonObject }, // the SDK's own JSON Schema
+  const read = tools.map((tool) => ({
+    ...{ original: tool, name: tool.name, description: tool.description, input: tool.input_schema },
     execute: (input: unknown, { callId, signal }: ToolContext) => {
-      const toolUse = { type: "tool_use", id: callId, name, input };
+      const toolUse = { type: "tool_use", id: callId, name: tool.name, input };
       return tool.run(tool.parse(input) as never, { toolUse, toolUseBlock: toolUse, signal } as never);
     },
-  };
+  }));
+  registerLibraryTools(runtime, read, statements);
 }

@@ -7,6 +7,7 @@ import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
+import { textOrParts } from "./library-tools.ts";
 import { anthropicStrict } from "./strict.ts";
 
 const anthropic: ProviderRules = { name: "anthropic", strict: anthropicStrict, defers: true };
@@ -100,9 +101,8 @@ export function anthropicResult(use: ToolUse, answer: RenderedToolAnswer): Anthr
 }
 
 /** An answer as the content of a tool result. */
-export function anthropicContent({ text: all, content }: RenderedToolAnswer): string | AnthropicContent[] {
-  const parts = content.map(partOf).filter((part) => part !== undefined);
-  return parts.every((part) => part.type === "text") ? all : parts;
+export function anthropicContent(answer: RenderedToolAnswer): string | AnthropicContent[] {
+  return textOrParts(answer, partOf);
 }
 
 function partOf(block: ContentBlock): AnthropicContent | undefined {

@@ -19,7 +19,7 @@ import {
   type ToolUse,
 } from "./agent-tools.ts";
 import { HostCalls, hostToolNames, registerHostTools } from "./host-calls.ts";
-import type { ToolStatements } from "./wrap.ts";
+import { requestIfNeeded, type ToolStatements } from "./library-tools.ts";
 
 const host = "the Claude Agent SDK";
 const serverName = "postern";
@@ -202,7 +202,7 @@ class ClaudeSession {
 
   async #mustWait({ name, ...use }: HostUse): Promise<boolean> {
     const own = { ...use, name: name.slice(ownPrefix.length) };
-    return (await this.#tools.needsApproval(own)) && (await this.#tools.requestApproval(own)) !== undefined;
+    return (await requestIfNeeded(own, this.#tools)) !== undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { CallContext, Runtime } from "../runtime/api.ts";
 import type { ArgumentsOf, ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { registerLibraryTools, type ToolStatement } from "./wrap.ts";
+import { registerLibraryTools, type ToolStatement } from "./library-tools.ts";
 
 /** How a plain function becomes a tool. */
 export interface GuardDefinition<Input extends ToolInput> extends ToolStatement {

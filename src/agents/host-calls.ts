@@ -10,7 +10,7 @@ import { digestOf, type JsonObject } from "../core/json.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
-import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./library-tools.ts";
 
 /** What the host is told before it runs a tool. */
 export type HostDecision =

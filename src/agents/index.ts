@@ -16,5 +16,5 @@ export { openAgentTools } from "./agent-tools.ts";
 export type { DeclareNote, DeclareOptions } from "./declare.ts";
 export type { GuardDefinition, GuardedFunction } from "./guard.ts";
 export { guard } from "./guard.ts";
+export type { ToolStatement, ToolStatements } from "./library-tools.ts";
 export { toolSearch } from "./tool-search.ts";
-export type { ToolStatement, ToolStatements } from "./wrap.ts";

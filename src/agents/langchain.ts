@@ -2,18 +2,18 @@
  * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The library's own
  * functions are handed in, so that its packages are not needed here.
  */
+import { given } from "../core/given.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
-import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
+import type { AgentContext, RenderedToolAnswer } from "./agent-tools.ts";
 import {
-  type AgentContext,
-  type AgentTool,
-  type AgentTools,
-  openAgentTools,
-  type RenderedToolAnswer,
-} from "./agent-tools.ts";
-import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
+  type LibraryTools,
+  offerToLibrary,
+  registerLibraryTools,
+  type ToolStatements,
+  textOrParts,
+} from "./library-tools.ts";
 
 /** A part of a tool message. */
 export type LangChainContent = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
@@ -23,8 +23,6 @@ export interface LangChainCallConfig {
   readonly toolCall?: { readonly id?: string };
   readonly signal?: AbortSignal;
 }
-
-type LangChainFunction = (input: never, config: LangChainCallConfig) => Promise<string | LangChainContent[]>;
 
 /** What is used of the library. */
 export interface LangChainParts<Tool> {
@@ -46,12 +44,6 @@ export interface LangChainInterrupt {
   readonly expires_at: string;
 }
 
-/** The tools of one agent in one run, for LangChain. */
-export interface LangChainTools<Tool> extends AsyncDisposable {
-  readonly tools: Tool[];
-  readonly agentTools: AgentTools;
-}
-
 /**
  * Offers the runtime's tools to LangChain.
  *
@@ -64,57 +56,36 @@ export interface LangChainTools<Tool> extends AsyncDisposable {
  */
 export function langchainTools<Tool>(
   runtime: Runtime,
-  parts: LangChainParts<Tool>,
+  { tool, interrupt }: LangChainParts<Tool>,
   context: AgentContext = {},
-): LangChainTools<Tool> {
-  const agentTools = openAgentTools(runtime, context);
-  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  return {
-    agentTools,
-    tools: local.map(({ name, description, parameters }) =>
-      parts.tool(runOf(name, { agentTools, interrupt: parts.interrupt }), {
-        name,
-        description,
-        schema: structuredClone(parameters),
-      }),
-    ),
-    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
-  };
-}
-
-function runOf(
-  name: AgentTool["name"],
-  {
-    agentTools,
-    interrupt,
-  }: { readonly agentTools: AgentTools; readonly interrupt: LangChainParts<unknown>["interrupt"] },
-): LangChainFunction {
-  return async (input, { toolCall, signal }) => {
-    const use = { name, arguments: input, ...(toolCall?.id !== undefined && { id: toolCall.id }) };
-    const answer = await agentTools.call(use, signal === undefined ? {} : { signal });
-    const { outcome } = answer;
-    if (interrupt === undefined || outcome.status !== "pending") return contentOf(answer);
-    const { approvalId: approval_id, expiresAt } = outcome;
-    const value: LangChainInterrupt = {
-      approval_id,
-      tool: name,
-      arguments: input,
-      expires_at: new Date(expiresAt).toISOString(),
+): LibraryTools<Tool[]> {
+  return offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools) => {
+    const run = async (
+      input: never,
+      { toolCall, signal }: LangChainCallConfig,
+    ): Promise<string | LangChainContent[]> => {
+      const call = () => agentTools.call(given({ name, arguments: input, id: toolCall?.id }), given({ signal }));
+      const answer = await call();
+      const { outcome } = answer;
+      if (interrupt === undefined || outcome.status !== "pending") return contentOf(answer);
+      const { approvalId: approval_id, expiresAt } = outcome;
+      const expires_at = new Date(expiresAt).toISOString();
+      const value: LangChainInterrupt = { approval_id, tool: name, arguments: input, expires_at };
+      interrupt(value); // throws the first time; when the graph is resumed it returns, and the call is sent again
+      return contentOf(await call());
     };
-    interrupt(value); // throws the first time; when the graph is resumed it returns, and the call is asked about again
-    return contentOf(await agentTools.call(use, signal === undefined ? {} : { signal }));
-  };
+    return tool(run, { name, description, schema: structuredClone(parameters) });
+  });
 }
 
-function contentOf({ text, content, isError }: RenderedToolAnswer): string | LangChainContent[] {
-  const parts = content.flatMap(partOf);
-  return isError || parts.every(({ type }) => type === "text") ? text : parts;
+function contentOf(answer: RenderedToolAnswer): string | LangChainContent[] {
+  return answer.isError ? answer.text : textOrParts(answer, partOf);
 }
 
-function partOf(block: ContentBlock): LangChainContent[] {
-  if (block.type === "text") return [{ type: "text", text: block.text }];
-  if (block.type !== "image" || block.data === undefined) return [];
-  return [{ type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } }];
+function partOf(block: ContentBlock): LangChainContent | undefined {
+  if (block.type === "text") return { type: "text", text: block.text };
+  if (block.type !== "image" || block.data === undefined) return undefined;
+  return { type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } };
 }
 
 /** What is read of a tool that you have. */
@@ -138,10 +109,7 @@ export function wrapLangchainTools(
   statements: ToolStatements,
 ): void {
   const read = tools.map((tool) => ({
-    original: tool,
-    name: tool.name,
-    description: tool.description,
-    input: tool.schema as ToolInput, // zod, or JSON Schema
+    ...{ original: tool, name: tool.name, description: tool.description, input: tool.schema },
     execute: (input: unknown, { signal }: ToolContext) => tool.invoke(input as never, { signal }),
   }));
   registerLibraryTools(runtime, read, statements);

@@ -2,15 +2,19 @@
  * Mastra: Postern's tools for an `Agent`, and the gate around tools you have. `createTool` is handed in, so that the package
  * itself is not needed here.
  */
-import { CallRefused } from "../core/call-refused.ts";
-import type { JsonObject } from "../core/json.ts";
+import { given } from "../core/given.ts";
 import type { Runtime } from "../runtime/api.ts";
-import { isRecord } from "../tools/kinds.ts";
-import type { ToolInput } from "../tools/schema/standard-schema.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { type AgentContext, type AgentTools, openAgentTools, type ToolUse } from "./agent-tools.ts";
-import { anySchema } from "./schema.ts";
-import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
+import type { AgentContext, ToolUse } from "./agent-tools.ts";
+import {
+  anySchema,
+  type LibraryTools,
+  offerToLibrary,
+  registerLibraryTools,
+  requestIfNeeded,
+  resultOf,
+  type ToolStatements,
+} from "./library-tools.ts";
 
 /** What is used of Mastra. */
 export interface MastraParts<Tool> {
@@ -26,17 +30,11 @@ interface MastraContext {
   readonly toolCallId?: string;
 }
 
-/** The tools of one agent in one run, for Mastra. */
-export interface MastraTools<Tool> extends AsyncDisposable {
-  readonly tools: Record<string, Tool>;
-  readonly agentTools: AgentTools;
-}
-
 /**
  * Offers the runtime's tools to Mastra.
  *
- * A call that needs approval suspends the run as Mastra's own `requireApproval` does. `approveToolCall` lets the run go on and
- * decides nothing: a person decides in Postern, and the call then runs once, however often it is approved.
+ * A call that needs approval suspends the run as Mastra's own `requireApproval` does. `approveToolCall` lets the run continue
+ * and decides nothing: a person decides in Postern, and the call then runs once, however often it is approved.
  *
  * @example
  * await using postern = mastraTools(runtime, { createTool }, { principal, runId });
@@ -48,35 +46,20 @@ export function mastraTools<Tool>(
   runtime: Runtime,
   { createTool }: MastraParts<Tool>,
   context: AgentContext = {},
-): MastraTools<Tool> {
-  const agentTools = openAgentTools(runtime, context);
-  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  const made = local.map(({ name, description, parameters }): [string, Tool] => [
-    name,
-    createTool({
+): LibraryTools<Record<string, Tool>> {
+  const offered = offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools): [string, Tool] => {
+    const useOf = (input: unknown, call?: MastraContext): ToolUse =>
+      given({ name, arguments: input, id: call?.agent?.toolCallId ?? call?.toolCallId });
+    const tool = createTool({
       ...{ id: name, description, inputSchema: anySchema(parameters) },
-      requireApproval: async (input: unknown, call?: MastraContext) => {
-        const use = useOf(name, input, call);
-        return (await agentTools.needsApproval(use)) && (await agentTools.requestApproval(use)) !== undefined;
-      },
-      execute: async (input: unknown, call?: MastraContext) => {
-        const signal = call?.abortSignal === undefined ? {} : { signal: call.abortSignal };
-        const answer = await agentTools.call(useOf(name, input, call), signal);
-        if (answer.isError) throw new CallRefused(answer.outcome, answer.text);
-        return answer.structured ?? answer.text;
-      },
-    }),
-  ]);
-  return {
-    agentTools,
-    tools: Object.fromEntries(made),
-    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
-  };
-}
-
-function useOf(name: string, input: unknown, call: MastraContext | undefined): ToolUse {
-  const id = call?.agent?.toolCallId ?? call?.toolCallId;
-  return { name, arguments: input, ...(id !== undefined && { id }) };
+      requireApproval: async (input: unknown, call?: MastraContext) =>
+        (await requestIfNeeded(useOf(input, call), agentTools)) !== undefined,
+      execute: async (input: unknown, call?: MastraContext) =>
+        resultOf(await agentTools.call(useOf(input, call), given({ signal: call?.abortSignal }))),
+    });
+    return [name, tool];
+  });
+  return { ...offered, tools: Object.fromEntries(offered.tools) };
 }
 
 /** What `createTool` makes, as far as it is read here. */
@@ -101,14 +84,8 @@ export function wrapMastraTools(
   statements: ToolStatements,
 ): void {
   const read = Object.entries(tools).map(([name, tool]) => ({
-    ...{ original: tool, name, description: tool.description, input: inputOf(tool.inputSchema) },
+    ...{ original: tool, name, description: tool.description, input: tool.inputSchema },
     execute: (input: unknown, { signal }: ToolContext) => tool.execute?.(input, { abortSignal: signal }),
   }));
   registerLibraryTools(runtime, read, statements);
-}
-
-function inputOf(schema: unknown): ToolInput {
-  return isRecord(schema) && "~standard" in schema
-    ? (schema as ToolInput)
-    : ((schema ?? { type: "object" }) as JsonObject);
 }

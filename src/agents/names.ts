@@ -25,3 +25,8 @@ export function providerName(name: string, { forbidden, maxLength }: NameRule = 
   const head = (startsWell ? safe : `t_${safe}`).slice(0, maxLength - digestLength - 1);
   return `${head}_${digest}`;
 }
+
+/** The name by which a model calls one action of a tool. */
+export function modelName({ tool, name }: { readonly tool: string; readonly name: string }, names?: NameRule): string {
+  return providerName(name === "default" ? tool : `${tool}__${name}`, names);
+}

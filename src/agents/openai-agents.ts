@@ -3,19 +3,19 @@
  * The shapes are those that the library takes, so the package itself is not needed here.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { JsonObject } from "../core/json.ts";
+import { given } from "../core/given.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
+import type { AgentContext, AgentTool, AgentTools, ToolUse } from "./agent-tools.ts";
 import {
-  type AgentContext,
-  type AgentTool,
-  type AgentTools,
-  openAgentTools,
-  type RenderedToolAnswer,
-  type ToolUse,
-} from "./agent-tools.ts";
-import { registerLibraryTools, type ToolStatements } from "./wrap.ts";
+  type LibraryTools,
+  offerToLibrary,
+  registerLibraryTools,
+  requestIfNeeded,
+  type ToolStatements,
+  textOrParts,
+} from "./library-tools.ts";
 
 /** A function tool as `new Agent({ tools })` takes it. */
 export interface OpenAiAgentsTool {
@@ -43,17 +43,11 @@ export type OpenAiAgentsOutput =
   | { type: "image"; image: { data: string; mediaType: string } }
   | { type: "file"; file: { data: string; mediaType: string; filename: string } };
 
-/** The tools of one agent in one run, for OpenAI Agents. */
-export interface OpenAiAgents extends AsyncDisposable {
-  readonly tools: OpenAiAgentsTool[];
-  readonly agentTools: AgentTools;
-}
-
 /**
  * Offers the runtime's tools to an `Agent` of OpenAI Agents.
  *
- * A call that needs approval becomes an interruption of the run. `state.approve` lets the run go on and decides nothing: a
- * person decides in Postern, and the call then runs once, however often the state is resumed.
+ * A call that needs approval becomes an interruption of the run. `state.approve` lets the run continue and decides nothing:
+ * a person decides in Postern, and the call then runs once, however often the state is resumed.
  *
  * @example
  * await using postern = openaiAgentsTools(runtime, { principal, runId });
@@ -61,20 +55,15 @@ export interface OpenAiAgents extends AsyncDisposable {
  *
  * @public
  */
-export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}): OpenAiAgents {
-  const agentTools = openAgentTools(runtime, context);
-  const tools = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  return {
-    agentTools,
-    tools: tools.map((tool) => functionTool(tool, agentTools)),
-    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
-  };
+export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}): LibraryTools<OpenAiAgentsTool[]> {
+  return offerToLibrary(runtime, context, functionTool);
 }
 
 /** The run context of the call in progress, which a wrapped tool receives again. */
 const runContexts = new AsyncLocalStorage<unknown>();
 
 function functionTool({ name, description, parameters, offer }: AgentTool, agentTools: AgentTools): OpenAiAgentsTool {
+  const useOf = (input: unknown, id: string | undefined): ToolUse => given({ name, arguments: input, id });
   return {
     type: "function",
     name,
@@ -83,36 +72,24 @@ function functionTool({ name, description, parameters, offer }: AgentTool, agent
     strict: false, // the gate validates
     deferLoading: false,
     isEnabled: async () => agentTools.find(name)?.offer.definition === offer.definition,
-    needsApproval: (_runContext, input, callId) => mustWait(useOf(name, input, callId), agentTools),
+    needsApproval: async (_runContext, input, callId) =>
+      (await requestIfNeeded(useOf(input, callId), agentTools)) !== undefined,
     invoke: async (runContext, input, details) => {
-      const signal = details?.signal === undefined ? {} : { signal: details.signal };
-      const use = useOf(name, input, details?.toolCall?.callId);
-      return outputOf(await runContexts.run(runContext, () => agentTools.call(use, signal)));
+      const use = useOf(input, details?.toolCall?.callId);
+      const signal = given({ signal: details?.signal });
+      // Failures and refusals are text for the model, as the library's own are.
+      return textOrParts(await runContexts.run(runContext, () => agentTools.call(use, signal)), partOf);
     },
   };
 }
 
-function useOf(name: string, input: unknown, id: string | undefined): ToolUse {
-  return { name, arguments: input, ...(id !== undefined && { id }) };
-}
-
-async function mustWait(use: ToolUse, agentTools: AgentTools): Promise<boolean> {
-  return (await agentTools.needsApproval(use)) && (await agentTools.requestApproval(use)) !== undefined;
-}
-
-/** Failures and refusals are text for the model, as the library's own are. */
-function outputOf({ text, content }: RenderedToolAnswer): string | OpenAiAgentsOutput[] {
-  const parts = content.flatMap(partOf);
-  return parts.every(({ type }) => type === "text") ? text : parts;
-}
-
-function partOf(block: ContentBlock): OpenAiAgentsOutput[] {
-  if (block.type === "text") return [{ type: "text", text: block.text }];
-  if ((block.type !== "image" && block.type !== "file") || block.data === undefined) return [];
+function partOf(block: ContentBlock): OpenAiAgentsOutput | undefined {
+  if (block.type === "text") return { type: "text", text: block.text };
+  if ((block.type !== "image" && block.type !== "file") || block.data === undefined) return undefined;
   const { data, mediaType, name = "file" } = block;
   return block.type === "image"
-    ? [{ type: "image", image: { data, mediaType } }]
-    : [{ type: "file", file: { data, mediaType, filename: name } }];
+    ? { type: "image", image: { data, mediaType } }
+    : { type: "file", file: { data, mediaType, filename: name } };
 }
 
 /** What `tool()` of the library makes, as far as it is read here. */
@@ -139,10 +116,7 @@ export function wrapOpenaiAgentsTools(
   statements: ToolStatements,
 ): void {
   const read = tools.map((tool) => ({
-    original: tool,
-    name: tool.name,
-    description: tool.description,
-    input: tool.parameters as JsonObject, // `tool()` makes a JSON Schema of it
+    ...{ original: tool, name: tool.name, description: tool.description, input: tool.parameters },
     execute: (input: unknown, { signal }: ToolContext) =>
       tool.invoke(runContexts.getStore(), JSON.stringify(input), { signal }),
   }));

@@ -7,6 +7,7 @@ import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentTool, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type DeclareOptions, declareTools, type FunctionDeclarationParts, type ProviderRules } from "./declare.ts";
+import { textOrParts } from "./library-tools.ts";
 import { openaiStrict } from "./strict.ts";
 
 const responses: ProviderRules = { name: "openai", strict: openaiStrict, defers: true };
@@ -197,7 +198,7 @@ export function openaiResult(use: ToolUse, answer: RenderedToolAnswer): OpenAiRe
     case "custom_tool_call":
       return [{ type: "custom_tool_call_output", call_id, output: answer.text }];
     default:
-      return [{ type: "function_call_output", call_id, output: outputOf(answer), ...callerOf(use) }];
+      return [{ type: "function_call_output", call_id, output: textOrParts(answer, partOf), ...callerOf(use) }];
   }
 }
 
@@ -253,13 +254,6 @@ function acknowledged({ structured, isError }: RenderedToolAnswer): {
 
 const emptyPicture =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
-
-function outputOf({ text: all, content }: RenderedToolAnswer): string | OpenAiOutputPart[] {
-  const parts = content.map(partOf);
-  if (parts.every((part) => part?.type === "input_text")) return all;
-  const sent = parts.filter((part) => part !== undefined);
-  return sent.length === 0 ? all : sent;
-}
 
 function partOf(block: ContentBlock): OpenAiOutputPart | undefined {
   switch (block.type) {

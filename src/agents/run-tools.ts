@@ -14,7 +14,7 @@ import type { RuntimeSession, SessionCall } from "../runtime/api.ts";
 import { runBatch } from "../tools/batch.ts";
 import type { Offer } from "../tools/tool.ts";
 import { isKeptImage } from "./images.ts";
-import { type NameRule, providerName } from "./names.ts";
+import { modelName, type NameRule } from "./names.ts";
 import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
 /** What an agent needs to know of an offer. */
@@ -179,9 +179,8 @@ function ofProvider({ id, item }: ToolUse): Pick<SessionCall, "toolCallId" | "pr
 }
 
 function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): RunTool<Offered> {
-  const { tool, name, description, inputSchema } = offer;
-  const full = name === "default" ? tool : `${tool}__${name}`;
-  return { name: providerName(full, names), description, parameters: inputSchema, offer };
+  const { description, inputSchema: parameters } = offer;
+  return { name: modelName(offer, names), description, parameters, offer };
 }
 
 /** A call that arrives under a type of its provider says which, and which call it is: two that look alike are two. */

@@ -2,12 +2,15 @@
  * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. `tool` is handed in, so that the package
  * itself is not needed here.
  */
-import { CallRefused } from "../core/call-refused.ts";
-import type { JsonObject } from "../core/json.ts";
 import type { Runtime } from "../runtime/api.ts";
-import type { ToolContext } from "../tools/tool.ts";
-import { type AgentContext, type AgentTools, openAgentTools, type RenderedToolAnswer } from "./agent-tools.ts";
-import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./wrap.ts";
+import type { AgentContext } from "./agent-tools.ts";
+import {
+  type LibraryTools,
+  offerToLibrary,
+  registerLibraryTools,
+  resultOf,
+  type ToolStatements,
+} from "./library-tools.ts";
 
 /** What is used of Strands. */
 export interface StrandsParts<Tool> {
@@ -22,17 +25,11 @@ interface StrandsContext {
   interrupt(params: { readonly name: string; readonly reason: object }): unknown;
 }
 
-/** The tools of one agent in one run, for Strands. */
-export interface StrandsTools<Tool> extends AsyncDisposable {
-  readonly tools: Tool[];
-  readonly agentTools: AgentTools;
-}
-
 /**
  * Offers the runtime's tools to Strands.
  *
  * A call that needs approval raises an interrupt whose reason names Postern's request. Answering the interrupt lets the agent
- * go on and decides nothing: a person decides in Postern, and the call then runs once.
+ * continue and decides nothing: a person decides in Postern, and the call then runs once.
  *
  * @example
  * await using postern = strandsTools(runtime, { tool }, { principal, runId });
@@ -44,10 +41,8 @@ export function strandsTools<Tool>(
   runtime: Runtime,
   { tool }: StrandsParts<Tool>,
   context: AgentContext = {},
-): StrandsTools<Tool> {
-  const agentTools = openAgentTools(runtime, context);
-  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
-  const tools = local.map(({ name, description, parameters }) =>
+): LibraryTools<Tool[]> {
+  return offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools) =>
     tool({
       ...{ name, description, inputSchema: structuredClone(parameters) },
       callback: async (input: unknown, call: StrandsContext) => {
@@ -60,12 +55,6 @@ export function strandsTools<Tool>(
       },
     }),
   );
-  return { agentTools, tools, [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose]() };
-}
-
-function resultOf({ isError, outcome, text, structured }: RenderedToolAnswer): unknown {
-  if (isError) throw new CallRefused(outcome, text);
-  return structured ?? text;
 }
 
 /** What `tool()` makes, as far as it is read here. */
@@ -84,13 +73,9 @@ export interface StrandsTool {
  * @public
  */
 export function wrapStrandsTools(runtime: Runtime, tools: readonly StrandsTool[], statements: ToolStatements): void {
-  registerLibraryTools(runtime, tools.map(libraryTool), statements);
-}
-
-function libraryTool(tool: StrandsTool): LibraryTool {
-  const { name, description, toolSpec } = tool;
-  return {
-    ...{ original: tool, name, description, input: (toolSpec.inputSchema ?? { type: "object" }) as JsonObject },
-    execute: (input: unknown, _context: ToolContext) => tool.invoke(input as never),
-  };
+  const read = tools.map((tool) => ({
+    ...{ original: tool, name: tool.name, description: tool.description, input: tool.toolSpec.inputSchema },
+    execute: (input: unknown) => tool.invoke(input as never),
+  }));
+  registerLibraryTools(runtime, read, statements);
 }

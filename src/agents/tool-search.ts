@@ -2,7 +2,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { LocalTool } from "../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
-import { providerName } from "./names.ts";
+import { modelName } from "./names.ts";
 
 /** The name of our own search for tools, for models whose provider has none. */
 export const toolSearchName = "tool_search";
@@ -43,11 +43,7 @@ function found(
   const tools = runtime
     .offered(principal, runId)
     .filter(({ tool }) => tool !== toolSearchName)
-    .map(({ tool, name, description, inputSchema }) => ({
-      name: providerName(name === "default" ? tool : `${tool}__${name}`),
-      description,
-      parameters: inputSchema,
-    }))
+    .map((offer) => ({ name: modelName(offer), description: offer.description, parameters: offer.inputSchema }))
     .filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words));
   if (tools.length === 0)
     return `No tool has "${query}" in its name or description. Try other words, or an empty query.`;

@@ -3,13 +3,17 @@ import { commonNames } from "../agents/names.ts";
 import { type RunOffer, RunTools } from "../agents/run-tools.ts";
 import type { AgentRunId } from "../core/agent-runs.ts";
 import type { Autonomy } from "../core/call.ts";
+import { noOpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../core/case.ts";
 import type { JsonObject } from "../core/json.ts";
 import { refusedOutcome, type ToolOutcome } from "../core/outcome.ts";
 import { ownAgents } from "../core/own-agents.ts";
 import { refusal } from "../core/refusals.ts";
 import type { CallRequest, SessionCall } from "../runtime/api.ts";
 import { ClientProblem } from "../server/client/client.ts";
-import { contextToWire, offerFromWire, outcomeFromWire } from "../server/contract/wire.ts";
+import type { CallFields } from "../server/contract/calls.ts";
+import type { OutcomeView } from "../server/contract/outcome.ts";
+import type { ToolView } from "../server/contract/tools.ts";
+import { blockData } from "../server/contract/wire.ts";
 import type { Work } from "./print.ts";
 
 /** The agent whose token a command has. */
@@ -88,4 +92,29 @@ const unreadable: ReadonlySet<string> = new Set(["request_invalid", "json_invali
 function refusedHere(error: unknown): ToolOutcome {
   if (!(error instanceof ClientProblem) || !unreadable.has(error.code)) throw error;
   return refusedOutcome("", "error", refusal("arguments_invalid", error.message));
+}
+
+const outcomeOpaque = opaqueFields([...blockData, "structured", "details"]);
+
+/** What an agent's loop needs of an answer from another process. An open request is pending, also after a wait for it. */
+function outcomeFromWire({ how_to_approve: open, expires_at: expiresAt, ...wire }: OutcomeView): ToolOutcome {
+  return {
+    ...toCamelCase(wire, outcomeOpaque),
+    ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }),
+    status: open === undefined ? wire.status : "pending",
+  } as object as ToolOutcome; // it was one on the other side
+}
+
+function offerFromWire(wire: ToolView): RunOffer {
+  const { tool, action: name, description, kind, provider_specs: providerSpecs, server } = wire;
+  return {
+    ...{ tool, name, description, kind, inputSchema: wire.input_schema, deferLoading: false },
+    concurrencySafe: wire.concurrency_safe,
+    ...(providerSpecs !== undefined && { providerSpecs }),
+    facts: server === undefined ? {} : { server },
+  };
+}
+
+function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): Partial<CallFields> {
+  return toSnakeCase({ taskId, stepId, traceId, toolCallId, reason }, noOpaqueFields);
 }

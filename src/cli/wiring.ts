@@ -13,7 +13,7 @@ import { SystemClock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
 import { serverInlineBytes } from "../core/session.ts";
 import type { OpenIdSignIn } from "../identity/accounts.ts";
-import { createMcpDoor, type McpGateway } from "../mcp/server/mcp-server.ts";
+import { createMcpGateway, type McpGateway } from "../mcp/server/mcp-server.ts";
 import { openRunFolders } from "../observe/runs/folders.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { createRuntime } from "../runtime/create.ts";
@@ -82,7 +82,7 @@ export async function wire(
     hosts: () => wired.hosts,
   };
   const runtime = await createRuntime(await optionsOf(parts));
-  const mcp = createMcpDoor({ runtime, name: "postern", version, console: consoleAt(parts) });
+  const mcp = createMcpGateway({ runtime, name: "postern", version, console: consoleAt(parts) });
   const server = await httpServerOf({ runtime, credentials, mcp }, parts);
   const wired: Wired = {
     ...{ runtime, server, mcp, hosts: [] },

@@ -38,7 +38,7 @@ export async function connect(
 ): Promise<Servers> {
   const [{ connectServers }, { Revisions }] = await Promise.all([
     import("../mcp/client/servers.ts"),
-    import("../mcp/client/revisions.ts"),
+    import("../mcp/client/known-servers.ts"),
   ]);
   return connectServers(servers, {
     registry: parts.registry,

@@ -99,7 +99,7 @@ export function scene(
     note: (type, _summary, data) => {
       notes.push({ type, data });
     },
-    shelf: {
+    registry: {
       register: (local, { replace }) => {
         if (shelf.has(local.name) !== (replace === true)) throw new Error("replace does not fit");
         if (local.name.endsWith("cursed")) throw new Error("its schema is broken");

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterEach } from "vitest";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import { createMcpDoor } from "../../src/mcp/server/mcp-server.ts";
+import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
 import { createClient, type PosternClient } from "../../src/server/client/client.ts";
 import { openCredentials, readToken } from "../../src/server/credentials.ts";
 import { createHttpDoor } from "../../src/server/http/http-server.ts";
@@ -34,7 +34,7 @@ export async function offering(options: RuntimeOptions): Promise<Offering> {
   const runtime = await createRuntime({ autonomy: "A4", approvals: { patience: "suspend" }, ...options });
   const folder = ownFolder();
   const credentials = await openCredentials(folder, { agentScopes: [] });
-  const mcp = createMcpDoor({ runtime, version: "1", approvalWaitMs: 20 });
+  const mcp = createMcpGateway({ runtime, version: "1", approvalWaitMs: 20 });
   let hosts: readonly string[] = [];
   const door = createHttpDoor({
     ...{ runtime, credentials, hosts: () => hosts },

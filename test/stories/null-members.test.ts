@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import { createMcpDoor } from "../../src/mcp/server/mcp-server.ts";
+import { createMcpGateway } from "../../src/mcp/server/mcp-server.ts";
 import { type Offering, offering } from "../fakes/offering.ts";
 
 const echo = {
@@ -46,7 +46,7 @@ it("reads null for an optional member of an MCP request as nothing, over HTTP", 
 
 it("reads null for an optional member of an MCP request as nothing, over pipes", async () => {
   const runtime = await createRuntime({ tools: [echo] });
-  const door = createMcpDoor({ runtime });
+  const door = createMcpGateway({ runtime });
   const [input, output] = [new PassThrough(), new PassThrough()];
   const served = door.serveStdio({ principal: { tenant: "t", agent: "ada" }, scopes: [] }, { input, output });
   const call = { name: "echo", arguments: null, _meta: null };

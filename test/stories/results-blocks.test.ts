@@ -1,7 +1,7 @@
 /** A tool's blocks: readers of text see a line for each, readers of blocks get all that their server said. */
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { contentOf } from "../../src/mcp/client/blocks.ts";
+import { contentOf } from "../../src/mcp/client/adapter.ts";
 import { answerOf } from "../../src/mcp/server/answer.ts";
 import { outcomeToWire } from "../../src/server/contract/wire.ts";
 

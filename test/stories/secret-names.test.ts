@@ -51,7 +51,7 @@ describe("a call whose context names a known secret", () => {
     const parts = { ...made, windows, approvalWaitMs: 1000, console: undefined };
     const visit = { caller: { principal: asker.principal, scopes: [] }, server: undefined };
     const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
-    server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, visit }, parts));
+    server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, source: visit }, parts));
     const [ours, theirs] = InMemoryTransport.createLinkedPair();
     const client = new Client({ name: "c", version: "1" });
     await Promise.all([server.connect(ours), client.connect(theirs)]);

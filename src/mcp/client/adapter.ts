@@ -1,11 +1,12 @@
-import type { Json, JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { ContentBlock } from "../../core/outcome.ts";
 import { LargeJson } from "../../results/large-json.ts";
 import { LostAnswer } from "../../results/raw-result.ts";
 import { learnIn } from "../../secrets/lend.ts";
+import { blockOf } from "../../tools/blocks.ts";
 import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readsUi, type UiPage } from "../../tools/ui.ts";
-import { contentOf } from "./blocks.ts";
 import { nameHere } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
@@ -24,21 +25,21 @@ export type ReadUi = (tool: string, uri: string) => Promise<UiPage>;
 
 const ownNames = new WeakMap<object, string>();
 
-/** What a tool is called among those of its server; undefined for a tool of our own. */
+/** The name of a tool at its server's own endpoint. Returns undefined for a tool that no server has. */
 export function ownNameOf(tool: AnyTool): string | undefined {
   return ownNames.get(tool);
 }
 
-export interface AdaptParts {
+export interface AdaptOptions {
   readonly config: ServerConfig;
   readonly call: CallUpstream;
   readonly readUi?: ReadUi;
-  /** Secrets of its server that no runtime knows. */
+  /** Secrets of its server that the runtime does not know. */
   readonly known?: Iterable<string>;
 }
 
-/** An MCP tool as one of ours: same gates, same outcome, no special case (SPEC 13.1, case 242). */
-export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, known = [] }: AdaptParts): LocalTool {
+/** Turns an MCP tool into a local tool, with the same gates and the same outcome. */
+export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, known = [] }: AdaptOptions): LocalTool {
   const uri = uiUriOf(tool);
   const { risk, effects, openWorld, idempotent, scopes, timeoutMs, annotations } = termsOf(tool, config);
   const adapted: LocalTool = {
@@ -81,13 +82,13 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
   return adapted;
 }
 
-/** What a reader must know of an answer and cannot see in it. */
+/** Notes about an answer that a reader cannot see in it. */
 function notesOn(answer: UpstreamAnswer, tool: UpstreamTool): TextBlock[] {
   const { content, structured, isError, asText = [] } = answer;
   const notes: string[] = [];
   if (tool.outputSchema !== undefined && structured === undefined && !isError)
     notes.push("The tool declares structured output, and its server answered without it.");
-  // Text is as it was sent; only what is text here and was a number there is named.
+  // Text content is as it was sent, so only numbers that became texts are named.
   const places = asText.filter((place) => !place.startsWith("content"));
   if (places.length > 0)
     notes.push(
@@ -95,7 +96,7 @@ function notesOn(answer: UpstreamAnswer, tool: UpstreamTool): TextBlock[] {
     );
   if (notes.length === 0) return [];
   const text = notes.map((note) => `Note from Postern: ${note}`).join("\n");
-  // Where the structured content is all there is, its text comes first.
+  // If the answer has only structured content, its text comes first.
   const before =
     content.length === 0 && structured !== undefined && !(structured instanceof LargeJson)
       ? [textBlock(JSON.stringify(structured))]
@@ -112,15 +113,27 @@ function textBlock(text: string): TextBlock {
   return { type: "text", text };
 }
 
-/** A name of other than ASCII characters could pass for another one: it is written as in the public name. */
+/** A name with characters other than ASCII could look like another name, so it is written as in the public name. */
 function nameAmongItsOwn(publicName: string, own: string): string {
   return /^[ -~]+$/.test(own) ? own : publicName.slice(publicName.indexOf("__") + 2);
 }
 
-/** Bytes that stand for an artifact go as base64 (D13); everything else is JSON already. */
+/** Turns the bytes of an artifact into base64; all other values are JSON already. */
 function asJson(value: unknown): Json {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (Array.isArray(value)) return value.map(asJson);
   if (typeof value !== "object" || value === null) return value as Json; // a parsed argument's scalar
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, asJson(inner)]));
+}
+
+/** The kinds of blocks that a server may send; our own `file` and `artifact` are not among them. */
+const kinds: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
+
+/** A server's blocks as ours. Never throws: a block of an unknown kind becomes its JSON text. */
+export function contentOf(blocks: readonly unknown[]): readonly ContentBlock[] {
+  return blocks.map((block) => {
+    if (!isJsonObject(block) || !kinds.has(block["type"])) return textBlock(JSON.stringify(block) ?? "");
+    const { artifact: _, ...sent } = block;
+    return blockOf(sent);
+  });
 }

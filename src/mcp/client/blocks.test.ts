@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { contentOf } from "./blocks.ts";
+import { contentOf } from "./adapter.ts";
 
 it("image, resource with text, resource without text, unknown block: image block, text with uri, document link, string form (case 245)", () => {
   expect(

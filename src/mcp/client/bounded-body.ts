@@ -1,16 +1,16 @@
+import type { JsonObject } from "../../core/json.ts";
 import { tooManyBytes } from "../../results/raw-result.ts";
-import { AnswerTooLarge, tooLargeError } from "./too-large.ts";
 
 export interface BodyBound {
   readonly limitBytes: number;
-  /** A stream of events: each has a limit of its own. Else all of it is one message. */
+  /** In a stream of events, each event has a limit of its own. Any other body is one message. */
   readonly isStream: boolean;
-  /** Whose request it answers, when it is a request's: asked only when its answer is too large. */
+  /** The request that the body answers. Called only if the answer is too large. */
   readonly request: () => number | string | undefined;
   readonly onTooLarge: () => void;
-  /** Whole messages as they are passed on: all of a body that is no stream, or events. */
+  /** Called with whole messages: events, or all of a body that is no stream. Returns what is passed on. */
   readonly read?: (messages: Buffer) => Promise<Buffer>;
-  /** Waits before more is read, when the server sent too much that nobody asked for. */
+  /** Returns a promise to wait for before more is read, if the server sent too much that was not requested. */
   readonly pause?: () => Promise<void> | undefined;
 }
 
@@ -18,8 +18,8 @@ export interface BodyBound {
 const divisions = ["\n\n", "\r\n\r\n", "\r\r"];
 
 /**
- * What a server sends over HTTP, no more of it than `limitBytes` a message. Events are passed on whole: the SDK's parser
- * looks through all of an unfinished one for each piece that arrives.
+ * What a server sends over HTTP, with at most `limitBytes` a message. Events are passed on whole, because the SDK's parser
+ * would read all of an unfinished event again for each piece that arrives.
  */
 export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound): ReadableStream<Uint8Array> {
   const reader = body.getReader();
@@ -42,7 +42,7 @@ export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound):
   });
 }
 
-/** The same body; `onEnd` is told once when nothing more comes of it, well or not. */
+/** The same body. `onEnd` is called once when the body ends, in success or failure. */
 export function tellingEnd(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
@@ -62,25 +62,32 @@ export function tellingEnd(body: ReadableStream<Uint8Array>, onEnd: () => void):
   });
 }
 
+/** The error answer that the SDK's client reads instead of an answer that was too large. */
+export function tooLargeError(id: number | string, limitBytes: number): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code: -32_603, message: `its answer has ${tooManyBytes(limitBytes)}` } };
+}
+
+class AnswerTooLarge extends Error {}
+
 function giveUp(
   controller: ReadableStreamDefaultController<Uint8Array>,
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { limitBytes, isStream, request, onTooLarge }: BodyBound,
 ): void {
   onTooLarge();
-  const said = `its answer has ${tooManyBytes(limitBytes)}`;
+  const message = `its answer has ${tooManyBytes(limitBytes)}`;
   const id = isStream ? request() : undefined;
   if (id === undefined) {
-    controller.error(new AnswerTooLarge(said));
+    controller.error(new AnswerTooLarge(message));
   } else {
-    // An answer, so that the SDK neither waits for one nor fetches the stream again.
+    // An error answer ends the request, so the SDK neither waits nor fetches the stream again.
     controller.enqueue(Buffer.from(`data: ${JSON.stringify(tooLargeError(id, limitBytes))}\n\n`));
     controller.close();
   }
-  reader.cancel(new AnswerTooLarge(said)).catch(() => undefined); // what broke already needs no end
+  reader.cancel(new AnswerTooLarge(message)).catch(() => undefined); // a broken reader needs no cancelling
 }
 
-/** What has come of a message that is not whole yet. */
+/** The bytes of a message that is not complete yet. */
 class HeldBytes {
   readonly #bound: BodyBound;
   #parts: Buffer[] = [];
@@ -91,7 +98,7 @@ class HeldBytes {
     this.#bound = bound;
   }
 
-  /** What can be passed on now. */
+  /** Returns the bytes that can be passed on now. */
   take(chunk: Buffer): Buffer | "too large" | undefined {
     const { isStream, limitBytes } = this.#bound;
     const end = isStream ? this.#endIn(chunk) : 0;
@@ -119,7 +126,7 @@ class HeldBytes {
     return message;
   }
 
-  /** Behind the last division that ends in this chunk; it may have begun in the one before. 0: there is none. */
+  /** Returns the place behind the last division that ends in this chunk, or 0. It may have begun in the chunk before. */
   #endIn(chunk: Buffer): number {
     const before = this.#last;
     const joined = Buffer.concat([before, chunk]);

@@ -108,7 +108,7 @@ it("a server of 2026 whose revision is configured is not asked for it either", a
 it("a revision that there is not is refused", async () => {
   await expect(
     createRuntime({ servers: { one: { url: "http://localhost/", revision: "2024" as never } } }),
-  ).rejects.toThrow('Server `one`: `revision` is "2024"; write one of 2026-07-28, 2025-11-25');
+  ).rejects.toThrow('Server `one`: `revision` is "2024"; write `2026-07-28` or `2025-11-25`');
 });
 
 it("tools are listed and followed of a server that did not declare them, and more than 64 pages of them", async () => {

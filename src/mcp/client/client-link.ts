@@ -1,29 +1,28 @@
 import type { Client, PriorDiscovery, StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
 import { pageType } from "../../tools/ui.ts";
-import { priorOf, type Revision, versionsOf } from "./negotiation.ts";
+import { IncomingMessages } from "./incoming-messages.ts";
 import type { ProcessTransport } from "./process-transport.ts";
+import { priorOf, type Revision, type SpokenRevision, versionsOf } from "./revision.ts";
 import { reasonOf, statusOf, wasReached } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
-import { ServerWire } from "./server-wire.ts";
-import type { SpokenProtocol } from "./verdict.ts";
+import type { ToolList } from "./tool-list.ts";
 
-/** MCP Apps: a server may list the pages of its tools only to a client that declares this extension. */
+/** MCP Apps: a server lists the pages of its tools only to a client that declares this extension. */
 const uiExtension = "io.modelcontextprotocol/ui";
 const probeTimeoutMs = 10_000;
 /** A list with more pages than this never ends. */
 const mostPages = 10_000;
 
-export interface LinkParts {
+export interface LinkOptions {
   readonly clock: Clock;
   readonly name: string;
-  readonly verdict: SpokenProtocol;
+  readonly spoken: SpokenRevision;
   readonly revision: Revision | undefined;
   readonly startTimeoutMs: number;
-  /** What one message may have. */
+  /** The most bytes of one message. */
   readonly limitBytes: number;
-  /** Looks at what the SDK reads. */
-  readonly watch: (transport: Transport) => Transport;
+  readonly tools: ToolList;
   readonly onClose: (why: string) => void;
   readonly onToolsChanged: () => void;
 }
@@ -34,20 +33,20 @@ export interface ServerFacts {
   readonly revision: string;
 }
 
-/** The SDK's client and its transport: from nothing to a connection whose revision both sides know. */
+/** The SDK's client and its transport: makes a connection and finds out the revision that both sides speak. */
 export class ClientLink {
   readonly #address: ServerAddress;
-  readonly #parts: LinkParts;
+  readonly #options: LinkOptions;
   readonly #aborted = new AbortController();
   #client: Client | undefined;
   #process: ProcessTransport | undefined;
   #http: StreamableHTTPClientTransport | undefined;
-  #wire: ServerWire | undefined;
+  #incoming: IncomingMessages | undefined;
   #waitUntil: number | undefined;
 
-  constructor(address: ServerAddress, parts: LinkParts) {
+  constructor(address: ServerAddress, options: LinkOptions) {
     this.#address = address;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   get client(): Client | undefined {
@@ -67,12 +66,12 @@ export class ClientLink {
   }
 
   get declaresTools(): boolean {
-    return this.#wire?.declaresTools !== false;
+    return this.#incoming?.declaresTools !== false;
   }
 
   /** @throws Error that says why, and what the server last wrote to its error stream */
   async connect(): Promise<ServerFacts> {
-    const { clock, startTimeoutMs, name } = this.#parts;
+    const { clock, startTimeoutMs, name } = this.#options;
     const cancelWait = clock.in(startTimeoutMs, () =>
       this.#aborted.abort(
         new Error(
@@ -84,20 +83,20 @@ export class ClientLink {
       return await this.#negotiated();
     } catch (error) {
       const reason: unknown = this.#aborted.signal.aborted ? this.#aborted.signal.reason : error;
-      const fault = new Error(`${reasonOf(reason)}${this.#said()}`, { cause: error });
+      const fault = new Error(`${reasonOf(reason)}${this.#lastError()}`, { cause: error });
       throw fault;
     } finally {
       cancelWait();
     }
   }
 
-  /** A connection that is being made ends at once. */
+  /** Ends a connection attempt at once. */
   abort(): void {
     this.#aborted.abort(new Error("The connection is closed."));
   }
 
-  forgetVerdict(): void {
-    this.#parts.verdict.keep(undefined, this.#parts.clock);
+  forgetRevision(): void {
+    this.#options.spoken.keep(undefined, this.#options.clock);
   }
 
   async endSession(): Promise<void> {
@@ -110,34 +109,34 @@ export class ClientLink {
   }
 
   async #negotiated(): Promise<ServerFacts> {
-    const { verdict } = this.#parts;
+    const { spoken } = this.#options;
     if (this.#address.kind === "stdio") return this.#newestFirst();
-    const [first, other] = transportsOf(this.#address, verdict.speaksSse);
+    const [first, other] = transportsOf(this.#address, spoken.speaksSse);
     const by = (transport: HttpTransport): Promise<ServerFacts> =>
       transport === "sse" ? this.#attach({ kind: "legacy" }, ignored, transport) : this.#newestFirst();
     try {
       const facts = await by(first);
-      verdict.speaksSse = first === "sse";
+      spoken.speaksSse = first === "sse";
       return facts;
     } catch (error) {
       if (other === undefined || this.#aborted.signal.aborted || !mayTake(other, error)) throw error;
       await this.close();
       const facts = await by(other).catch((second: unknown) => {
-        const said = `${reasonOf(error)}; over ${namesOf[other]}: ${reasonOf(second)}`;
-        throw new Error(said, { cause: error });
+        const message = `${reasonOf(error)}; over ${namesOf[other]}: ${reasonOf(second)}`;
+        throw new Error(message, { cause: error });
       });
-      verdict.speaksSse = other === "sse";
+      spoken.speaksSse = other === "sse";
       return facts;
     }
   }
 
   /**
-   * A server of 2025 may answer the question for its revision with anything: 401, an empty page, silence, its end. Then
-   * it is asked once more as such a server expects it. What the configuration says is not asked.
+   * A server of 2025 may answer the question for its revision with a 401, an empty page or silence, or may exit. It is then
+   * connected again as a server of 2025. A server whose revision is configured is not asked.
    */
   async #newestFirst(): Promise<ServerFacts> {
-    const { verdict, clock, revision } = this.#parts;
-    const prior = priorOf(revision) ?? verdict.recall(clock);
+    const { spoken, clock, revision } = this.#options;
+    const prior = priorOf(revision) ?? spoken.recall(clock);
     let isInitialized = false;
     const onInitialize = (): void => {
       isInitialized = true;
@@ -145,9 +144,9 @@ export class ClientLink {
     try {
       return await this.#attach(prior, onInitialize);
     } catch (error) {
-      const late = this.#wire?.discovered;
-      if (late === undefined) this.forgetVerdict();
-      else verdict.keep({ kind: "modern", discover: late } as unknown as PriorDiscovery, clock); // the SDK checks it
+      const late = this.#incoming?.discovered;
+      if (late === undefined) this.forgetRevision();
+      else spoken.keep({ kind: "modern", discover: late } as unknown as PriorDiscovery, clock); // the SDK checks it
       const mayBeOld = prior === undefined && !isInitialized && wasReached(error) && !this.#aborted.signal.aborted;
       if (!mayBeOld || this.#waitUntil !== undefined) throw error;
       await this.close();
@@ -160,12 +159,12 @@ export class ClientLink {
     onInitialize: () => void,
     over: HttpTransport = "http",
   ): Promise<ServerFacts> {
-    const { clock, verdict, startTimeoutMs, onClose, watch } = this.#parts;
+    const { clock, spoken, startTimeoutMs, onClose } = this.#options;
     const { signal } = this.#aborted;
     signal.throwIfAborted();
     const client = await this.#newClient();
     this.#client = client;
-    const transport = watch(telling(await this.#transport(over), onInitialize));
+    const transport = watchInitialize(await this.#transport(over), onInitialize);
     const aborted = Promise.withResolvers<never>();
     const onAbort = (): void => aborted.reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -180,9 +179,9 @@ export class ClientLink {
       signal.removeEventListener("abort", onAbort);
       aborted.promise.catch(ignored);
     }
-    client.onclose = () => onClose(`the connection closed${this.#said()}`);
+    client.onclose = () => onClose(`the connection closed${this.#lastError()}`);
     const discover = client.getDiscoverResult();
-    verdict.keep(discover === undefined ? { kind: "legacy" } : { kind: "modern", discover }, clock);
+    spoken.keep(discover === undefined ? { kind: "legacy" } : { kind: "modern", discover }, clock);
     this.#listen(client);
     const { name = "", version = "" } = client.getServerVersion() ?? {};
     return { name, version, revision: client.getNegotiatedProtocolVersion() ?? "" };
@@ -190,8 +189,8 @@ export class ClientLink {
 
   async #newClient(): Promise<Client> {
     const sdk = await import("@modelcontextprotocol/client");
-    const versions = versionsOf(this.#parts.revision);
-    const timeoutMs = Math.min(probeTimeoutMs, this.#parts.startTimeoutMs / 2);
+    const versions = versionsOf(this.#options.revision);
+    const timeoutMs = Math.min(probeTimeoutMs, this.#options.startTimeoutMs / 2);
     return new sdk.Client(
       { name: "postern", version: "1" },
       {
@@ -200,46 +199,46 @@ export class ClientLink {
         ...(versions !== undefined && { supportedProtocolVersions: versions }),
         listMaxPages: mostPages,
         inputRequired: { autoFulfill: false },
-        // No validator: a result that does not fit its schema is a result all the same, and the SDK would throw it away.
+        // Without a validator, because the SDK would throw away a result that does not fit its schema.
         jsonSchemaValidator: { getValidator: () => undefined as never },
       },
     );
   }
 
   async #transport(over: HttpTransport): Promise<Transport> {
-    const { clock, limitBytes, onToolsChanged } = this.#parts;
-    const wire = new ServerWire(clock, onToolsChanged);
-    this.#wire = wire;
+    const { clock, limitBytes, tools, onToolsChanged } = this.#options;
+    const incoming = new IncomingMessages(clock, tools, onToolsChanged);
+    this.#incoming = incoming;
     if (this.#address.kind === "stdio") {
       const { ProcessTransport } = await import("./process-transport.ts");
-      this.#process = new ProcessTransport(this.#address, { wire, clock, limitBytes });
+      this.#process = new ProcessTransport(this.#address, { incoming, clock, limitBytes });
       return this.#process;
     }
     if (over === "sse") {
       const { sseTransport } = await import("./sse-transport.ts");
-      return sseTransport(this.#address, { wire, clock, limitBytes });
+      return sseTransport(this.#address, { incoming, clock, limitBytes });
     }
-    const [{ StreamableHTTPClientTransport }, { watchedFetch }] = await Promise.all([
+    const [{ StreamableHTTPClientTransport }, { boundedFetch }] = await Promise.all([
       import("@modelcontextprotocol/client"),
-      import("./watched-fetch.ts"),
+      import("./http-fetch.ts"),
     ]);
     const { url, headers } = this.#address;
     const onWait = (until: number): void => {
       this.#waitUntil = until;
     };
-    const fetch = watchedFetch({ wire, clock, limitBytes, onWait });
+    const fetch = boundedFetch({ incoming, clock, limitBytes, onWait });
     this.#http = new StreamableHTTPClientTransport(url, { fetch, requestInit: { headers } });
     return this.#http;
   }
 
-  /** A server of 2026 tells of its tools only who asked for that. */
+  /** A server of 2026 reports changes of its tools only to clients that asked for it. */
   #listen(client: Client): void {
     if (client.getProtocolEra() !== "modern" || client.getServerCapabilities()?.tools?.listChanged !== true) return;
-    client.listen({ toolsListChanged: true }, { timeout: this.#parts.startTimeoutMs }).catch(ignored);
+    client.listen({ toolsListChanged: true }, { timeout: this.#options.startTimeoutMs }).catch(ignored);
   }
 
-  /** What the server last wrote to its error stream, when it is worth telling. */
-  #said(): string {
+  /** The last line that the server wrote to its error stream, for a message. */
+  #lastError(): string {
     const line = this.#process?.lastWords.trim().split("\n").at(-1)?.trim().slice(0, 300);
     return line === undefined || line === "" ? "" : ` (it last said: ${line})`;
   }
@@ -265,8 +264,8 @@ function mayTake(other: HttpTransport, error: unknown): boolean {
   return other === "sse" ? refusesPost.has(statusOf(error)) : wasReached(error);
 }
 
-/** Tells when `initialize` is sent: from then on the server is taken for one of 2025. */
-function telling(transport: Transport, onInitialize: () => void): Transport {
+/** Calls `onInitialize` when `initialize` is sent: from then on the server counts as one of 2025. */
+function watchInitialize(transport: Transport, onInitialize: () => void): Transport {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if ("method" in message && message.method === "initialize") onInitialize();
@@ -275,5 +274,5 @@ function telling(transport: Transport, onInitialize: () => void): Transport {
   return transport;
 }
 
-/** What is over needs no end. */
+/** Closing something that has already ended may fail. */
 function ignored(): void {}

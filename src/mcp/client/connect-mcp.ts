@@ -5,11 +5,11 @@ import { Toolbox } from "../../tools/toolbox.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import { adapt, type ReadUi } from "./adapter.ts";
 import { nameHere } from "./listed-tools.ts";
+import { SpokenRevision } from "./revision.ts";
 import { SdkUpstream } from "./sdk-upstream.ts";
 import { addressOf, type ServerConfig } from "./server-config.ts";
 import { uiPageIn } from "./ui.ts";
 import type { UpstreamTool } from "./upstream.ts";
-import { SpokenProtocol } from "./verdict.ts";
 
 /**
  * An MCP server to connect to: a `command` or a `url`, as in the configuration of a runtime.
@@ -17,7 +17,7 @@ import { SpokenProtocol } from "./verdict.ts";
  * @public
  */
 export interface McpServer extends Omit<ServerConfig, "enabled" | "pin"> {
-  /** Begins the names of its tools: `name__tool`. Without it the tools have the server's own names. */
+  /** The prefix of its tools: `name__tool`. Without it the tools have the server's own names. */
   readonly name?: string;
 }
 
@@ -49,10 +49,10 @@ export class McpToolbox extends Toolbox implements AsyncDisposable {
 }
 
 /**
- * Connects to an MCP server and gives its tools as tools of one's own. Each is `high` and not idempotent unless `risk` and
- * `tools` say otherwise. The connection is not made again when it breaks: servers of a runtime's configuration are.
+ * Connects to an MCP server and returns its tools. Each is `high` and not idempotent unless `risk` and
+ * `tools` say otherwise. A connection that breaks is not made again, unlike those of a runtime's configuration.
  *
- * @throws RuntimeFault `server_invalid` for an address that is none; Error with the reason when it cannot be reached
+ * @throws RuntimeFault `server_invalid` for an address that is invalid; Error with the reason when it cannot be reached
  *
  * @example
  * await using files = await connectMcp({ command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] });
@@ -70,16 +70,11 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
     for (const value of values) known.add(value);
   };
   const upstream = new SdkUpstream(await addressOf(shown, config, { resolve: noSecrets, learn }), {
-    ...{
-      clock,
-      name: shown,
-      verdict: new SpokenProtocol(),
-      revision: config.revision,
-      startTimeoutMs: config.startTimeoutMs,
-    },
+    ...{ clock, name: shown, spoken: new SpokenRevision() },
+    ...{ revision: config.revision, startTimeoutMs: config.startTimeoutMs },
     events: {
-      onClose: () => undefined, // calls that come later fail, and say why
-      onToolsChanged: () => void again().catch(() => undefined), // the list stays as it is
+      onClose: () => undefined, // later calls fail with the reason
+      onToolsChanged: () => void relist().catch(() => undefined), // the list stays as it is
     },
   });
   const call: Parameters<typeof adapt>[2]["call"] = (tool, given, context) => upstream.callTool(tool, given, context);
@@ -95,7 +90,7 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
         into.add(adapt(full, tool, { config, call, readUi, known }));
     }
   };
-  const again = async (): Promise<void> => {
+  const relist = async (): Promise<void> => {
     const { tools } = await upstream.listTools();
     if (box !== undefined) fill(box, tools);
   };

@@ -21,27 +21,27 @@ import {
 
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
-/** No server is left alone for longer, whatever it asks for. */
+/** The longest wait that a server may ask for. */
 const longestAskedMs = 3_600_000;
-/** A connection that held this long was a good one: the next failure starts at the first delay again. */
+/** After a connection of this length, the next failure starts at the first delay again. */
 const steadyMs = 30_000;
-/** A server behind a URL dies silently; one behind a pipe does not. It is to be seen within 30 s (SPEC 13.5). */
+/** A server behind a URL may be lost without a sign. That must be noticed within 30 s. */
 const pingEveryMs = 20_000;
-/** A server that says all the time that its tools changed is listened to so often. */
+/** The tools of a server are listed at most this often. */
 const relistEveryMs = 200;
 
 export type NoteEvent = (type: string, summary: string, data: JsonObject) => void | Promise<void>;
 
-export interface ConnectionParts {
-  readonly shelf: ToolRegistrar;
+export interface ConnectionOptions {
+  readonly registry: ToolRegistrar;
   readonly pins: Pins;
   readonly note: NoteEvent;
   readonly clock: Clock;
   /** From 0 to 1: how far into its spread a delay falls. */
   readonly random: () => number;
-  /** Makes one connection, not yet connected; rejects when the configuration cannot be resolved. */
+  /** Makes one connection that is not connected yet. Rejects when the configuration cannot be resolved. */
   readonly open: (events: UpstreamEvents) => Promise<Upstream>;
-  /** A server's last words may hold the secrets it was lent. */
+  /** Masks secrets: a server's output may hold those that it was given. */
   readonly redact: (text: string) => string;
 }
 
@@ -49,17 +49,17 @@ export interface ServerStatus {
   readonly name: string;
   readonly status: "connected" | "connecting" | "disconnected";
   readonly tools: number;
-  /** Listed by the server and not offered. */
+  /** Tools that the server lists and that are not offered. */
   readonly refused: readonly RefusedTool[];
   readonly problem?: string;
   readonly processId?: number;
 }
 
-/** One server, kept connected: one connection at a time, made again with growing delays, its tools followed (SPEC 13.4). */
+/** Keeps one server connected, with growing delays between attempts, and keeps its registered tools up to date. */
 export class UpstreamConnection {
   readonly name: string;
-  readonly #parts: ConnectionParts;
-  readonly #shelf: ServerTools;
+  readonly #options: ConnectionOptions;
+  readonly #tools: ServerTools;
   readonly #isRemote: boolean;
   #upstream: Upstream | undefined;
   #opening: Upstream | undefined;
@@ -70,25 +70,25 @@ export class UpstreamConnection {
   #inFlight = 0;
   #closed = false;
   #attempt: Promise<void> = Promise.resolve();
-  /** The end of the connection before: only then is another one made. */
+  /** The end of the previous connection. The next one waits for it. */
   #ending: Promise<void> = Promise.resolve();
   #listing: Promise<void> | undefined;
   #listAgain = false;
   #cancelWait: (() => void) | undefined;
   #endPause: (() => void) | undefined;
 
-  constructor(name: string, config: ServerConfig, parts: ConnectionParts) {
+  constructor(name: string, config: ServerConfig, options: ConnectionOptions) {
     this.name = name;
-    this.#parts = parts;
+    this.#options = options;
     this.#isRemote = config.url !== undefined;
-    const { shelf, pins } = parts;
+    const { registry, pins } = options;
     const readUi: ReadUi = async (tool, uri) => {
-      const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), parts), uri);
+      const page = uiPageIn(redactJson(await this.#connected(uri).readResource(uri), options), uri);
       return trustedPage(page, { server: name, tool, uri, strict: config.pin === "strict" }, pins);
     };
-    this.#shelf = new ServerTools(name, config, { shelf, pins, call: (...call) => this.#call(...call), readUi });
+    this.#tools = new ServerTools(name, config, { registry, pins, call: (...call) => this.#call(...call), readUi });
     pins.follow(name, async () => {
-      const diff = await this.#shelf.again();
+      const diff = await this.#tools.again();
       if (diff !== undefined) await this.#synced(diff);
     });
   }
@@ -98,19 +98,19 @@ export class UpstreamConnection {
     return {
       name: this.name,
       status: this.#status,
-      tools: this.#shelf.size,
-      refused: this.#shelf.refused,
+      tools: this.#tools.size,
+      refused: this.#tools.refused,
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...(processId !== undefined && { processId }),
     };
   }
 
-  /** The server's own names of its tools. Undefined: it has not been connected yet. */
+  /** The server's own names of its tools. Returns undefined before the first connection. */
   get listed(): readonly string[] | undefined {
-    return this.#shelf.listed;
+    return this.#tools.listed;
   }
 
-  /** Resolves after the first attempt, well or not; a failed one goes on in the background. */
+  /** Resolves after the first attempt, in success or failure. Further attempts follow in the background. */
   start(): Promise<void> {
     this.#attempt = this.#connect();
     return this.#attempt;
@@ -121,15 +121,15 @@ export class UpstreamConnection {
     this.#cancelWait?.();
     this.#endPause?.();
     await Promise.all([this.#upstream?.close(), this.#opening?.close()]);
-    await this.#attempt; // one that was under way sees `#closed` and closes what it made
+    await this.#attempt; // an open attempt sees `#closed` and closes its connection
     await this.#ending;
     this.#status = "disconnected";
   }
 
-  /** A server that forgot the session did not run the call: it is connected again, and the call is sent once more. */
+  /** A server that does not know the session did not run the call: it is connected again, and the call is sent again. */
   async #call(tool: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     const upstream = this.#connected(tool);
-    const definition = this.#shelf.digestOf(tool);
+    const definition = this.#tools.digestOf(tool);
     try {
       return await this.#send(upstream, tool, given, call);
     } catch (error) {
@@ -137,15 +137,15 @@ export class UpstreamConnection {
       await this.#reconnect();
       const next = this.#upstream;
       if (next === undefined || call.signal.aborted) throw error;
-      if (this.#shelf.digestOf(tool) !== definition)
+      if (this.#tools.digestOf(tool) !== definition)
         throw notSent(
-          `Tool \`${tool}\`: its server was connected again and defines it otherwise now; nothing was run.`,
+          `Tool \`${tool}\`: its server was connected again and defines it differently now; nothing was run.`,
         );
       return await this.#send(next, tool, given, call);
     }
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the call as it was given, and where it goes
+  // biome-ignore lint/complexity/useMaxParams: a call and its target
   async #send(
     upstream: Upstream,
     tool: string,
@@ -166,7 +166,7 @@ export class UpstreamConnection {
     throw notSent(`Tool \`${what}\`: its server \`${this.name}\` is not connected${why}.`);
   }
 
-  /** At once, whatever the delay: a call waits. Calls that need it at the same moment share it. */
+  /** Connects at once, without the delay, because a call waits. Calls that need it at the same time share the attempt. */
   async #reconnect(): Promise<void> {
     if (this.#status === "connected") return;
     if (this.#status !== "connecting") {
@@ -182,7 +182,7 @@ export class UpstreamConnection {
     let gone: string | undefined;
     await this.#ending;
     try {
-      upstream = await this.#parts.open({
+      upstream = await this.#options.open({
         onClose: (why) => {
           gone = why;
           if (upstream !== undefined && upstream === this.#upstream) this.#lost(why, upstream.waitUntil);
@@ -193,8 +193,8 @@ export class UpstreamConnection {
       if (this.#closed) throw new Error("closed");
       const { name, version, revision } = await upstream.connect();
       this.#listAgain = false;
-      // Before anything can be called: what changed while nobody looked is blocked by then.
-      const diff = await this.#shelf.sync(this.#masked(await upstream.listTools()));
+      // Before anything can be called, so that tools that changed in the meantime are blocked.
+      const diff = await this.#tools.sync(this.#masked(await upstream.listTools()));
       if (gone !== undefined) throw new Error(gone);
       if (this.#closed) return void (await upstream.close());
       this.#upstream = upstream;
@@ -217,24 +217,24 @@ export class UpstreamConnection {
   #up(): void {
     this.#status = "connected";
     this.#problem = undefined;
-    this.#since = this.#parts.clock.monotonic();
-    this.#parts.shelf.setServer(this.name, "up");
+    this.#since = this.#options.clock.monotonic();
+    this.#options.registry.setServer(this.name, "up");
     if (this.#isRemote) this.#pingLater();
   }
 
-  /** Health first, at once; then the record; then another try. */
-  #lost(said: string, waitUntil = 0): void {
+  /** Reports the server as down at once, then writes the event, then plans the next attempt. */
+  #lost(reason: string, waitUntil = 0): void {
     if (this.#closed) return;
-    const { clock, shelf, random } = this.#parts;
+    const { clock, registry, random } = this.#options;
     const askedMs = Math.min(longestAskedMs, waitUntil - clock.now());
     const asks = askedMs > 0 ? ` (the server asks to wait until ${new Date(waitUntil).toISOString()})` : "";
-    const why = this.#parts.redact(said) + asks;
+    const why = this.#options.redact(reason) + asks;
     const wasUp = this.#status === "connected";
     const old = this.#upstream;
     this.#upstream = undefined;
     this.#status = "disconnected";
     this.#problem = why;
-    shelf.setServer(this.name, "down", why);
+    registry.setServer(this.name, "down", why);
     if (wasUp && clock.monotonic() - this.#since >= steadyMs) this.#failures = 0;
     const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures) * (0.75 + random() / 2);
     this.#failures += 1;
@@ -248,21 +248,21 @@ export class UpstreamConnection {
     this.#ending = old?.close() ?? this.#ending;
   }
 
-  /** A call that is under way tells as much as a ping, and a busy server may answer none. */
+  /** An open call shows as much as a ping, and a busy server may not answer a ping. */
   #pingLater(): void {
     this.#cancelWait?.();
-    this.#cancelWait = this.#parts.clock.in(pingEveryMs, () => {
-      if (this.#inFlight === 0) this.#upstream?.ping().catch(ignored); // `onClose` has said it
+    this.#cancelWait = this.#options.clock.in(pingEveryMs, () => {
+      if (this.#inFlight === 0) this.#upstream?.ping().catch(ignored); // `onClose` reports it
       this.#pingLater();
     });
   }
 
-  /** A server knows the secrets it was lent, and may tell them in a description. */
+  /** A server knows the secrets that it was given, and may write them into a description. */
   #masked(list: UpstreamList): UpstreamList {
-    return redactJson(list, this.#parts);
+    return redactJson(list, this.#options);
   }
 
-  /** One listing at a time; whatever changed during it is listed once more. */
+  /** Lists the tools. A change during a listing leads to another one. */
   #list(): Promise<void> {
     if (this.#listing !== undefined) this.#listAgain = true;
     this.#listing ??= this.#relist().finally(() => {
@@ -274,16 +274,16 @@ export class UpstreamConnection {
   async #relist(): Promise<void> {
     do {
       const upstream = this.#upstream;
-      this.#listAgain = upstream === undefined; // one that is being connected is asked again when it is
+      this.#listAgain = upstream === undefined; // a server that is being connected is asked again later
       if (upstream === undefined) return;
       try {
         const list = await upstream.listTools();
-        if (upstream === this.#upstream) await this.#synced(await this.#shelf.sync(this.#masked(list)));
+        if (upstream === this.#upstream) await this.#synced(await this.#tools.sync(this.#masked(list)));
       } catch (error) {
         await this.#note(
           "mcp.tools_synced",
-          `The tools of server \`${this.name}\` could not be listed: ${this.#parts.redact(messageOf(error))}`,
-          { server: this.name, problem: this.#parts.redact(messageOf(error)) },
+          `The tools of server \`${this.name}\` could not be listed: ${this.#options.redact(messageOf(error))}`,
+          { server: this.name, problem: this.#options.redact(messageOf(error)) },
         );
       }
       await this.#pause();
@@ -292,7 +292,7 @@ export class UpstreamConnection {
 
   #pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.in(relistEveryMs, resolve, false);
+    const cancel = this.#options.clock.in(relistEveryMs, resolve, false);
     this.#endPause = () => {
       cancel();
       resolve();
@@ -304,15 +304,18 @@ export class UpstreamConnection {
   async #synced(diff: ToolsDiff): Promise<void> {
     const counts = Object.entries<readonly unknown[]>({ ...diff }).filter(([, tools]) => tools.length > 0);
     if (counts.length === 0) return;
-    const said = counts.map(([what, tools]) => `${tools.length} ${what}`).join(", ");
-    await this.#note("mcp.tools_synced", `Tools of server \`${this.name}\`: ${said}.`, { server: this.name, ...diff });
+    const summary = counts.map(([what, tools]) => `${tools.length} ${what}`).join(", ");
+    await this.#note("mcp.tools_synced", `Tools of server \`${this.name}\`: ${summary}.`, {
+      server: this.name,
+      ...diff,
+    });
   }
 
   async #note(type: string, summary: string, data: JsonObject): Promise<void> {
     try {
-      await this.#parts.note(type, summary, data);
+      await this.#options.note(type, summary, data);
     } catch {
-      // Nothing can be recorded now: calls are refused for that very reason, and the connection is not the one to stop.
+      // Nothing can be recorded now. Calls are refused for that reason, and the connection stays open.
     }
   }
 }

@@ -1,35 +1,36 @@
+import { given } from "../../core/given.ts";
 import { canonical, isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { definitionFields, pageFields } from "./definition.ts";
 import { reveal } from "./reveal.ts";
 import { type DiffRow, textDiff } from "./text-diff.ts";
 
-/** One thing that a definition says other than before. */
+/** One difference between two definitions. */
 export interface Difference {
   /** `title`, `description`, `inputSchema`, `outputSchema`, `annotations`, `name`; of a page `mimeType`, `page`, `text`, `_meta`. */
   readonly field: string;
-  /** Where inside the field, as JSON pointer; none: the field itself. */
+  /** The place inside the field, as JSON pointer. Left out: the field itself. */
   readonly path?: string;
-  /** Left out: it was not there. */
+  /** Left out when it was not there before. */
   readonly before?: Json;
-  /** Left out: it is not there any more. */
+  /** Left out when it is no longer there. */
   readonly after?: Json;
-  /** The same to be shown: nothing in it is hidden, moves the cursor, or looks like something else. */
+  /** The difference as text for a person, with hidden and misleading characters spelled out. */
   readonly rows: readonly DiffRow[];
 }
 
 const fields = [...definitionFields, ...pageFields];
 
-/** More than a person reads; the digest covers all of them. */
+/** A person reads no more; the digest covers all of them. */
 const mostDifferences = 200;
 
-/** Field by field, schemas and annotations leaf by leaf. Without a `before`, all of it is new. */
+/** Compares field by field, and schemas and annotations value by value. Without `before`, everything is new. */
 export function differences(before: JsonObject | undefined, after: JsonObject): readonly Difference[] {
   const found: Difference[] = [];
   for (const field of fields) {
     const [old, fresh] = [before?.[field], after[field]];
     if (isText(old) && isText(fresh) && (old ?? fresh) !== undefined) {
       if (old !== fresh)
-        found.push(difference({ field, before: old, after: fresh, rows: textDiff(old ?? "", fresh ?? "") }));
+        found.push(given({ field, before: old, after: fresh, rows: textDiff(old ?? "", fresh ?? "") }));
     } else {
       found.push(...inner(field, old, fresh));
     }
@@ -37,7 +38,7 @@ export function differences(before: JsonObject | undefined, after: JsonObject): 
   return found.slice(0, mostDifferences);
 }
 
-/** The fields that differ, for a sentence. */
+/** The names of the fields that differ. */
 export function changedFields(before: JsonObject, after: JsonObject): readonly string[] {
   const text = (value: Json | undefined): string => (value === undefined ? "" : canonical(value));
   return fields.filter((field) => text(before[field]) !== text(after[field]));
@@ -54,11 +55,11 @@ function inner(field: string, before: Json | undefined, after: Json | undefined)
     if (was !== undefined && is !== undefined && canonical(was) === canonical(is)) return [];
     const bothTexts = typeof was === "string" && typeof is === "string";
     const rows = bothTexts ? textDiff(was, is) : [...row("-", was), ...row("+", is)];
-    return [difference({ field, path, before: was, after: is, rows })];
+    return [given({ field, path: path === "" ? undefined : path, before: was, after: is, rows })];
   });
 }
 
-/** Everything that has nothing inside, by its JSON pointer. */
+/** Every value that has no members, by its JSON pointer. */
 function leavesOf(value: Json | undefined): ReadonlyMap<string, Json> {
   const leaves = new Map<string, Json>();
   const walk = (path: string, at: Json): void => {
@@ -76,23 +77,4 @@ function leavesOf(value: Json | undefined): ReadonlyMap<string, Json> {
 
 function row(sign: "-" | "+", value: Json | undefined): readonly DiffRow[] {
   return value === undefined ? [] : [`${sign} ${reveal(typeof value === "string" ? value : canonical(value))}`];
-}
-
-/** What is not there is left out. */
-function difference({ field, path, before, after, rows }: ComparedField): Difference {
-  return {
-    field,
-    ...(path !== undefined && path !== "" && { path }),
-    ...(before !== undefined && { before }),
-    ...(after !== undefined && { after }),
-    rows,
-  };
-}
-
-interface ComparedField {
-  readonly field: string;
-  readonly path?: string;
-  readonly before: Json | undefined;
-  readonly after: Json | undefined;
-  readonly rows: readonly DiffRow[];
 }

@@ -1,29 +1,30 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import { tellingEnd } from "./bounded-body.ts";
 
-/** How long a stream that can be resumed may be gone before the call counts as lost, beyond the time its server asked for. */
+/** A stream that can be resumed may be gone this long, beyond the time its server asked for, before the call counts as lost. */
 const resumeWithinMs = 10_000;
 const settleMs = 100;
 
 /**
- * One `tools/call` on the wire: what was sent, and what came back beside the result that the SDK hands on. The SDK also
- * forgets a call whose answer stream breaks and would wait until its timeout; this sees the stream end.
+ * One `tools/call` on the connection: what was sent, and what came back beside the result that the SDK returns. When an
+ * answer's stream breaks, the SDK would wait until its timeout; this class sees the stream end.
  */
 export class Exchange {
   /** Whether a request has been handed to the network. */
   sent = false;
-  /** Its answer came, and was not read. */
+  /** Its answer was too large, and was not read. */
   tooLarge = false;
-  /** The structured content of its answer, when that was read on the worker thread. */
+  /** The structured content of its answer, if the worker thread read it. */
   large: LargeJson | undefined;
-  /** What is wrong with its answer, which cannot be read. */
+  /** Why its answer cannot be read. */
   unreadable: string | undefined;
-  /** A JSON-RPC error that came over the wire: the server's own refusal. */
+  /** The JSON-RPC error that the server sent. */
   refused: UpstreamRpcError | undefined;
-  /** Members of its answer where a text stands for a number. */
+  /** Members of its answer in which a text replaces a number. */
   asText: readonly string[] = [];
   /** When the server takes calls again, in milliseconds of the wall clock. */
   resetsAt: number | undefined;
@@ -57,17 +58,17 @@ export class Exchange {
     this.#isResumable = true;
   }
 
-  /** The server asked to wait so long before its stream is resumed. */
+  /** The server asked to wait this long before its stream is resumed. */
   retryAfter(ms: number): void {
     this.#retryMs = ms;
   }
 
-  /** Its stream is asked for once more. */
+  /** Its stream is requested again. */
   resuming(): void {
     if (this.#cancelWait !== undefined) this.#waitForStream();
   }
 
-  /** The call has ended, well or not. */
+  /** The call has ended, in success or failure. */
   end(): void {
     this.#over = true;
     this.#cancelWait?.();
@@ -75,7 +76,7 @@ export class Exchange {
 
   #ended(): void {
     this.#open -= 1;
-    // Not at once: what the last bytes said is still on its way through the SDK's parser.
+    // The SDK's parser still has the last bytes, so this waits.
     this.#later(settleMs, () => {
       this.#onSuspect();
       if (this.#isResumable) this.#waitForStream();
@@ -87,7 +88,7 @@ export class Exchange {
     this.#later(this.#retryMs + resumeWithinMs, this.#onBroken);
   }
 
-  /** Unless the call is over, or another stream goes on with it, by then. */
+  /** Does nothing if the call is over by then, or another stream continues it. */
   #later(ms: number, then: () => void): void {
     this.#cancelWait?.();
     if (this.#over || this.#open > 0) return;
@@ -99,12 +100,41 @@ export class Exchange {
 
 const current = new AsyncLocalStorage<Exchange>();
 
-/** Everything the SDK sends on behalf of `body` belongs to this exchange, later resumptions included. */
+/** Everything that the SDK sends while `body` runs belongs to this exchange, later resumptions included. */
 export function within<T>(exchange: Exchange, body: () => Promise<T>): Promise<T> {
   return current.run(exchange, body);
 }
 
-/** Whose exchange is under way here. */
+/** The exchange of the code that runs now. */
 export function currentExchange(): Exchange | undefined {
   return current.getStore();
+}
+
+/** The requests of one connection that have no answer yet, for transports that receive all answers on one stream. */
+export class PendingRequests {
+  /** Calls have an exchange; other requests do not. */
+  readonly #requests = new Map<number | string, Exchange | undefined>();
+
+  /** Call it before the message is sent, in the context of its exchange. */
+  sending(message: JSONRPCMessage): void {
+    if (!("method" in message)) return;
+    const cancelled = message.method === "notifications/cancelled" && message.params?.["requestId"];
+    if (typeof cancelled === "number" || typeof cancelled === "string") this.#requests.delete(cancelled);
+    if ("id" in message) this.#requests.set(message.id, currentExchange());
+  }
+
+  /** The request was not sent, or its answer was passed on. */
+  readonly answered = (id: number | string): void => void this.#requests.delete(this.#sentId(id));
+
+  readonly only = (): number | string | undefined =>
+    this.#requests.size === 1 ? [...this.#requests.keys()][0] : undefined;
+
+  readonly isAwaited = (id: number | string): boolean => this.#requests.has(this.#sentId(id));
+
+  readonly exchange = (id: number | string): Exchange | undefined => this.#requests.get(this.#sentId(id));
+
+  /** A server may answer `"7"` to 7. */
+  #sentId(id: number | string): number | string {
+    return this.#requests.has(id) ? id : Number(id);
+  }
 }

@@ -1,15 +1,15 @@
 import type { Clock } from "../../core/clock.ts";
 
-/** So much that no call waits for may come at once, and in each second after it. */
+/** Bytes that no call waits for: at once, and in each second after that. */
 const burstBytes = 1024 * 1024;
 const bytesPerSecond = 2 * 1024 * 1024;
 /** A line costs more than its bytes. */
 const lineBytes = 64;
-/** So many notifications and requests of a server are heard at once, and in each second after it; the others are dropped. */
+/** Notifications and requests of a server that are read: at once, and in each second after that. The others are dropped. */
 const burstMessages = 100;
 const messagesPerSecond = 50;
 
-/** What one server may send without being asked, so that its neighbours do not pay for it. */
+/** Limits what one server may send unasked, so that it does not slow down the other servers. */
 export class Inflow {
   readonly #bytes: Bucket;
   readonly #messages: Bucket;
@@ -19,17 +19,17 @@ export class Inflow {
     this.#messages = new Bucket(clock, burstMessages, messagesPerSecond);
   }
 
-  /** Counts what was sent and no call waits for. */
+  /** Counts bytes that no call waits for. */
   count(bytes: number): void {
     this.#bytes.take(bytes + lineBytes);
   }
 
-  /** Whether one more notification or request is heard. */
-  hears(): boolean {
+  /** Whether one more notification or request is read. */
+  admits(): boolean {
     return this.#messages.takeIfThere(1);
   }
 
-  /** How long nothing more is to be read from the server. 0: not at all. */
+  /** How long nothing more is read from the server; 0 if reading continues. */
   get pauseMs(): number {
     return this.#bytes.untilThereMs;
   }

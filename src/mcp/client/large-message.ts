@@ -1,8 +1,8 @@
 /**
  * Reads large messages of servers on a worker thread, because parsing them would stop every other call.
  *
- * The structured content of an answer comes back as text with its facts: as a value it would have to be built once more
- * on the main thread. This file is both ends: the worker starts with the same file.
+ * The structured content of an answer comes back as text with its facts, because the main thread would have to build a value
+ * again. The worker runs this same file.
  */
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { messageOf } from "../../core/fault.ts";
@@ -67,7 +67,7 @@ function started(): Worker {
   return made;
 }
 
-/** What crosses between threads has lost its class. */
+/** A value loses its class between threads. */
 function withLarge(read: LargeMessage): LargeMessage {
   return read.large === undefined ? read : { ...read, large: new LargeJson(read.large) };
 }
@@ -89,13 +89,13 @@ function divided(read: ServerMessage): LargeMessage {
 function isRepeated(value: Json & object, text: string, content: Json | undefined): boolean {
   if (!Array.isArray(content) || content.length !== 1) return false;
   const [block] = content as readonly Json[];
-  const said = isJsonObject(block ?? null) ? (block as JsonObject)["text"] : undefined;
-  if (typeof said !== "string") return false;
+  const repeated = isJsonObject(block ?? null) ? (block as JsonObject)["text"] : undefined;
+  if (typeof repeated !== "string") return false;
   const members = Array.isArray(value) ? [] : Object.values(value);
-  if (said === text || (members.length === 1 && members[0] === said)) return true;
-  if (said.length < text.length || !/^\s*[[{]/.test(said)) return false;
+  if (repeated === text || (members.length === 1 && members[0] === repeated)) return true;
+  if (repeated.length < text.length || !/^\s*[[{]/.test(repeated)) return false;
   try {
-    return JSON.stringify(JSON.parse(said)) === text;
+    return JSON.stringify(JSON.parse(repeated)) === text;
   } catch {
     return false; // it is not JSON
   }

@@ -8,16 +8,16 @@ export interface ListedTools {
   readonly wanted: ReadonlyMap<string, UpstreamTool>;
   /** Why tools of a list cannot be offered, by public name. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Switched off by the operator. */
+  /** The operator switched these off. */
   readonly off: readonly UpstreamTool[];
 }
 
-/** What a server calls this tool here: its own name, or the one the operator gave it. */
+/** The tool's name here: the server's own, or the one that the operator gave it. */
 export function nameHere(tool: string, { tools }: ServerConfig): string {
   return (tools !== undefined && Object.hasOwn(tools, tool) ? tools[tool]?.as : undefined) ?? tool;
 }
 
-/** A list by public names. Of several tools with one name none is offered: a call could mean any of them. */
+/** A list by public names. If several tools have one name, none is offered, because a call could mean any of them. */
 export function listedTools(server: string, config: ServerConfig, { tools, malformed }: UpstreamList): ListedTools {
   const isOn = ({ name }: UpstreamTool): boolean =>
     config.tools === undefined || !Object.hasOwn(config.tools, name) || config.tools[name]?.enabled !== false;
@@ -39,7 +39,7 @@ function isSame(one: UpstreamTool, other: UpstreamTool): boolean {
   try {
     return canonical(one as unknown as Json) === canonical(other as unknown as Json); // both were read from JSON
   } catch {
-    return false; // too deep to be a definition: each is refused for that
+    return false; // nested too deep to be a definition, which each tool is refused for
   }
 }
 

@@ -130,7 +130,7 @@ it("a call is not sent again to a tool that has become another one meanwhile", a
   description = "Deletes a row.";
   const outcome = await runtime.invoke({ tool: "one__t", arguments: { n: 1 } });
   expect(outcome).toMatchObject({ status: "error" });
-  expect(outcome.text).toContain("defines it otherwise now; nothing was run");
+  expect(outcome.text).toContain("defines it differently now; nothing was run");
   expect(server.ran).toHaveLength(0);
 });
 

@@ -1,44 +1,44 @@
 /**
- * Which definition of each upstream tool is trusted (D22): pinned when it is first seen, or, for a server that is
- * `pin: strict`, when an operator approves it; from then on only an operator's word changes it.
+ * Which definition of each upstream tool is trusted. It is pinned when it is first seen or, for a server that is
+ * `pin: strict`, when an operator approves it. After that only an operator changes it.
  *
- * Invariant: what is pinned outlives restarts, and its event is written with it. A definition is approved by its digest,
- * so nobody approves what was put in its place after he looked.
+ * Invariant: a pin is durable and is written together with its event. A definition is approved by its digest, so an operator
+ * cannot approve a definition that replaced the one he or she read.
  * Next: definition.ts (what is pinned), server-collection.ts (what that means for a tool), differences.ts (what changed).
  */
 import { type Actor, checkWho } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { NotedEvent } from "../../core/event.ts";
+import { given } from "../../core/given.ts";
 import { newTraceId } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { cleanJson } from "../../results/clean.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { LiveCollection } from "../../store/live-collection.ts";
 import type { Store } from "../../store/store.ts";
-import type { Definition } from "./definition.ts";
+import { type Definition, type Pin, pinFromJson, pinKind, pinToJson, type StoredDefinition } from "./definition.ts";
 import { changedFields, type Difference, differences } from "./differences.ts";
 import { KnownServers } from "./known-servers.ts";
-import { type Pin, pinFromJson, pinKind, pinToJson, type StoredDefinition } from "./pin.ts";
 
 export interface PinsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly policyVersion: string;
-  /** What a server says may hold a secret it was lent: the digest is of what it said, what is kept is masked. */
+  /** A definition may hold a secret that the server was given. The digest is of the original; what is stored is masked. */
   readonly redactor: Redactor;
   readonly log: (problem: string) => void;
 }
 
-/** What stands against a tool, and what an operator would approve. */
+/** Why a tool is blocked, and what an operator would approve. */
 export interface ToolChanges extends Pin {
   readonly state: "pinned" | "changed" | "new";
-  /** From what is pinned to what is offered; of a new tool, all of it. */
+  /** From the pinned to the offered definition; for a new tool, the whole definition. */
   readonly differences: readonly Difference[];
 }
 
-/** By the authenticated operator. */
+/** An approval by an authenticated operator. */
 export interface ToolApproval extends Actor {
-  /** The digest of the definition that was looked at. */
+  /** The digest of the definition that the operator read. */
   readonly definition: string;
   readonly reason?: string | undefined;
 }
@@ -52,13 +52,13 @@ export type ToolApproved =
       readonly changes?: ToolChanges;
     };
 
-/** The operator's side of it. */
+/** What an operator sees and does. */
 export interface ToolPins {
-  /** Undefined: no server ever had such a tool. */
+  /** Returns undefined when no server ever had such a tool. */
   changes(tool: string): ToolChanges | undefined;
-  /** In the order of their names; of one server, or of all. */
+  /** The tools of one server, or of all, in the order of their names. */
   list(server?: string): readonly ToolChanges[];
-  /** Resolves when the tool can be called. What is pinned already is approved again without a record. */
+  /** Resolves when the tool can be called. Approving the pinned definition again writes no record. */
   approve(tool: string, approval: ToolApproval): Promise<ToolApproved>;
 }
 
@@ -101,7 +101,7 @@ export class Pins implements ToolPins {
     return this.#pins.at(tool);
   }
 
-  /** Told after an approval, before `approve` resolves. One for each server. */
+  /** The follower is called after an approval, before `approve` resolves. Each server has one. */
   follow(server: string, follower: PinFollower): void {
     this.#followers.set(server, follower);
   }
@@ -121,31 +121,37 @@ export class Pins implements ToolPins {
       .flatMap((tool) => this.changes(tool) ?? []);
   }
 
-  /** Whether a tool is trusted as it is first seen. Not where something is known of it that waits or cannot be read. */
+  /** Whether a tool is trusted as it is first seen: only if nothing is stored for it. */
   trusts(tool: string, strict: boolean): boolean {
     return !strict && !this.#pins.has(tool);
   }
 
   /**
-   * The server says this of its tool now; what differs from before is recorded. `strict`: a new tool is not trusted by
-   * itself.
+   * Records a definition that the server lists, if it is not the one that is stored. With `strict` a new tool waits for an
+   * operator.
    *
-   * @throws what the store throws: then nothing was recorded
+   * @throws what the store throws; nothing is recorded then
    */
   async sight({ server, tool }: Pick<Pin, "server" | "tool">, seen: Definition, strict: boolean): Promise<void> {
     await this.#change(tool, (pin) => {
       if (pin?.offered?.digest === seen.digest) return undefined;
       const { pinned } = pin ?? {};
-      if (pinned?.digest === seen.digest) return pin?.offered && restored({ server, tool, pinned });
-      const kept: StoredDefinition = {
+      if (pinned?.digest === seen.digest) {
+        const summary = `The definition of \`${tool}\` is again what is pinned.`;
+        return pin?.offered && pinChange({ server, tool, pinned }, { type: "mcp.tool_restored", summary });
+      }
+      const stored: StoredDefinition = {
         body: this.#clean(seen.body),
         digest: seen.digest,
         at: this.#options.clock.now(),
       };
-      if (pinned !== undefined) return changed({ server, tool, pinned, offered: kept });
-      return this.trusts(tool, strict)
-        ? firstSeen({ server, tool, pinned: kept })
-        : unapproved({ server, tool, offered: kept });
+      if (pinned !== undefined) return changed({ server, tool, pinned, offered: stored });
+      if (!this.trusts(tool, strict)) {
+        const summary = `\`${tool}\` is new and blocked until an operator approves its definition.`;
+        return pinChange({ server, tool, offered: stored }, { type: "mcp.tool_unapproved", summary });
+      }
+      const summary = `The definition of \`${tool}\` is pinned as it was first seen.`;
+      return pinChange({ server, tool, pinned: stored }, { type: "mcp.tool_pinned", summary });
     });
   }
 
@@ -188,46 +194,24 @@ export class Pins implements ToolPins {
   }
 }
 
-function firstSeen(pin: Pin): PinChange {
-  const { server, tool, pinned } = pin;
-  const data = { server, tool, definition: pinned?.digest ?? "" };
-  const summary = `The definition of \`${tool}\` is pinned as it was first seen.`;
-  return { pin, event: { type: "mcp.tool_pinned", summary, outcome: "info", data } };
-}
-
-function unapproved(pin: Pin): PinChange {
-  const { server, tool, offered } = pin;
-  const data = { server, tool, definition: offered?.digest ?? "" };
-  const summary = `\`${tool}\` is new and blocked until an operator approves its definition.`;
-  return { pin, event: { type: "mcp.tool_unapproved", summary, outcome: "info", data } };
+/** A pin as it becomes, with its event. */
+function pinChange(pin: Pin, event: Omit<Event, "data" | "outcome"> & Partial<Event>): PinChange {
+  const { server, tool, pinned, offered } = pin;
+  const data = { server, tool, definition: (offered ?? pinned)?.digest ?? "", ...event.data };
+  return { pin, event: { outcome: "info", ...event, data } };
 }
 
 function changed(pin: Pin): PinChange {
-  const { server, tool, pinned, offered } = pin;
+  const { tool, pinned, offered } = pin;
   const fields = changedFields(pinned?.body ?? {}, offered?.body ?? {});
-  const data = { server, tool, fields, pinned: pinned?.digest ?? "", definition: offered?.digest ?? "" };
   const summary = `The definition of \`${tool}\` changed (${fields.join(", ")}); it is blocked until an operator approves it.`;
-  return { pin, event: { type: "mcp.tool_changed", summary, outcome: "info", data } };
-}
-
-function restored(pin: Pin): PinChange {
-  const { server, tool, pinned } = pin;
-  const data = { server, tool, definition: pinned?.digest ?? "" };
-  const summary = `The definition of \`${tool}\` is again what is pinned.`;
-  return { pin, event: { type: "mcp.tool_restored", summary, outcome: "info", data } };
+  return pinChange(pin, { type: "mcp.tool_changed", summary, data: { fields, pinned: pinned?.digest ?? "" } });
 }
 
 function approvedBy(pin: Pin, { by, via, reason }: ToolApproval, before: string | undefined): PinChange {
-  const { server, tool, pinned } = pin;
-  const data = {
-    server,
-    tool,
-    definition: pinned?.digest ?? "",
-    ...(before !== undefined && { before }),
-    ...(reason !== undefined && { reason }),
-  };
-  const summary = `The definition of \`${tool}\` is approved.`;
-  return { pin, event: { type: "operator.action.tool_approved", summary, outcome: "success", by, via, data } };
+  const summary = `The definition of \`${pin.tool}\` is approved.`;
+  const data = given({ before, reason });
+  return pinChange(pin, { type: "operator.action.tool_approved", summary, outcome: "success", by, via, data });
 }
 
 function refusalOf(tool: string, pin: Pin | undefined, definition: string): ToolApproved | undefined {

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** How long a server may take to end by itself after it was asked to, and after it was told to. */
+/** How long a server may take to end after its input was closed, and after SIGTERM. */
 const politeMs = 2_000;
 const lookEveryMs = 20;
 
 /**
- * A server's process and all that it starts: npx, uvx and shells put the real server into a process of its own. Ends as
- * one. Also when Postern is killed, as far as the system lets us: a shell waits for the end of its input for that.
+ * A server's process and everything it starts, ended together: npx, uvx and shells start the real server as a child. A shell
+ * that waits for the end of its input ends the group when Postern is killed, as far as the system allows it.
  */
 export class ProcessGroup {
   readonly #child: ChildProcess;
@@ -27,7 +27,7 @@ export class ProcessGroup {
     });
   }
 
-  /** Asks the server to end by closing its input, then tells it. Resolves when the whole group is gone, or was killed. */
+  /** Closes the server's input, then sends signals. Resolves when the whole group has ended or was killed. */
   async end(): Promise<void> {
     this.#child.stdin?.end();
     await atMost(politeMs, this.#exited);
@@ -49,17 +49,17 @@ export class ProcessGroup {
   }
 }
 
-/** False when there is nobody left in the group. */
+/** Returns false when no process is left in the group. */
 function signal(group: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, name);
     return true;
   } catch {
-    return false; // ESRCH; or EPERM, of a program that is another user's: it is not ours to end
+    return false; // ESRCH, or EPERM of another user's program, which we must not end
   }
 }
 
-/** Real time: processes live in it. */
+/** Uses real time, because processes do. */
 async function atMost(ms: number, what: Promise<void> = new Promise(() => {})): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
@@ -67,7 +67,7 @@ async function atMost(ms: number, what: Promise<void> = new Promise(() => {})): 
   clearTimeout(timer);
 }
 
-/** Reads `add GROUP` and `drop GROUP`; at the end of its input, which Postern's end is, it ends the groups that are left. */
+/** Reads `add GROUP` and `drop GROUP`. Its input ends when Postern ends; it then ends the groups that are left. */
 const guardScript = `
 trap '' INT TERM HUP
 groups=
@@ -90,12 +90,12 @@ class Guard {
   add(group: number): void {
     this.#groups.add(group);
     this.#shell ??= this.#start();
-    this.#tell(`add ${group}`);
+    this.#write(`add ${group}`);
   }
 
   drop(group: number): void {
     this.#groups.delete(group);
-    this.#tell(`drop ${group}`);
+    this.#write(`drop ${group}`);
     if (this.#groups.size > 0) return;
     this.#shell?.stdin?.end();
     this.#shell = undefined;
@@ -109,12 +109,12 @@ class Guard {
     return shell;
   }
 
-  #tell(line: string): void {
+  #write(line: string): void {
     this.#shell?.stdin?.write(`${line}\n`);
   }
 }
 
 const guard = new Guard();
 
-/** Without a shell the servers still see the end of their input. */
+/** Without the shell, the servers still see the end of their input. */
 function ignored(): void {}

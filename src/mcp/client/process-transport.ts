@@ -5,47 +5,47 @@ import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import type { Clock } from "../../core/clock.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type BoundedLine, BoundedLines } from "../protocol/bounded-lines.ts";
-import { answeredIn } from "./answered-in.ts";
+import { tooLargeError } from "./bounded-body.ts";
+import { PendingRequests } from "./exchange.ts";
+import type { IncomingMessages } from "./incoming-messages.ts";
 import { largeBytes } from "./large-message.ts";
-import { PendingRequests } from "./pending-requests.ts";
 import { ProcessGroup } from "./process-group.ts";
 import type { ServerAddress } from "./server-config.ts";
-import type { ServerWire } from "./server-wire.ts";
-import { tooLargeError } from "./too-large.ts";
+import { answeredIn } from "./server-message.ts";
 
-export interface ProcessTransportParts {
-  readonly wire: ServerWire;
+export interface ProcessTransportOptions {
+  readonly incoming: IncomingMessages;
   readonly clock: Clock;
-  /** What one message may have. */
+  /** The most bytes of one message. */
   readonly limitBytes: number;
 }
 
 const lastWordsBytes = 2_000;
-/** What is not parsed costs that much less. */
+/** Text that is not parsed costs this much less than a message. */
 const errorStreamShare = 8;
 
 /**
- * A server that we start and talk to over its pipes, a JSON-RPC message a line. Unlike the SDK's own transport it ends the
- * whole process group, outlives lines that are too long or no messages, and stops reading from a server that floods it.
+ * Starts a server and talks to it over its pipes, one JSON-RPC message a line. Unlike the SDK's transport it ends the whole
+ * process group, skips lines that are too long or no messages, and stops reading from a server that sends too much.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** With `pid` it tells the SDK that this is a child process, which is asked in place which revision it speaks. */
+  /** With `pid` this tells the SDK that it talks to a child process. The SDK then asks this process for its revision. */
   readonly stderr = null;
   readonly #address: Extract<ServerAddress, { readonly kind: "stdio" }>;
-  readonly #parts: ProcessTransportParts;
+  readonly #options: ProcessTransportOptions;
   readonly #lines: BoundedLines;
   readonly #pending = new PendingRequests();
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
   #lastWords = "";
 
-  constructor(address: Extract<ServerAddress, { readonly kind: "stdio" }>, parts: ProcessTransportParts) {
+  constructor(address: Extract<ServerAddress, { readonly kind: "stdio" }>, options: ProcessTransportOptions) {
     this.#address = address;
-    this.#parts = parts;
-    this.#lines = new BoundedLines(parts.limitBytes);
+    this.#options = options;
+    this.#lines = new BoundedLines(options.limitBytes);
   }
 
   get pid(): number | undefined {
@@ -61,7 +61,7 @@ export class ProcessTransport implements Transport {
     const { command, args, env, cwd } = this.#address;
     const child = spawn(command, args, {
       env: { ...getDefaultEnvironment(), ...env },
-      // A session of its own: Ctrl-C in a terminal is not for the servers, whose calls are finished first.
+      // A session of its own, so that Ctrl-C in a terminal does not end a server before its calls are finished.
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       ...(cwd !== undefined && { cwd }),
@@ -77,11 +77,11 @@ export class ProcessTransport implements Transport {
       this.#child = undefined;
       this.onclose?.();
     });
-    child.on("error", this.#tell);
-    child.stdin.on("error", this.#tell); // a server that has ended reads nothing more
+    child.on("error", this.#report);
+    child.stdin.on("error", this.#report); // writing to a server that has ended fails
     this.#follow(child, child.stdout, (chunk) => this.#read(chunk));
     this.#follow(child, child.stderr, (chunk) => {
-      this.#parts.wire.inflow.count(chunk.length / errorStreamShare);
+      this.#options.incoming.inflow.count(chunk.length / errorStreamShare);
       this.#lastWords = (this.#lastWords + chunk.toString("utf8", Math.max(0, chunk.length - lastWordsBytes))).slice(
         -lastWordsBytes,
       );
@@ -100,50 +100,50 @@ export class ProcessTransport implements Transport {
     await promise;
   }
 
-  /** Ends the process with all it has started, and waits for that. */
+  /** Ends the process and everything it started, and waits for that. */
   async close(): Promise<void> {
     await this.#group?.end();
     this.#lines.clear();
   }
 
-  readonly #tell = (error: Error): void => this.onerror?.(error);
+  readonly #report = (error: Error): void => this.onerror?.(error);
 
-  /** A server that sends more than it may waits until it may again; nothing it sends is lost. */
+  /** Pauses a server that sends more than it may. Nothing it sends is lost. */
   #follow(child: ChildProcess, stream: Readable, read: (chunk: Buffer) => void): void {
-    const { wire, clock } = this.#parts;
+    const { incoming, clock } = this.#options;
     let cancelWait = (): void => {};
-    stream.on("error", this.#tell);
+    stream.on("error", this.#report);
     stream.on("data", (chunk: Buffer) => {
       read(chunk);
-      const { pauseMs } = wire.inflow;
+      const { pauseMs } = incoming.inflow;
       if (pauseMs === 0 || child.exitCode !== null || child.signalCode !== null) return;
       stream.pause();
       cancelWait = clock.in(pauseMs, () => stream.resume());
     });
     child.once("exit", () => {
       cancelWait();
-      stream.resume(); // it can send nothing more, and its pipe must be read to its end
+      stream.resume(); // the rest of the pipe must be read
     });
   }
 
   #read(chunk: Buffer): void {
-    for (const line of this.#lines.take(chunk)) for (const message of this.#heard(line)) this.#deliver(message);
+    for (const line of this.#lines.take(chunk)) for (const message of this.#messagesOf(line)) this.#deliver(message);
   }
 
-  #heard(line: BoundedLine): readonly JsonObject[] {
+  #messagesOf(line: BoundedLine): readonly JsonObject[] {
     if (!("parts" in line)) {
       const id = answeredIn(line.begin.toString("latin1"), line.end.toString("latin1"));
       if (id === undefined) return [];
       const exchange = this.#pending.exchange(id);
       if (exchange !== undefined) exchange.tooLarge = true;
-      return [tooLargeError(id, this.#parts.limitBytes)];
+      return [tooLargeError(id, this.#options.limitBytes)];
     }
     const [only] = line.parts;
     if (only === undefined) return [];
     const bytes = line.parts.length === 1 ? only : Buffer.concat(line.parts);
-    const { wire } = this.#parts;
-    if (bytes.length <= largeBytes) return wire.hear(bytes, this.#pending).messages;
-    void wire.hearLarge(bytes, this.#pending).then(({ messages }) => {
+    const { incoming } = this.#options;
+    if (bytes.length <= largeBytes) return incoming.read(bytes, this.#pending).messages;
+    void incoming.readLarge(bytes, this.#pending).then(({ messages }) => {
       for (const message of messages) this.#deliver(message);
     });
     return [];
@@ -151,9 +151,9 @@ export class ProcessTransport implements Transport {
 
   #deliver(message: JsonObject): void {
     const { id, method } = message;
-    if (method === undefined && (typeof id === "number" || typeof id === "string")) this.#pending.forget(id);
-    const read = message as unknown as JSONRPCMessage; // read as one
-    // The SDK hears a notification one step later than an answer, and progress behind its answer is lost.
+    if (method === undefined && (typeof id === "number" || typeof id === "string")) this.#pending.answered(id);
+    const read = message as unknown as JSONRPCMessage; // checked when it was read
+    // The SDK handles a notification one step later than an answer, and progress after its answer is lost.
     if (method === undefined) queueMicrotask(() => this.onmessage?.(read));
     else this.onmessage?.(read);
   }

@@ -4,7 +4,7 @@ import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import type { Exchange } from "./exchange.ts";
 import { lost, notSent, refusedCall, sessionGone, takesNoCalls } from "./upstream.ts";
 
-/** No connection was made, so nothing was said on it. */
+/** No connection was made, so nothing was sent. */
 const neverConnected: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -19,40 +19,42 @@ const neverConnected: ReadonlySet<unknown> = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
-/** A server, or what stands before it, says with these that it did not look at the request. */
+/** With these, a server or a proxy says that it did not read the request. */
 const turnedAway: ReadonlySet<number> = new Set([
   401, 402, 403, 405, 406, 407, 411, 413, 414, 415, 417, 421, 426, 428, 431,
 ]);
-/** What servers write of a session they do not know (any more); also the SDK's own, of Python and of TypeScript. */
+/** What servers write about a session that they do not know, among them those made with the Python and TypeScript SDKs. */
 const ofSession =
   /\b(?:session|mcp-session-id)\b.{0,60}\b(?:not found|unknown|invalid|expired|terminated|required|missing|closed|does not exist)\b|\b(?:no|invalid|unknown|missing|expired)\b.{0,20}\b(?:session|mcp-session-id)\b|\bserver not initialized\b/i;
 const sessionCodes: ReadonlySet<number> = new Set([-32_000, -32_001, -32_002, -32_600]);
 
-/** How a call went, as far as the wire knows. */
-type Wire = Pick<Exchange, "refused" | "unreadable" | "resetsAt" | "asText"> & {
+/** What is known about a failed call. */
+type CallFacts = Pick<Exchange, "refused" | "unreadable" | "resetsAt" | "asText"> & {
   readonly sent: boolean;
-  /** The connection has a session, which the server may forget. */
+  /** The connection has a session, which the server may no longer know. */
   readonly hasSession: boolean;
 };
 
 /**
- * What a failed call throws to the executor: it was not run (and can be sent again), the server refused it, or it may have
- * happened. Only an error that came over the wire is the server's refusal.
+ * The error of a failed call: it was not run and can be sent again, the server refused it, or it may have happened. Only an
+ * error that the server sent is a refusal.
  */
-export function callFault(tool: string, error: unknown, wire: Wire): Error {
-  const said = reasonOf(error);
+export function callFault(tool: string, error: unknown, facts: CallFacts): Error {
+  const reason = reasonOf(error);
   const code = fieldOf(error, "code");
-  const { refused, unreadable, sent } = wire;
+  const { refused, unreadable, sent } = facts;
   if (unreadable !== undefined)
     return lost(`Tool \`${tool}\`: its server answered, but the answer ${unreadable}`, error);
-  if (refused !== undefined) return refusal(refused, wire, error);
-  if (!sent || said === "Not connected" || code === "NOT_CONNECTED" || neverConnected.has(causeCode(error)))
-    return notSent(`Tool \`${tool}\`: its server could not be reached: ${said}.`, error);
+  if (refused !== undefined) return refusal(refused, facts, error);
+  if (!sent || reason === "Not connected" || code === "NOT_CONNECTED" || neverConnected.has(causeCode(error)))
+    return notSent(`Tool \`${tool}\`: its server could not be reached: ${reason}.`, error);
   if (code === "UNSUPPORTED_RESULT_TYPE")
-    return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${said}`, { cause: error });
+    return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${reason}`, {
+      cause: error,
+    });
   if (code === "INVALID_RESULT")
     return lost(
-      `Tool \`${tool}\`: its server answered with what the protocol does not have: ${firstIssue(said)}`,
+      `Tool \`${tool}\`: its server answered with what the protocol does not have: ${firstIssue(reason)}`,
       error,
     );
   const contentType = fieldOf(fieldOf(error, "data"), "contentType");
@@ -63,12 +65,12 @@ export function callFault(tool: string, error: unknown, wire: Wire): Error {
     );
   const status = statusOf(error);
   return (
-    (status === undefined ? undefined : httpFault({ tool, status, resetsAt: wire.resetsAt }, error)) ??
-    lost(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${said}`, error)
+    (status === undefined ? undefined : httpFault({ tool, status, resetsAt: facts.resetsAt }, error)) ??
+    lost(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${reason}`, error)
   );
 }
 
-function refusal(refused: UpstreamRpcError, { hasSession, asText }: Wire, cause: unknown): Error {
+function refusal(refused: UpstreamRpcError, { hasSession, asText }: CallFacts, cause: unknown): Error {
   const { code } = refused;
   const places = asText.map((place) => `\`${place}\``).join(", ");
   const message = places === "" ? refused.message : `${refused.message} (numbers given as text: ${places})`;
@@ -80,7 +82,7 @@ function isOfSession({ code, message }: UpstreamRpcError): boolean {
   return sessionCodes.has(code) && ofSession.test(message);
 }
 
-/** Undefined: it may have happened. */
+/** Returns undefined when the call may have happened. */
 function httpFault(
   { tool, status, resetsAt }: { readonly tool: string; readonly status: number; readonly resetsAt: number | undefined },
   error: unknown,
@@ -111,26 +113,26 @@ function isSessionStatus(status: number, text: string): boolean {
 /** Servers of 2025 put a JSON-RPC error into the body of a status. */
 function errorIn(text: string): UpstreamRpcError | undefined {
   try {
-    const parsed = JSON.parse(text) as Json; // it makes nothing but JSON
+    const parsed = JSON.parse(text) as Json; // JSON.parse returns only JSON
     const error = isJsonObject(parsed) ? parsed["error"] : undefined;
     if (!isJsonObject(error) || typeof error["code"] !== "number" || typeof error["message"] !== "string")
       return undefined;
     return error as unknown as UpstreamRpcError; // checked
   } catch {
-    return undefined; // a page for people
+    return undefined; // it is a page for people
   }
 }
 
-/** The SDK lists all that its schema found; the first says enough. */
-function firstIssue(said: string): string {
-  const [, message] = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(said) ?? [];
-  const [, path = ""] = /"path":\s*\[([^\]]*)\]/.exec(said) ?? [];
-  if (message === undefined) return said.slice(0, 300);
+/** The SDK lists every problem that its schema found; the first one is enough. */
+function firstIssue(text: string): string {
+  const [, message] = /"message":\s*"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
+  const [, path = ""] = /"path":\s*\[([^\]]*)\]/.exec(text) ?? [];
+  if (message === undefined) return text.slice(0, 300);
   const place = path.replaceAll(/[\s"]/g, "").replaceAll(",", ".");
   return place === "" ? message : `\`${place}\`: ${message}`;
 }
 
-/** Whether this error means that the server, or the session with it, is gone: the connection is made again. */
+/** Whether the server or the session is lost, so that the connection is made again. */
 export function isGone(error: unknown): boolean {
   const status = statusOf(error);
   const body = fieldOf(fieldOf(error, "data"), "text");
@@ -146,19 +148,19 @@ export function wasReached(error: unknown): boolean {
   return !neverConnected.has(causeCode(error));
 }
 
-/** The message, and what lies beneath it: `fetch failed` alone tells nobody anything. */
+/** The message with its root cause: `fetch failed` alone explains nothing. */
 export function reasonOf(error: unknown): string {
   let root = error;
   for (let depth = 0; depth < 5 && fieldOf(root, "cause") !== undefined; depth += 1) root = fieldOf(root, "cause");
-  const said = withStatus(messageOf(error), statusOf(error));
-  const beneath = root === error ? "" : messageOf(root);
-  return beneath === "" || said.includes(beneath) ? said : `${said} (${beneath})`;
+  const message = withStatus(messageOf(error), statusOf(error));
+  const cause = root === error ? "" : messageOf(root);
+  return cause === "" || message.includes(cause) ? message : `${message} (${cause})`;
 }
 
-/** The SDK's message has the server's words, which may be none, and not always the status. */
-function withStatus(said: string, status: number | undefined): string {
-  if (status === undefined || said.includes(String(status))) return said;
-  return `${said.replace(/:\s*$/, "")} (HTTP ${status})`;
+/** The SDK's message has the server's text, which may be empty, but not always the status. */
+function withStatus(message: string, status: number | undefined): string {
+  if (status === undefined || message.includes(String(status))) return message;
+  return `${message.replace(/:\s*$/, "")} (HTTP ${status})`;
 }
 
 export function statusOf(error: unknown): number | undefined {
@@ -166,7 +168,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof status === "number" ? status : undefined;
 }
 
-/** `fetch` hides what happened in `cause`, the SDK hides that in another one. */
+/** `fetch` puts the reason into `cause`, and the SDK wraps that error again. */
 function causeCode(error: unknown): unknown {
   for (
     let cause = fieldOf(error, "cause"), depth = 0;

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../core/json.ts";
 import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
 import { Exchange, within } from "./exchange.ts";
-import type { Revision } from "./negotiation.ts";
+import type { Revision, SpokenRevision } from "./revision.ts";
 import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
 import { ToolList } from "./tool-list.ts";
@@ -17,56 +17,55 @@ import {
   type UpstreamList,
   type UpstreamTool,
 } from "./upstream.ts";
-import type { SpokenProtocol } from "./verdict.ts";
 
-/** The longest wait a timer can keep: the caller's signal is the only end of a call, the SDK's own 60 s are not. */
+/** The longest wait of a timer. The SDK's own 60 s must not end a call: only the caller's signal does. */
 const neverMs = 2 ** 31 - 1;
 const defaultStartTimeoutMs = 60_000;
 const pingTimeoutMs = 8_000;
 const resourceTimeoutMs = 20_000;
 const endSessionMs = 2_000;
-/** Calls under way at the end of an HTTP connection fail by themselves, and know better than we whether they were sent. */
+/** Open calls at the end of an HTTP connection fail by themselves, and their errors tell whether they were sent. */
 const graceMs = 250;
-/** An answer travels in a message. */
+/** A message is larger than the answer in it. */
 const envelopeBytes = 64 * 1024;
 const methodNotFound = -32_601;
 
-export interface SdkUpstreamParts {
+export interface SdkUpstreamOptions {
   readonly events: UpstreamEvents;
-  readonly verdict: SpokenProtocol;
+  readonly spoken: SpokenRevision;
   readonly clock: Clock;
   /** The server's name in the configuration. */
   readonly name?: string;
   readonly revision?: Revision | undefined;
   readonly startTimeoutMs?: number | undefined;
-  /** What one answer may have. */
+  /** The most bytes of one answer. */
   readonly answerBytes?: number | undefined;
 }
 
-/** The port through the official SDK, which is loaded when the first server is connected. */
+/** The port implemented with the official SDK, which is loaded when the first server is connected. */
 export class SdkUpstream implements Upstream {
   readonly #address: ServerAddress;
   readonly #events: UpstreamEvents;
   readonly #clock: Clock;
   readonly #startTimeoutMs: number;
-  /** Calls under way: how to break each off, and when it has ended by itself. */
+  /** The open calls: a function that ends each one, and a promise of its end. */
   readonly #underWay = new Map<(why: string) => void, Promise<void>>();
   readonly #link: ClientLink;
   readonly #listed = new ToolList(() => this.#link.client?.getProtocolEra() === "legacy");
   readonly #answerBytes: number;
   #over = false;
 
-  constructor(address: ServerAddress, parts: SdkUpstreamParts) {
-    const { events, clock, name = "", answerBytes = mostAnswerBytes, startTimeoutMs = defaultStartTimeoutMs } = parts;
+  constructor(address: ServerAddress, options: SdkUpstreamOptions) {
+    const { events, clock, name = "", answerBytes = mostAnswerBytes, startTimeoutMs = defaultStartTimeoutMs } = options;
     this.#address = address;
     this.#answerBytes = answerBytes;
     this.#events = events;
     this.#clock = clock;
     this.#startTimeoutMs = startTimeoutMs;
     this.#link = new ClientLink(address, {
-      ...{ clock, name, startTimeoutMs, verdict: parts.verdict, revision: parts.revision },
+      ...{ clock, name, startTimeoutMs, spoken: options.spoken, revision: options.revision },
       limitBytes: answerBytes + envelopeBytes,
-      watch: (transport) => this.#listed.watch(transport),
+      tools: this.#listed,
       onClose: (why) => this.#gone(why),
       onToolsChanged: () => events.onToolsChanged(),
     });
@@ -92,7 +91,7 @@ export class SdkUpstream implements Upstream {
       return { tools: tools as readonly UpstreamTool[], malformed: this.#listed.malformed }; // the SDK checked each against the protocol's schema
     } catch (error) {
       if (!this.#link.declaresTools && codeOf(error) === methodNotFound) return { tools: [], malformed: [] };
-      this.#link.forgetVerdict(); // a server taken for a new one is first heard here
+      this.#link.forgetRevision(); // a server that was assumed to be new answers here for the first time
       throw error;
     }
   }
@@ -100,7 +99,7 @@ export class SdkUpstream implements Upstream {
   async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     const client = this.#connected(name);
     if (call.signal.aborted)
-      throw notSent(`Tool \`${name}\`: the call was over before anything was sent.`, call.signal.reason);
+      throw notSent(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
     const exchange = new Exchange(
       this.#clock,
@@ -111,7 +110,7 @@ export class SdkUpstream implements Upstream {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#underWay.set(onGone, ended);
     const params = { name, arguments: given, _meta: { "postern/idempotency-key": call.idempotencyKey } };
-    const onprogress = (at: Progress): void => tell(at, call);
+    const onprogress = (at: Progress): void => reportProgress(at, call);
     const options = { signal: call.signal, timeout: neverMs, onprogress };
     try {
       const answer = within(exchange, () => client.callTool(params, options));
@@ -138,7 +137,7 @@ export class SdkUpstream implements Upstream {
         ? client.discover({ timeout: pingTimeoutMs })
         : client.ping({ timeout: pingTimeoutMs }));
     } catch (error) {
-      if (codeOf(error) !== undefined) return; // it answers: not every server knows the question
+      if (codeOf(error) !== undefined) return; // the server answers, although it does not know the method
       this.#gone(reasonOf(error));
       throw error;
     }
@@ -190,18 +189,18 @@ function answerOf(result: CallToolResult, { large, asText }: Exchange): Upstream
   return { content, isError, ...(structured !== undefined && { structured }), asText };
 }
 
-/** The code of a JSON-RPC error; undefined where nothing was answered. */
+/** The code of a JSON-RPC error. Returns undefined if the server did not answer. */
 function codeOf(error: unknown): number | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "number" && !(error instanceof DOMException)
     ? error.code
     : undefined;
 }
 
-/** How far it is, in words and as a part of the whole where that is known. */
-function tell({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
+/** Passes progress on as text, and as a fraction if the total is known. */
+function reportProgress({ progress, total, message }: Progress, { onProgress }: UpstreamCall): void {
   const words = message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`;
   onProgress(words, total === undefined || total === 0 ? undefined : progress / total);
 }
 
-/** Closing what is broken fails; there is nobody left to tell. */
+/** Closing a broken connection may fail. */
 function ignored(): void {}

@@ -4,9 +4,8 @@ import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
-import { type Definition, definitionOf, toolOf } from "./definition.ts";
+import { changedBlock, type Definition, definitionOf, newBlock, toolOf, waitingBlock } from "./definition.ts";
 import { changedFields } from "./differences.ts";
-import { changedBlock, newBlock, waitingBlock } from "./held.ts";
 import { listedTools, nameHere } from "./listed-tools.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -25,10 +24,10 @@ export interface ToolRegistrar {
     },
   ): void;
   unregister(name: string): void;
-  /** Until it is taken back with `undefined`, or the tool is unregistered. */
+  /** Blocks a tool until `undefined` is given, or the tool is unregistered. */
   block(name: string, block: ToolBlock | undefined): void;
   setServer(name: string, status: "up" | "down", problem?: string): void;
-  /** Why a registered tool's schema cannot be used, once that is known. */
+  /** Why a registered tool's schema cannot be used, as soon as that is known. */
   schemaProblem(name: string): string | undefined;
 }
 
@@ -36,7 +35,7 @@ export interface ToolRegistrar {
 export interface ToolsDiff {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Their definition is another one, and trusted. */
+  /** Their definition changed, and is trusted. */
   readonly changed: readonly string[];
   /** They cannot be called any more. */
   readonly blocked: readonly string[];
@@ -48,8 +47,8 @@ export interface ToolsDiff {
 
 type Changes = { readonly [Name in keyof ToolsDiff]: ToolsDiff[Name][number][] };
 
-export interface ServerToolsParts {
-  readonly shelf: ToolRegistrar;
+export interface ServerToolsOptions {
+  readonly registry: ToolRegistrar;
   readonly pins: Pins;
   readonly call: CallUpstream;
   readonly readUi: ReadUi;
@@ -62,72 +61,72 @@ interface Listed {
   readonly definition: Definition;
 }
 
-/** What of a listed tool is registered: its own definition, the pinned one, or none to speak of. */
+/** A tool as it is registered: by its listed definition, by the pinned one, or by its name alone. */
 interface ShownTool extends Pick<Listed, "name" | "tool"> {
   readonly digest: string;
 }
 
 /**
- * The registered tools of one server. They follow its list; what it does not list any more is gone (case 248).
+ * The registered tools of one server. They follow its list: a tool that is no longer listed is unregistered.
  *
- * Invariant: what is registered and not blocked is defined as it is pinned. A tool whose definition changed is blocked
- * before anything is awaited, and what is shown of it is what was trusted, not what came in its place.
+ * Invariant: a registered tool that is not blocked has its pinned definition. A tool whose definition changed is blocked
+ * before anything is awaited, and clients are shown the pinned definition, not the new one.
  */
 export class ServerTools {
   readonly #server: string;
   readonly #config: ServerConfig;
-  readonly #parts: ServerToolsParts;
+  readonly #options: ServerToolsOptions;
   /** Public name to the digest of the definition it was registered with. */
   readonly #registered = new Map<string, string>();
   readonly #blocked = new Set<string>();
-  /** What was refused before, and is told only once. */
+  /** Refusals that were reported. Each is reported once. */
   readonly #refused = new Map<string, string>();
   #listed: UpstreamList | undefined;
-  /** It was connected before, by this process or an earlier one. */
+  /** The server was connected before, by this process or an earlier one. */
   #isKnown = false;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(server: string, config: ServerConfig, parts: ServerToolsParts) {
+  constructor(server: string, config: ServerConfig, options: ServerToolsOptions) {
     this.#server = server;
     this.#config = config;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   get size(): number {
     return this.#registered.size;
   }
 
-  /** What its server lists now and cannot be offered. */
+  /** The tools that the server lists and that cannot be offered. */
   get refused(): readonly RefusedTool[] {
     const unusable = [...this.#registered.keys()].flatMap((tool) => {
-      const why = this.#parts.shelf.schemaProblem(tool);
+      const why = this.#options.registry.schemaProblem(tool);
       return why === undefined ? [] : [{ tool, why }];
     });
     return [...[...this.#refused].map(([tool, why]) => ({ tool, why })), ...unusable];
   }
 
-  /** The definition of a tool in the server's last list; undefined when it is not there. */
+  /** The definition of a tool in the server's last list. Returns undefined when the tool is not listed. */
   digestOf(tool: string): string | undefined {
     const listed = this.#listed?.tools.find(({ name }) => name === tool);
     return listed && definitionOf(listed).digest;
   }
 
-  /** The server's own names of all it listed last, offered or not. Undefined: it has listed nothing yet. */
+  /** The server's own names of all tools it listed last, offered or not. Returns undefined before the first list. */
   get listed(): readonly string[] | undefined {
     return (
       this.#listed && [...this.#listed.tools.map(({ name }) => name), ...this.#listed.malformed.map(({ tool }) => tool)]
     );
   }
 
-  /** One list after the other. */
+  /** Lists are applied one after the other. */
   sync(list: UpstreamList): Promise<ToolsDiff> {
     this.#listed = list;
     const synced = this.#turn.then(() => this.#sync(list));
-    this.#turn = synced.catch(() => undefined); // its caller has the rejection; the next list does not depend on it
+    this.#turn = synced.catch(() => undefined); // the caller receives the rejection; the next list does not depend on it
     return synced;
   }
 
-  /** The last list once more: an operator has approved something. Undefined: there was none yet. */
+  /** Applies the last list again, after an operator approved something. Returns undefined before the first list. */
   again(): Promise<ToolsDiff> | undefined {
     return this.#listed && this.sync(this.#listed);
   }
@@ -139,22 +138,22 @@ export class ServerTools {
     for (const [name, why] of refused) if (!wanted.has(name)) this.#refuse(name, why, diff);
     for (const name of [...this.#registered.keys()]) if (!wanted.has(name)) this.#drop(name, diff);
     const listed = [...wanted].flatMap(([name, tool]) => this.#read(name, tool, diff) ?? []);
-    for (const { name, definition } of listed) this.#holdChanged(name, definition);
+    for (const { name, definition } of listed) this.#blockChanged(name, definition);
     const isFirst = await this.#isFirst();
     await Promise.all(listed.map((one) => this.#put(one, isFirst, diff)));
-    if (isFirst) await this.#seen(off);
+    if (isFirst) await this.#pinDisabled(off);
     return diff;
   }
 
-  /** At a server's first connection its tools are trusted as they are; what it adds later waits for an operator. */
+  /** At a server's first connection its tools are trusted as they are. Tools that it adds later wait for an operator. */
   async #isFirst(): Promise<boolean> {
-    this.#isKnown ||= await this.#parts.pins.servers.knows(this.#server, this.#config).catch(() => false);
+    this.#isKnown ||= await this.#options.pins.servers.knows(this.#server, this.#config).catch(() => false);
     return !this.#isKnown;
   }
 
-  /** What is switched off was there too: an operator who switches it on later finds it trusted. */
-  async #seen(off: readonly UpstreamTool[]): Promise<void> {
-    const { pins } = this.#parts;
+  /** Pins the tools that are switched off, so that they are trusted when an operator switches them on later. */
+  async #pinDisabled(off: readonly UpstreamTool[]): Promise<void> {
+    const { pins } = this.#options;
     const strict = this.#config.pin === "strict";
     try {
       for (const tool of off) {
@@ -164,7 +163,7 @@ export class ServerTools {
       await pins.servers.keep(this.#server, this.#config);
       this.#isKnown = true;
     } catch {
-      // Nothing can be recorded now, and the next connection counts as the first one.
+      // Nothing can be stored now, so the next connection counts as the first one.
     }
   }
 
@@ -176,49 +175,49 @@ export class ServerTools {
     }
   }
 
-  /** Before anything is awaited: a call that comes meanwhile meets the block. */
-  #holdChanged(name: string, definition: Definition): void {
-    const pinned = this.#parts.pins.get(name)?.pinned;
+  /** Called before anything is awaited, so that a call that arrives meanwhile is refused. */
+  #blockChanged(name: string, definition: Definition): void {
+    const pinned = this.#options.pins.get(name)?.pinned;
     if (pinned === undefined || pinned.digest === definition.digest || !this.#registered.has(name)) return;
-    this.#parts.shelf.block(name, changedBlock(name, changedFields(pinned.body, definition.body)));
+    this.#options.registry.block(name, changedBlock(name, changedFields(pinned.body, definition.body)));
   }
 
   async #put({ name, tool, definition }: Listed, isFirst: boolean, diff: Changes): Promise<void> {
-    const { pins } = this.#parts;
+    const { pins } = this.#options;
     const strict = this.#config.pin === "strict" || !(isFirst || this.#isRenamed(tool, definition));
     try {
       if (pins.trusts(name, strict)) {
-        this.#register({ name, tool, digest: definition.digest }, diff); // what cannot be registered is not pinned
-        this.#parts.shelf.block(name, waitingBlock(name));
+        this.#register({ name, tool, digest: definition.digest }, diff); // a tool that cannot be registered is not pinned
+        this.#options.registry.block(name, waitingBlock(name));
       }
       const problem = await this.#sight(name, definition, strict);
       if (problem === undefined) this.#show({ name, tool, definition }, diff);
-      else if (this.#registered.has(name)) this.#parts.shelf.block(name, waitingBlock(name, problem));
+      else if (this.#registered.has(name)) this.#options.registry.block(name, waitingBlock(name, problem));
       this.#refused.delete(name);
     } catch (error) {
       this.#refuse(name, error, diff);
     }
   }
 
-  /** It is pinned as it is, under another name: the operator gave it this one. */
+  /** The same definition is pinned under the server's own name, and the operator gave the tool another name. */
   #isRenamed({ name }: UpstreamTool, { digest }: Definition): boolean {
-    const before = this.#parts.pins.get(publicName(this.#server, name))?.pinned;
+    const before = this.#options.pins.get(publicName(this.#server, name))?.pinned;
     return nameHere(name, this.#config) !== name && before?.digest === digest;
   }
 
-  /** Why it could not be recorded; then the tool cannot be called. */
+  /** Returns why the definition could not be stored; the tool cannot be called then. */
   async #sight(name: string, definition: Definition, strict: boolean): Promise<string | undefined> {
     try {
-      await this.#parts.pins.sight({ server: this.#server, tool: name }, definition, strict);
+      await this.#options.pins.sight({ server: this.#server, tool: name }, definition, strict);
       return undefined;
     } catch (error) {
       return messageOf(error);
     }
   }
 
-  /** As it is pinned: as it is offered, or as it was before it changed, blocked; or as nothing but a name. */
+  /** Registers the pinned definition; a changed tool is blocked, and a new tool is blocked and shows only its name. */
   #show({ name, tool, definition }: Listed, diff: Changes): void {
-    const { pinned } = this.#parts.pins.get(name) ?? {};
+    const { pinned } = this.#options.pins.get(name) ?? {};
     if (pinned?.digest === definition.digest) {
       this.#register({ name, tool, digest: definition.digest }, diff);
       this.#free(name, diff);
@@ -233,8 +232,8 @@ export class ServerTools {
     const before = this.#registered.get(name);
     if (before === digest) return;
     const { riskSource, guess } = termsOf(tool, this.#config);
-    const { shelf, call, readUi } = this.#parts;
-    shelf.register(adapt(name, tool, { config: this.#config, call, readUi }), {
+    const { registry, call, readUi } = this.#options;
+    registry.register(adapt(name, tool, { config: this.#config, call, readUi }), {
       server: this.#server,
       riskSource,
       ...(guess !== undefined && { guess }),
@@ -245,24 +244,24 @@ export class ServerTools {
   }
 
   #block(name: string, block: ToolBlock, diff: Changes): void {
-    this.#parts.shelf.block(name, block);
+    this.#options.registry.block(name, block);
     if (!this.#blocked.has(name)) diff.blocked.push(name);
     this.#blocked.add(name);
   }
 
   #free(name: string, diff: Changes): void {
-    this.#parts.shelf.block(name, undefined);
+    this.#options.registry.block(name, undefined);
     if (this.#blocked.delete(name)) diff.freed.push(name);
   }
 
   #drop(name: string, diff: Changes): void {
-    this.#parts.shelf.unregister(name);
+    this.#options.registry.unregister(name);
     this.#registered.delete(name);
     this.#blocked.delete(name);
     diff.removed.push(name);
   }
 
-  /** Not offered, nor its old definition: that is not what the server offers any more. */
+  /** Unregisters the tool: the server no longer offers the old definition. */
   #refuse(name: string, error: unknown, diff: Changes): undefined {
     const isTaken = error instanceof RuntimeFault && /^tool_(?:name_confusable|duplicate)$/.test(error.code);
     const why = isTaken
@@ -274,7 +273,7 @@ export class ServerTools {
   }
 }
 
-/** Nothing of what nobody approved is shown to a model: not even its description. */
+/** A model sees nothing of a definition that no operator approved, not even its description. */
 function unknownTool({ name }: UpstreamTool): UpstreamTool {
   return { name, description: "Blocked until an operator approves its definition.", inputSchema: { type: "object" } };
 }

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { revisions } from "./negotiation.ts";
+import { revisions } from "./revision.ts";
 
-/** The file's spelling of `ServerConfig`: snake_case, unknown keys refused. Only src/config reads it: a library user does not load it. */
+/** `ServerConfig` as a file states it: snake_case, unknown keys refused. Only src/config reads it, so a library user does not load it. */
 export const serverSchema: z.ZodType = server();
 
 function server() {
   return z
-    .strictObject({ ...whereItIs(), ...howItIsTaken() })
+    .strictObject({ ...addressMembers(), ...trustMembers() })
     .refine(({ command, url }) => (command === undefined) !== (url === undefined), "Give either `command` or `url`.")
     .refine(
       ({ url, args, env, cwd }) => url === undefined || (args ?? env ?? cwd) === undefined,
@@ -18,7 +18,7 @@ function server() {
     );
 }
 
-function whereItIs() {
+function addressMembers() {
   const texts = z.record(z.string().min(1), z.string());
   return {
     command: z
@@ -50,7 +50,7 @@ function whereItIs() {
   };
 }
 
-function howItIsTaken() {
+function trustMembers() {
   return {
     enabled: z.boolean().exactOptional().describe("False: the server is not connected."),
     trust: z
@@ -61,19 +61,17 @@ function howItIsTaken() {
       .enum(["first_seen", "strict"])
       .exactOptional()
       .describe(
-        "When a tool's definition is trusted: as it is first seen (when nothing is said), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
+        "When a tool's definition is trusted: as it is first seen (the default), or `strict`: when an operator has approved it. A changed one waits for an operator in both.",
       ),
-    risk: risk()
-      .exactOptional()
-      .describe("For all of its tools that have none of their own; `high` when nothing is said."),
+    risk: risk().exactOptional().describe("For all of its tools that have none of their own; `high` by default."),
     open_world: z
       .boolean()
       .exactOptional()
-      .describe("False: its results are as trusted as your own, for tools that say nothing themselves."),
+      .describe("False: its results are as trusted as your own, for tools for which nothing else is stated."),
     call_timeout_ms: timeoutMs().exactOptional(),
     start_timeout_ms: timeoutMs()
       .exactOptional()
-      .describe("How long it may take until it is connected and has listed its tools; 60000 when nothing is said."),
+      .describe("How long it may take until it is connected and has listed its tools; 60000 by default."),
     revision: z
       .enum(revisions)
       .exactOptional()
@@ -94,11 +92,8 @@ function tool() {
     effects: z
       .enum(["read", "write", "destructive"])
       .exactOptional()
-      .describe("What it does to the world; `write` when nothing is said."),
-    open_world: z
-      .boolean()
-      .exactOptional()
-      .describe("Whether its results may carry strangers' words; true when nothing is said."),
+      .describe("What it does to the world; `write` by default."),
+    open_world: z.boolean().exactOptional().describe("Whether its results may hold untrusted text; true by default."),
     idempotent: z.boolean().exactOptional().describe("True: running it twice does no more than running it once."),
     scopes: z.array(z.string().min(1)).exactOptional().describe("Scopes a caller needs for it."),
     timeout_ms: timeoutMs().exactOptional(),
@@ -106,7 +101,7 @@ function tool() {
   });
 }
 
-/** `low` is an alias of `safe` (C3). */
+/** `low` is an alias of `safe`. */
 function risk() {
   return z.enum(["safe", "low", "medium", "high", "critical"]).overwrite((level) => (level === "low" ? "safe" : level));
 }

@@ -1,34 +1,34 @@
 import { messageOf } from "../../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { hasLongNumber, parseExactly } from "../../tools/schema/exact-json.ts";
-import { answeredIn } from "./answered-in.ts";
+import { withoutNulls } from "../protocol/null-members.ts";
 
-/** What a server sent, read leniently: what it means is clear, and the SDK refuses it only for its form. */
+/** One message of a server, read leniently: the SDK would refuse some messages for their form alone. */
 export type ServerMessage =
   | {
       readonly kind: "message";
       /** An error may lack its id: the server could not read the request. */
       readonly message: JsonObject;
-      /** Members whose numbers are texts here, because a double cannot hold them. */
+      /** Members whose numbers became texts, because a double cannot hold them. */
       readonly asText: readonly string[];
-      /** The text says the same: nothing was changed. */
+      /** The message is what the text says, unchanged. */
       readonly asSent: boolean;
     }
   | {
       readonly kind: "unreadable";
-      /** Whose answer it is, when it says so. */
+      /** The request that it answers, if that can be told. */
       readonly id: number | string | undefined;
-      /** What is wrong with it, as the end of a sentence that begins with "its answer". */
+      /** The end of a sentence that begins with "its answer". */
       readonly why: string;
     };
 
-/** @param text one JSON text; other text is nothing */
+/** @param text one JSON text; any other text gives no message */
 export function readServerMessage(text: string): readonly ServerMessage[] {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   if (!/^\s*[[{]/.test(json)) return [];
   let value: Json;
   try {
-    value = JSON.parse(json) as Json; // it makes nothing but JSON
+    value = JSON.parse(json) as Json; // JSON.parse returns only JSON
   } catch (error) {
     return unparsed(json, error);
   }
@@ -37,7 +37,7 @@ export function readServerMessage(text: string): readonly ServerMessage[] {
   return messagesIn(exact.value, exact.asText);
 }
 
-/** A list of tools holds schemas: a text would be no bound there, and a rounded one is. */
+/** A list of tools holds schemas, whose bounds may be rounded but must stay numbers. */
 function isList(value: Json): boolean {
   return isJsonObject(value) && isJsonObject(value["result"]) && Array.isArray(value["result"]["tools"]);
 }
@@ -53,9 +53,11 @@ function messagesIn(value: Json, asText: readonly string[]): readonly ServerMess
   if (jsonrpc !== "2.0") return [];
   if (typeof method !== "string")
     return id === undefined ? [] : [{ kind: "unreadable", id: idOf(id), why: "has neither `result` nor `error`" }];
-  if (params === undefined || isJsonObject(params)) return [{ kind: "message", message: value, asText, asSent: true }];
-  const { params: _, ...message } = value;
-  return params === null ? [{ kind: "message", message, asText, asSent: false }] : [];
+  if (params === undefined) return [{ kind: "message", message: value, asText, asSent: true }];
+  if (params === null) return [{ kind: "message", message: withoutNulls(value), asText, asSent: false }];
+  if (!isJsonObject(params)) return [];
+  const read = withoutNulls(params);
+  return [{ kind: "message", message: { ...value, params: read }, asText, asSent: read === params }];
 }
 
 function changed(message: ServerMessage): ServerMessage {
@@ -64,7 +66,7 @@ function changed(message: ServerMessage): ServerMessage {
 
 const envelope = new Set(["jsonrpc", "id", "result", "error"]);
 
-/** Many servers log JSON lines, some with an `error`: without `jsonrpc` only what has nothing else is an answer. */
+/** Many servers log JSON lines, some with an `error`. Without `jsonrpc`, an answer has no member of another name. */
 function isAnswer(value: JsonObject): boolean {
   if (value["result"] === undefined && value["error"] === undefined) return false;
   return (
@@ -93,13 +95,13 @@ function answerOf(value: JsonObject, asText: readonly string[]): ServerMessage {
   return { kind: "message", message, asText, asSent: isExact && read === result && error === undefined };
 }
 
-/** An id that is no id may still say whose answer it is. */
+/** A malformed id may still tell which request is answered. */
 function idOf(id: Json | undefined): number | string | undefined {
   if (Array.isArray(id) && id.length === 1) return idOf(id[0] as Json);
   return typeof id === "number" || typeof id === "string" ? id : undefined;
 }
 
-/** The server refused, however it says so. */
+/** The server's refusal in the form of the protocol. */
 function errorOf(error: Json): JsonObject {
   if (!isJsonObject(error))
     return { code: -32_000, message: typeof error === "string" ? error : `the server gave the error ${brief(error)}` };
@@ -113,38 +115,44 @@ function errorOf(error: Json): JsonObject {
   };
 }
 
-/** `null` for an optional member is absence. The answer to `initialize` has optional members within its members. */
+/**
+ * Null stands for an optional member that is left out, in the members that the protocol defines. A tool's own data
+ * (`structuredContent`) stays as it is.
+ */
 function resultOf(result: JsonObject): JsonObject {
-  if (isJsonObject(result["capabilities"])) return withoutNulls(result, 4);
-  const plain = withoutNulls(result, 0);
-  const { content } = plain;
-  if (!Array.isArray(content)) return plain;
-  const blocks = content.map((block: Json) => (isJsonObject(block) ? withoutNulls(block, 1) : block));
-  return blocks.every((block, at) => block === content[at]) ? plain : { ...plain, content: blocks };
+  if (isJsonObject(result["capabilities"])) return withoutNulls(result, Number.POSITIVE_INFINITY);
+  const plain = withoutNulls(result);
+  const content = withoutNulls(plain["content"] ?? null, 2);
+  return content === null || content === plain["content"] ? plain : { ...plain, content };
 }
 
-/** The object itself where there is nothing to leave out. */
-function withoutNulls(object: JsonObject, levels: number): JsonObject {
-  let isSame = true;
-  const members = Object.entries(object).flatMap(([name, value]): [string, Json][] => {
-    const read = levels > 0 && isJsonObject(value) ? withoutNulls(value, levels - 1) : value;
-    if (read !== value || value === null) isSame = false;
-    return read === null || read === undefined ? [] : [[name, read]];
-  });
-  return isSame ? object : Object.fromEntries(members);
-}
-
-/** A line that is no JSON. It ends somebody's call when it is meant as an answer, and is noise else. */
+/** A text that is no JSON. It ends the call that it answers; if it is no answer, it is ignored. */
 function unparsed(text: string, error: unknown): readonly ServerMessage[] {
   const edge = 4_096;
-  const id = answeredIn(text.slice(0, edge), text.slice(-edge));
-  const isMeant =
-    id !== undefined ||
-    (/["']jsonrpc["']\s*:/.test(text.slice(0, edge) + text.slice(-edge)) && /["'](?:result|error)["']\s*:/.test(text));
-  if (!isMeant) return [];
+  const [begin, end] = [text.slice(0, edge), text.slice(-edge)];
+  const id = answeredIn(begin, end);
+  const isAnswerLike = /["']jsonrpc["']\s*:/.test(begin + end) && /["'](?:result|error)["']\s*:/.test(text);
+  if (id === undefined && !isAnswerLike) return [];
   const [, word] = /[:,[]\s*(-?(?:NaN|Infinity))\b/.exec(text) ?? [];
   const what = word === undefined ? messageOf(error) : `it holds \`${word}\`, which JSON does not have`;
   return [{ kind: "unreadable", id, why: `is no JSON: ${what}` }];
+}
+
+/** A member of an object, with a value that is no object and no array. */
+export const scalarMember: string = String.raw`"[^"\\]*"\s*:\s*(?:"[^"\\]*"|-?[\d.eE+-]+|true|false|null)`;
+/** The beginning of an answer: the first member that is no scalar is a result or an error. */
+const answerBegins = new RegExp(String.raw`^\s*\{((?:\s*${scalarMember}\s*,)*)\s*"(?:result|error)"\s*:`);
+/** The last members of the message itself. A text inside the result cannot look like this, because its quotes are escaped. */
+const answerEnds = /[}\]"\w]\s*,((?:\s*"(?:jsonrpc|id)"\s*:\s*(?:"[^"\\]*"|-?\d+)\s*,?)+)\s*\}\s*$/;
+const idMember = /"id"\s*:\s*(?:"(\d{1,15})"|(\d{1,15}))(?!\d)/;
+
+/** The request that a text answers which cannot be parsed, found in the two ends of the text. */
+export function answeredIn(begin: string, end: string): number | undefined {
+  const opened = answerBegins.exec(begin);
+  if (opened === null) return undefined;
+  const found = idMember.exec(opened[1] ?? "") ?? idMember.exec(answerEnds.exec(end)?.[1] ?? "");
+  const id = found?.[1] ?? found?.[2];
+  return id === undefined ? undefined : Number(id);
 }
 
 function brief(value: Json): string {

@@ -2,69 +2,68 @@ import { type Clock, SystemClock } from "../../core/clock.ts";
 import type { ResolveSecret } from "../../secrets/lend.ts";
 import { checkServerName } from "../../tools/upstream-names.ts";
 import { type NoteEvent, type ServerStatus, UpstreamConnection } from "./connection.ts";
+import type { Revisions } from "./known-servers.ts";
 import type { Pins } from "./pins.ts";
-import { checkProgram } from "./program.ts";
-import type { Revisions } from "./revisions.ts";
+import { SpokenRevision } from "./revision.ts";
 import { SdkUpstream } from "./sdk-upstream.ts";
 import type { ToolRegistrar } from "./server-collection.ts";
-import { addressOf, checkServer, type ServerConfig } from "./server-config.ts";
+import { addressOf, checkProgram, checkServer, type ServerConfig } from "./server-config.ts";
 import type { Upstream, UpstreamEvents } from "./upstream.ts";
-import { SpokenProtocol } from "./verdict.ts";
 
 const mostWaitMs = 8_000;
-/** When one server is connected, the others may take as long again, and no less than this. */
+/** When the first server is connected, the others may take as long again, but at least this. */
 const leastForOthersMs = 4_000;
 
-export interface ServersParts {
+export interface ServersOptions {
   readonly registry: ToolRegistrar;
   readonly pins: Pins;
-  /** What is known of the servers from before. */
+  /** The revisions that servers spoke before. */
   readonly revisions?: Revisions;
-  /** Records that a server came, went or changed its tools. */
+  /** Records that a server was connected, was lost or changed its tools. */
   readonly note: NoteEvent;
   /** For `secret://connector/key` in a server's configuration. */
   readonly resolveSecret: ResolveSecret;
-  /** Makes known what a configuration writes out, or takes from the environment, and nobody may see. */
+  /** Called with secret values that a configuration states or takes from the environment. */
   readonly learn?: (values: readonly string[]) => void;
-  /** Masks what is known as secret in what a server says of its end. */
+  /** Masks known secrets in the last output of a server. */
   readonly redact?: (text: string) => string;
-  /** How long `connectServers` waits for the servers; what is not there by then comes later. */
+  /** How long `connectServers` waits for the servers. Slower ones are connected in the background. */
   readonly waitMs?: number | undefined;
-  /** What one answer of a server may have. */
+  /** The most bytes of one answer. */
   readonly answerBytes?: number | undefined;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
-/** All configured MCP servers, each on its own: one that fails or crashes stops no other. */
+/** All configured MCP servers. A server that fails or crashes does not affect the others. */
 export interface Servers extends AsyncDisposable {
   status(): readonly ServerStatus[];
-  /** The server's own names of its tools. Undefined: they are not known yet, or there is no such server. */
+  /** The server's own names of its tools. Returns undefined when they are not known yet, or the server is unknown. */
   listed(server: string): readonly string[] | undefined;
   /** Ends every connection and every child process, and waits for them. */
   close(): Promise<void>;
 }
 
 /**
- * Resolves when each server has been tried once, or soon after the first: a slow one delays nobody. What is not there
- * then goes on in the background, and what failed is tried again there.
+ * Resolves when each server has been tried once, or some time after the first one is connected. Slow and failed servers are
+ * connected in the background.
  *
- * @throws RuntimeFault `server_name_invalid` for an id that cannot be part of a tool's name, `server_invalid` for one
- * without an address; nothing was started then
+ * @throws RuntimeFault `server_name_invalid` for a name that cannot be part of a tool's name, `server_invalid` for a server
+ * without an address; nothing is started then
  */
 export async function connectServers(
   configs: Readonly<Record<string, ServerConfig>>,
-  parts: ServersParts,
+  options: ServersOptions,
 ): Promise<Servers> {
-  const { clock = new SystemClock() } = parts;
+  const { clock = new SystemClock() } = options;
   const enabled = Object.entries(configs).filter(([, { enabled = true }]) => enabled);
   for (const [name, config] of enabled) {
     checkServerName(name);
     checkServer(name, config);
   }
-  const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...parts, clock }));
-  for (const { name } of connections) parts.registry.setServer(name, "down", "it is still being connected");
-  await tried(connections, clock, parts.waitMs ?? mostWaitMs);
+  const connections = enabled.map(([name, config]) => connectionOf(name, config, { ...options, clock }));
+  for (const { name } of connections) options.registry.setServer(name, "down", "it is still being connected");
+  await firstAttempts(connections, clock, options.waitMs ?? mostWaitMs);
   const close = async (): Promise<void> =>
     void (await Promise.all(connections.map((connection) => connection.close())));
   return {
@@ -75,7 +74,7 @@ export async function connectServers(
   };
 }
 
-async function tried(connections: readonly UpstreamConnection[], clock: Clock, mostMs: number): Promise<void> {
+async function firstAttempts(connections: readonly UpstreamConnection[], clock: Clock, mostMs: number): Promise<void> {
   const { promise: waited, resolve } = Promise.withResolvers<void>();
   const startedAt = clock.monotonic();
   const waits = [clock.in(mostMs, resolve)];
@@ -94,24 +93,24 @@ async function tried(connections: readonly UpstreamConnection[], clock: Clock, m
 function connectionOf(
   name: string,
   config: ServerConfig,
-  parts: ServersParts & { readonly clock: Clock },
+  options: ServersOptions & { readonly clock: Clock },
 ): UpstreamConnection {
-  const { registry: shelf, pins, revisions, note, clock, random = Math.random, redact = asIs, learn = ignored } = parts;
-  const verdict = new SpokenProtocol((isOld) => void revisions?.keep(name, config, isOld));
+  const { registry, pins, revisions, note, clock, random = Math.random, redact = unchanged, learn = ignored } = options;
+  const spoken = new SpokenRevision((isOld) => void revisions?.keep(name, config, isOld));
   const open = async (events: UpstreamEvents): Promise<Upstream> => {
-    if (!verdict.isMade && (await revisions?.isOld(name, config)) === true) verdict.assumeOld(clock);
-    const address = await addressOf(name, config, { resolve: parts.resolveSecret, learn });
+    if (!spoken.isKnown && (await revisions?.isOld(name, config)) === true) spoken.assumeOld(clock);
+    const address = await addressOf(name, config, { resolve: options.resolveSecret, learn });
     if (address.kind === "stdio") checkProgram(name, address);
     const { revision, startTimeoutMs } = config;
     return new SdkUpstream(address, {
-      ...{ events, verdict, clock, name, revision, startTimeoutMs },
-      answerBytes: parts.answerBytes,
+      ...{ events, spoken, clock, name, revision, startTimeoutMs },
+      answerBytes: options.answerBytes,
     });
   };
-  return new UpstreamConnection(name, config, { shelf, pins, note, clock, random, redact, open });
+  return new UpstreamConnection(name, config, { registry, pins, note, clock, random, redact, open });
 }
 
-function asIs(text: string): string {
+function unchanged(text: string): string {
   return text;
 }
 

@@ -1,35 +1,25 @@
 import { SSEClientTransport } from "@modelcontextprotocol/client";
 import { boundedBody, tellingEnd } from "./bounded-body.ts";
-import { currentExchange } from "./exchange.ts";
-import { httpFetch } from "./http-client.ts";
-import { heardEvents } from "./http-messages.ts";
-import { PendingRequests } from "./pending-requests.ts";
+import { currentExchange, PendingRequests } from "./exchange.ts";
+import { type BoundedFetchOptions, httpFetch, pauseOf, readEvents, retryAfterOf } from "./http-fetch.ts";
 import type { ServerAddress } from "./server-config.ts";
-import type { AwaitedRequests } from "./server-wire.ts";
-import { pauseOf, retryAfterOf, type WatchedFetchParts } from "./watched-fetch.ts";
 
-/** What a server says to a message that it did not take. */
+/** The most that is read of a refusal. */
 const mostRefusalBytes = 64 * 1024;
-/** What came last is still on its way through the parser. */
+/** The SDK's parser still has the last bytes when the stream ends. */
 const settleMs = 100;
 
 /**
  * HTTP+SSE, the transport of revision 2024-11-05: one stream carries all answers, and each message is a POST of its own.
  *
- * The SDK opens a new stream when the old one ends. That stream would belong to another session, and answers to calls under
- * way would be lost without a word. Here the end of the stream is the end of the connection.
+ * The SDK opens a new stream when the old one ends. That stream would belong to another session, and answers to open calls
+ * would be lost. Here the connection ends with its stream.
  */
 export function sseTransport(
   { url, headers }: Extract<ServerAddress, { readonly kind: "http" }>,
-  parts: WatchedFetchParts,
+  options: BoundedFetchOptions,
 ): SSEClientTransport {
   const pending = new PendingRequests();
-  const asked: AwaitedRequests = {
-    only: () => pending.only(),
-    isAwaited: (id) => pending.isAwaited(id),
-    exchange: (id) => pending.exchange(id),
-    answered: (id) => pending.forget(id),
-  };
   let hasStream = false;
   const listen = async (input: string | URL | Request, init: RequestInit | undefined): Promise<Response> => {
     if (hasStream) throw new Error("the stream of its answers has ended");
@@ -38,23 +28,23 @@ export function sseTransport(
     if (body === null || !response.ok) return response;
     hasStream = true;
     const bounded = boundedBody(body, {
-      limitBytes: parts.limitBytes,
+      limitBytes: options.limitBytes,
       isStream: true,
-      request: asked.only,
-      pause: () => pauseOf(parts),
+      request: pending.only,
+      pause: () => pauseOf(options),
       onTooLarge: () => {
         const exchange = pending.exchange(pending.only() ?? "");
         if (exchange !== undefined) exchange.tooLarge = true;
       },
-      read: (events) => heardEvents(events, { wire: parts.wire, asked, exchange: undefined }),
+      read: (events) => readEvents(events, { incoming: options.incoming, awaited: pending, exchange: undefined }),
     });
     const close = (): void => void transport.close().catch(ignored);
-    const told = tellingEnd(bounded, () => void parts.clock.in(settleMs, close));
-    return new Response(told, { status, statusText, headers: response.headers });
+    const followed = tellingEnd(bounded, () => void options.clock.in(settleMs, close));
+    return new Response(followed, { status, statusText, headers: response.headers });
   };
   const transport = new SSEClientTransport(url, {
     requestInit: { headers: { ...headers } },
-    fetch: (input, init) => (init?.method === "POST" ? post(input, init, parts) : listen(input, init)),
+    fetch: (input, init) => (init?.method === "POST" ? post(input, init, options) : listen(input, init)),
   });
   const send = transport.send.bind(transport);
   transport.send = async (message) => {
@@ -62,7 +52,7 @@ export function sseTransport(
     try {
       await send(message);
     } catch (error) {
-      if ("method" in message && "id" in message) pending.forget(message.id);
+      if ("method" in message && "id" in message) pending.answered(message.id);
       throw error;
     }
   };
@@ -73,13 +63,13 @@ export function sseTransport(
 async function post(
   input: string | URL | Request,
   init: RequestInit,
-  { clock }: Pick<WatchedFetchParts, "clock">,
+  { clock }: Pick<BoundedFetchOptions, "clock">,
 ): Promise<Response> {
   const exchange = currentExchange();
   if (exchange !== undefined) exchange.sent = true;
   const response = await httpFetch(input, init);
   const { status } = response;
-  if (status >= 300 && status < 400) return response; // where a redirect leads, the SDK asks the response itself
+  if (status >= 300 && status < 400) return response; // the SDK reads the redirect itself
   const text = await beginningOf(response);
   if (response.ok) return new Response(null, { status: 202 }); // the answer comes on the stream
   if (exchange !== undefined) exchange.resetsAt = retryAfterOf(response, clock);

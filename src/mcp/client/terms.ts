@@ -6,25 +6,25 @@ import type { ToolAnnotations } from "../../tools/tool.ts";
 import type { ServerConfig } from "./server-config.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
-/** Under which terms a stranger's tool is registered. */
+/** The terms under which an upstream tool is registered. */
 export interface UpstreamTerms {
   readonly risk: Risk;
   readonly riskSource: "operator" | "declared" | "guess";
-  /** For people, until somebody who knows has spoken. */
+  /** A guess for people, while neither the operator nor a trusted server states the risk. */
   readonly guess?: RiskGuess;
   readonly effects: "read" | "write" | "destructive";
-  /** Its results may carry somebody else's wishes. */
+  /** Its results may hold untrusted text. */
   readonly openWorld: boolean;
   readonly idempotent: boolean;
   readonly scopes: readonly string[];
   readonly timeoutMs: number | undefined;
-  /** What clients are told. */
+  /** The annotations for clients. */
   readonly annotations: ToolAnnotations;
 }
 
 /**
- * Operator, then the hints of a trusted server, then `high` and not idempotent (D22), with a guess beside it. A hint a trusted server leaves
- * out is taken at its worst, as the protocol says: it writes, and what it writes destroys.
+ * The operator decides, then the hints of a trusted server; without either, a tool is `high` and not idempotent, with a guess
+ * for people. A hint that a trusted server leaves out has the protocol's default, the worst case: it writes and destroys.
  */
 export function termsOf(tool: UpstreamTool, config: ServerConfig): UpstreamTerms {
   const own =
@@ -58,7 +58,7 @@ export function termsOf(tool: UpstreamTool, config: ServerConfig): UpstreamTerms
 function hintsOf(tool: UpstreamTool): Pick<UpstreamTerms, "risk" | "effects" | "idempotent" | "openWorld"> {
   const { readOnlyHint = false, destructiveHint, idempotentHint = false, openWorldHint } = tool.annotations ?? {};
   const openWorld = openWorldHint !== false;
-  // Read-only and destructive at once contradict each other: the worse one is believed.
+  // Read-only and destructive contradict each other, so the worse one counts.
   if (destructiveHint ?? !readOnlyHint)
     return { risk: "critical", effects: "destructive", idempotent: idempotentHint, openWorld };
   return readOnlyHint

@@ -1,15 +1,15 @@
 import { reveal } from "./reveal.ts";
 
-/** A row of a diff: `+ …` is new, `- …` is gone, two blanks stand before what stayed. Fit to be shown. */
+/** A row of a diff for a person: `+ …` is new, `- …` is gone, and two blanks begin a row that stayed. */
 export type DiffRow = string;
 
-/** Above this the longest common part is not looked for: all of one is gone, all of the other new. */
+/** Above this many pairs of rows no common part is searched: all old rows are gone, and all new rows are added. */
 const mostPairs = 250_000;
 const mostRows = 400;
-/** Rows of what stayed around what did not. */
+/** How many unchanged rows are shown around a change. */
 const context = 2;
 
-/** What became of a text, a line or a sentence a row. */
+/** Compares two texts, with one line or sentence a row. */
 export function textDiff(before: string, after: string): readonly DiffRow[] {
   const [old, fresh] = [rowsOf(before), rowsOf(after)];
   const rows =
@@ -18,7 +18,7 @@ export function textDiff(before: string, after: string): readonly DiffRow[] {
   return left > 0 ? [...rows.slice(0, mostRows), `  … and ${left} more rows`] : rows;
 }
 
-/** Descriptions are often one long line; a person compares sentences. */
+/** A description is often one long line, and a person compares sentences. */
 function rowsOf(text: string): readonly string[] {
   if (text === "") return [];
   return text.split("\n").flatMap((line) => line.split(/(?<=[.!?:;]) +(?=\S)/));
@@ -44,7 +44,7 @@ function compared(old: readonly string[], fresh: readonly string[]): readonly Di
   return rows;
 }
 
-/** How many rows the rests from `i` and from `j` have in common; of a rest that is empty, none. */
+/** How many rows the parts from `i` and from `j` have in common. */
 function commonLengths(old: readonly string[], fresh: readonly string[]): readonly (readonly number[])[] {
   const table = Array.from({ length: old.length + 1 }, () => new Array<number>(fresh.length + 1).fill(0));
   for (let i = old.length - 1; i >= 0; i -= 1) {
@@ -57,7 +57,7 @@ function commonLengths(old: readonly string[], fresh: readonly string[]): readon
   return table;
 }
 
-/** What stayed far from any change is left out. */
+/** Leaves out unchanged rows that are far from any change. */
 function near(rows: readonly DiffRow[]): readonly DiffRow[] {
   const changes = rows.flatMap((row, i) => (row.startsWith("  ") ? [] : [i]));
   const kept = new Set(changes.flatMap((i) => Array.from({ length: 2 * context + 1 }, (_, k) => i - context + k)));

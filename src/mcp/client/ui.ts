@@ -5,7 +5,7 @@ import type { Definition } from "./definition.ts";
 import type { Pins } from "./pins.ts";
 import type { UpstreamTool } from "./upstream.ts";
 
-/** A page as long as this is pinned with its text, so that an operator sees what changed; of a longer one the digest. */
+/** A page up to this length is pinned with its text, so that an operator sees what changed; a longer one with its digest. */
 const mostShownCharacters = 64 * 1024;
 
 /** The address of a tool's page, as its server lists it (MCP Apps, and the older flat key). */
@@ -15,7 +15,7 @@ export function uiUriOf({ _meta: meta }: UpstreamTool): string | undefined {
   return typeof uri === "string" && isUiUri(uri) ? uri : undefined;
 }
 
-/** The page among what a server answered to `resources/read`. */
+/** The page in a server's answer to `resources/read`. */
 export function uiPageIn(contents: readonly JsonObject[], uri: string): UiPage {
   const content = contents.find((one) => one["uri"] === uri) ?? contents[0];
   const { mimeType, text, blob, _meta: meta } = content ?? {};
@@ -40,13 +40,13 @@ interface UiOwner {
 }
 
 /**
- * Pins a page as the tools of its server are pinned: as it is first read, or when an operator approves it. A page can ask
- * for calls of its server's tools, so a changed one waits for an operator.
+ * Pins a page like the tools of its server: as it is first read, or when an operator approves it. A page can request calls
+ * of its server's tools, so a changed page waits for an operator.
  *
  * @throws RuntimeFault `ui_unavailable`
  */
 export async function trustedPage(page: UiPage, { server, tool, uri, strict }: UiOwner, pins: Pins): Promise<UiPage> {
-  const name = `${tool}.ui`; // no tool's name has a dot
+  const name = `${tool}.ui`; // no tool name has a dot
   const seen = definitionOfPage(page, uri);
   await pins.sight({ server, tool: name }, seen, strict);
   const { pinned } = pins.get(name) ?? {};

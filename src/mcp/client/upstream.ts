@@ -1,11 +1,10 @@
 /**
- * Where strangers' tools come from: MCP servers, each behind one connection, each of their tools a native tool (SPEC 13).
- * This port is one opened connection to one server; whoever wants another one opens it anew.
+ * The port of upstream MCP servers: one connection to one server. Each tool of a server becomes a tool of the runtime.
  *
- * Invariant: whatever `callTool` throws says whether the call may have happened (`unknown`) or cannot have (`notExecuted`):
- * a retry hangs on it. Nothing of a server's own words about itself changes what its tools may do (SPEC 13.5).
- * Next: sdk-upstream.ts (the port through the official SDK), connection.ts (keeps one alive), adapter.ts (an MCP tool as
- * ours), terms.ts (risk, effects, scopes), names.ts, blocks.ts, servers.ts (all of them).
+ * Invariant: an error of `callTool` tells whether the call may have happened (`unknown`) or cannot have (`notExecuted`),
+ * because a retry depends on it. What a server states about itself never widens what its tools may do.
+ * Next: sdk-upstream.ts (the port with the official SDK), connection.ts (keeps one connected), adapter.ts (an MCP tool as a
+ * local one), terms.ts (risk, effects, scopes), pins.ts (trusted definitions), servers.ts (all servers).
  */
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { LargeJson } from "../../results/large-json.ts";
@@ -24,24 +23,24 @@ export interface UpstreamTool {
   readonly _meta?: JsonObject;
 }
 
-/** What a server lists: what is a tool, and what is none. */
+/** What a server lists: its tools, and entries that are no tools. */
 export interface UpstreamList {
   readonly tools: readonly UpstreamTool[];
   readonly malformed: readonly RefusedTool[];
 }
 
-/** A tool that is not offered, by its name or by its place where it has none. */
+/** A tool that is not offered, by its name, or by its place if it has no name. */
 export type RefusedTool = {
   readonly tool: string;
   readonly why: string;
-}; // no interface: it is written down as JSON
+}; // no interface, because it is stored as JSON
 
-/** What the server answered; `content` is as it came, unread. */
+/** The server's answer; `content` is as it was sent, unchecked. */
 export interface UpstreamAnswer {
   readonly content: readonly unknown[];
   readonly structured?: Json | LargeJson;
   readonly isError: boolean;
-  /** Members where a text stands for a number that a double cannot hold. */
+  /** Members in which a text replaces a number that a double cannot hold. */
   readonly asText?: readonly string[];
 }
 
@@ -53,7 +52,7 @@ export interface UpstreamCall {
 }
 
 export interface UpstreamEvents {
-  /** Once, when the connection is gone without `close` having been called. */
+  /** Called once when the connection ends without a call of `close`. */
   readonly onClose: (why: string) => void;
   readonly onToolsChanged: () => void;
 }
@@ -66,7 +65,7 @@ export interface Upstream {
     readonly revision: string;
   }>;
   listTools(): Promise<UpstreamList>;
-  /** @throws Error with `notExecuted: true` when the tool was not run, `unknown: true` when it may have happened, neither when the server refused. */
+  /** @throws Error with `notExecuted: true` when the tool was not run, `unknown: true` when it may have run, neither when the server refused. */
   callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer>;
   /** The contents of one resource. */
   readResource(uri: string): Promise<readonly JsonObject[]>;
@@ -76,21 +75,21 @@ export interface Upstream {
   close(): Promise<void>;
   /** The child process, when there is one. */
   readonly processId: number | undefined;
-  /** The server asked to be left alone until then (`Retry-After`), in milliseconds of the wall clock. */
+  /** Until when the server asked to wait (`Retry-After`), in milliseconds of the wall clock. */
   readonly waitUntil?: number | undefined;
 }
 
-/** Provably not run: what was approved is still to be run, and nothing is lost when it is sent again. */
+/** The tool was not run, so the approval is still unused and the call can be sent again. */
 export function notSent(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { retryable: true, notExecuted: true });
 }
 
-/** Not run: the server does not know the session any more. A new connection helps. */
+/** The tool was not run, because the server no longer knows the session. A new connection helps. */
 export function sessionGone(message: string, cause?: unknown): Error {
   return Object.assign(notSent(message, cause), { sessionGone: true });
 }
 
-/** Not run: the server asks to wait. */
+/** The tool was not run, because the server asks to wait. */
 export function takesNoCalls(message: string, resetsAt: number | undefined, cause?: unknown): Error {
   return Object.assign(notSent(message, cause), resetsAt !== undefined && { rateLimitResetsAt: resetsAt });
 }
@@ -99,9 +98,9 @@ export function takesNoCalls(message: string, resetsAt: number | undefined, caus
  * The server's own refusal.
  *
  * @param error the JSON-RPC error, when it sent one
- * @param notExecuted it was turned away before the tool was run
+ * @param notExecuted the server refused it before the tool was run
  */
-// biome-ignore lint/complexity/useMaxParams: as an error is made
+// biome-ignore lint/complexity/useMaxParams: the parts of an error
 export function refusedCall(
   message: string,
   error: UpstreamRpcError | undefined,
@@ -112,12 +111,12 @@ export function refusedCall(
   return error === undefined ? fault : withRpcError(fault, error);
 }
 
-/** It left this process and no answer came that says how it ended: it may have happened (case 158). */
+/** The call was sent and no answer tells how it ended, so it may have happened. */
 export function lost(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { unknown: true });
 }
 
-/** A new connection may help, and sending the call on it does nothing twice. */
+/** Whether a new connection may help, and sending the call again cannot run it twice. */
 export function isWorthResending(error: unknown): boolean {
   if (!(error instanceof Error) || !("notExecuted" in error)) return false;
   return "sessionGone" in error || ("retryable" in error && !("rateLimitResetsAt" in error));

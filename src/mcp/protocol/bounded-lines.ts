@@ -1,13 +1,13 @@
 const newline = 0x0a;
-/** Of a line that is skipped so much is kept of its begin and of its end: what it was can still be told from them. */
+/** How much is kept of both ends of a line that is skipped. The request that it answers can be read from them. */
 const edgeBytes = 1024;
 
-/** A line that is over, without its end; of one beyond the limit its two edges alone. */
+/** A complete line without its end, or only the two ends of a line beyond the limit. */
 export type BoundedLine = { readonly parts: readonly Buffer[] } | { readonly begin: Buffer; readonly end: Buffer };
 
 /**
- * What comes through a pipe as lines, a message a line, no more of each than `limitBytes`. What arrives is looked at once
- * and copied by nobody, however many pieces a line comes in; a line beyond the limit is skipped, and the next one is read.
+ * Divides the bytes of a pipe into lines of at most `limitBytes`. Each piece is searched once and not copied, in however many
+ * pieces a line arrives. A line beyond the limit is skipped.
  */
 export class BoundedLines {
   readonly #limitBytes: number;
@@ -34,7 +34,7 @@ export class BoundedLines {
     return lines;
   }
 
-  /** Forgets what it has of a line that is not over. */
+  /** Drops an incomplete line. */
   clear(): void {
     this.#parts = [];
     this.#bytes = 0;
@@ -58,7 +58,7 @@ export class BoundedLines {
   }
 }
 
-/** A copy: a part would keep the whole chunk it was cut from. */
+/** Copies the bytes, because a part would keep its whole chunk in memory. */
 function firstBytes(parts: readonly Buffer[]): Buffer {
   const few: Buffer[] = [];
   for (let at = 0, bytes = 0; at < parts.length && bytes < edgeBytes; at += 1) {

@@ -1,15 +1,15 @@
-/** Answers in the form that a client takes. Many clients name one type, any type, or none, and mean whatever they can read. */
+/** Answers in a form that the client accepts. The protocol wants two types named; many clients name one, any or none. */
 
 interface Accepted {
   readonly json: boolean;
   readonly stream: boolean;
-  /** `text/event-stream` is named, not covered by a wildcard. */
+  /** `text/event-stream` is named, not only covered by a wildcard. */
   readonly namesStream: boolean;
 }
 
 const both = "application/json, text/event-stream";
 
-/** Undefined: neither form is accepted, and the protocol's own answer to that is right. */
+/** Returns undefined when neither form is accepted; the SDK's own refusal is right then. */
 export function acceptedBy({ headers }: Request): Accepted | undefined {
   const types = (headers.get("accept") ?? "*/*")
     .split(",")
@@ -20,13 +20,13 @@ export function acceptedBy({ headers }: Request): Accepted | undefined {
   return json || stream ? { json, stream, namesStream: takes("text/event-stream") } : undefined;
 }
 
-/** The transport wants both forms named. */
-export function naming(request: Request): void {
+/** Names both forms, as the SDK's transport requires. */
+export function nameBoth(request: Request): void {
   request.headers.set("accept", both);
 }
 
-/** A stream that stays open is never made one answer of: nothing would come until it ends. */
-export async function inForm(response: Response, accepted: Accepted, staysOpen: boolean): Promise<Response> {
+/** Turns the response into the accepted form. A stream that stays open is not turned into one answer. */
+export async function inAcceptedForm(response: Response, accepted: Accepted, staysOpen: boolean): Promise<Response> {
   const type = response.headers.get("content-type") ?? "";
   if (type.startsWith("text/event-stream") && !accepted.namesStream && accepted.json && !staysOpen)
     return withBody(response, answerIn(await response.text()), "application/json");
@@ -42,7 +42,7 @@ function withBody({ status, headers: given }: Response, body: string, type: stri
   return new Response(body, { status, headers });
 }
 
-/** The last message: what came before it told of progress. */
+/** The last message of a stream; those before it report progress. */
 function answerIn(events: string): string {
   const messages = events
     .split(/\r?\n\r?\n/)

@@ -2,14 +2,14 @@ import type { CallToolResult, ContentBlock as McpBlock } from "@modelcontextprot
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import { chainToolName } from "../../code-mode/names.ts";
 import { shortTrace } from "../../code-mode/trace.ts";
-import type { Json } from "../../core/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "../../core/outcome.ts";
 import { isStandIn } from "../../results/cut.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
 
-/** What an answer says about other places. */
+/** Where a reader finds more. */
 export interface Places {
-  /** Where people reach the console, once it listens. */
+  /** The address of the console, when it listens. */
   readonly console?: (() => string | undefined) | undefined;
   /** Whether this caller is offered a tool that reads artifacts. */
   readonly readsArtifacts?: boolean | undefined;
@@ -20,7 +20,7 @@ export function artifactUri(digest: string): string {
   return `artifact:${digest}`;
 }
 
-/** An outcome as a tool result. Whatever is not `ok` is an error to the model, with a typed object that says which. */
+/** An outcome as a tool result. Every outcome other than `ok` is an error for the model, with an object that names it. */
 export function answerOf(given: ToolOutcome, tool: string, places: Places = {}): CallToolResult {
   const asked = openRequestOf(given);
   const { content, structured, isError } = renderOutcome(given, {
@@ -66,7 +66,7 @@ function pageOf({ id }: OpenRequest, { console }: Places): string | undefined {
   return base === undefined ? undefined : `${base}/approvals/${encodeURIComponent(id)}`;
 }
 
-/** A reference in the place of structured content would not fit the tool's output schema; a cut text in its member does. */
+/** A reference would not fit the tool's output schema, so it is left out; a cut text in its own member fits. */
 function ownStructured(outcome: ToolOutcome): Json | undefined {
   const { cut, structured, text } = outcome;
   if (cut?.member !== undefined) return { [cut.member]: text };
@@ -76,7 +76,7 @@ function ownStructured(outcome: ToolOutcome): Json | undefined {
 function blockOf(block: ContentBlock): McpBlock {
   const { annotations, meta } = block;
   const notes = { ...(annotations !== undefined && { annotations }), ...(meta !== undefined && { _meta: meta }) };
-  return { ...bareBlockOf(block), ...notes } as McpBlock; // its notes are MCP's own, passed on as they came
+  return { ...bareBlockOf(block), ...notes } as McpBlock; // the notes are MCP's own, passed on unchanged
 }
 
 function bareBlockOf(block: ContentBlock): McpBlock {
@@ -118,7 +118,7 @@ function bareBlockOf(block: ContentBlock): McpBlock {
   }
 }
 
-/** Bytes that were kept instead of sent are linked: a later call names them as `{"$artifact": digest}`. */
+/** Bytes that are kept as an artifact are linked: a later call can name them as `{"$artifact": digest}`. */
 function mediaOf({ type, mediaType, data, artifact, url, fileId, name }: MediaBlock): McpBlock {
   if (data === undefined && fileId !== undefined && (artifact ?? url) === undefined)
     return { type: "text", text: textOf([{ type, mediaType, fileId, ...(name !== undefined && { name }) }]) };
@@ -140,4 +140,21 @@ function mediaOf({ type, mediaType, data, artifact, url, fileId, name }: MediaBl
       blob: data,
     },
   };
+}
+
+/** The client lacks a capability, or the user must sign in at an address. Only clients can act on these codes. */
+const forClients: ReadonlySet<unknown> = new Set([-32_021, -32_042]);
+
+/**
+ * The upstream server's JSON-RPC error, if the client must receive it as an error. Returns undefined when the outcome is a
+ * result for the model. It is no `ProtocolError`, because the SDK would not send -32042 to a client of 2026-07-28.
+ */
+export function relayedError({
+  refusal,
+}: ToolOutcome): (Error & { readonly code: number; readonly data?: Json }) | undefined {
+  const details = refusal?.details;
+  const error = isJsonObject(details) ? details["rpc_error"] : undefined;
+  if (!isJsonObject(error) || !forClients.has(error["code"])) return undefined;
+  const { code, message, data } = error;
+  return Object.assign(new Error(String(message)), { code: Number(code), ...(data !== undefined && { data }) });
 }

@@ -27,12 +27,12 @@ async function hold(onprogress?: (message: string | undefined) => void) {
   });
   const windows = new Windows(runtime, clock);
   const parts = { runtime, windows, clock, approvalWaitMs: 20_000, console: undefined };
-  const visit = {
+  const source = {
     caller: { principal: { tenant: "t", agent: "ada" }, scopes: [] },
     server: undefined,
   };
   const server = new Server({ name: "s", version: "1" }, { capabilities: { tools: {} } });
-  server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, visit }, parts));
+  server.setRequestHandler("tools/call", (request, context) => callTool({ request, context, source }, parts));
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: "c", version: "1" });
   await Promise.all([server.connect(ours), client.connect(theirs)]);

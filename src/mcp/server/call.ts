@@ -10,13 +10,12 @@ import { line } from "../../results/describe.ts";
 import { readable } from "../../results/readable.ts";
 import type { CallContext, Runtime } from "../../runtime/api.ts";
 import type { Windows } from "../../runtime/windows.ts";
-import { answerOf, type Places } from "./answer.ts";
+import { answerOf, type Places, relayedError } from "./answer.ts";
 import { withBytes } from "./media.ts";
 import { promisesStructure, targetOf } from "./offer.ts";
-import { relayedError } from "./relayed-error.ts";
-import { callerKey, isOld, type McpCaller, type Visit } from "./visit.ts";
+import { callerKey, isOld, type McpCaller, type RequestSource } from "./request-source.ts";
 
-/** A client that listens to progress waits longer than one that does not; most give up after 60 s all the same. */
+/** A client that reads progress waits longer than others, but most give up after 60 s. */
 const listenerWaitMs = 45_000;
 const heartbeatMs = 10_000;
 
@@ -32,34 +31,34 @@ export interface CallParts {
 export interface McpRequest {
   readonly request: CallToolRequest;
   readonly context: ServerContext;
-  readonly visit: Visit;
+  readonly source: RequestSource;
 }
 
-/** One `tools/call`: through the gates, with nobody kept waiting longer than their client waits. */
-export async function callTool({ request, context, visit }: McpRequest, parts: CallParts): Promise<CallToolResult> {
+/** Runs one `tools/call` through the gates. It answers before the client gives up. */
+export async function callTool({ request, context, source }: McpRequest, parts: CallParts): Promise<CallToolResult> {
   const { name, arguments: given = {} } = request.params;
   const { runtime, windows, clock, approvalWaitMs, console } = parts;
   const { _meta: meta, signal } = context.mcpReq;
-  const idempotencyKey = said(meta, "postern/idempotency-key", 256);
-  const reason = said(meta, "postern/reason", 2_000);
+  const idempotencyKey = metaText(meta, "postern/idempotency-key", 256);
+  const reason = metaText(meta, "postern/reason", 2_000);
   const listener = meta?.progressToken === undefined ? undefined : new Heartbeat(context, meta.progressToken, clock);
-  const target = targetOf(runtime, visit, name);
+  const target = targetOf(runtime, source, name);
   const how = {
-    // A tool that can put its work away (a script) does that when the line was held long enough.
+    // A tool that can suspend its work (a script) does so when the wait is over.
     patience: runtime.tools.offer(target.tool, target.action)?.suspends === true ? "suspend" : "wait",
     signal,
     approvalWaitMs: listener === undefined ? approvalWaitMs : Math.max(listenerWaitMs, approvalWaitMs),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(reason !== undefined && { reason }),
-    ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.tell(wordsOf(step)) }),
+    ...(listener !== undefined && { onProgress: (step: AgentProgress) => listener.report(messageFor(step)) }),
   } as const;
   try {
-    const whose = `${callerKey(visit.caller)}\n${windows.today}`; // a client that opens another session opens no other budget
-    return await windows.use(whose, contextOf(visit.caller), async (session) => {
+    const budgetKey = `${callerKey(source.caller)}\n${windows.today}`; // another session of the client has the same budget
+    return await windows.use(budgetKey, contextOf(source.caller), async (session) => {
       const outcome = await session.invoke({ ...target, arguments: given as JsonObject }, how); // it was read from JSON
       const relayed = relayedError(outcome);
       if (relayed !== undefined) throw relayed;
-      const content = await withBytes(outcome.content, runtime.artifacts, visit.caller.principal);
+      const content = await withBytes(outcome.content, runtime.artifacts, source.caller.principal);
       const promises = promisesStructure(runtime.tools.offer(target.tool, target.action), isOld(context));
       const readsArtifacts = runtime.tools.has(readArtifactName);
       const answer = answerOf({ ...outcome, content }, name, { console, readsArtifacts });
@@ -81,8 +80,8 @@ function contextOf({ principal, scopes, autonomy }: McpCaller): CallContext {
   return { principal, scopes, ...(autonomy !== undefined && { autonomy }) };
 }
 
-/** What the caller says of this call beside its arguments: a key of its own (SPEC 9.2), why it calls (SPEC 8.5). */
-function said(meta: Readonly<Record<string, unknown>> | undefined, name: string, most: number): string | undefined {
+/** A text that the caller sends beside the arguments: its idempotency key, or its reason. */
+function metaText(meta: Readonly<Record<string, unknown>> | undefined, name: string, most: number): string | undefined {
   const given = meta?.[name];
   if (given === undefined || (typeof given === "string" && given !== "" && given.length <= most)) return given;
   throw new ProtocolError(
@@ -92,7 +91,7 @@ function said(meta: Readonly<Record<string, unknown>> | undefined, name: string,
 }
 
 /**
- * Before 2026-07-28 structured content is an object; anything else is in the text already.
+ * Before 2026-07-28 structured content must be an object. Any other value is in the text too.
  *
  * @param text the result's, when the tool is listed with an output schema: clients then refuse an answer without
  * structured content
@@ -108,13 +107,13 @@ function textOf({ content }: CallToolResult): string {
   return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
-/** A line for people: the answer itself says what came out. */
-function wordsOf({ step, content }: AgentProgress): string {
+/** A line for people. The answer itself holds the result. */
+function messageFor({ step, content }: AgentProgress): string {
   if (step === "TOOL_CALL") return `${content} runs`;
   return readable(line(content));
 }
 
-/** Progress as it comes, and a sign of life where none comes: clients count the time since the last one. */
+/** Reports progress, and a heartbeat when there is none, because clients measure the time since the last report. */
 class Heartbeat {
   readonly #context: ServerContext;
   readonly #progressToken: ProgressToken;
@@ -129,10 +128,10 @@ class Heartbeat {
     this.#cancelWait = this.#later();
   }
 
-  tell(message: string): void {
+  report(message: string): void {
     this.#count += 1;
     const params = { progressToken: this.#progressToken, progress: this.#count, message };
-    this.#context.mcpReq.notify({ method: "notifications/progress", params }).catch(ignored); // the client has gone; its call goes its own way
+    this.#context.mcpReq.notify({ method: "notifications/progress", params }).catch(ignored); // the client has disconnected; its call continues
     this.#cancelWait();
     this.#cancelWait = this.#later();
   }
@@ -142,7 +141,7 @@ class Heartbeat {
   }
 
   #later(): () => void {
-    return this.#clock.in(heartbeatMs, () => this.tell("still waiting"));
+    return this.#clock.in(heartbeatMs, () => this.report("still waiting"));
   }
 }
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from "vitest";
 import type { Runtime } from "../../runtime/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
-import { createMcpDoor, type McpGateway } from "./mcp-server.ts";
-import type { McpCaller } from "./visit.ts";
+import { createMcpGateway, type McpGateway } from "./mcp-server.ts";
+import type { McpCaller } from "./request-source.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -22,7 +22,7 @@ const hello = {
 
 async function open(): Promise<{ readonly runtime: Runtime; readonly door: McpGateway }> {
   const runtime = await createRuntime({ tools: [hello], store: "memory" });
-  const door = createMcpDoor({ runtime });
+  const door = createMcpGateway({ runtime });
   cleanups.push(
     () => runtime.close(),
     () => door.close(),

@@ -20,15 +20,15 @@ export interface Pipes {
 
 export interface LineOptions {
   readonly lineLimitBytes?: number;
-  /** How long what was read before the input ended may take to be answered. Default 10 s: what a Postern that stops gives its calls. */
+  /** How long open requests may take after the input has ended. Default: 10 s, as for the calls of a Postern that stops. */
   readonly graceMs?: number;
   readonly clock?: Clock;
 }
 
 /**
- * JSON-RPC over pipes, a message a line, read as strictly as the same message over HTTP. Unlike the SDK's own it outlives
- * its client's mistakes: a line that is too long, no JSON, a batch or no message is answered with an error, and the next
- * line is read. What was read is answered, also when the input has ended; what follows `initialize` waits for its answer.
+ * JSON-RPC over pipes, one message a line, read as strictly as over HTTP. Unlike the SDK's transport it answers a line that
+ * is too long, no JSON, a batch or no message with an error, and reads on. Requests that were read are answered also after
+ * the input has ended. Messages after `initialize` wait for its answer.
  */
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -41,7 +41,7 @@ export class LineTransport implements Transport {
   readonly #lines: BoundedLines;
   /** The methods of requests that wait for an answer. */
   readonly #unanswered = new Map<unknown, string>();
-  /** What came after an `initialize` that is not answered yet. */
+  /** Messages after an `initialize` that is not answered yet. */
   readonly #held: JSONRPCMessage[] = [];
   #opening: RequestId | undefined;
   /** The input has ended. */
@@ -98,16 +98,16 @@ export class LineTransport implements Transport {
   };
 
   readonly #giveUp = (): void => {
-    const told = `It was not over ${this.#graceMs / 1000} s after the input had ended; nobody waits for it any more.`;
-    for (const id of this.#awaited()) this.#refuse(rpcError(-32_603, told, id));
+    const message = `It was not finished ${this.#graceMs / 1000} s after the input ended, so it was given up.`;
+    for (const id of this.#awaited()) this.#refuse(rpcError(-32_603, message, id));
     void this.close();
   };
 
   readonly #read = (chunk: Buffer): void => {
-    for (const line of this.#lines.take(chunk)) if (!this.#closed) this.#hear(line);
+    for (const line of this.#lines.take(chunk)) if (!this.#closed) this.#readLine(line);
   };
 
-  #hear(line: BoundedLine): void {
+  #readLine(line: BoundedLine): void {
     if (!("parts" in line))
       this.#refuse(rpcError(-32_600, `A message may have ${this.#lineLimitBytes} bytes at most.`));
     else this.#take(Buffer.concat(line.parts));
@@ -154,7 +154,7 @@ export class LineTransport implements Transport {
     if (this.#isOver && this.#awaited().length === 0) void this.close();
   }
 
-  /** Requests whose answer the client waits for: one to listen is answered at the end alone. */
+  /** Requests whose answer the client waits for. A request to listen is answered only at the end. */
   #awaited(): readonly RequestId[] {
     return [...this.#unanswered].flatMap(([id, method]) =>
       method === "subscriptions/listen" ? [] : [id as RequestId],
@@ -165,7 +165,7 @@ export class LineTransport implements Transport {
     void this.#write(error);
   }
 
-  /** Resolves when it is handed over; a client that reads slowly slows its own answers. */
+  /** Resolves when the message is handed over, so a client that reads slowly receives its answers slowly. */
   #write(message: object): Promise<void> {
     const { output } = this.#pipes;
     if (this.#closed || !output.writable) return Promise.resolve();
@@ -182,7 +182,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Between messages a client may write what JSON skips too. */
+/** A client may write white space between messages. */
 function isBlank(line: Buffer): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }

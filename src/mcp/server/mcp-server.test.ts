@@ -5,8 +5,8 @@ import { FakeClock } from "../../../test/fakes/clock.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
-import { createMcpDoor, type McpGatewayOptions } from "./mcp-server.ts";
-import type { McpCaller } from "./visit.ts";
+import { createMcpGateway, type McpGatewayOptions } from "./mcp-server.ts";
+import type { McpCaller } from "./request-source.ts";
 
 /** The real runtime behind the real door on a real socket, spoken to by the official client. */
 const cleanups: (() => unknown)[] = [];
@@ -75,7 +75,7 @@ async function open(door: Partial<McpGatewayOptions> = { approvalWaitMs: 20 }, c
     approvals: { patience: "suspend" },
     ...(clock && { clock }),
   });
-  const mcp = createMcpDoor({ runtime, ...(clock && { clock }), ...door });
+  const mcp = createMcpGateway({ runtime, ...(clock && { clock }), ...door });
   const fetch = (request: Request): Promise<Response> => mcp.handle(request, ada);
   const { promise, resolve } = Promise.withResolvers<number>();
   const listener = serve({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => resolve(port));

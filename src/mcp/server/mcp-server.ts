@@ -10,30 +10,30 @@ import { type Clock, SystemClock } from "../../core/clock.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { Windows } from "../../runtime/windows.ts";
-import { acceptedBy, inForm, naming } from "./accepted.ts";
+import { acceptedBy, inAcceptedForm, nameBoth } from "./accepted.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { readMessage } from "./message.ts";
 import { isServer, listed } from "./offer.ts";
+import { isOld, type McpCaller, type RequestSource } from "./request-source.ts";
 import { serveResources } from "./resources.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
-import { isOld, type McpCaller, type Visit } from "./visit.ts";
 
 export interface McpGatewayOptions {
   readonly runtime: Runtime;
   readonly name?: string;
   readonly version?: string;
-  /** How long a call that needs a person is held before its client is told to come back. Default 20 s: clients give up after 60. */
+  /** How long a call waits for a person before its client receives `approval_pending`. Default: 20 s; clients give up after 60. */
   readonly approvalWaitMs?: number;
   readonly clock?: Clock;
-  /** Where people reach the console, once it listens: agents pass that on, too. */
+  /** The address of the console, when it listens. Agents pass it on to people. */
   readonly console?: () => string | undefined;
 }
 
 export interface McpGateway extends AsyncDisposable {
-  /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. Limits on size, host and origin are the HTTP door's. */
+  /** One HTTP request by an authenticated caller, at `/mcp` or at `/mcp/<server>`. The HTTP server limits size, host and origin. */
   handle(request: Request, caller: McpCaller, path?: { readonly server?: string }): Promise<Response>;
-  /** Serves one client over pipes (default: this process's own) until it closes them. */
+  /** Serves one client over pipes (default: those of this process) until it closes them. */
   serveStdio(caller: McpCaller, pipes?: Pipes): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,14 +42,14 @@ const instructions =
   "Every tool call passes Postern. A call may need a person's approval: then the result says `approval_pending`; tell the user, and later send the same call again.";
 
 /** Tools over MCP, revisions 2025-11-25 and 2026-07-28, for any number of clients. */
-export function createMcpDoor(options: McpGatewayOptions): McpGateway {
+export function createMcpGateway(options: McpGatewayOptions): McpGateway {
   return new GatewayEndpoint(options);
 }
 
 class GatewayEndpoint implements McpGateway {
   readonly #identity: { readonly name: string; readonly version: string };
   readonly #parts: CallParts;
-  readonly #visits = new WeakMap<Request, Visit>();
+  readonly #sources = new WeakMap<Request, RequestSource>();
   readonly #modern: McpHttpHandler;
   readonly #sessions: McpSessions;
   readonly #piped = new Set<Server>();
@@ -71,13 +71,14 @@ class GatewayEndpoint implements McpGateway {
       approvalWaitMs,
       console,
     };
-    const visitOf = ({ http }: ServerContext): Visit | undefined =>
-      http?.req === undefined ? undefined : this.#visits.get(http.req);
-    const serverAt = (request: Request | undefined): string | undefined => request && this.#visits.get(request)?.server;
-    this.#modern = createMcpHandler(({ requestInfo }) => this.#makeServer(visitOf, serverAt(requestInfo)), {
+    const sourceOf = ({ http }: ServerContext): RequestSource | undefined =>
+      http?.req === undefined ? undefined : this.#sources.get(http.req);
+    const serverAt = (request: Request | undefined): string | undefined =>
+      request && this.#sources.get(request)?.server;
+    this.#modern = createMcpHandler(({ requestInfo }) => this.#makeServer(sourceOf, serverAt(requestInfo)), {
       legacy: "reject",
     });
-    this.#sessions = new McpSessions(clock, ({ server }) => this.#makeServer(visitOf, server));
+    this.#sessions = new McpSessions(clock, ({ server }) => this.#makeServer(sourceOf, server));
     const changed = soon(() => this.#toolsChanged());
     const watching = runtime.watch((event) => {
       if (event.moment === "noted" && changesTools.test(event.type)) changed();
@@ -89,28 +90,28 @@ class GatewayEndpoint implements McpGateway {
     const { server } = path;
     if (server !== undefined && !isServer(this.#parts.runtime, server))
       return rpcProblem(404, -32_001, noServer(server));
-    const visit: Visit = { caller, server };
-    this.#visits.set(request, visit);
+    const source: RequestSource = { caller, server };
+    this.#sources.set(request, source);
     const accepted = acceptedBy(request);
-    if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) naming(request);
-    if (request.method !== "POST") return this.#sessions.handle(request, undefined, visit);
+    if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) nameBoth(request);
+    if (request.method !== "POST") return this.#sessions.handle(request, undefined, source);
     const read = readMessage(await request.text());
     if ("refused" in read) return Response.json(read.refused, { status: 400 });
     const { message } = read;
-    const answered = await this.#answered(request, message, visit);
+    const answered = await this.#respond(request, message, source);
     const staysOpen = isJsonObject(message) && message["method"] === "subscriptions/listen";
-    return accepted === undefined ? answered : inForm(answered, accepted, staysOpen);
+    return accepted === undefined ? answered : inAcceptedForm(answered, accepted, staysOpen);
   }
 
-  async #answered(request: Request, message: Json, visit: Visit): Promise<Response> {
-    if (await isLegacyRequest(request, message)) return this.#sessions.handle(request, message, visit);
+  async #respond(request: Request, message: Json, source: RequestSource): Promise<Response> {
+    if (await isLegacyRequest(request, message)) return this.#sessions.handle(request, message, source);
     return this.#modern.fetch(request, { parsedBody: message });
   }
 
   async serveStdio(caller: McpCaller, pipes: Pipes = { input: process.stdin, output: process.stdout }): Promise<void> {
-    const visit: Visit = { caller, server: undefined };
+    const source: RequestSource = { caller, server: undefined };
     const transport = new LineTransport(pipes, { clock: this.#parts.clock });
-    const serving = serveStdio(() => this.#pipedServer(visit), { transport });
+    const serving = serveStdio(() => this.#pipedServer(source), { transport });
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const { onclose } = transport;
     transport.onclose = () => {
@@ -131,32 +132,32 @@ class GatewayEndpoint implements McpGateway {
   }
 
   /**
-   * @param visitOf who sends this request, and where
-   * @param at the upstream server whose tools are served alone; none: those of all
+   * @param sourceOf who sends this request, and to which endpoint
+   * @param at the upstream server whose tools are served; undefined: the tools of all
    */
-  #makeServer(visitOf: (context: ServerContext) => Visit | undefined, at?: string): Server {
+  #makeServer(sourceOf: (context: ServerContext) => RequestSource | undefined, at?: string): Server {
     const { name, version } = this.#identity;
     const identity = at === undefined ? this.#identity : { name: at, title: `${at} (${name})`, version };
     const server = new Server(identity, {
       capabilities: { tools: { listChanged: true }, resources: {} },
       instructions,
-      // Nothing is ever elicited; the default would build a code generator for every request.
+      // Nothing is elicited, and the default validator would be built for every request.
       jsonSchemaValidator: {
         getValidator: () => () => ({ valid: false, data: undefined, errorMessage: "not used" }),
       },
     });
     server.setRequestHandler("tools/list", (_request, context) => ({
-      tools: listed(this.#parts.runtime, known(visitOf(context)), isOld(context)),
+      tools: listed(this.#parts.runtime, known(sourceOf(context)), isOld(context)),
     }));
     server.setRequestHandler("tools/call", (request, context) =>
-      callTool({ request, context, visit: known(visitOf(context)) }, this.#parts),
+      callTool({ request, context, source: known(sourceOf(context)) }, this.#parts),
     );
-    serveResources(server, this.#parts.runtime, (context: ServerContext) => known(visitOf(context)));
+    serveResources(server, this.#parts.runtime, (context: ServerContext) => known(sourceOf(context)));
     return server;
   }
 
-  #pipedServer(visit: Visit): Server {
-    const server = this.#makeServer(() => visit);
+  #pipedServer(source: RequestSource): Server {
+    const server = this.#makeServer(() => source);
     this.#piped.add(server);
     server.onclose = () => void this.#piped.delete(server);
     return server;
@@ -169,10 +170,10 @@ class GatewayEndpoint implements McpGateway {
   }
 }
 
-/** Switches, and skills that hold a run to their tools. */
+/** Events that change which tools are offered. */
 const changesTools = /^(operator\.action\.|skill\.(de)?activated$)/;
 
-/** Many changes of one moment are told as one. */
+/** Announces several changes of one moment once. */
 function soon(then: () => void): () => void {
   let waits = false;
   return () => {
@@ -189,9 +190,9 @@ function noServer(name: string): string {
   return `No server is named \`${name.slice(0, 100).toWellFormed()}\`: \`/mcp/<server>\` takes a name of the configuration, and \`/mcp\` offers the tools of all.`;
 }
 
-function known(visit: Visit | undefined): Visit {
-  if (visit === undefined) throw new Error("A request without a caller."); // a bug: the client reads an internal error
-  return visit;
+function known(source: RequestSource | undefined): RequestSource {
+  if (source === undefined) throw new Error("A request without a caller."); // a bug: the client reads an internal error
+  return source;
 }
 
 function ignored(): void {}

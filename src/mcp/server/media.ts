@@ -2,10 +2,10 @@ import type { Principal } from "../../core/call.ts";
 import type { ContentBlock } from "../../core/outcome.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 
-/** Above this a client gets a link instead: few of them take more in one answer. */
+/** Above this a client receives a link, because few clients take more in one answer. */
 const inlineBytes = 5 * 2 ** 20;
 
-/** Pictures, sounds and embedded resources that were kept as artifacts are real blocks again in the final result (SPEC 10.2). */
+/** Puts the bytes of pictures, sounds and embedded resources that are kept as artifacts back into their blocks. */
 export function withBytes(
   content: readonly ContentBlock[],
   artifacts: ArtifactStore,
@@ -22,6 +22,6 @@ async function opened(block: ContentBlock, artifacts: ArtifactStore, principal: 
     if (bytes.length > inlineBytes) return block;
     return { ...block, data: Buffer.from(bytes).toString("base64") };
   } catch {
-    return block; // it is gone by now, or was never this caller's: the link says which one it was
+    return block; // it was deleted, or the caller may not read it: the link names it
   }
 }

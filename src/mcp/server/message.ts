@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import { parseStrict } from "../../core/strict-json.ts";
-import { withoutNullsInside } from "../protocol/null-members.ts";
+import { withoutNulls } from "../protocol/null-members.ts";
 
 /** A JSON-RPC error as it is sent. */
 export interface RpcError {
@@ -11,7 +11,7 @@ export interface RpcError {
 
 export type ReadMessage = { readonly message: Json } | { readonly refused: RpcError };
 
-/** One message as it came, over HTTP and over pipes alike: JSON that means one thing only, and no batch. */
+/** Reads one message, over HTTP or pipes: unambiguous JSON, and no batch. */
 export function readMessage(bytes: Uint8Array | string): ReadMessage {
   const text = typeof bytes === "string" ? bytes : decoded(bytes);
   if (text === undefined) return { refused: rpcError(-32_700, "The message is not UTF-8.") };
@@ -22,14 +22,14 @@ export function readMessage(bytes: Uint8Array | string): ReadMessage {
   return { message: withoutNullParams(read.value) };
 }
 
-/** Null stands for an optional member that is not given; a tool's own arguments stay as they are. */
+/** Null stands for an optional member that is left out. A tool's arguments stay as they are. */
 function withoutNullParams(message: Json): Json {
   if (!isJsonObject(message) || message["params"] === undefined) return message;
   const { params, ...rest } = message;
   if (params === null) return rest;
   if (!isJsonObject(params)) return message;
   const { arguments: given = null, ...own } = params;
-  const cleaned = withoutNullsInside(own) as JsonObject; // an object stays one
+  const cleaned = withoutNulls(own, Number.POSITIVE_INFINITY);
   return { ...message, params: given === null ? cleaned : { ...cleaned, arguments: given } };
 }
 
@@ -37,7 +37,7 @@ export function rpcError(code: number, message: string, id: RpcError["id"] = nul
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/** Two requests under one id cannot be told apart: the one's answer would be the other's, and the other would wait for ever. */
+/** Two open requests with one id would receive each other's answers. */
 export function idUnderWay(id: string | number): RpcError {
   return rpcError(-32_600, "A request with this `id` is under way; give every request its own.", id);
 }
@@ -46,18 +46,18 @@ function decoded(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return undefined; // the decoder says no more than that
+    return undefined; // the decoder gives no reason
   }
 }
 
-/** What is longer was refused because it is much to read. */
+/** A longer text was refused for its length. */
 const longestToLookInto = 100_000;
 
-/** Whoever waits for an answer gets one, where the text is JSON all the same: the id is given back and means nothing to us. */
+/** The id of a refused message, if it can be read, so that its sender receives an answer. */
 function idIn(text: string): RpcError["id"] {
   if (text.length > longestToLookInto) return null;
   try {
-    const message = JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
+    const message = JSON.parse(text) as Json; // JSON.parse returns only JSON
     const id = isJsonObject(message) ? message["id"] : undefined;
     return (typeof id === "string" && id.isWellFormed()) || Number.isSafeInteger(id) ? (id as string | number) : null; // one of the two
   } catch {

@@ -1,46 +1,46 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
-import { digestOf, type JsonObject } from "../../core/json.ts";
+import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { insideOf } from "../../tools/registry.ts";
 import type { Offer } from "../../tools/tool.ts";
+import { uiReaderOf } from "../../tools/ui.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import { ownNameOf } from "../client/adapter.ts";
-import { metaWithUi } from "./ui-address.ts";
-import type { Visit } from "./visit.ts";
+import type { RequestSource } from "./request-source.ts";
 
-/** Where a name leads. Not necessarily to a tool that exists: the gates say that, and count it. */
+/** The tool that a name means. It may not exist: the gates refuse and count such a call. */
 export interface OfferTarget {
   readonly tool: string;
   readonly action: string;
 }
 
-/** What this caller may see here, in the order of the names: the same list for the same rights, whatever came first. */
-export function listed(runtime: Runtime, visit: Visit, isOld: boolean): Tool[] {
-  const { server } = visit;
-  return shownOffers(runtime, visit)
+/** The tools that this caller may see at this endpoint, in the order of their names: the same list for the same rights. */
+export function listed(runtime: Runtime, source: RequestSource, isOld: boolean): Tool[] {
+  const { server } = source;
+  return shownOffers(runtime, source)
     .map((action) =>
       describe(action, {
         name: server === undefined ? openName(action) : localName(runtime, action),
         isOld,
-        meta: metaWithUi(runtime, action, visit),
+        meta: metaWithUi(runtime, action, source),
       }),
     )
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** What this caller may see here. */
-export function shownOffers(runtime: Runtime, { caller, server }: Visit): readonly Offer[] {
+/** The offers that this caller may see at this endpoint. */
+export function shownOffers(runtime: Runtime, { caller, server }: RequestSource): readonly Offer[] {
   return runtime
     .offered(caller.principal)
     .filter(({ kind, facts, tool }) => {
       const isHere = server === undefined || facts.server === server || isReader(runtime, server, tool);
       return kind !== "hosted" && isHere;
     })
-    .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // its very name is a stranger's word
+    .filter(({ tool }) => runtime.tools.blocked(tool)?.why !== "new"); // even the name is untrusted
 }
 
-/** Connected or not: configured, or told by a tool that was registered under it. */
+/** Whether a server is configured, connected or not, or a tool is registered under its name. */
 export function isServer(runtime: Runtime, name: string): boolean {
   return (
     runtime.health().servers.some((server) => server.name === name) ||
@@ -48,8 +48,8 @@ export function isServer(runtime: Runtime, name: string): boolean {
   );
 }
 
-/** Names lead by table: an action is found by making its name, never by taking one apart. */
-export function targetOf(runtime: Runtime, { server }: Visit, name: string): OfferTarget {
+/** Finds the action by comparing names. A name is never taken apart. */
+export function targetOf(runtime: Runtime, { server }: RequestSource, name: string): OfferTarget {
   const nowhere: OfferTarget = {
     tool: server === undefined ? name : `${server}/${name}`,
     action: "default",
@@ -67,7 +67,7 @@ export function targetOf(runtime: Runtime, { server }: Visit, name: string): Off
   return isReader(runtime, server, name) ? { tool: name, action: "default" } : nowhere;
 }
 
-/** Whoever gets a server's results reads the large ones with it, also at the server's own address; a server's own tool goes first. */
+/** The tool that reads large results is offered at a server's endpoint too, unless the server has a tool of that name. */
 function isReader({ tools }: Runtime, server: string, tool: string): boolean {
   return tool === readArtifactName && !tools.has(publicName(server, readArtifactName));
 }
@@ -76,7 +76,7 @@ function openName({ tool, name }: Offer): string {
   return name === "default" ? tool : publicName(tool, name);
 }
 
-/** As its server calls it; a tool of ours that was registered under a server has its open name there, too. */
+/** The server's own name. A local tool that is registered under a server keeps its public name. */
 function localName({ tools }: Runtime, offer: Offer): string {
   const registered = insideOf(tools).toolNamed(offer.tool);
   return (registered && ownNameOf(registered)) ?? openName(offer);
@@ -109,7 +109,7 @@ function describe(action: Offer, { name, isOld, meta }: ShownTools): Tool {
   };
 }
 
-/** SPEC 13.4: what a client that repeats a call can count on. */
+/** What a client can rely on when it repeats a call. */
 function contractOf({ idempotent, requireIdempotencyKey }: Offer): string {
   if (requireIdempotencyKey) return "key_required";
   return idempotent ? "idempotent" : "once_per_key";
@@ -119,19 +119,19 @@ const anythingElse = {
   description: "Anything else: parts may be masked, and a large value is left out: the text says where it is.",
 };
 
-/** Whether a tool is listed with an output schema. Revision 2025-11-25 knows objects only. */
+/** Whether a tool is listed with an output schema. Revision 2025-11-25 allows only objects. */
 export function promisesStructure(offer: Pick<Offer, "outputSchema"> | undefined, isOld: boolean): boolean {
   return offer?.outputSchema !== undefined && (!isOld || offer.outputSchema["type"] === "object");
 }
 
 /**
- * What the tool's author promises, without a promise of ours: what goes back may be redacted, cut or kept by reference, and
- * clients refuse an answer that does not fit.
+ * The output schema of the tool, widened to any value: a result may be redacted, cut or kept as an artifact, and clients
+ * refuse an answer that does not fit.
  */
 function promisedOf({ outputSchema: schema = {} }: Offer): Tool["outputSchema"] {
   const isObject = schema["type"] === "object";
   const { $schema, ...own } = schema;
-  // Its references start at its own root.
+  // Its references are relative to its own root.
   const $id = own["$id"] ?? `urn:sha256:${digestOf(schema)}`;
   return {
     ...($schema !== undefined && { $schema }),
@@ -140,7 +140,34 @@ function promisedOf({ outputSchema: schema = {} }: Offer): Tool["outputSchema"] 
   } as Tool["outputSchema"]; // an object schema where the revision wants one
 }
 
-/** Arguments are an object; the protocol wants that to be said. */
+/** Arguments are an object, and the protocol requires the schema to state it. */
 function schemaOf(schema: JsonObject): Tool["inputSchema"] {
   return { ...schema, type: "object" };
+}
+
+/** A tool's `_meta` with the address of its page at this endpoint. Unchanged for a tool without a page. */
+export function metaWithUi(runtime: Runtime, offer: Offer, { server }: RequestSource): JsonObject {
+  const { meta = {}, ui } = offer;
+  const uri = uriHere(runtime, offer, server);
+  if (uri === undefined) return ui === undefined ? meta : withoutUi(meta);
+  const own = meta["ui"];
+  return {
+    ...meta,
+    ui: { ...(isJsonObject(own) && own), resourceUri: uri },
+    ...(meta[flatKey] !== undefined && { [flatKey]: uri }),
+  };
+}
+
+/** The older form of `ui.resourceUri`. */
+const flatKey = "ui/resourceUri";
+
+/** The address of a tool's page. It names the server at `/mcp`, because two servers may use one address. */
+export function uriHere({ tools }: Runtime, { tool, ui, facts }: Offer, at: string | undefined): string | undefined {
+  if (ui === undefined || uiReaderOf(insideOf(tools).toolNamed(tool)) === undefined) return undefined;
+  if (at !== undefined || facts.server === undefined) return ui.resourceUri;
+  return `ui://${facts.server}/${ui.resourceUri.slice("ui://".length)}`;
+}
+
+function withoutUi({ ui: _, [flatKey]: _flat, ...rest }: JsonObject): JsonObject {
+  return rest;
 }

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { expect, it, onTestFinished } from "vitest";
 import { rawHttp, reply } from "../../../test/fakes/raw-http.ts";
 import { createRuntime } from "../../runtime/create.ts";
-import { createMcpDoor } from "./mcp-server.ts";
+import { createMcpGateway } from "./mcp-server.ts";
 
 /** A client of Postern, whose upstream server answers each call with this error. */
 async function clientOf(error: object, mode: "auto" | "legacy"): Promise<Client> {
@@ -12,7 +12,7 @@ async function clientOf(error: object, mode: "auto" | "legacy"): Promise<Client>
       method === "tools/call" && reply(response, JSON.stringify({ jsonrpc: "2.0", id, error })),
   );
   const runtime = await createRuntime({ servers: { one: { url, risk: "safe" } } });
-  const door = createMcpDoor({ runtime });
+  const door = createMcpGateway({ runtime });
   const { promise, resolve } = Promise.withResolvers<number>();
   const caller = { principal: { tenant: "t", agent: "ada" }, scopes: [] };
   const fetch = (request: Request): Promise<Response> => door.handle(request, caller);

@@ -7,18 +7,21 @@ import type { Runtime } from "../../runtime/api.ts";
 import { insideOf } from "../../tools/registry.ts";
 import { uiReaderOf } from "../../tools/ui.ts";
 import { artifactUri } from "./answer.ts";
-import { shownOffers } from "./offer.ts";
-import { uriHere } from "./ui-address.ts";
-import type { Visit } from "./visit.ts";
+import { shownOffers, uriHere } from "./offer.ts";
+import type { RequestSource } from "./request-source.ts";
 
 /** One message holds no more of an artifact. */
 const mostBytes = 8 * 2 ** 20;
 
 /**
- * `resources/read`: for artifacts, what was too large for an answer, whole, for those it was released to; and the pages of
- * tools. Nothing is listed: an answer or a tool names what its caller may read.
+ * `resources/read` of artifacts, for callers that they were released to, and of the pages of tools. Nothing is listed: an
+ * answer or a tool names what its caller may read.
  */
-export function serveResources<Context>(server: Server, runtime: Runtime, visitOf: (context: Context) => Visit): void {
+export function serveResources<Context>(
+  server: Server,
+  runtime: Runtime,
+  sourceOf: (context: Context) => RequestSource,
+): void {
   server.setRequestHandler("resources/list", () => ({ resources: [] }));
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [
@@ -30,10 +33,10 @@ export function serveResources<Context>(server: Server, runtime: Runtime, visitO
     ],
   }));
   server.setRequestHandler("resources/read", ({ params: { uri } }, context) => {
-    const visit = visitOf(context as Context); // the SDK's context of this server
+    const source = sourceOf(context as Context); // the SDK's context of this server
     return uri.startsWith("ui://")
-      ? readUi(uri, runtime, visit)
-      : readArtifact(uri, runtime.artifacts, visit.caller.principal);
+      ? readUi(uri, runtime, source)
+      : readArtifact(uri, runtime.artifacts, source.caller.principal);
   });
 }
 
@@ -57,12 +60,9 @@ async function readArtifact(uri: string, artifacts: ArtifactStore, caller: Princ
   }
 }
 
-/**
- * `resources/read` of a tool's page. A page belongs to the definition of its tool: whoever is offered the tool may read it,
- * and nothing else of its server.
- */
-async function readUi(uri: string, runtime: Runtime, visit: Visit): Promise<ReadResourceResult> {
-  const offer = shownOffers(runtime, visit).find((one) => uriHere(runtime, one, visit.server) === uri);
+/** `resources/read` of a tool's page. A caller that is offered the tool may read it, and nothing else of the server. */
+async function readUi(uri: string, runtime: Runtime, source: RequestSource): Promise<ReadResourceResult> {
+  const offer = shownOffers(runtime, source).find((one) => uriHere(runtime, one, source.server) === uri);
   const read = offer && uiReaderOf(insideOf(runtime.tools).toolNamed(offer.tool));
   if (read === undefined)
     throw invalid(

@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import type { Limits } from "../../core/session.ts";
 import { createRuntime } from "../../runtime/create.ts";
-import { createMcpDoor, type McpGateway } from "./mcp-server.ts";
-import type { McpCaller } from "./visit.ts";
+import { createMcpGateway, type McpGateway } from "./mcp-server.ts";
+import type { McpCaller } from "./request-source.ts";
 
 /** Raw 2025-11-25 over HTTP, and a tool that answers when the test lets it. */
 async function open(limits: Partial<Limits> = {}) {
@@ -29,7 +29,7 @@ async function open(limits: Partial<Limits> = {}) {
     limits,
     clock,
   });
-  const door = createMcpDoor({ runtime, clock });
+  const door = createMcpGateway({ runtime, clock });
   onTestFinished(async () => {
     await runtime.close(0);
     await door.close();

@@ -7,18 +7,18 @@ import {
 import type { Clock } from "../../core/clock.ts";
 import { canonical, isJsonObject } from "../../core/json.ts";
 import { idUnderWay, rpcError } from "./message.ts";
-import { callerKey, type Visit } from "./visit.ts";
+import { callerKey, type RequestSource } from "./request-source.ts";
 
 const idleMs = 3_600_000;
 const atMost = 1_000;
-/** Of one agent; beyond it its own oldest goes. */
+/** Sessions of one agent. One more closes its own oldest one. */
 const atMostOfOne = 100;
 
 interface McpSession {
   readonly id: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
-  readonly visitKey: string;
+  readonly sourceKey: string;
   readonly owner: string;
   /** Ids of requests that are not answered yet. */
   readonly underWay: Set<unknown>;
@@ -27,27 +27,27 @@ interface McpSession {
 }
 
 /**
- * 2025-11-25 over HTTP: one protocol session a client. A session is a convenience and no authority: it answers only
- * the caller who opened it, at the address it was opened at. Nobody's sessions or calls end for those of somebody else.
+ * Revision 2025-11-25 over HTTP: one protocol session a client. A session grants nothing: it answers only the caller that
+ * opened it, at the endpoint where it was opened. Calls of one agent never end because of sessions of another.
  */
 export class McpSessions {
   readonly #clock: Clock;
-  readonly #makeServer: (visit: Visit) => Server;
+  readonly #makeServer: (source: RequestSource) => Server;
   readonly #sessions = new Map<string, McpSession>();
 
-  constructor(clock: Clock, makeServer: (visit: Visit) => Server) {
+  constructor(clock: Clock, makeServer: (source: RequestSource) => Server) {
     this.#clock = clock;
     this.#makeServer = makeServer;
   }
 
-  async handle(request: Request, body: unknown, visit: Visit): Promise<Response> {
+  async handle(request: Request, body: unknown, source: RequestSource): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
     if (id !== null) {
       const session = this.#sessions.get(id);
-      if (session === undefined || session.visitKey !== keyOf(visit))
+      if (session === undefined || session.sourceKey !== keyOf(source))
         return rpcProblem(404, -32_001, "There is no such session; send `initialize` again.");
       session.lastSeen = this.#clock.monotonic();
-      return request.method === "POST" ? heard(session, request, body) : session.transport.handleRequest(request);
+      return request.method === "POST" ? receive(session, request, body) : session.transport.handleRequest(request);
     }
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     if (!isInitializeRequest(body))
@@ -56,7 +56,7 @@ export class McpSessions {
         -32_000,
         "Without a session only `initialize` is answered; send its answer's `Mcp-Session-Id` with every request.",
       );
-    return this.#open(request, body, visit);
+    return this.#open(request, body, source);
   }
 
   toolsChanged(): void {
@@ -69,18 +69,18 @@ export class McpSessions {
     await Promise.all(open.map(({ server }) => server.close().catch(ignored)));
   }
 
-  async #open(request: Request, body: unknown, visit: Visit): Promise<Response> {
-    const owner = ownerOf(visit);
+  async #open(request: Request, body: unknown, source: RequestSource): Promise<Response> {
+    const owner = ownerOf(source);
     if (!(await this.#makeRoom(owner)))
       return rpcProblem(503, -32_000, `${atMost} sessions are open, each with a call under way; try again later.`);
-    const server = this.#makeServer(visit);
+    const server = this.#makeServer(source);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
         const underWay = new Set<unknown>();
         noteAnswers(transport, underWay);
         const lastSeen = this.#clock.monotonic();
-        this.#sessions.set(id, { id, transport, server, visitKey: keyOf(visit), owner, underWay, lastSeen });
+        this.#sessions.set(id, { id, transport, server, sourceKey: keyOf(source), owner, underWay, lastSeen });
       },
       onsessionclosed: (id) => {
         this.#sessions.delete(id);
@@ -93,8 +93,8 @@ export class McpSessions {
   }
 
   /**
-   * The idle go first; then, of an agent with too many, its own oldest; then the oldest of whoever has most of them. A
-   * client whose session is gone is told so, and opens another. False: in every one of them a call is under way.
+   * Closes idle sessions, then the oldest session of an agent with too many, then the oldest of the agent with the most. A
+   * client whose session is closed receives a 404 and opens another. Returns false when every session has an open call.
    */
   async #makeRoom(owner: string): Promise<boolean> {
     const since = this.#clock.monotonic() - idleMs;
@@ -102,7 +102,7 @@ export class McpSessions {
     const own = byAge([...this.#sessions.values()].filter((session) => session.owner === owner));
     if (own.length >= atMostOfOne) await this.#end(own.find(isQuiet) ?? own[0]);
     if (this.#sessions.size < atMost) return true;
-    const last = ofWhomeverHasMost([...this.#sessions.values()].filter(isQuiet));
+    const last = oldestOfLargestOwner([...this.#sessions.values()].filter(isQuiet));
     await this.#end(last);
     return last !== undefined;
   }
@@ -113,7 +113,7 @@ export class McpSessions {
   }
 }
 
-async function heard({ transport, underWay }: McpSession, request: Request, body: unknown): Promise<Response> {
+async function receive({ transport, underWay }: McpSession, request: Request, body: unknown): Promise<Response> {
   const { id, method, params } = isJsonObject(body) ? body : {};
   if (method === "notifications/cancelled" && isJsonObject(params)) underWay.delete(params["requestId"]); // it gets no answer
   const isRequest = method !== undefined && (typeof id === "string" || typeof id === "number");
@@ -141,19 +141,19 @@ function byAge(sessions: readonly McpSession[]): readonly McpSession[] {
   return sessions.toSorted((one, other) => one.lastSeen - other.lastSeen);
 }
 
-function ofWhomeverHasMost(sessions: readonly McpSession[]): McpSession | undefined {
+function oldestOfLargestOwner(sessions: readonly McpSession[]): McpSession | undefined {
   const owners = [...Map.groupBy(sessions, ({ owner }) => owner).values()];
   const [most = []] = owners.toSorted((one, other) => other.length - one.length);
   return byAge(most)[0];
 }
 
-/** The rights may change while a session lasts; who it is and where may not. */
-function keyOf({ caller: { principal }, server }: Visit): string {
+/** The caller's rights may change during a session; the caller and the endpoint may not. */
+function keyOf({ caller: { principal }, server }: RequestSource): string {
   return `${server ?? ""}\n${callerKey({ principal, scopes: [] })}`;
 }
 
-/** Whoever it is, whichever of their credentials they send. */
-function ownerOf({ caller: { principal } }: Visit): string {
+/** The agent, whichever of its credentials it sends. */
+function ownerOf({ caller: { principal } }: RequestSource): string {
   const { tenant, agent, user } = principal;
   return canonical([tenant, agent, user ?? null]);
 }

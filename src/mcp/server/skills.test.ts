@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { defineSkill } from "../../builtin/skills/define-skill.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import { defineTool } from "../../tools/define.ts";
-import { createMcpDoor } from "./mcp-server.ts";
+import { createMcpGateway } from "./mcp-server.ts";
 
 const tools = ["mail", "drop"].map((name) =>
   defineTool({
@@ -35,7 +35,7 @@ it.each(["2025-11-25", "2026-07-28"])(
       autonomy: "A4",
       store: "sqlite::memory:",
     });
-    await using door = createMcpDoor({ runtime });
+    await using door = createMcpGateway({ runtime });
     const port = Promise.withResolvers<number>();
     const fetch = (request: Request): Promise<Response> => door.handle(request, { principal, scopes: [] });
     const listener = serve({ fetch, port: 0, hostname: "127.0.0.1" }, (at) => port.resolve(at.port));

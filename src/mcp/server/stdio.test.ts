@@ -6,8 +6,8 @@ import { FakeClock } from "../../../test/fakes/clock.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
-import { createMcpDoor } from "./mcp-server.ts";
-import type { McpCaller } from "./visit.ts";
+import { createMcpGateway } from "./mcp-server.ts";
+import type { McpCaller } from "./request-source.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -27,7 +27,7 @@ const hello: LocalTool = {
 /** Our side is served; the other side is the client's. `ended` resolves when serving is over. */
 async function open(): Promise<{ readonly client: Pipes; readonly ended: Promise<void> }> {
   const runtime = await createRuntime({ tools: [hello], store: "memory" });
-  const door = createMcpDoor({ runtime });
+  const door = createMcpGateway({ runtime });
   const [up, down] = [new PassThrough(), new PassThrough()];
   const ended = door.serveStdio(caller, { input: up, output: down });
   cleanups.push(
@@ -117,7 +117,7 @@ describe("when the input ends at once", () => {
       },
     };
     const runtime = await createRuntime({ tools: [slow], store: "memory" });
-    const door = createMcpDoor({ runtime, clock });
+    const door = createMcpGateway({ runtime, clock });
     cleanups.push(
       () => runtime.close(),
       () => door.close(),

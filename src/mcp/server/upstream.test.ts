@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
 import type { ServerConfig } from "../client/server-config.ts";
-import { createMcpDoor } from "./mcp-server.ts";
+import { createMcpGateway } from "./mcp-server.ts";
 
 /** Client, door, runtime, upstream server: the whole way, all of it real. */
 const cleanups: (() => unknown)[] = [];
@@ -25,7 +25,7 @@ async function postern(options: RuntimeOptions): Promise<{ readonly runtime: Run
     approvals: { patience: "suspend" },
     ...options,
   });
-  const door = createMcpDoor({ runtime, approvalWaitMs: 20 });
+  const door = createMcpGateway({ runtime, approvalWaitMs: 20 });
   const { promise, resolve } = Promise.withResolvers<number>();
   const fetch = (request: Request): Promise<Response> => {
     const [, server] = /^\/mcp\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];

@@ -1,31 +1,25 @@
-/**
- * What the contract has and the inside has not: a few names and texts. Spelling (camelCase inside, snake_case outside) is
- * the work of the schemas (`toContractNames`, `shape`). A tool's own names (arguments, structured results) stay as they are.
- */
-import type { RunOffer } from "../../agents/run-tools.ts";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import type { Skill, Skills } from "../../builtin/skills/skills.ts";
-import { noOpaqueFields, opaqueFields, toCamelCase, toSnakeCase } from "../../core/case.ts";
+import { opaqueFields, toSnakeCase } from "../../core/case.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Preview, ToolOutcome } from "../../core/outcome.ts";
 import type { CallRecord } from "../../core/records.ts";
 import type { Decision } from "../../policy/policy.ts";
 import { readableOutcome } from "../../results/readable.ts";
 import { howToApprove, openRequestOf, renderOutcome } from "../../results/render.ts";
-import type { Explanation, SessionCall } from "../../runtime/api.ts";
+import type { Explanation } from "../../runtime/api.ts";
 import type { ToolBlock } from "../../tools/registered.ts";
 import type { Offer, ToolHealth } from "../../tools/tool.ts";
-import type { CallFields, call as callSchema } from "./calls.ts";
+import type { call as callSchema } from "./calls.ts";
 import { iso } from "./fields.ts";
-import { type OutcomeView, outcome as outcomeSchema, type preview as previewSchema } from "./outcome.ts";
+import { outcome as outcomeSchema, type preview as previewSchema } from "./outcome.ts";
 import { type decision as decisionSchema, type ExplanationView, explanation as explanationSchema } from "./policy.ts";
 import { type Input, type Source, shape, toContractNames } from "./route.ts";
 import type { skillList as skillListSchema } from "./skills.ts";
-import type { ToolView, tool as toolSchema } from "./tools.ts";
+import type { tool as toolSchema } from "./tools.ts";
 
-const blockData = ["annotations", "meta", "resource_meta", "icons"] as const;
+export const blockData = ["annotations", "meta", "resource_meta", "icons"] as const;
 const blockOpaque = opaqueFields(blockData);
-const outcomeOpaque = opaqueFields([...blockData, "structured", "details"]);
 
 /** Text and content are what a model reads; the rest is the outcome itself. `tool`: as the caller named it. */
 export function outcomeToWire(recorded: ToolOutcome, tool: string): Input<typeof outcomeSchema> {
@@ -45,15 +39,6 @@ export function outcomeToWire(recorded: ToolOutcome, tool: string): Input<typeof
 
 function readOn(digest: string, fromByte: number): string {
   return `call \`${readArtifactName}\` with {"artifact": "${digest}", "offset": ${fromByte}}, or get /v1/artifacts/${digest}`;
-}
-
-/** What an agent's loop needs of an answer from another process. An open request is pending, also after a wait for it. */
-export function outcomeFromWire({ how_to_approve: open, expires_at: expiresAt, ...wire }: OutcomeView): ToolOutcome {
-  return {
-    ...toCamelCase(wire, outcomeOpaque),
-    ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }),
-    status: open === undefined ? wire.status : "pending",
-  } as object as ToolOutcome; // it was one on the other side
 }
 
 export function previewToWire(preview: Preview): Input<typeof previewSchema> {
@@ -86,20 +71,6 @@ export function toolToWire(
   } = {},
 ): Source<typeof toolSchema> {
   return { ...offer, ...facts, action: name, openWorld: facts.openWorld === true, ...now };
-}
-
-export function offerFromWire(wire: ToolView): RunOffer {
-  const { tool, action: name, description, kind, provider_specs: providerSpecs, server } = wire;
-  return {
-    ...{ tool, name, description, kind, inputSchema: wire.input_schema, deferLoading: false },
-    concurrencySafe: wire.concurrency_safe,
-    ...(providerSpecs !== undefined && { providerSpecs }),
-    facts: server === undefined ? {} : { server },
-  };
-}
-
-export function contextToWire({ taskId, stepId, traceId, toolCallId, reason }: SessionCall): Partial<CallFields> {
-  return toSnakeCase({ taskId, stepId, traceId, toolCallId, reason }, noOpaqueFields);
 }
 
 /** As a client reads it. */

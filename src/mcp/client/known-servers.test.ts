@@ -3,7 +3,7 @@ import { Changing, read } from "../../../test/fakes/changing.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { aLogStore, bent } from "../../../test/fakes/log-store.ts";
 import { createRuntime } from "../../index.ts";
-import { Revisions } from "./revisions.ts";
+import { Revisions } from "./known-servers.ts";
 
 const config = { command: "node", args: ["server.js"] };
 const dayMs = 86_400_000;

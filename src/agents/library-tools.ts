@@ -1,0 +1,161 @@
+/**
+ * Both directions between the runtime and an agent library: the runtime's tools in the library's form, and tools that a
+ * user of the library already has, registered with the runtime.
+ */
+import { CallRefused } from "../core/call-refused.ts";
+import { RuntimeFault } from "../core/fault.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { ContentBlock } from "../core/outcome.ts";
+import type { ApprovalRecord } from "../core/records.ts";
+import type { RenderedOutcome } from "../results/render.ts";
+import type { Runtime } from "../runtime/api.ts";
+import type { ActionSpec, LocalTool } from "../tools/kinds.ts";
+import type { ToolInput } from "../tools/schema/standard-schema.ts";
+import type { ToolContext } from "../tools/tool.ts";
+import {
+  type AgentContext,
+  type AgentTool,
+  type AgentTools,
+  openAgentTools,
+  type RenderedToolAnswer,
+  type ToolUse,
+} from "./agent-tools.ts";
+
+/** The tools of one agent in one run, in the form that an agent library takes. */
+export interface LibraryTools<Tools> extends AsyncDisposable {
+  readonly tools: Tools;
+  readonly agentTools: AgentTools;
+}
+
+/** Opens the tools of an agent and turns each one that runs here into the library's form. */
+export function offerToLibrary<Tool>(
+  runtime: Runtime,
+  context: AgentContext,
+  toolOf: (tool: AgentTool, agentTools: AgentTools) => Tool,
+): LibraryTools<Tool[]> {
+  const agentTools = openAgentTools(runtime, context);
+  const local = agentTools.list().filter(({ offer }) => offer.kind === "local");
+  return {
+    agentTools,
+    tools: local.map((tool) => toolOf(tool, agentTools)),
+    [Symbol.asyncDispose]: () => agentTools[Symbol.asyncDispose](),
+  };
+}
+
+/** Asks for approval if the call needs it. Returns undefined when the call may run, or was decided before. */
+export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
+  return (await tools.needsApproval(use)) ? tools.requestApproval(use) : undefined;
+}
+
+/** What a library's tool returns. @throws CallRefused when the tool did not do what was asked */
+export function resultOf(answer: RenderedToolAnswer): unknown {
+  throwIfRefused(answer);
+  return answer.structured ?? answer.text;
+}
+
+/** @throws CallRefused with the text for the model */
+export function throwIfRefused({ isError, outcome, text }: RenderedToolAnswer): void {
+  if (isError) throw new CallRefused(outcome, text);
+}
+
+/** A result as one text, or as parts if it holds media. Blocks for which `partOf` returns undefined are left out. */
+export function textOrParts<Part extends { readonly type: string }>(
+  { text, content }: RenderedOutcome,
+  partOf: (block: ContentBlock) => Part | undefined,
+): string | Part[] {
+  const parts = content.map(partOf).filter((part) => part !== undefined);
+  return parts.every(({ type }) => type === "text" || type === "input_text") ? text : parts;
+}
+
+/** A Standard Schema with its JSON Schema, for libraries that take one. */
+export interface AnySchema {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: "postern";
+    readonly validate: (value: unknown) => { readonly value: never };
+    readonly jsonSchema: { readonly input: () => JsonObject; readonly output: () => JsonObject };
+  };
+}
+
+/** Shows a schema to the model and accepts every value: the gate validates, and its answer tells the model what is wrong. */
+export function anySchema(parameters: JsonObject): AnySchema {
+  const schema = (): JsonObject => structuredClone(parameters); // libraries change the schemas that they receive
+  const validate = (value: unknown): { readonly value: never } => ({ value: value as never }); // the library passes it on unread
+  return { "~standard": { version: 1, vendor: "postern", validate, jsonSchema: { input: schema, output: schema } } };
+}
+
+/** What an agent library does not know of a tool and Postern must: stated by the developer. A tool without a risk is refused. */
+export type ToolStatement = Pick<
+  ActionSpec,
+  | "risk"
+  | "effects"
+  | "scopes"
+  | "permissions"
+  | "idempotent"
+  | "openWorld"
+  | "timeoutMs"
+  | "approvalTtlMs"
+  | "concurrencySafe"
+  | "requireIdempotencyKey"
+  | "preview"
+  | "classifyRisk"
+  | "reconcile"
+>;
+
+/** The statements by tool name. */
+export type ToolStatements = Readonly<Record<string, ToolStatement>>;
+
+/** A tool of an agent library, as its adapter reads it. */
+export interface LibraryTool {
+  /** The library's own object. Wrapping the same object again changes nothing. */
+  readonly original: object;
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** A Standard Schema or a JSON Schema. Undefined: any object. */
+  readonly input?: unknown;
+  execute(input: unknown, context: ToolContext): unknown;
+}
+
+const wrapped = new WeakMap<Runtime, Map<string, object>>();
+
+/**
+ * Registers tools that an agent library already has, each with its statement. Wrapping the same tools again changes nothing.
+ *
+ * @throws RuntimeFault `tool_incomplete` for a tool without a statement, and what registration refuses
+ */
+export function registerLibraryTools(
+  runtime: Runtime,
+  tools: readonly LibraryTool[],
+  statements: ToolStatements,
+): void {
+  const known = wrapped.get(runtime) ?? new Map<string, object>();
+  wrapped.set(runtime, known);
+  const unknown = Object.keys(statements).find((name) => !tools.some((tool) => tool.name === name));
+  if (unknown !== undefined)
+    throw new RuntimeFault(
+      "tool_incomplete",
+      `There is no tool \`${unknown}\` to state a risk for; there are ${tools.map(({ name }) => `\`${name}\``).join(", ") || "none"}.`,
+    );
+  for (const tool of tools) {
+    if (known.get(tool.name) === tool.original) continue;
+    runtime.tools.register(localTool(tool, statementFor(tool, statements)));
+    known.set(tool.name, tool.original);
+  }
+}
+
+function statementFor({ name }: LibraryTool, statements: ToolStatements): ToolStatement {
+  const statement = Object.hasOwn(statements, name) ? statements[name] : undefined;
+  if (statement?.risk !== undefined) return statement;
+  throw new RuntimeFault(
+    "tool_incomplete",
+    `Tool \`${name}\` has no risk. State it where you wrap the tool: { ${name}: { risk: "high", effects: "write", idempotent: false } }.`,
+  );
+}
+
+function localTool(tool: LibraryTool, statement: ToolStatement): LocalTool {
+  const { name, description = "", execute } = tool;
+  const input = (tool.input ?? { type: "object", properties: {} }) as ToolInput; // registration checks it
+  const schema = "~standard" in input ? { input } : { inputSchema: input };
+  const { idempotent = false } = statement;
+  return { ...statement, idempotent, name, description, ...schema, execute };
+}
