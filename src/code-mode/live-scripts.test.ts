@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { LiveScripts } from "./live-scripts.ts";
-import { ScriptWatch } from "./watch.ts";
+import { LiveScripts, ScriptWatch } from "./live-scripts.ts";
 
 const chainId = `chain_${"0".repeat(32)}`;
 const script = { chainId, callId: "call_1" };

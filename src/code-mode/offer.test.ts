@@ -1,6 +1,5 @@
 import { afterAll, expect, it } from "vitest";
 import { CpythonDriver } from "../engines/cpython/cpython.ts";
-import { onceFor } from "../engines/once-for.ts";
 import { createRuntime, defineTool } from "../index.ts";
 
 const free = { risk: "safe", effects: "read", idempotent: true, input: { type: "object" } } as const;
@@ -58,10 +57,3 @@ it.each(missing === undefined ? [javascript, python] : [javascript])(
     expect(await run("second")).not.toBe("from second");
   },
 );
-
-it("what is made of a list is made once for it, and anew for another that is like it", () => {
-  let made = 0;
-  const count = onceFor((list: readonly string[]) => `${list.length} ${made++}`);
-  const list = ["a"];
-  expect([count(list), count(list), count(["a"]), count(list)]).toEqual(["1 0", "1 0", "1 1", "1 0"]);
-});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { expectWork } from "../../test/fakes/in-time.ts";
 import type { JsonObject } from "../core/json.ts";
-import { guessLanguage } from "./guess-language.ts";
+import { guessLanguage } from "./chain-tool.ts";
 import { pythonSignature, typescriptSignature } from "./signatures.ts";
 
 const sketch = (inputSchema: JsonObject, server?: string) => ({

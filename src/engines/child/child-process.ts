@@ -8,8 +8,6 @@ import type { Groups } from "../../core/system/groups.ts";
 import { closeIn, emptyFolder } from "./fences.ts";
 import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
-import { KernelBounds } from "./kernel-bounds.ts";
-import type { FrameBounds } from "./large-frame.ts";
 
 export interface ChildSpec {
   readonly command: string;
@@ -19,10 +17,8 @@ export interface ChildSpec {
   readonly hello?: JsonObject;
   /** Whether the process may open nothing once it is ready. False for engines that load files later. */
   readonly closed: boolean;
-  /** What it has entered before it became what it is. */
+  /** The control groups that it enters before it becomes what it is. */
   readonly groups?: Groups | undefined;
-  /** How often it runs a rehearsal before its first script, so that its code is compiled. Default: never. */
-  readonly rehearsals?: number;
   readonly environment?: Readonly<Record<string, string>>;
   /** Milliseconds until it must be ready. */
   readonly startMs?: number;
@@ -45,13 +41,14 @@ export class SandboxProcess implements SandboxEnd {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #line: FrameLine;
   #stderr = "";
-  #bounds: KernelBounds | undefined;
+  readonly #groups: Groups | undefined;
   /** Resolves when the process is gone and reaped. */
   readonly gone: Promise<void>;
 
-  private constructor(child: ChildProcessWithoutNullStreams, pid: number, frames: FrameLimits) {
+  private constructor(child: ChildProcessWithoutNullStreams, pid: number, { frames, groups }: ChildSpec) {
     this.#child = child;
     this.pid = pid;
+    this.#groups = groups;
     this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
     child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
@@ -67,15 +64,15 @@ export class SandboxProcess implements SandboxEnd {
 
   #leave(code: number | null, signal: string | null): void {
     living.delete(this);
-    const isShort = this.#bounds?.wasShort === true;
+    const isShort = this.#groups?.wasShort(this.pid) === true;
     this.#line.end({ heard: "ended", message: farewell(code, signal), ...(isShort && { isShort }) });
-    this.#bounds?.[Symbol.dispose]();
+    this.#groups?.remove(this.pid);
   }
 
   /** Starts it and waits until it is ready and limited. @throws Error when it does not start */
   static async start(spec: ChildSpec): Promise<SandboxProcess> {
-    const own = await spawned(spec, (child, pid) => new SandboxProcess(child, pid, spec.frames));
-    if (spec.groups !== undefined) own.#bounds = new KernelBounds(spec.groups, own.pid);
+    const { child, pid } = await spawned(spec);
+    const own = new SandboxProcess(child, pid, spec);
     const answer = await own.ask({ ...spec.hello, do: "ready" }, spec.startMs ?? defaultStartMs);
     if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
       own.kill();
@@ -91,11 +88,11 @@ export class SandboxProcess implements SandboxEnd {
 
   /** Sets the kernel's limit where control groups exist. */
   bound(memoryBytes: number): void {
-    this.#bounds?.allow(memoryBytes);
-  }
-
-  boundFrames(bounds: FrameBounds): void {
-    this.#line.bound(bounds);
+    try {
+      this.#groups?.bound(this.pid, memoryBytes);
+    } catch {
+      // it holds more already, from its last script: the host's own look ends it
+    }
   }
 
   send(message: JsonObject): void {
@@ -168,10 +165,11 @@ function farewell(code: number | null, signal: string | null): string {
 }
 
 /** Starts a process in its own group and without our environment. The kernel ends it with the host where it can. */
-async function spawned<Own>(
-  { command, args, environment = {} }: ChildSpec,
-  use: (child: ChildProcessWithoutNullStreams, pid: number) => Own,
-): Promise<Own> {
+async function spawned({
+  command,
+  args,
+  environment = {},
+}: ChildSpec): Promise<{ readonly child: ChildProcessWithoutNullStreams; readonly pid: number }> {
   if (command.includes("/") && !existsSync(command))
     throw new Error(`\`${command}\` cannot be started: there is no such program.`);
   const [program = command, ...rest] = [...endsWithHost, command, ...args];
@@ -187,7 +185,7 @@ async function spawned<Own>(
   } catch {
     // it has ended already
   }
-  return use(child, pid);
+  return { child, pid };
 }
 
 function hold(part: object, isHeld: boolean): void {

@@ -146,26 +146,3 @@ it("once closed, what is given back is ended", async () => {
   await child.gone;
   expect(pool.alive).toBe(0);
 });
-
-const rehearsed = {
-  ...lyingChild('say(order.do === "rehearse" ? { rehearsed: turn } : { step: "done", turn })'),
-  rehearsals: 3,
-};
-
-it("one that nobody waits for yet is rehearsed as often as it shall be", async () => {
-  const pool = open({ warm: 1 }, rehearsed);
-  pool.warm();
-  const child = await ready(pool);
-  expect(await child.ask({ do: "next" }, 10_000)).toMatchObject({ frame: { turn: 4 } });
-});
-
-it("one that somebody waits for is not rehearsed, or no further", async () => {
-  const child = await take(open({ warm: 1 }, rehearsed));
-  expect(await child.ask({ do: "next" }, 10_000)).toMatchObject({ frame: { turn: 1 } });
-});
-
-/** One of those that wait, once they do: whoever asks earlier ends their rehearsal. */
-async function ready(pool: ChildPool): Promise<SandboxProcess> {
-  await expect.poll(() => pool.ready).toBe(1);
-  return take(pool);
-}

@@ -3,7 +3,7 @@ import { SystemClock } from "../../core/clock.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
-import type { FrameBounds } from "./large-frame.ts";
+import { type PoolOptions, SandboxPool } from "./pool.ts";
 
 /** The connection to a remote sandbox. */
 export interface Carrier {
@@ -37,7 +37,7 @@ export class RemoteEnd implements SandboxEnd {
   readonly #leave: () => void;
   #carrier: Carrier | undefined;
   #isOver = false;
-  #rested: (() => void) | undefined;
+  #cancelRest: (() => void) | undefined;
 
   private constructor(terms: RemoteTerms) {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -70,10 +70,6 @@ export class RemoteEnd implements SandboxEnd {
     return this.#line.hasMore;
   }
 
-  boundFrames(bounds: FrameBounds): void {
-    this.#line.bound(bounds);
-  }
-
   send(message: JsonObject): void {
     this.#line.send(message);
   }
@@ -87,10 +83,9 @@ export class RemoteEnd implements SandboxEnd {
   }
 
   idle(isIdle: boolean): void {
-    this.#rested?.();
-    this.#rested = undefined;
+    this.#cancelRest?.();
     const { restMs } = this.#terms;
-    if (isIdle && restMs !== undefined) this.#rested = clock.in(restMs, () => this.kill(), false);
+    this.#cancelRest = isIdle && restMs !== undefined ? clock.in(restMs, () => this.kill(), false) : undefined;
     this.#carrier?.hold(!isIdle);
   }
 
@@ -98,9 +93,57 @@ export class RemoteEnd implements SandboxEnd {
   #end(message: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#rested?.();
+    this.#cancelRest?.();
     this.#line.end({ heard: "ended", message });
     this.#carrier?.close();
     this.#leave();
+  }
+}
+
+/** @param closing is aborted when the engine closes: what is being opened then is not used */
+type OpenRemote = (mebibytes: number, closing: AbortSignal) => Promise<RemoteEnd>;
+
+const mebibyte = 1024 * 1024;
+
+/** One pool for each amount of memory, because a remote sandbox gets its memory when it is created. */
+export class RemotePools implements AsyncDisposable {
+  readonly #open: OpenRemote;
+  readonly #options: PoolOptions;
+  readonly #pools = new Map<number, SandboxPool<RemoteEnd>>();
+  readonly #opening = new Set<Promise<RemoteEnd>>();
+  readonly #closing = new AbortController();
+
+  constructor(open: OpenRemote, options: PoolOptions) {
+    this.#open = open;
+    this.#options = options;
+  }
+
+  of(bytes: number): SandboxPool<RemoteEnd> {
+    const mebibytes = Math.ceil(bytes / mebibyte);
+    const known = this.#pools.get(mebibytes);
+    if (known !== undefined) return known;
+    const pool = new SandboxPool({ start: () => this.#start(mebibytes) }, this.#options);
+    this.#pools.set(mebibytes, pool);
+    return pool;
+  }
+
+  /** Waits for the sandboxes that are being opened. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error("The sandboxes are closed."));
+    await Promise.all([...this.#pools.values()].map((pool) => pool[Symbol.asyncDispose]()));
+    await Promise.allSettled(this.#opening);
+  }
+
+  async #start(mebibytes: number): Promise<RemoteEnd> {
+    const opening = this.#open(mebibytes, this.#closing.signal);
+    this.#opening.add(opening);
+    try {
+      const end = await opening;
+      if (this.#closing.signal.aborted) end.kill();
+      this.#closing.signal.throwIfAborted();
+      return end;
+    } finally {
+      this.#opening.delete(opening);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Json } from "../../core/json.ts";
-import { ProtocolBroken } from "./protocol-broken.ts";
+import { ProtocolBroken } from "./frames.ts";
 import { readStep } from "./step-frames.ts";
 
 const call = { place: 0, tool: "echo", arguments: {} };

@@ -11,15 +11,6 @@ function compute(ms: number): void {
   while (spent() < end) Math.sqrt(end);
 }
 
-/** Of seven milliseconds each: some kernels count no finer. */
-function turns(deadlines: Deadlines, count: number, work: (ms: number) => unknown): void {
-  for (let turn = 0; turn < count; turn++) {
-    deadlines.set(1_000, 10_000);
-    work(7);
-    deadlines.pause();
-  }
-}
-
 describe("how long an engine may go on", () => {
   it("a turn is over when it has computed as long as it may", () => {
     const deadlines = new Deadlines();
@@ -39,23 +30,6 @@ describe("how long an engine may go on", () => {
     deadlines.set(60, 100);
     sleep(120);
     expect(deadlines.over).toBe("wall");
-  });
-
-  it("short turns before it take nothing of what a turn may compute", () => {
-    const deadlines = new Deadlines();
-    turns(deadlines, 2, compute);
-    deadlines.set(60, 10_000);
-    sleep(30);
-    compute(50);
-    expect(deadlines.over).toBeUndefined();
-  });
-
-  it("short turns before it that slept give it 20 ms more at the most", () => {
-    const deadlines = new Deadlines();
-    turns(deadlines, 10, sleep);
-    deadlines.set(60, 10_000);
-    compute(86);
-    expect(deadlines.over).toBe("cpu");
   });
 
   it("a host that still listens hears what there is, whatever time is left", () => {

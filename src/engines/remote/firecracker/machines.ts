@@ -1,7 +1,8 @@
-/** Machines of ours: made in a jail, connected to, and killed whatever happens. */
+/** Starts machines in a jail, connects to them, and kills each one, whatever happens. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { SystemClock } from "../../../core/clock.ts";
@@ -9,10 +10,9 @@ import { messageOf } from "../../../core/fault.ts";
 import { isAlive } from "../../../core/system/alive.ts";
 import { codeOf } from "../../../core/system/error-code.ts";
 import { makeOwnFolder } from "../../../core/system/own-folder.ts";
-import { Openings } from "../../child/openings.ts";
 import { type Carrier, RemoteEnd, type RemoteListener } from "../../child/remote-end.ts";
-import { pythonFrames } from "../../cpython/child-script.ts";
 import { cpythonProgram } from "../../cpython/prelude/prelude.ts";
+import { pythonFrames } from "../../cpython/python-driver.ts";
 import { configure, connectGuest, jailCommand, jailOf, loaded, type MachineSettings, parentGroup } from "./machine.ts";
 
 const lookMs = 20;
@@ -27,7 +27,6 @@ export class Machines implements AsyncDisposable {
   readonly #settings: MachineSettings;
   readonly #startMs: number;
   readonly #living = new Set<MicroVm>();
-  readonly #openings = new Openings();
   #isSwept = false;
 
   constructor(settings: MachineSettings, startMs: number) {
@@ -35,28 +34,16 @@ export class Machines implements AsyncDisposable {
     this.#startMs = startMs;
   }
 
-  /** A machine that is ready for a script. @throws Error, with nothing left of it */
-  async open(memoryMebibytes: number): Promise<RemoteEnd> {
+  /** Starts a machine that is ready for a script. @throws Error, with nothing left of it */
+  async open(memoryMebibytes: number, closing: AbortSignal): Promise<RemoteEnd> {
     if (!this.#isSwept) this.#sweep();
     this.#isSwept = true;
-    return await this.#openings.of(this.#opened(memoryMebibytes + guestMebibytes));
-  }
-
-  /** Waits until every machine is gone. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#openings[Symbol.asyncDispose]();
-    await Promise.all([...this.#living].map(({ gone }) => gone));
-  }
-
-  async #opened(memoryMebibytes: number): Promise<RemoteEnd> {
-    const machine = new MicroVm(this.#settings, memoryMebibytes);
+    const machine = new MicroVm(this.#settings, memoryMebibytes + guestMebibytes);
     this.#living.add(machine);
     void machine.gone.then(() => this.#living.delete(machine));
+    const terms = { frames: pythonFrames, startMs: this.#startMs };
     try {
-      const { frames, startMs } = { frames: pythonFrames, startMs: this.#startMs };
-      const end = await RemoteEnd.open({ frames, startMs }, (listener) => this.#connected(machine, listener));
-      this.#openings.check();
-      return end;
+      return await RemoteEnd.open(terms, (listener) => this.#connect(machine, listener, closing));
     } catch (error) {
       machine.kill();
       await machine.gone;
@@ -64,11 +51,16 @@ export class Machines implements AsyncDisposable {
     }
   }
 
-  async #connected(machine: MicroVm, listener: RemoteListener): Promise<Carrier> {
+  /** Waits until every machine is gone. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#living].map(({ gone }) => gone));
+  }
+
+  async #connect(machine: MicroVm, listener: RemoteListener, closing: AbortSignal): Promise<Carrier> {
     const until = clock.monotonic() + this.#startMs;
     const waitFor = async (problem: string): Promise<void> => {
       if (machine.isOver) throw new Error("It ended while it started.");
-      this.#openings.check();
+      closing.throwIfAborted();
       if (clock.monotonic() > until) throw new Error(`It was not there within ${this.#startMs} ms: ${problem}`);
       await setTimeout(lookMs);
     };
@@ -76,15 +68,12 @@ export class Machines implements AsyncDisposable {
     while (!(await this.#configured(machine))) await waitFor("its API socket takes no connection.");
     for (;;) {
       const greeted = await connectGuest(machine.vsockSocket, greetingMs).catch((error: unknown) => messageOf(error));
-      if (typeof greeted === "string") {
-        await waitFor(greeted);
-        continue;
-      }
-      return machine.carry(greeted.socket, greeted.early, listener);
+      if (typeof greeted !== "string") return machine.carry(greeted.socket, greeted.early, listener);
+      await waitFor(greeted);
     }
   }
 
-  /** False: a socket has its file before somebody listens on it, and may be made anew in between. */
+  /** Returns false when the socket takes no connection yet: its file exists before Firecracker listens. */
   async #configured({ apiSocket, memoryMebibytes }: MicroVm): Promise<boolean> {
     try {
       await configure(apiSocket, this.#settings.cpus, memoryMebibytes);
@@ -95,10 +84,9 @@ export class Machines implements AsyncDisposable {
     }
   }
 
-  /** Jails whose Postern is gone: their machines are killed. */
+  /** Kills the machines of a Postern that is gone. */
   #sweep(): void {
-    const { chrootBase, firecracker } = this.#settings;
-    const folder = join(jailOf({ ...this.#settings, chrootBase, firecracker }, "x"), "..");
+    const folder = join(jailOf(this.#settings, "x"), "..");
     for (const id of existsSync(folder) ? readdirSync(folder) : []) {
       const maker = Number(idPattern.exec(id)?.[1] ?? Number.NaN);
       if (Number.isNaN(maker) || isAlive(maker)) continue;
@@ -166,14 +154,14 @@ class MicroVm {
     return join(this.#root, "vsock.socket");
   }
 
-  /** While no script has run in it: nothing of one is in there. */
+  /** What it wrote to standard error. It is shown only before a script ran, so it holds nothing of a script. */
   get said(): string {
     return this.#stderr.trim().slice(0, mostStderr);
   }
 
   kill(): void {
     const { pid } = this.#process ?? {};
-    if (pid === undefined || this.isOver) return; // its number may be another's by now
+    if (pid === undefined || this.isOver) return; // another process may have its number by now
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
@@ -181,7 +169,7 @@ class MicroVm {
     }
   }
 
-  carry(socket: import("node:net").Socket, early: Buffer, listener: RemoteListener): Carrier {
+  carry(socket: Socket, early: Buffer, listener: RemoteListener): Carrier {
     socket.on("data", (chunk: Buffer) => listener.read(chunk));
     socket.on("end", () => listener.ended("The machine closed its connection."));
     socket.on("close", () => listener.ended("The machine's connection is closed."));
@@ -200,7 +188,7 @@ class MicroVm {
   }
 }
 
-/** Those alive: none outlives us. */
+/** The live machines: all are killed when the host exits. */
 const running = new Set<MicroVm>();
 process.once("exit", () => {
   for (const machine of running) machine.kill();
@@ -214,12 +202,12 @@ function clear(settings: MachineSettings, id: string): void {
     try {
       rmdirSync(join(root, parentGroup, id));
     } catch {
-      // never made, or still dying: an empty folder of the kernel's, no more
+      // it was never made, or still ends; it is an empty folder of the kernel
     }
   }
 }
 
-/** The jailer writes down which process it became; only one that still bears the machine's name is killed. */
+/** The jailer writes the number of its process to a file. The process is killed only if it still has the machine's name. */
 function killLeft(settings: MachineSettings, id: string): void {
   try {
     const pid = Number(readFileSync(join(jailOf(settings, id), "root", "firecracker.pid"), "latin1").trim());
