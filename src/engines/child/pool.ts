@@ -5,7 +5,6 @@
  * only scripts of the same owner, if its engine allows a second script at all.
  * Next: session.ts (when a script returns its process), docs/decisions/0012-scripts-run-in-separate-processes.md.
  */
-import { availableParallelism } from "node:os";
 import { SystemClock } from "../../core/clock.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
 import { usageOf } from "./usage.ts";
@@ -19,11 +18,6 @@ export interface PoolOptions {
   readonly startsAtOnce: number;
   /** The most scripts that one sandbox serves. Default 1. */
   readonly scriptsEach?: number;
-}
-
-/** The number of processors, less one for the host. */
-export function allButOne(): number {
-  return Math.max(1, availableParallelism() - 1);
 }
 
 export interface Pooled {
@@ -63,6 +57,7 @@ const crowdedRestMs = 2_000;
 const warmAfterMs = 50;
 /** Processor time of a process: it is replaced before the kernel's own limit ends it during a script. */
 const mostCpuMs = 60_000;
+const closed = "The sandboxes are closed.";
 const clock = new SystemClock(); // idle times are real times
 
 export class SandboxPool<End extends Pooled> implements AsyncDisposable {
@@ -95,7 +90,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
    * @throws Error when a sandbox cannot be started, or `signal` was aborted
    */
   take(owner?: string, signal?: AbortSignal): Promise<End> {
-    if (this.#isClosed) return Promise.reject(closed());
+    if (this.#isClosed) return Promise.reject(new Error(closed));
     const { promise, resolve, reject } = Promise.withResolvers<End>();
     const request: ProcessRequest<End> = { owner, give: resolve, fail: reject };
     this.#requests.set(owner, [...(this.#requests.get(owner) ?? []), request]);
@@ -132,7 +127,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#cancelWarming?.();
-    for (const { fail } of [...this.#requests.values()].flat()) fail(closed());
+    for (const { fail } of [...this.#requests.values()].flat()) fail(new Error(closed));
     this.#requests.clear();
     const idle = [...this.#ready.splice(0), ...this.#resting.splice(0).map(({ child }) => child)];
     for (const child of idle) {
@@ -287,10 +282,6 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     const share = this.#requests.size > 1 ? Math.ceil(most / 2) : most - (most < 4 ? 0 : Math.ceil(most / 8));
     return share - [...this.#busy.values()].filter((each) => each === owner).length;
   }
-}
-
-function closed(): Error {
-  return new Error("The sandboxes are closed.");
 }
 
 /** A pool of child processes. */

@@ -1,6 +1,7 @@
 /** JavaScript and TypeScript on QuickJS, in a process of their own. */
 import { hash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../core/clock.ts";
@@ -10,7 +11,7 @@ import { buildStamp } from "../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
 import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
 import { maxFrameBytes } from "../child/frames.ts";
-import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
+import { ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
 import { argumentBoundsOf } from "../large-arguments.ts";
 import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../sandbox.ts";
@@ -44,7 +45,7 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
   const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
   const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionsOf(wasmPath).map(({ path }) => path)], [preludeSource])}`;
   const spec = specOf(wasmPath, engine, { ...options, program });
-  const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 500 };
+  const usual = { warm: 2, most: 64, startsAtOnce: Math.max(1, availableParallelism() - 1), scriptsEach: 500 };
   const pool = new ChildPool(spec, { ...usual, ...options });
   const clock = options.clock ?? new SystemClock();
   const termsOf = (child: SandboxProcess, limits: SandboxLimits, owner: string | undefined): SessionSlice => {
@@ -86,7 +87,7 @@ async function begun(child: SandboxProcess, program: ScriptProgram, terms: Sessi
   const { argumentBytes } = argumentBoundsOf(terms.limits);
   await answered(child, {
     ...{ do: "start", source, language, seed: seedOf(chainId), startedAt },
-    setting: JSON.stringify({ ...offeredNames(tools), outputBytes, argumentBytes }), // a script asks for documentation when it needs it
+    setting: JSON.stringify({ names: offeredNames(tools), outputBytes, argumentBytes }), // a script asks for documentation when it needs it
     ...boundsOf(terms.limits),
   });
   return new ChildSession(child, terms);

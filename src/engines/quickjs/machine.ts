@@ -6,7 +6,7 @@
  */
 import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type Snapshot } from "quickjs-wasi";
 import type { Json } from "../../core/json.ts";
-import { Deadlines, type Overtime } from "./deadlines.ts";
+import { Deadlines } from "./deadlines.ts";
 import { type Slots, slotsOf } from "./image.ts";
 import { ScriptClock } from "./script-clock.ts";
 import { type EngineModules, imports } from "./template.ts";
@@ -20,14 +20,14 @@ type PromiseRejection = readonly [promise: JSValueHandle, reason: JSValueHandle,
 /** An engine, the functions of its prelude, and its deadlines. */
 export class QuickJsMachine {
   readonly clock: ScriptClock;
-  readonly #deadlines: Deadlines;
+  readonly deadlines: Deadlines;
   readonly #vm: QuickJS;
   readonly #mailbox: Slots<JSValueHandle>;
 
   private constructor(vm: QuickJS, slots: Slots, { clock, deadlines }: { clock: ScriptClock; deadlines: Deadlines }) {
     this.#vm = vm;
     this.clock = clock;
-    this.#deadlines = deadlines;
+    this.deadlines = deadlines;
     this.#mailbox = slotsOf((name) => vm.importHandle(slots[name]));
   }
 
@@ -67,15 +67,6 @@ export class QuickJsMachine {
     return this.#vm._getExports().memory.buffer.byteLength;
   }
 
-  /** Starts a turn with this many milliseconds. */
-  allow(cpuMs: number, wallMs: number): void {
-    this.#deadlines.set(cpuMs, wallMs);
-  }
-
-  get leftMs(): number {
-    return this.#deadlines.leftMs;
-  }
-
   /** Compiles and starts a script. @throws JSException when it does not parse */
   run(code: string, file: string): void {
     this.#call("follow", this.#vm.evalCode(code, file, EvalFlags.TYPE_GLOBAL | EvalFlags.ASYNC)).dispose();
@@ -91,11 +82,11 @@ export class QuickJsMachine {
     for (let done = 1; engine.qjs_is_job_pending() !== 0; done++) {
       if (engine.qjs_execute_pending_job() < 0) {
         this.#vm.getException().dispose();
-        this.#deadlines.check();
+        this.deadlines.check();
       }
-      if (done % jobsBetweenLooks === 0) this.#deadlines.check();
+      if (done % jobsBetweenLooks === 0) this.deadlines.check();
     }
-    this.#deadlines.check();
+    this.deadlines.check();
   }
 
   /** Runs the timers that are due. */
@@ -103,14 +94,9 @@ export class QuickJsMachine {
     this.#call("tick").dispose();
   }
 
-  /** The limit that is passed, if any. */
-  get overtime(): Overtime | undefined {
-    return this.#deadlines.over;
-  }
-
   /** The script's message for the host. It is read even when the time is over. */
   drain(): string {
-    return this.#deadlines.without(() => this.#call("drain").consume((text) => text.toString()));
+    return this.deadlines.without(() => this.#call("drain").consume((text) => text.toString()));
   }
 
   freeze(): { readonly snapshot: Snapshot; readonly slots: Slots } {
@@ -124,7 +110,7 @@ export class QuickJsMachine {
     try {
       const handled = isHandled ? this.#vm.true : this.#vm.false;
       const result = this.#vm.callFunction(this.#mailbox.notice, this.#vm.undefined, promise, reason, handled);
-      if (result.consume((isSpent) => isSpent.toBoolean())) this.#deadlines.spend();
+      if (result.consume((isSpent) => isSpent.toBoolean())) this.deadlines.spend();
     } catch {
       // The script's time or memory is used up. Another place reports that.
     }
@@ -135,7 +121,7 @@ export class QuickJsMachine {
     try {
       return this.#vm.callFunction(this.#mailbox[slot], this.#vm.undefined, ...given);
     } catch (error) {
-      this.#deadlines.check(); // a stop is the real cause
+      this.deadlines.check(); // a stop is the real cause
       throw error;
     } finally {
       for (const handle of given) handle.dispose();

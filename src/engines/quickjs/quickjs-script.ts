@@ -60,7 +60,7 @@ export class QuickJsScript {
   /** @param order with the results of calls as JSON */
   next(order: JsonObject): JsonObject {
     this.#printed = [];
-    this.machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
+    this.machine.deadlines.set(Number(order["cpuMs"]), Number(order["wallMs"]));
     const step = this.#step(order);
     return this.#printed.length === 0 ? step : { ...step, printed: this.#printed };
   }
@@ -96,8 +96,8 @@ export class QuickJsScript {
       if (listIn(mail, "open").length > 0) return { step: "calls", calls };
       const isDone = mail["state"] === "done";
       if (isDone && !this.#mayTick(timerMs)) return this.#done(mail);
-      if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock };
-      const sleepMs = Math.min(timerMs, this.machine.leftMs + 1);
+      if (timerMs < 0) return failed("deadlock", deadlock);
+      const sleepMs = Math.min(timerMs, this.machine.deadlines.leftMs + 1);
       if (!isDone) sleep(sleepMs); // the answer does not wait for a timeout
       this.machine.clock.slept(sleepMs);
       isTicked = false;
@@ -123,17 +123,12 @@ export class QuickJsScript {
   #mayTick(timerMs: number): boolean {
     if (timerMs < 0) return false;
     this.#afterMs += timerMs;
-    return this.#afterMs < this.machine.leftMs;
+    return this.#afterMs < this.machine.deadlines.leftMs;
   }
 
   #done(mail: JsonObject): JsonObject {
-    if (mail["unwritable"] !== undefined) {
-      return {
-        step: "failed",
-        why: "script",
-        message: `What the script returned is not JSON. ${String(mail["unwritable"])}`,
-      };
-    }
+    if (mail["unwritable"] !== undefined)
+      return failed("script", `What the script returned is not JSON. ${String(mail["unwritable"])}`);
     const { value } = mail;
     if (value === undefined) return { step: "done" };
     const text = JSON.stringify(value);
@@ -145,56 +140,47 @@ export class QuickJsScript {
         ? `${bytes} bytes and ${this.#outputBytes} may be (\`output_bytes\`)`
         : moreThan(argumentValues);
     const message = `The script returned ${much}; return less, or keep it with artifacts.put.`;
-    return { step: "failed", why: "output", message };
+    return failed("output", message);
   }
 
   #scriptFailure(mail: JsonObject): JsonObject {
-    const { overtime } = this.machine;
+    const overtime = this.machine.deadlines.over;
     if (overtime !== undefined) return this.#stopped(overtime);
     const reason = isJsonObject(mail["reason"]) ? mail["reason"] : {};
     const message = String(reason["message"] ?? "The script failed.").slice(0, this.#outputBytes);
-    const why = /\bout of memory\b/.test(message) ? "memory" : "script";
-    return { step: "failed", why, message, ...this.#lineIn(reason) };
+    return { ...failed(memoryOr("script", message), message), ...this.#lineIn(reason) };
   }
 
   /** The engine failed: stopped, out of stack, or broken. */
   #failure(error: unknown): JsonObject {
-    const overtime = error instanceof EngineStopped ? error.why : this.machine.overtime;
+    const overtime = error instanceof EngineStopped ? error.why : this.machine.deadlines.over;
     if (this.#keepPrinted(lastMail(this.machine))) return this.#spent();
     return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
   }
 
   /** The failure when no limit was passed. */
   #broken(error: unknown): JsonObject {
-    if (error instanceof Unparsable) {
-      const { message, line } = error;
-      return { step: "failed", why: "script", message, ...(line !== undefined && { line }) };
-    }
-    if (error instanceof TooDeep) return { step: "failed", why: "script", message: error.message };
+    if (error instanceof Unparsable) return { ...failed("script", error.message), ...error.place };
+    if (error instanceof TooDeep) return failed("script", error.message);
     if (error instanceof JSException) {
       const line = /\bscript:(\d+)/.exec(error.stack ?? "")?.[1];
-      const why = /\bout of memory\b/.test(error.message) ? "memory" : "script";
-      const at = this.#lineIn(line === undefined ? {} : { line: Number(line) });
-      return { step: "failed", why, message: `${error.name}: ${error.message}`, ...at };
+      const message = `${error.name}: ${error.message}`;
+      return { ...failed(memoryOr("script", message), message), ...this.#lineIn({ line: Number(line) }) };
     }
-    if (error instanceof RangeError) return { step: "failed", why: "script", message: tooDeeply };
-    if (error instanceof WebAssembly.RuntimeError) return { step: "failed", why: "crash", message: brokeDown };
-    if (error instanceof Error)
-      return { step: "failed", why: "script", message: `${error.name}: ${error.message}`.slice(0, 2_000) };
+    if (error instanceof RangeError) return failed("script", "RangeError: nested or called too deeply.");
+    if (error instanceof WebAssembly.RuntimeError) return failed("crash", "The engine broke down.");
+    if (error instanceof Error) return failed("script", `${error.name}: ${error.message}`.slice(0, 2_000));
     throw error;
   }
 
   #stopped(why: Overtime): JsonObject {
     if (why === "output") return this.#spent();
-    const message =
-      why === "cpu"
-        ? "The script used more processor time than it may and was stopped."
-        : "The script's time is over; it was stopped.";
-    return { step: "failed", why, message };
+    if (why === "wall") return failed("wall", "The script's time is over; it was stopped.");
+    return failed("cpu", "The script used more processor time than it may and was stopped.");
   }
 
   #spent(): JsonObject {
-    return { step: "failed", why: "output", message: `The script printed more than ${this.#outputBytes} bytes.` };
+    return failed("output", `The script printed more than ${this.#outputBytes} bytes.`);
   }
 
   /** With the line of the source, and without arguments that are too large. */
@@ -207,7 +193,7 @@ export class QuickJsScript {
   }
 
   #lineIn({ line }: JsonObject): { readonly line?: number } {
-    if (typeof line !== "number") return {};
+    if (typeof line !== "number" || Number.isNaN(line)) return {};
     return { line: this.#lines?.[line - 1] ?? line };
   }
 
@@ -237,8 +223,6 @@ export class QuickJsScript {
   }
 }
 
-const tooDeeply = "RangeError: nested or called too deeply.";
-const brokeDown = "The engine broke down.";
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
 
 /** The first bytes of a text, without half a character. */
@@ -248,13 +232,21 @@ function beginning(text: string, bytes: number): string {
 }
 
 class Unparsable extends Error {
-  readonly line: number | undefined;
+  readonly place: { readonly line?: number };
 
-  constructor(error: Error, written: string) {
-    const { message, line } = syntaxProblem(error, written);
+  constructor(error: Error, source: string) {
+    const { message, ...place } = syntaxProblem(error, source);
     super(message);
-    this.line = line;
+    this.place = place;
   }
+}
+
+function failed(why: string, message: string): JsonObject {
+  return { step: "failed", why, message };
+}
+
+function memoryOr(why: string, message: string): string {
+  return /\bout of memory\b/.test(message) ? "memory" : why;
 }
 
 function isSyntax(error: unknown): boolean {

@@ -49,7 +49,7 @@ export async function furnished({ engine, snapshot, prelude }: Blank, setting: s
 
 /** The memory from which images take the difference. */
 export async function baseOf(from: Blank): Promise<Snapshot> {
-  return (await furnished(from, JSON.stringify({ names: "", aliases: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
+  return (await furnished(from, JSON.stringify({ names: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
 }
 
 const notSupported = 52;

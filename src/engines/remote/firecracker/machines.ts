@@ -1,5 +1,4 @@
 /** Starts machines in a jail, connects to them, and kills each one, whatever happens. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -10,6 +9,7 @@ import { messageOf } from "../../../core/fault.ts";
 import { isAlive } from "../../../core/system/alive.ts";
 import { codeOf } from "../../../core/system/error-code.ts";
 import { makeOwnFolder } from "../../../core/system/own-folder.ts";
+import { HostProcess } from "../../child/host-process.ts";
 import { type Carrier, RemoteEnd, type RemoteListener } from "../../child/remote-end.ts";
 import { cpythonProgram } from "../../cpython/prelude/prelude.ts";
 import { pythonFrames } from "../../cpython/python-driver.ts";
@@ -17,7 +17,7 @@ import { configure, connectGuest, jailCommand, jailOf, loaded, type MachineSetti
 
 const lookMs = 20;
 const greetingMs = 2_000;
-const mostStderr = 500;
+const mostErrorLetters = 500;
 /** The guest's own kernel and init. */
 const guestMebibytes = 64;
 const idPattern = /^postern-(\d+)-[0-9a-f]{8}$/;
@@ -38,17 +38,27 @@ export class Machines implements AsyncDisposable {
   async open(memoryMebibytes: number, closing: AbortSignal): Promise<RemoteEnd> {
     if (!this.#isSwept) this.#sweep();
     this.#isSwept = true;
-    const machine = new MicroVm(this.#settings, memoryMebibytes + guestMebibytes);
+    let machine: MicroVm | undefined;
+    try {
+      machine = await this.#started(memoryMebibytes + guestMebibytes);
+      return await this.#connected(machine, closing);
+    } catch (cause) {
+      machine?.kill();
+      await machine?.gone;
+      throw new Error(`The machine did not start. ${messageOf(cause)} ${machine?.errorText ?? ""}`.trim(), { cause });
+    }
+  }
+
+  async #started(memoryMebibytes: number): Promise<MicroVm> {
+    const machine = await MicroVm.start(this.#settings, memoryMebibytes);
     this.#living.add(machine);
     void machine.gone.then(() => this.#living.delete(machine));
+    return machine;
+  }
+
+  #connected(machine: MicroVm, closing: AbortSignal): Promise<RemoteEnd> {
     const terms = { frames: pythonFrames, startMs: this.#startMs };
-    try {
-      return await RemoteEnd.open(terms, (listener) => this.#connect(machine, listener, closing));
-    } catch (error) {
-      machine.kill();
-      await machine.gone;
-      throw new Error(`The machine did not start. ${messageOf(error)} ${machine.said}`.trim(), { cause: error });
-    }
+    return RemoteEnd.open(terms, (listener) => this.#connect(machine, listener, closing));
   }
 
   /** Waits until every machine is gone. */
@@ -59,7 +69,7 @@ export class Machines implements AsyncDisposable {
   async #connect(machine: MicroVm, listener: RemoteListener, closing: AbortSignal): Promise<Carrier> {
     const until = clock.monotonic() + this.#startMs;
     const waitFor = async (problem: string): Promise<void> => {
-      if (machine.isOver) throw new Error("It ended while it started.");
+      if (machine.isGone) throw new Error("It ended while it started.");
       closing.throwIfAborted();
       if (clock.monotonic() > until) throw new Error(`It was not there within ${this.#startMs} ms: ${problem}`);
       await setTimeout(lookMs);
@@ -100,50 +110,38 @@ export class Machines implements AsyncDisposable {
 class MicroVm {
   readonly memoryMebibytes: number;
   readonly gone: Promise<void>;
-  isOver = false;
-  #stderr = "";
-  readonly #id = `postern-${process.pid}-${randomBytes(4).toString("hex")}`;
+  readonly #process: HostProcess;
   readonly #root: string;
-  readonly #process: ChildProcess | undefined;
 
-  constructor(settings: MachineSettings, memoryMebibytes: number) {
+  private constructor(own: HostProcess, root: string, memoryMebibytes: number) {
+    this.#process = own;
+    this.#root = root;
     this.memoryMebibytes = memoryMebibytes;
-    this.#root = join(jailOf(settings, this.#id), "root");
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.gone = promise;
-    const over = (): void => {
-      this.isOver = true;
-      running.delete(this);
-      clear(settings, this.#id);
-      resolve();
-    };
+    this.gone = own.gone.then(() => undefined);
+    own.child.stdin?.end();
+    own.child.stdout?.resume();
+    own.idle(true); // its connection keeps the host alive
+  }
+
+  /** @throws Error, with nothing left of it */
+  static async start(settings: MachineSettings, memoryMebibytes: number): Promise<MicroVm> {
+    const id = `postern-${process.pid}-${randomBytes(4).toString("hex")}`;
+    const root = join(jailOf(settings, id), "root");
     try {
-      makeOwnFolder(this.#root);
-      linkSync(settings.kernel, join(this.#root, "kernel"));
-      linkSync(settings.rootfs, join(this.#root, "rootfs"));
+      makeOwnFolder(root);
+      linkSync(settings.kernel, join(root, "kernel"));
+      linkSync(settings.rootfs, join(root, "rootfs"));
+      const own = await HostProcess.start(settings.unshare, jailCommand(settings, { id, memoryMebibytes }));
+      void own.gone.then(() => clear(settings, id));
+      return new MicroVm(own, root, memoryMebibytes);
     } catch (error) {
-      this.#stderr = messageOf(error);
-      over();
-      return;
+      clear(settings, id);
+      throw error;
     }
-    const words = jailCommand(settings, { id: this.#id, memoryMebibytes });
-    const jailed = spawn(settings.unshare, [...words], {
-      env: {},
-      stdio: ["ignore", "ignore", "pipe"],
-      detached: true,
-    });
-    this.#process = jailed;
-    running.add(this);
-    jailed.stderr.on("data", (chunk: Buffer) => {
-      if (this.#stderr.length < mostStderr) this.#stderr += chunk.toString("utf8").slice(0, mostStderr);
-    });
-    jailed.once("error", (error) => {
-      this.#stderr = messageOf(error);
-      over();
-    });
-    jailed.once("exit", over);
-    jailed.unref(); // what holds it is the connection
-    if ("unref" in jailed.stderr && typeof jailed.stderr.unref === "function") jailed.stderr.unref();
+  }
+
+  get isGone(): boolean {
+    return this.#process.isGone;
   }
 
   get apiSocket(): string {
@@ -155,18 +153,12 @@ class MicroVm {
   }
 
   /** What it wrote to standard error. It is shown only before a script ran, so it holds nothing of a script. */
-  get said(): string {
-    return this.#stderr.trim().slice(0, mostStderr);
+  get errorText(): string {
+    return this.#process.errorText.trim().slice(0, mostErrorLetters);
   }
 
   kill(): void {
-    const { pid } = this.#process ?? {};
-    if (pid === undefined || this.isOver) return; // another process may have its number by now
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      this.#process?.kill("SIGKILL"); // no group of its own, or gone already
-    }
+    this.#process.kill();
   }
 
   carry(socket: Socket, early: Buffer, listener: RemoteListener): Carrier {
@@ -187,12 +179,6 @@ class MicroVm {
     };
   }
 }
-
-/** The live machines: all are killed when the host exits. */
-const running = new Set<MicroVm>();
-process.once("exit", () => {
-  for (const machine of running) machine.kill();
-});
 
 function clear(settings: MachineSettings, id: string): void {
   rmSync(jailOf(settings, id), { recursive: true, force: true });
