@@ -18,6 +18,8 @@ export interface ChildSpec {
   readonly closed: boolean;
   /** The control groups that it enters before it becomes what it is. */
   readonly groups?: Groups | undefined;
+  /** Removes what outlives the process. */
+  readonly cleanUp?: (pid: number) => Promise<void>;
   readonly environment?: Readonly<Record<string, string>>;
   /** Milliseconds until it must be ready. */
   readonly startMs?: number;
@@ -38,12 +40,16 @@ export class SandboxProcess implements SandboxEnd {
   readonly #line: FrameLine;
   readonly #groups: Groups | undefined;
 
-  private constructor(own: HostProcess, { frames, groups }: ChildSpec) {
+  private constructor(own: HostProcess, { frames, groups, cleanUp }: ChildSpec) {
     this.#process = own;
     this.#groups = groups;
     this.#line = new FrameLine(frames, { write: (bytes) => own.child.stdin?.write(bytes), kill: () => own.kill() });
     own.child.stdout?.on("data", (chunk: Buffer) => this.#line.read(chunk));
-    this.gone = own.gone.then((end) => this.#leave(end));
+    this.gone = own.gone.then(async (end) => {
+      this.#reportEnd(end);
+      await cleanUp?.(own.pid);
+      groups?.remove(own.pid);
+    });
   }
 
   /** Starts it and waits until it is ready and limited. @throws Error when it does not start */
@@ -121,10 +127,9 @@ export class SandboxProcess implements SandboxEnd {
     this.#process.idle(isIdle);
   }
 
-  #leave({ code, signal }: ProcessEnd): void {
+  #reportEnd({ code, signal }: ProcessEnd): void {
     const isShort = this.#groups?.wasShort(this.pid) === true;
     const message = signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
     this.#line.end({ heard: "ended", message, ...(isShort && { isShort }) });
-    this.#groups?.remove(this.pid);
   }
 }

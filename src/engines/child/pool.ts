@@ -72,7 +72,7 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   readonly #served = new WeakMap<End, number>();
   /** By owner. A served owner goes to the end. */
   readonly #requests = new Map<ProcessOwner, ProcessRequest<End>[]>();
-  #starting = 0;
+  readonly #starting = new Set<Promise<void>>();
   /** Sandboxes that are about to be free. */
   #cleaning = 0;
   #cancelWarming: (() => void) | undefined;
@@ -117,11 +117,11 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   warm(): void {
     this.#cancelWarming?.();
     this.#cancelWarming = undefined;
-    this.#start(this.#wanted + this.#options.warm - this.#ready.length - this.#starting);
+    this.#start(this.#wanted + this.#options.warm - this.#ready.length - this.#starting.size);
   }
 
   get alive(): number {
-    return this.#ready.length + this.#resting.length + this.#busy.size + this.#ending.size + this.#starting;
+    return this.#ready.length + this.#resting.length + this.#busy.size + this.#ending.size + this.#starting.size;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -129,12 +129,13 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     this.#cancelWarming?.();
     for (const { fail } of [...this.#requests.values()].flat()) fail(new Error(closed));
     this.#requests.clear();
-    const idle = [...this.#ready.splice(0), ...this.#resting.splice(0).map(({ child }) => child)];
-    for (const child of idle) {
+    const resting = this.#resting.splice(0).map(({ child }) => child);
+    const all = [...this.#ready.splice(0), ...resting, ...this.#busy.keys(), ...this.#ending];
+    for (const child of all) {
       child.idle(false); // keeps the host alive until the sandbox is gone
       child.kill();
     }
-    await Promise.all(idle.map(({ gone }) => gone));
+    await Promise.all([...all.map(({ gone }) => gone), ...this.#starting]);
   }
 
   /** Gives out what is free, and starts what is missing. */
@@ -160,26 +161,28 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
   #fill(): void {
     const { warm, most } = this.#options;
     const wanted = this.#wanted;
-    this.#start(wanted - this.#cleaning - this.#ready.length - this.#starting);
+    this.#start(wanted - this.#cleaning - this.#ready.length - this.#starting.size);
     const [oldest] = this.#resting;
     if (wanted > 0 && this.alive >= most && oldest !== undefined) this.#end(oldest.child); // makes room for another owner
-    if (wanted === 0 && this.#ready.length + this.#starting < warm && !this.#isClosed)
+    if (wanted === 0 && this.#ready.length + this.#starting.size < warm && !this.#isClosed)
       this.#cancelWarming ??= clock.in(warmAfterMs, () => this.warm(), false);
   }
 
   #start(count: number): void {
     if (this.#isClosed) return;
     const { most, startsAtOnce } = this.#options;
-    const room = Math.min(count, most - this.alive, startsAtOnce - this.#starting);
-    for (let i = 0; i < room; i++) void this.#startOne();
+    const room = Math.min(count, most - this.alive, startsAtOnce - this.#starting.size);
+    for (let i = 0; i < room; i++) {
+      const starting: Promise<void> = this.#startOne(() => this.#starting.delete(starting));
+      this.#starting.add(starting);
+    }
   }
 
-  async #startOne(): Promise<void> {
-    this.#starting++;
+  async #startOne(isOver: () => void): Promise<void> {
     const started = await this.#maker.start().catch((cause: unknown) => ({ cause }));
-    this.#starting--;
+    isOver();
     if ("cause" in started) this.#failNext(started.cause);
-    else this.#keep(started);
+    else await this.#keep(started);
     // A failed start is not repeated for a warm sandbox. The next script starts one and gets the error.
     if (this.#wanted > 0 || this.#ready.length > 0) this.#serve();
   }
@@ -192,9 +195,10 @@ export class SandboxPool<End extends Pooled> implements AsyncDisposable {
     request.fail(cause);
   }
 
-  #keep(child: End): void {
+  async #keep(child: End): Promise<void> {
     if (this.#isClosed) {
       child.kill();
+      await child.gone;
       return;
     }
     child.idle(true);

@@ -110,7 +110,6 @@ export class RemotePools implements AsyncDisposable {
   readonly #open: OpenRemote;
   readonly #options: PoolOptions;
   readonly #pools = new Map<number, SandboxPool<RemoteEnd>>();
-  readonly #opening = new Set<Promise<RemoteEnd>>();
   readonly #closing = new AbortController();
 
   constructor(open: OpenRemote, options: PoolOptions) {
@@ -122,28 +121,13 @@ export class RemotePools implements AsyncDisposable {
     const mebibytes = Math.ceil(bytes / mebibyte);
     const known = this.#pools.get(mebibytes);
     if (known !== undefined) return known;
-    const pool = new SandboxPool({ start: () => this.#start(mebibytes) }, this.#options);
+    const pool = new SandboxPool({ start: () => this.#open(mebibytes, this.#closing.signal) }, this.#options);
     this.#pools.set(mebibytes, pool);
     return pool;
   }
 
-  /** Waits for the sandboxes that are being opened. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error("The sandboxes are closed."));
     await Promise.all([...this.#pools.values()].map((pool) => pool[Symbol.asyncDispose]()));
-    await Promise.allSettled(this.#opening);
-  }
-
-  async #start(mebibytes: number): Promise<RemoteEnd> {
-    const opening = this.#open(mebibytes, this.#closing.signal);
-    this.#opening.add(opening);
-    try {
-      const end = await opening;
-      if (this.#closing.signal.aborted) end.kill();
-      this.#closing.signal.throwIfAborted();
-      return end;
-    } finally {
-      this.#opening.delete(opening);
-    }
   }
 }

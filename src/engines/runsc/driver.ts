@@ -8,8 +8,7 @@ import { messageOf } from "../../core/fault.ts";
 import { Groups } from "../../core/system/groups.ts";
 import { makeOwnFolder } from "../../core/system/own-folder.ts";
 import { passingFolder, removePassing } from "../../core/system/passing-folder.ts";
-import { SandboxProcess } from "../child/child-process.ts";
-import { SandboxPool } from "../child/pool.ts";
+import { ChildPool } from "../child/pool.ts";
 import { cpythonProgram, probeOf, pythonEnvironment, pythonFlags, timeZones } from "../cpython/prelude/prelude.ts";
 import {
   folderBytes,
@@ -36,7 +35,7 @@ const flags = ["--network=none", "--ignore-cgroups"] as const;
 interface OpenedRunsc {
   readonly bundle: Bundle;
   readonly groups: Groups;
-  readonly pool: SandboxPool<SandboxProcess>;
+  readonly pool: ChildPool;
 }
 
 export class RunscDriver extends PythonDriver {
@@ -47,9 +46,6 @@ export class RunscDriver extends PythonDriver {
   readonly #runsc: string | undefined = runscPaths.find((path) => existsSync(path));
   readonly #python: string | undefined = pythonPaths.find((path) => existsSync(path));
   #problem: Promise<string | undefined> | undefined;
-  /** Containers from their start until they are removed. */
-  readonly #lives = new Set<Promise<void>>();
-  readonly #children = new Set<SandboxProcess>();
   #isClosed = false;
   #open: OpenedRunsc | undefined;
 
@@ -74,8 +70,6 @@ export class RunscDriver extends PythonDriver {
     this.#open = undefined;
     this.#isClosed = true;
     await open?.pool[Symbol.asyncDispose]();
-    for (const child of this.#children) child.kill();
-    await Promise.all(this.#lives); // includes those that are still starting
     open?.groups[Symbol.dispose]();
     open?.bundle[Symbol.dispose]();
   }
@@ -87,14 +81,9 @@ export class RunscDriver extends PythonDriver {
     if (groups === undefined) throw new Error(`gVisor cannot run here: ${noGroups}.`);
     const bundle = makeBundle(this.#python ?? "", cpythonProgram);
     const { warm = 1, most = 16 } = this.#options;
-    const spec = { ...this.#command(bundle, groups), groups, frames: pythonFrames, closed: false };
-    const start = (): Promise<SandboxProcess> => {
-      const starting = SandboxProcess.start(spec);
-      const life = this.#lived(starting, bundle, groups).finally(() => this.#lives.delete(life));
-      this.#lives.add(life);
-      return starting;
-    };
-    this.#open = { bundle, groups, pool: new SandboxPool({ start }, { warm, most, startsAtOnce: 2 }) };
+    const cleanUp = (pid: number): Promise<void> => this.#remove(bundle, pid);
+    const spec = { ...this.#command(bundle, groups), groups, frames: pythonFrames, closed: false, cleanUp };
+    this.#open = { bundle, groups, pool: new ChildPool(spec, { warm, most, startsAtOnce: 2 }) };
     return this.#open;
   }
 
@@ -122,29 +111,15 @@ export class RunscDriver extends PythonDriver {
     } catch (error) {
       return `gVisor cannot isolate here (${messageOf(error).split("\n").slice(1, 3).join(" ").slice(0, 200)})`;
     } finally {
-      await this.#removed(bundle, `postern-${pid}`);
+      await this.#remove(bundle, pid);
       groups.remove(pid);
     }
   }
 
-  async #lived(starting: Promise<SandboxProcess>, bundle: Bundle, groups: Groups): Promise<void> {
-    const child = await starting.catch(() => undefined); // the caller gets the error; its group is removed with the others
-    if (child === undefined) return;
-    this.#children.add(child);
-    if (this.#isClosed) child.kill();
-    await child.gone;
-    this.#children.delete(child);
-    await this.#removed(bundle, `postern-${child.pid}`);
-    groups.remove(child.pid); // what the container held of it is gone now
-  }
-
   /** A container outlives the process that started it. */
-  async #removed(bundle: Bundle, id: string): Promise<void> {
-    if (this.#runsc === undefined) return;
-    const given = ["--root", bundle.state, "delete", "--force", id];
-    await run(this.#runsc, given, { env: {}, timeout: runMs }).catch(
-      () => undefined, // it has ended by itself
-    );
+  async #remove({ state }: Bundle, pid: number): Promise<void> {
+    const words = ["--root", state, "delete", "--force", `postern-${pid}`];
+    await run(this.#runsc ?? "", words, { env: {}, timeout: runMs }).catch(() => undefined); // it has ended by itself
   }
 }
 
