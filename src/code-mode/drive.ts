@@ -57,7 +57,7 @@ const mostCallsAtOnce = 1000;
 export async function drive(engine: SandboxSession, run: ScriptRun, batch?: readonly AskedCall[]): Promise<End> {
   const end = await loop(engine, run, batch);
   if (end.end === "cancelled") return end;
-  await run.parts.ledger.flush(); // what the script read is recorded before its end is told
+  await run.parts.ledger.flush(); // what the script read is recorded before the caller gets its end
   if (run.isUnrecorded) return failed("unrecorded", unrecorded);
   const isCutOff = (end.end === "done" || end.end === "failed") && run.turn.replay.noteMissed();
   return isCutOff ? cutOff(end) : end;
@@ -89,7 +89,6 @@ async function loop(engine: SandboxSession, run: ScriptRun, batch?: readonly Ask
     const { calls } = step;
     const fault = thawed === undefined ? faultOf(calls, run) : undefined;
     if (fault !== undefined) return fault;
-    run.pace.begin();
     if (run.isUnrecorded) return failed("unrecorded", unrecorded);
     const before = { session: session.mark(), journal: journal.mark() };
     const other = await run.beginBatch(calls);

@@ -27,7 +27,7 @@ function halted(image: string): Halted {
   };
 }
 
-it("a row's reference opens the moment it was made of, and no other of the same script", async () => {
+it("opens only the image that the row's reference names", async () => {
   const store = aLogStore(new FakeClock());
   const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
   const first = await scripts.put(halted("one"), about, event);
@@ -42,7 +42,7 @@ it("a row's reference opens the moment it was made of, and no other of the same 
   expect(await scripts.take(second, "k1")).toEqual({ gone: true });
 });
 
-it("a list reads what is known of a script without its image", async () => {
+it("reads a header without the image", async () => {
   const store = aLogStore(new FakeClock());
   const scripts = new FrozenScripts(store, { bytes: randomBytes(32), id: "key 1" });
   const reference = await scripts.put(halted("one"), about, event);

@@ -12,7 +12,7 @@ const orders = defineTool({
   },
 });
 
-it("an action that a script asks for beside a tool's name is the one that runs, or is refused", async () => {
+it("runs the action beside a tool's name, or refuses it", async () => {
   await using runtime = await createRuntime({ tools: [orders], chains: { engines: ["quickjs"] } });
   const code = `const said = [];
     for (const options of [undefined, { action: "default" }, { action: "count" }, { action: "delete" }, { action: "none" }])
@@ -39,7 +39,7 @@ const python = { engine: "cpython", language: "python", call: (name: string) => 
 
 /** Without bubblewrap there is no CPython: the run says so at its end. */
 it.each(missing === undefined ? [javascript, python] : [javascript])(
-  "a script in $engine finds what is there when it begins: not what was, nor less",
+  "a script in $engine finds the tools that exist when it begins",
   async (each) => {
     await using runtime = await createRuntime({ tools: [called("first"), orders], chains: { engines: [each.engine] } });
     const run = async (name: string): Promise<string> => {

@@ -13,18 +13,13 @@ export class CallPace {
     this.#clock = clock;
   }
 
-  /** The engine answered, so other work had a turn meanwhile. */
-  begin(): void {
-    this.#sliceBegan = this.#clock.monotonic();
-  }
-
   /** Before each piece of work. Returns undefined while the slice lasts. All pieces that wait go on together, in their order. */
   next(): Promise<void> | undefined {
     if (this.#clock.monotonic() - this.#sliceBegan < sliceMs) return undefined;
     this.#pause ??= new Promise((resolve) => {
       setImmediate(() => {
         this.#pause = undefined;
-        this.begin();
+        this.#sliceBegan = this.#clock.monotonic();
         resolve();
       });
     });

@@ -54,7 +54,7 @@ export class ScriptEnd {
     if (end.end === "halted") return await this.#halted(end.halted, driver);
     if (end.end === "failed" && mayGoOn.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
     await this.#over();
-    return await this.#told(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
+    return await this.#answer(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
 
   /** Stopped before an engine had begun with it. It may be sent again if it has enough time left to be thawed. */
@@ -71,7 +71,7 @@ export class ScriptEnd {
     const advice = isOpen ? goesOn : again ? nothingRan : "";
     const end = { end: "failed", why, message: `${message}${advice}` } as const;
     const durationMs = usedMs + host.parts.clock.monotonic() - begunAt;
-    const answer = await this.#told(end, { journal, durationMs, engine, again });
+    const answer = await this.#answer(end, { journal, durationMs, engine, again });
     return isOpen ? cutShort(answer) : answer;
   }
 
@@ -167,16 +167,16 @@ export class ScriptEnd {
     await approvals.decide(approval, { as: "withdrawn", by: "script", via: "postern", reason });
   }
 
-  async #told(
+  async #answer(
     end: Extract<End, { end: "done" | "failed" }>,
-    told: Omit<ResultParts, "inlineBytes" | "files">,
+    parts: Omit<ResultParts, "inlineBytes" | "files">,
   ): Promise<ChainAnswer> {
     const { context, caller } = this.#facts;
-    const { engine, journal } = told;
+    const { engine, journal } = parts;
     const files = await this.#handOn(filesOf(end, journal));
-    const said = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
-    context.emit("chain.ended", said, { ...(engine !== undefined && { engine }), tool_calls: journal.callCount });
-    return chainAnswer(end, { ...told, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
+    const summary = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
+    context.emit("chain.ended", summary, { ...(engine !== undefined && { engine }), tool_calls: journal.callCount });
+    return chainAnswer(end, { ...parts, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
   }
 }
 

@@ -93,7 +93,7 @@ export class ScriptRun {
     for (const asked of called) {
       await this.pace.next();
       if (this.watch.stopped !== undefined) return undefined;
-      const call = this.#make(asked);
+      const call = await this.#make(asked);
       this.#made.set(asked.place, call);
       if (!replay.isOther(asked, call)) continue;
       const outcome = await this.#end(call, refuse("idempotency_conflict"));
@@ -103,7 +103,7 @@ export class ScriptRun {
     return undefined;
   }
 
-  /** Whether something that the script was told may be missing from the record. */
+  /** Whether an answer that the script got may be missing from the record. */
   get isUnrecorded(): boolean {
     return this.parts.ledger.lost !== this.#lostBefore;
   }
@@ -116,7 +116,7 @@ export class ScriptRun {
   /** Takes a call through every gate. Never throws: a call that was cut short has an outcome too. */
   async call(asked: AskedCall): Promise<ToolOutcome> {
     const { clock } = this.parts;
-    const call = this.#made.get(asked.place) ?? this.#make(asked);
+    const call = this.#made.get(asked.place) ?? (await this.#make(asked));
     this.#made.delete(asked.place); // it may be large, and the call may wait for a person
     const startedAt = clock.monotonic();
     this.#emit(asked, call);
@@ -131,13 +131,14 @@ export class ScriptRun {
   }
 
   /** Makes a call. If its arguments are too large, they are left out and the arguments gate refuses it. */
-  #make(asked: AskedCall): ToolCall {
+  async #make(asked: AskedCall): Promise<ToolCall> {
     const { host, offer, parent } = this.facts;
     const number = this.turn.replay.numberOf(asked);
     const target = offer.targetOf(asked);
     const make = (given: JsonObject): ToolCall => host.makeChild(parent, number, { ...target, arguments: given });
     const call = make(asked.arguments);
     this.#askedCharacters += call.text.length;
+    await this.pace.next(); // a large value takes long to sort and to count
     const problem = tooLarge(asked, host.terms, call.text);
     return problem === undefined ? call : arrivalOf({ ...make({}), problem });
   }

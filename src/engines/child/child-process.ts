@@ -63,7 +63,7 @@ export class SandboxProcess implements SandboxEnd {
     if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
       own.kill();
       await own.gone;
-      const why = answer.heard === "frame" ? "It said something else." : answer.message;
+      const why = answer.heard === "frame" ? "Its first answer was wrong." : answer.message;
       const errorText = own.#process.errorText.trim().slice(-500); // no script has run yet, so it holds nothing of one
       throw new Error(`A sandbox did not start. ${why} ${errorText}`.trim());
     }

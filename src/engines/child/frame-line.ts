@@ -10,7 +10,7 @@ import { type FrameLimits, FrameReader, frameOf, ProtocolBroken } from "./frames
 
 /** What a sandbox sent: a frame, or that it ended. */
 export type ReceivedFrame =
-  | { readonly heard: "frame"; readonly frame: JsonObject }
+  | { readonly heard: "frame"; readonly frame: JsonObject; readonly bytes: number; readonly values: number }
   | { readonly heard: "broken"; readonly message: string }
   /** `isShort`: the kernel ended it because it used too much memory. */
   | { readonly heard: "ended"; readonly message: string; readonly isShort?: boolean };
@@ -78,10 +78,11 @@ export class FrameLine {
   read(chunk: Buffer): void {
     if (this.#end !== undefined) return;
     try {
-      for (const { token, ...frame } of this.#reader.push(chunk)) {
+      for (const { message, bytes, values } of this.#reader.push(chunk)) {
+        const { token, ...frame } = message;
         if (this.#unread.length >= mostUnasked) throw new ProtocolBroken(unaskedFrame);
         if (token !== this.#token) throw new ProtocolBroken("A frame bears another script's token.");
-        this.#deliver({ heard: "frame", frame });
+        this.#deliver({ heard: "frame", frame, bytes, values });
       }
     } catch (error) {
       if (!(error instanceof ProtocolBroken)) throw error;

@@ -8,7 +8,11 @@ const messages = fc
   .array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 5 }), { minLength: 1, maxLength: 5 })
   .map((list) => JSON.parse(JSON.stringify(list)).filter(isJsonObject) as JsonObject[]);
 
-it("whatever was framed comes back, however the bytes are cut", () => {
+function messagesOf(reader: FrameReader, chunk: Buffer): readonly JsonObject[] {
+  return [...reader.push(chunk)].map(({ message }) => message);
+}
+
+it("reads every frame back, however the bytes arrive", () => {
   void fc.assert(
     fc.property(messages, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, cuts) => {
       const bytes = Buffer.concat(sent.map((message) => frameOf(JSON.stringify(message))));
@@ -16,7 +20,7 @@ it("whatever was framed comes back, however the bytes are cut", () => {
       const got: unknown[] = [];
       for (let at = 0, i = 0; at < bytes.length; i++) {
         const length = cuts[i % cuts.length] ?? 1;
-        got.push(...reader.push(bytes.subarray(at, at + length)));
+        got.push(...messagesOf(reader, bytes.subarray(at, at + length)));
         at += length;
       }
       expect(got).toEqual(sent);
@@ -24,11 +28,12 @@ it("whatever was framed comes back, however the bytes are cut", () => {
   );
 });
 
-it("any bytes at all are frames or a broken protocol, never another error", () => {
+it("reads any bytes as frames or as a broken protocol", () => {
   void fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {
-        for (const frame of new FrameReader(limits).push(Buffer.from(bytes))) expect(isJsonObject(frame)).toBe(true);
+        for (const message of messagesOf(new FrameReader(limits), Buffer.from(bytes)))
+          expect(isJsonObject(message)).toBe(true);
       } catch (error) {
         expect(error).toBeInstanceOf(ProtocolBroken);
       }
@@ -42,9 +47,9 @@ function read(text: string | Buffer, pieceBytes = 3, maxDepth = 40): unknown {
   const bytes = Buffer.concat([Buffer.alloc(4), body]);
   bytes.writeUInt32BE(body.length);
   const reader = new FrameReader({ maxBytes: 100_000_000, maxDepth });
-  const frames: JsonObject[] = [];
+  const frames: unknown[] = [];
   for (let at = 0; at < bytes.length; at += pieceBytes)
-    frames.push(...reader.push(bytes.subarray(at, at + pieceBytes)));
+    frames.push(...messagesOf(reader, bytes.subarray(at, at + pieceBytes)));
   expect(frames.length).toBe(1);
   return frames[0];
 }
@@ -70,7 +75,7 @@ it("refuses a frame with too many values before it is parsed", () => {
   expect(read(lists(10), 65_536)).toEqual({ value: Array(10).fill([]) });
 });
 
-it("refuses a frame by its length before it has come", () => {
+it("refuses a frame by its length before its bytes arrive", () => {
   const reader = new FrameReader({ maxBytes: 10, maxDepth: 4 });
   expect(() => [...reader.push(Buffer.from([0, 0, 0, 11]))]).toThrow("A frame of 11 bytes is larger than 10.");
 });

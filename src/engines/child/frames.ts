@@ -32,6 +32,13 @@ export function frameOf(text: string): Buffer {
   return frame;
 }
 
+/** A whole frame, and its size in bytes and values. */
+export interface ReadFrame {
+  readonly message: JsonObject;
+  readonly bytes: number;
+  readonly values: number;
+}
+
 /** Takes bytes as they arrive and returns whole frames. After a broken frame it cannot be used. */
 export class FrameReader {
   readonly #limits: FrameLimits;
@@ -43,7 +50,7 @@ export class FrameReader {
   }
 
   /** @throws ProtocolBroken when the bytes are no frames */
-  *push(chunk: Buffer): Generator<JsonObject> {
+  *push(chunk: Buffer): Generator<ReadFrame> {
     for (let rest = chunk; rest.length > 0 || this.#frame?.missing === 0; ) {
       const frame = this.#frame;
       if (frame === undefined) {
@@ -57,7 +64,8 @@ export class FrameReader {
       rest = rest.subarray(part.length);
       if (frame.missing > 0) return;
       this.#frame = undefined;
-      yield parsed(Buffer.concat(frame.parts));
+      const bytes = Buffer.concat(frame.parts);
+      yield { message: parsed(bytes), bytes: bytes.length, values: frame.scan.values };
     }
   }
 
@@ -97,7 +105,7 @@ const [comma, colon] = [0x2c, 0x3a];
 class JsonScan {
   readonly #maxDepth: number;
   #depth = 0;
-  #values = 0;
+  values = 0;
   #inText = false;
   #isEscaped = false;
 
@@ -114,14 +122,14 @@ class JsonScan {
         this.#isEscaped = at > part.length;
         this.#inText = at >= part.length;
       } else if (byte === quote) this.#inText = true;
-      else if (byte === comma || byte === colon) this.#values += 1;
+      else if (byte === comma || byte === colon) this.values += 1;
       else if (byte === openBracket || byte === openBrace) {
-        this.#values += 1;
+        this.values += 1;
         this.#depth += 1;
         if (this.#depth > this.#maxDepth)
           throw new ProtocolBroken(`A frame is nested deeper than ${this.#maxDepth} levels.`);
       } else if (byte === closeBracket || byte === closeBrace) this.#depth -= 1;
     }
-    if (this.#values > maxFrameValues) throw new ProtocolBroken(`A frame holds more than ${maxFrameValues} values.`);
+    if (this.values > maxFrameValues) throw new ProtocolBroken(`A frame holds more than ${maxFrameValues} values.`);
   }
 }

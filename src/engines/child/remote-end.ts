@@ -63,7 +63,9 @@ export class RemoteEnd implements SandboxEnd {
     inTime();
     if (heard.heard === "frame" && heard.frame["ready"] === true) return end;
     end.kill();
-    throw new Error(`A sandbox did not start. ${heard.heard === "frame" ? "It said something else." : heard.message}`);
+    throw new Error(
+      `A sandbox did not start. ${heard.heard === "frame" ? "Its first answer was wrong." : heard.message}`,
+    );
   }
 
   get hasMore(): boolean {

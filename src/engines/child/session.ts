@@ -155,7 +155,7 @@ export class ChildSession implements SandboxSession {
     try {
       const step = this.#bounded(readStep(heard.frame));
       if (this.#child.hasMore) throw new ProtocolBroken(unaskedFrame);
-      if (step.step === "calls") this.#count(step.calls);
+      if (step.step === "calls") this.#count(step.calls, heard);
       return step;
     } catch (error) {
       if (!(error instanceof ProtocolBroken)) throw error;
@@ -164,16 +164,17 @@ export class ChildSession implements SandboxSession {
   }
 
   /** Idempotency keys are made of places, so none may be left out or used twice. */
-  #count(calls: readonly AskedCall[]): void {
+  #count(calls: readonly AskedCall[], frame: { readonly bytes: number; readonly values: number }): void {
     const bounds = argumentBoundsOf(this.#terms.limits);
+    const isLarge = frame.bytes > 2 * bounds.argumentBytes || frame.values > 2 * bounds.argumentValues;
     for (const call of calls) {
-      const { place, cutBytes } = call;
-      if (place !== this.#places) throw new ProtocolBroken(`A call has place ${place} where ${this.#places} is due.`);
-      // An engine leaves out what is too large, and the call is refused. One that does not is broken.
-      const problem = cutBytes === undefined ? tooLarge(call, bounds, JSON.stringify(call.arguments)) : undefined;
-      if (problem !== undefined) throw new ProtocolBroken(problem);
+      if (call.place !== this.#places)
+        throw new ProtocolBroken(`A call has place ${call.place} where ${this.#places} is due.`);
+      // An engine leaves out arguments that are too large, and the call is refused. One that does not is broken.
+      const problem = isLarge ? tooLarge(call, bounds, JSON.stringify(call.arguments)) : undefined;
+      if (problem !== undefined && call.cutBytes === undefined) throw new ProtocolBroken(problem);
       this.#places++;
-      this.#open.add(place);
+      this.#open.add(call.place);
     }
     if (this.#open.size === 0) throw new ProtocolBroken("The script waits for nothing.");
   }

@@ -36,7 +36,7 @@ function lacking(parts: readonly (readonly [name: string, isHere: boolean])[]): 
   return lacks.length > 0;
 }
 
-it.skipIf(lacking(needs))("waits for no control groups where none can be made", async () => {
+it.skipIf(lacking(needs))("does not wait for control groups that cannot be made", async () => {
   expect((await inEmptyKernelTree()).groups).toBeNull();
 });
 

@@ -11,8 +11,8 @@ function compute(ms: number): void {
   while (spent() < end) Math.sqrt(end);
 }
 
-describe("how long an engine may go on", () => {
-  it("a turn is over when it has computed as long as it may", () => {
+describe("the deadlines of an engine", () => {
+  it("ends a turn after its processor time", () => {
     const deadlines = new Deadlines();
     deadlines.set(60, 10_000);
     compute(20);
@@ -22,7 +22,7 @@ describe("how long an engine may go on", () => {
     expect(() => deadlines.check()).toThrow(EngineStopped);
   });
 
-  it("what it sleeps is time on the wall, and no processor's", () => {
+  it("counts sleep as wall time, not as processor time", () => {
     const deadlines = new Deadlines();
     deadlines.set(60, 10_000);
     sleep(120);
@@ -32,7 +32,7 @@ describe("how long an engine may go on", () => {
     expect(deadlines.over).toBe("wall");
   });
 
-  it("a host that still listens hears what there is, whatever time is left", () => {
+  it("lets the host read after the time is over", () => {
     const deadlines = new Deadlines();
     deadlines.set(0, 0);
     sleep(2);
