@@ -58,7 +58,7 @@ const firecracker = z.strictObject({
   firecracker: path,
   jailer: path,
   kernel: path,
-  rootfs: path.describe("An image whose init serves vsock port 5000: docs/reference/drivers.md."),
+  rootfs: path.describe("An image whose init serves vsock port 5000: docs/reference/engines.md."),
   chroot_base: path.describe("The folder of the jails, on one file system with kernel and root."),
   uid: id.describe("The user that a machine runs as."),
   gid: id,

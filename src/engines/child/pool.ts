@@ -3,7 +3,7 @@
  *
  * Invariant: at most `most` are alive, and later scripts wait. Owners take turns, and each has a limit. A used sandbox serves
  * only scripts of the same owner, if its engine allows a second script at all.
- * Next: session.ts (when a script returns its process), docs/decisions/0012-scripts-run-in-separate-processes.md.
+ * Next: session.ts (when a script returns its process).
  */
 import { SystemClock } from "../../core/clock.ts";
 import { type ChildSpec, SandboxProcess } from "./child-process.ts";
