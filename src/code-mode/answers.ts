@@ -1,26 +1,29 @@
-import type { Json, JsonObject } from "../core/json.ts";
-import type { ToolOutcome } from "../core/outcome.ts";
+/** What a script gets back for a call: a handle, or an exception with code and advice. Never pending, never a preview. */
+import { messageOf } from "../core/fault.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import type { Cut, ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type RefusalCode, refusals } from "../core/refusals.ts";
 import type { SettledCall } from "../engines/sandbox.ts";
+import { isStandIn } from "../results/cut-note.ts";
 import { renderOutcome } from "../results/render.ts";
-import { nameList } from "./name-list.ts";
+import { nameList } from "./names.ts";
+import type { ScriptRun } from "./script-run.ts";
 
-type OfferedScriptTool = readonly { readonly name: string }[];
-
-/** How a call looks from inside a script: a handle, or an exception with code and advice. Never pending, never a preview. */
-export function settledOf(place: number, outcome: ToolOutcome, known?: OfferedScriptTool): SettledCall {
+export async function settledOf(place: number, outcome: ToolOutcome, run: ScriptRun): Promise<SettledCall> {
   const { status, refusal } = outcome;
-  if (status === "ok") return { place, status, value: handleOf(outcome) };
+  if (status === "ok") {
+    const value = handleOf(outcome);
+    return { place, status, value: isElsewhere(outcome) ? await withData(value, outcome, run) : value };
+  }
   if (status === "preview" || refusal === undefined) return refused(place, "preview_only");
   const { code } = refusal;
   const { message = "", advice = "" } = renderOutcome(outcome, { tool: "", inScript: true });
-  const names =
-    code === "tool_unknown" && known !== undefined ? ` There are: ${nameList(known.map(({ name }) => name))}.` : "";
+  const known = code === "tool_unknown" ? run.facts.offer.sketches.map(({ name }) => name) : [];
   return {
     place,
     status: status === "denied" ? "denied" : "error",
     code,
-    message: `${message}${names}`,
+    message: code === "tool_unknown" ? `${message} There are: ${nameList(known)}.` : message,
     advice,
     value: handleOf(outcome),
   };
@@ -31,20 +34,17 @@ export function refused(place: number, code: RefusalCode, message: string = refu
   return { place, status, code, message, advice: nextStepOf({ code, retry }), value: { status, text: message } };
 }
 
-/** What Postern itself answers. */
+/** An answer of Postern itself. */
 export function answered({ place }: Pick<SettledCall, "place">, value: JsonObject): SettledCall {
   return { place, status: "ok", value: { status: "ok", ...value } };
 }
 
 export function tooMuchAtOnce(place: number): SettledCall {
-  return refused(
-    place,
-    "overloaded",
-    "That is more than a script gets at once; ask for it after the others are there.",
-  );
+  const message = "That is more than a script gets at once; ask for it after the others are there.";
+  return refused(place, "overloaded", message);
 }
 
-/** {text, structured, ref, files, status}: what the prelude makes its ToolResult of (SPEC 12.4). */
+/** {text, structured, ref, files, status}: the prelude makes its ToolResult of it. */
 function handleOf({ status, text, structured, artifact, files, summary }: ToolOutcome): JsonObject {
   const handle: Record<string, Json> = { status, text };
   if (structured !== undefined) handle["structured"] = structured;
@@ -54,3 +54,51 @@ function handleOf({ status, text, structured, artifact, files, summary }: ToolOu
     handle["files"] = files.map(({ path, mediaType, artifact: ref }) => ({ path, media_type: mediaType, ref }));
   return handle;
 }
+
+/** Larger data stays in the artifact, and the script is told so when it reads it. */
+const mostDataBytes = 1024 * 1024;
+
+/** Whether data of the result is in the artifact: structured content, a text that is its only member, or a text that is JSON. */
+function isElsewhere(outcome: ToolOutcome): boolean {
+  const { artifact, cut, text, structured } = outcome;
+  if (artifact === undefined || cut === undefined || cut.isBrief === true) return false;
+  return isStandIn(outcome) || cut.member !== undefined || (structured === undefined && /^\s*[[{]/.test(text));
+}
+
+/**
+ * Adds the data of a result that was kept as an artifact, or the reason why it is missing: a script can read a list of any
+ * size. Of a text that is no data, a script has the beginning and the reference.
+ */
+async function withData(handle: JsonObject, outcome: ToolOutcome, run: ScriptRun): Promise<JsonObject> {
+  const { artifact = "" } = outcome;
+  const { structured, ...value } = handle;
+  const found = await dataOf(artifact, outcome, run);
+  if ("unread" in found && structured === undefined) return handle;
+  if (!("unread" in found)) run.journal.use(artifact); // the script has all of it
+  return { ...(structured !== undefined && { summary: structured }), ...value, ...found };
+}
+
+async function dataOf(digest: string, { cut, structured }: ToolOutcome, run: ScriptRun): Promise<JsonObject> {
+  const { artifacts } = run.parts;
+  const { principal } = run.facts.parent.authority;
+  try {
+    const { bytes: length } = await artifacts.meta(digest, principal);
+    if (length > mostDataBytes || !run.journal.budget.bring(length))
+      return { unread: `The data has ${length} bytes and a script reads ${mostDataBytes} at most. ${advice}` };
+    const { bytes } = await artifacts.open(digest, principal);
+    return dataIn(Buffer.from(bytes).toString(), cut, structured !== undefined);
+  } catch (error) {
+    return { unread: `The data could not be read: ${messageOf(error)}. ${advice}` };
+  }
+}
+
+/** @param kept the artifact's text: the result's own, or `{ text?, structured?, content? }` */
+function dataIn(kept: string, cut: Cut | undefined, isStructured: boolean): JsonObject {
+  if (cut?.member !== undefined) return { text: kept, structured: { [cut.member]: kept } };
+  if (!isStructured) return cut?.continuesAt === undefined ? {} : { text: kept };
+  const body = JSON.parse(kept) as Json; // it was written as JSON
+  if (cut?.continuesAt !== undefined) return { text: kept, structured: body };
+  return { structured: isJsonObject(body) ? (body["structured"] ?? null) : null };
+}
+
+const advice = "Hand the result itself on to another tool, or ask the tool for less.";

@@ -13,67 +13,55 @@ import type { SandboxDriver } from "../engines/sandbox.ts";
 export interface ChainOptions {
   /** Which engines may be used, and in which order they are tried. Default: all that can run here. */
   readonly engines?: readonly string[];
-  /** Of one script: 50 calls, 60 s a call, 55 s for a person, 300 s in all, 4096 bytes inline. */
+  /** Limits of one script. Default: 50 calls, 60 s a call, 55 s for a person, 300 s in all, 4096 bytes inline. */
   readonly limits?: Partial<Limits>;
   /** Processor time of a script, in milliseconds. Default 10,000. */
   readonly cpuMs?: number;
   /** Memory of a script, in bytes. Default 128 MiB. */
   readonly memoryBytes?: number;
-  /** What it may print and answer, in bytes. Default 1 MiB. */
+  /** The most bytes that it prints, and that it returns. Default 1 MiB. */
   readonly outputBytes?: number;
   /** Arguments of one call, in bytes of JSON; a larger value goes by reference (`artifacts.put`). Default 4 MiB. */
   readonly argumentBytes?: number;
   /** Values and names in one call's arguments, and in a script's answer; of names in one object a tenth of it. Default 100,000. */
   readonly argumentValues?: number;
-  /** Calls of a script that are under way at the same time; more that are made together wait their turn. Default 16. */
+  /** Calls of a script that run at the same time; others that are made together wait. Default 16. */
   readonly callsAtOnce?: number;
   /** Engines of your own, tried before Postern's. */
   readonly drivers?: readonly SandboxDriver[];
-  /** Of `kubernetes` and `firecracker`, which run where `engines` names them. */
+  /** Settings of `kubernetes` and `firecracker`, which are used only if `engines` names them. */
   readonly engineSettings?: EngineSettings;
 }
 
-export interface ChainTerms {
-  readonly limits: Limits;
-  readonly cpuMs: number;
-  readonly memoryBytes: number;
-  readonly outputBytes: number;
-  readonly argumentBytes: number;
-  readonly argumentValues: number;
-  readonly callsAtOnce: number;
-}
-
 const mebibyte = 1024 * 1024;
-const optionNames: ReadonlySet<string> = new Set([
-  "engines",
-  "limits",
-  "cpuMs",
-  "memoryBytes",
-  "outputBytes",
-  "argumentBytes",
-  "argumentValues",
-  "callsAtOnce",
-  "drivers",
-  "engineSettings",
-]);
+const defaultBounds = {
+  cpuMs: 10_000,
+  memoryBytes: 128 * mebibyte,
+  outputBytes: mebibyte,
+  argumentBytes: usualArgumentBytes,
+  argumentValues: usualArgumentValues,
+  callsAtOnce: 16,
+};
+
+export interface ChainTerms extends Readonly<typeof defaultBounds> {
+  readonly limits: Limits;
+}
 
 /** @throws RuntimeFault `options_invalid`, or `limits_invalid` */
 export function chainTerms(options: ChainOptions): ChainTerms {
-  for (const name of Object.keys(options))
-    if (!optionNames.has(name))
-      throw invalid(`\`chains.${name}\` is no option; there are ${[...optionNames].join(", ")}.`);
-  const { cpuMs = 10_000, memoryBytes = 128 * mebibyte, outputBytes = mebibyte } = options;
-  const { argumentBytes = usualArgumentBytes, argumentValues = usualArgumentValues, callsAtOnce = 16 } = options;
-  const { maxRiskUnapproved: _policy, ...defaults } = chainLimits; // the threshold is set where no level decides
-  const bounds = { cpuMs, memoryBytes, outputBytes, argumentBytes, argumentValues, callsAtOnce };
+  const { engines: _engines, limits: own, drivers: _drivers, engineSettings: _settings, ...given } = options;
+  const names = [...Object.keys(defaultBounds), "engines", "limits", "drivers", "engineSettings"];
+  for (const name of Object.keys(given))
+    if (!names.includes(name)) throw invalid(`\`chains.${name}\` is no option; there are ${names.join(", ")}.`);
+  const { maxRiskUnapproved: _policy, ...defaults } = chainLimits; // the threshold is set only if no level decides
+  const bounds = { ...defaultBounds, ...given };
   for (const [name, value] of Object.entries(bounds))
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalid(`\`chains.${name}\` is ${JSON.stringify(value)}; it must be a whole number from 1.`);
-  const limits = checkedLimits({ ...defaults, ...options.limits });
-  return { limits, ...bounds };
+  return { limits: checkedLimits({ ...defaults, ...own }), ...bounds };
 }
 
-/** What a script gets: its own terms, never more than whoever called it has left. */
+/** The limits of a script: its own, and at most what its caller has left. */
 export function scriptLimits(
   terms: Limits,
   caller: Limits,
@@ -83,7 +71,7 @@ export function scriptLimits(
   return narrower(narrower(caller, terms), { totalTimeoutMs });
 }
 
-/** So much earlier than its caller's own end a script ends, so that it can still say what it did. */
+/** A script ends this much before its caller, so that it can report what it did. */
 const graceMs = 50;
 
 function invalid(message: string): RuntimeFault {

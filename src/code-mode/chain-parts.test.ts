@@ -29,7 +29,7 @@ describe("the description of tool_chain", () => {
     expect(chain?.description.length).toBeLessThan(5000);
   });
 
-  it("tells a caller only of tools it may see", async () => {
+  it("shows a caller only tools it may see", async () => {
     const policy = { rules: [{ effect: "deny", tool: "mail" }] } as const;
     await using h = await house({ chains: fake, policy });
     const chain = h.runtime.offered(asker.principal).find(({ tool }) => tool === "tool_chain");
@@ -37,7 +37,7 @@ describe("the description of tool_chain", () => {
     expect(chain?.description).not.toContain("tools.mail");
   });
 
-  it("is no part of what an approval is bound to", async () => {
+  it("is not bound to approvals", async () => {
     await using h = await house({ chains: fake, policy: { rules: [{ effect: "confirm", tool: "tool_chain" }] } });
     const asked = await h.runtime.runChain({ code: "return 1;" }, asker);
     expect(asked.status).toBe("pending");
@@ -62,7 +62,7 @@ describe("help inside a script", () => {
     expect(await ask("nothing like it")).toContain("Nothing fits");
   });
 
-  it("files, help and progress have an end too", async () => {
+  it("limits files, help and progress", async () => {
     await using h = await house({ chains: fake });
     const code = `let n = 0; try { for (;;) { await host("progress", { message: "x" }); n += 1; } } catch (error) { return error.code + n; }`;
     expect((await h.runtime.runChain({ code, language: "javascript" })).text).toContain("budget_exhausted1000");
@@ -81,7 +81,7 @@ describe("help inside a script", () => {
   });
 });
 
-describe("what an engine says is a stranger's word", () => {
+describe("untrusted frames of an engine", () => {
   it.each([
     [
       "a place that was answered already",
@@ -101,7 +101,7 @@ describe("what an engine says is a stranger's word", () => {
     expect(h.ran).toEqual([]);
   });
 
-  it("names of prototypes are names of tools that do not exist", async () => {
+  it("treats names of prototypes as unknown tools", async () => {
     const calls = ["__proto__", "constructor", "toString"].map((tool, place) => ({ place, tool, arguments: {} }));
     let turn = 0;
     const forging = fakeDriver({
@@ -136,7 +136,7 @@ describe("configuration", () => {
     expect(inner.text).toContain("made 1");
   });
 
-  it("an option nobody knows is refused", async () => {
+  it("refuses an unknown option", async () => {
     await expect(house({ chains: { engine: "fake" } as never })).rejects.toThrow(RuntimeFault);
   });
 });
@@ -144,7 +144,7 @@ describe("configuration", () => {
 describe("a seal", () => {
   const key = { bytes: Buffer.alloc(32, 1), id: "a" };
 
-  it("opens for what it was made for, with its key, unchanged", () => {
+  it("opens only unchanged, with its key, for its own script", () => {
     const sealed = seal(Buffer.from("secret"), "this", key);
     expect(Buffer.from(unseal(sealed, "this", key) ?? []).toString()).toBe("secret");
     expect(unseal(sealed, "that", key)).toBeUndefined();

@@ -10,80 +10,50 @@ export type ChainsSection = Omit<ChainOptions, "drivers" | "engineSettings"> & {
 };
 
 const mebibyte = 1024 * 1024;
-const ms = (max: number, what: string) => z.int().min(1).max(max).exactOptional().describe(`${what}, in milliseconds.`);
+const whole = (min: number, max: number, what: string) => z.int().min(min).max(max).exactOptional().describe(what);
+const ms = (max: number, what: string) => whole(1, max, `${what}, in milliseconds.`);
+const dayMs = 86_400_000;
+
+const limits = z.strictObject({
+  max_tool_calls: whole(0, 10_000, "Calls of one script. Default 50."),
+  call_timeout_ms: ms(dayMs, "How long one call of a script may take. Default 60000"),
+  approval_wait_ms: ms(dayMs, "How long a script waits for a person before it is frozen. Default 55000"),
+  total_timeout_ms: ms(dayMs, "How long a script may take. Default 300000"),
+  max_inline_result_bytes: whole(64, 16 * mebibyte, "Larger results are handles."),
+  max_risk_unapproved: z
+    .enum(["safe", "medium", "high"])
+    .exactOptional()
+    .describe("A script's calls above this risk ask a person, whatever the autonomy level says."),
+});
 
 export const chainsSchema: z.ZodType<SnakeCased<ChainsSection>> = z.strictObject({
-  enabled: z
-    .boolean()
-    .exactOptional()
-    .describe("Offer `tool_chain`; true when nothing is said and an engine can run here."),
+  enabled: z.boolean().exactOptional().describe("Offer `tool_chain`. Default true if an engine can run here."),
   engines: z
     .array(z.string().min(1).max(64))
     .min(1)
     .max(16)
     .exactOptional()
     .describe(
-      "Which engines may run scripts, in the order they are tried. One that is named and cannot run is an error.",
+      "The engines that may run scripts, in the order they are tried. A named engine that cannot run is an error.",
     ),
   engine_settings: driversSchema
     .exactOptional()
-    .describe("Settings of engines that run elsewhere, where `engines` names them."),
-  limits: z
-    .strictObject({
-      max_tool_calls: z
-        .int()
-        .min(0)
-        .max(10_000)
-        .exactOptional()
-        .describe("Calls of one script; 50 when nothing is said."),
-      call_timeout_ms: ms(86_400_000, "How long one call of a script may take; 60000 when nothing is said"),
-      approval_wait_ms: ms(86_400_000, "How long a script holds the line for a person; 55000 when nothing is said"),
-      total_timeout_ms: ms(86_400_000, "How long a script may take; 300000 when nothing is said"),
-      max_inline_result_bytes: z
-        .int()
-        .min(64)
-        .max(16 * mebibyte)
-        .exactOptional()
-        .describe("Larger results are handles."),
-      max_risk_unapproved: z
-        .enum(["safe", "medium", "high"])
-        .exactOptional()
-        .describe("Above it a script's calls ask a person, whatever the autonomy level says."),
-    })
-    .exactOptional(),
-  cpu_ms: ms(600_000, "Processor time of a script; 10000 when nothing is said"),
-  memory_bytes: z
-    .int()
-    .min(16 * mebibyte)
-    .max(4096 * mebibyte)
-    .exactOptional()
-    .describe("Of a script; 128 MiB."),
-  output_bytes: z
-    .int()
-    .min(1024)
-    .max(64 * mebibyte)
-    .exactOptional()
-    .describe("What it may print and answer; 1 MiB."),
-  argument_bytes: z
-    .int()
-    .min(64 * 1024)
-    .max(16 * mebibyte)
-    .exactOptional()
-    .describe("Arguments of one call; 4 MiB. Larger values go by reference (`artifacts.put`)."),
-  argument_values: z
-    .int()
-    .min(1_000)
-    .max(1_000_000)
-    .exactOptional()
-    .describe(
-      "Values and names in the arguments of one call, and in a script's answer; 100000 when nothing is said. Of names in one object a tenth of it.",
-    ),
-  calls_at_once: z
-    .int()
-    .min(1)
-    .max(1000)
-    .exactOptional()
-    .describe("Calls of a script that are under way at the same time; 16 when nothing is said."),
+    .describe("Settings of engines that run on other machines. They are used only if `engines` names them."),
+  limits: limits.exactOptional(),
+  cpu_ms: ms(600_000, "Processor time of a script. Default 10000"),
+  memory_bytes: whole(16 * mebibyte, 4096 * mebibyte, "Memory of a script. Default 128 MiB."),
+  output_bytes: whole(1024, 64 * mebibyte, "What it may print and return. Default 1 MiB."),
+  argument_bytes: whole(
+    64 * 1024,
+    16 * mebibyte,
+    "Arguments of one call. Default 4 MiB. Larger values go by reference (`artifacts.put`).",
+  ),
+  argument_values: whole(
+    1_000,
+    1_000_000,
+    "Values and names in the arguments of one call, and in a script's answer. Default 100000. One object may have a tenth of it as names.",
+  ),
+  calls_at_once: whole(1, 1000, "Calls of a script that run at the same time. Default 16."),
 });
 
 /** Returns undefined if scripts are off. */

@@ -1,28 +1,28 @@
 /**
- * A script's turn in one engine: asked whether it takes it, opened, driven to its end, and closed.
+ * A script's turn in one engine: the engine is asked whether it takes the script, opened, driven to its end, and closed.
  *
- * Invariant: whatever an engine is waited for, the script's time, its caller and the house's end are heard meanwhile; and
- * whatever happens, nothing of the turn is left behind: no session, no pin, no process.
- * Next: run-script.ts (which engines), script-end.ts (what their ends mean to the caller), drive.ts (the loop).
+ * Invariant: while an engine works, the script's time, its caller and the end of the runtime can stop it. Nothing of a turn is
+ * left behind: no session, no pin, no process.
+ * Next: run-script.ts (which engines), script-end.ts (what the ends mean for the caller), drive.ts (the loop).
  */
 import { messageOf } from "../core/fault.ts";
 import { Session } from "../core/session.ts";
 import type { SandboxDriver, SandboxSession, ScriptProgram } from "../engines/sandbox.ts";
 import { releasePins } from "../results/releases.ts";
 import { drive, type End, type StoppedScript, stoppedEnd } from "./drive.ts";
-import { Earlier, earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type JournalState } from "./journal.ts";
-import type { ScriptFacts } from "./script-facts.ts";
+import type { ScriptWatch } from "./live-scripts.ts";
+import { earlierRows, Replay } from "./replay.ts";
+import type { ScriptFacts } from "./script-host.ts";
 import { ScriptRun } from "./script-run.ts";
-import type { ScriptWatch, StopReason } from "./watch.ts";
 
-/** The engine does not run it, and another one may. */
+/** The engine does not run the script, and another one may. */
 export interface PassedOver {
   readonly unsupported: string;
   /** Nothing is wrong with the script: the engine could not be started. */
   readonly isDown?: true;
-  /** What it had done in it by then. */
+  /** What the script had done in the engine by then. */
   readonly journal?: Journal;
 }
 
@@ -31,7 +31,7 @@ export interface Unbegun {
   readonly stopped: StoppedScript;
 }
 
-/** What a turn comes to, told while its session and what it holds are there still. */
+/** Makes the answer of an end, while the session and its pins exist. */
 export type Conclude<T> = (end: End, run: ScriptRun, driver: SandboxDriver) => Promise<T>;
 
 export class EngineTurn {
@@ -45,47 +45,51 @@ export class EngineTurn {
     this.#watch = watch;
   }
 
-  /** What of the script this engine cannot do, or how it was stopped while it was asked. Undefined: go. */
+  /** Returns what of the script this engine cannot do, or how it was stopped meanwhile. */
   async check(thawed?: FrozenScript): Promise<PassedOver | { readonly invalid: string } | Unbegun | undefined> {
     const { program, wentBefore } = this.#facts;
     if (this.#driver.check === undefined || fits(this.#driver, thawed)) return undefined;
-    const verdict = await this.#watch.until(this.#asked(program, this.#watch.signal));
-    if (this.#watch.stopped !== undefined) return this.#unbegun(this.#watch.stopped);
-    if (fits(this.#driver, thawed)) return undefined; // a build that is known only now: its image goes on, whatever tools there are
-    // It was good when it began, whatever there is to call by now: what it did is told by running it.
-    return wentBefore && verdict !== undefined && "invalid" in verdict ? undefined : verdict;
+    const problem = await this.#watch.until(this.#ask(program, this.#watch.signal));
+    const stopped = this.#stopped();
+    if (stopped !== undefined) return stopped;
+    if (fits(this.#driver, thawed)) return undefined; // the engine's build is known only now
+    // The script was valid when it began. Running it again shows what it did, whatever tools there are now.
+    return wentBefore && problem !== undefined && "invalid" in problem ? undefined : problem;
   }
 
-  async #asked(program: ScriptProgram, signal: AbortSignal): ReturnType<NonNullable<SandboxDriver["check"]>> {
+  async #ask(program: ScriptProgram, signal: AbortSignal): ReturnType<NonNullable<SandboxDriver["check"]>> {
     try {
       return await this.#driver.check?.(program, signal);
     } catch (error) {
-      return signal.aborted ? undefined : this.#down(error); // what checks is the engine itself
+      return signal.aborted ? undefined : this.#down(error); // the engine itself checks
     }
   }
 
   /**
-   * `unfit`: the engine does not take its own image back.
+   * Returns "unfit" when the engine does not take its own image back.
    *
-   * @param left what is known of what the script did before, by the engine that passed or where it was frozen
+   * @param left what is known of the script's earlier turns: from the last engine, or from where it was frozen
    */
   async run<T>(
     thawed: FrozenScript | undefined,
     conclude: Conclude<T>,
     left: JournalState | undefined,
   ): Promise<T | PassedOver | Unbegun | "unfit"> {
-    const { house, program } = this.#facts;
-    const { parts, terms } = house;
+    const { host, program, parent, wentBefore } = this.#facts;
+    const { parts, terms } = host;
     const image = fits(this.#driver, thawed) ? thawed : undefined;
     const session = this.#session(image);
     const journal = new Journal(terms.outputBytes, image?.journal ?? (left && Journal.again(left)));
-    house.live.follow(program.chainId, journal);
-    const freezes = this.#driver.capabilities.durability === "snapshot";
+    host.live.follow(program.chainId, journal);
     try {
-      const earlier = await this.#earlier(journal);
-      const turn = { session, journal, watch: this.#watch, earlier, freezes, usedCpuMs: image?.usedCpuMs ?? 0 };
-      const run = new ScriptRun(this.#facts, turn);
-      await this.#repin(session);
+      const hasRows = wentBefore || journal.made.size > 0;
+      const rows = hasRows ? await earlierRows(parent, journal.callsMade, parts) : new Map();
+      const run = new ScriptRun(this.#facts, {
+        ...{ session, journal, watch: this.#watch, replay: new Replay(journal, rows) },
+        freezes: this.#driver.capabilities.durability === "snapshot",
+        usedCpuMs: image?.usedCpuMs ?? 0,
+      });
+      await this.#pinAgain(session);
       const end = await this.#driven(image, run);
       if (end === "unfit" || "unsupported" in end || "stopped" in end) return end;
       if (end.end === "failed" && end.why === "unsupported") return { unsupported: end.message, journal };
@@ -96,19 +100,13 @@ export class EngineTurn {
     }
   }
 
-  /** The script's own over all its turns: what of its limits is used stays used, and its name stays. */
+  /** One session for all turns of a script: its id and what it has used stay. */
   #session(image: FrozenScript | undefined): Session {
-    const { house, limits, program, usedMs } = this.#facts;
+    const { host, limits, program, usedMs } = this.#facts;
     const { calls, trace, pins } = image?.session ?? { calls: 0, trace: [], pins: [] };
-    const id = program.chainId.replace("chain_", "ses_"); // what is granted for its session holds in its next turn
-    return new Session(limits, house.parts.clock, { id, limits, calls, trace, pins, usedMs: usedMs + this.#spentMs() });
-  }
-
-  /** Of a script that was never begun before there is nothing. */
-  async #earlier({ made, callsMade }: Journal): Promise<Earlier> {
-    const { house, parent, wentBefore } = this.#facts;
-    if (!wentBefore && made.size === 0) return new Earlier(made, new Map());
-    return new Earlier(new Map(made), await earlierRows(parent, callsMade ?? 0, house.parts));
+    const id = program.chainId.replace("chain_", "ses_"); // a grant for the session holds in the next turn
+    const spentMs = host.parts.clock.monotonic() - this.#facts.begunAt;
+    return new Session(limits, host.parts.clock, { id, limits, calls, trace, pins, usedMs: usedMs + spentMs });
   }
 
   async #driven(image: FrozenScript | undefined, run: ScriptRun): Promise<End | PassedOver | Unbegun | "unfit"> {
@@ -117,9 +115,10 @@ export class EngineTurn {
       watch.stopped === undefined ? this.#down(error) : undefined,
     );
     const engine = await watch.until(opening);
-    if (watch.stopped !== undefined) {
+    const stopped = this.#stopped();
+    if (stopped !== undefined) {
       void opening.then((late) => (late === undefined || "unsupported" in late ? undefined : this.#close(late)));
-      return this.#unbegun(watch.stopped);
+      return stopped;
     }
     if (engine === undefined) return "unfit";
     if ("unsupported" in engine) return engine;
@@ -134,36 +133,32 @@ export class EngineTurn {
     }
   }
 
-  #unbegun(reason: StopReason): Unbegun {
-    return { stopped: stoppedEnd(reason, this.#facts.limits) };
+  #stopped(): Unbegun | undefined {
+    const { stopped } = this.#watch;
+    return stopped && { stopped: stoppedEnd(stopped, this.#facts.limits) };
   }
 
   async #opened(frozen: FrozenScript | undefined, run: ScriptRun): Promise<SandboxSession | undefined> {
-    const { house, program } = this.#facts;
-    const { cpuMs, memoryBytes, outputBytes, argumentBytes, argumentValues } = house.terms;
-    const left = Math.max(1, cpuMs - run.usedCpuMs);
+    const { host, program } = this.#facts;
+    const { cpuMs, memoryBytes, outputBytes, argumentBytes, argumentValues } = host.terms;
     const limits = {
-      cpuMs: left,
-      memoryBytes,
-      outputBytes,
-      argumentBytes,
-      argumentValues,
+      ...{ memoryBytes, outputBytes, argumentBytes, argumentValues, signal: run.watch.signal },
+      cpuMs: Math.max(1, cpuMs - run.turn.usedCpuMs),
       wallMs: run.session.remainingMs(),
-      signal: run.watch.signal,
     };
     if (frozen?.image !== undefined)
       return this.#driver.restore(frozen.image, limits, program.owner).catch((error: unknown) => {
         const why = messageOf(error);
-        house.parts.log(`\`${this.#driver.name}\` does not take a frozen script back (${why}); it is replayed.`);
+        host.parts.log(`\`${this.#driver.name}\` does not take a frozen script back (${why}); it is replayed.`);
         return undefined;
       });
     const engine = await this.#driver.start(program, limits);
-    house.engines.tried(this.#driver);
+    host.engines.tried(this.#driver);
     return engine;
   }
 
   #down(error: unknown): PassedOver {
-    const { engines, parts } = this.#facts.house;
+    const { engines, parts } = this.#facts.host;
     const why = messageOf(error);
     engines.tried(this.#driver, why);
     parts.log(`The engine \`${this.#driver.name}\` does not start: ${why}.`);
@@ -174,23 +169,19 @@ export class EngineTurn {
     try {
       await engine[Symbol.asyncDispose]();
     } catch (error) {
-      this.#facts.house.parts.log(`The engine \`${this.#driver.name}\` could not be closed: ${messageOf(error)}.`);
+      this.#facts.host.parts.log(`The engine \`${this.#driver.name}\` could not be closed: ${messageOf(error)}.`);
     }
   }
 
-  /** What a frozen script had kept is held again while it runs. */
-  async #repin(session: Session): Promise<void> {
-    const { artifacts, log } = this.#facts.house.parts;
+  /** Pins the artifacts of a frozen script again while it runs. */
+  async #pinAgain(session: Session): Promise<void> {
+    const { artifacts, log } = this.#facts.host.parts;
     for (const digest of session.pins)
       await artifacts.pin(digest).catch(() => log(`The artifact \`${digest}\` is gone.`));
   }
-
-  #spentMs(): number {
-    return this.#facts.house.parts.clock.monotonic() - this.#facts.begunAt;
-  }
 }
 
-/** The same build, and an image at all; else the script is replayed over its journal. */
+/** Whether the script has an image of this engine's build. Otherwise it is replayed over its journal. */
 function fits({ name, engine, capabilities }: SandboxDriver, frozen: FrozenScript | undefined): boolean {
   return (
     frozen?.image !== undefined &&

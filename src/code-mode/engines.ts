@@ -8,15 +8,18 @@ import type { ChainOptions } from "./chain-options.ts";
 
 type ScriptLanguage = ScriptProgram["language"];
 
-/** An engine, loaded and asked whether it can run here when somebody needs to know: asking may start a process. */
+interface EngineState {
+  readonly driver?: SandboxDriver;
+  readonly problem?: string;
+}
+
+/** An engine. It is loaded and asked whether it can run here when that is needed first: asking may start a process. */
 class Engine {
   readonly name: string;
   readonly #load: () => Promise<SandboxDriver>;
-  #asked: Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> | undefined;
-
+  #state: Promise<EngineState> | undefined;
   #isKnown = false;
-
-  /** Why it last did not start; it is tried again all the same. */
+  /** Why it did not start for the last script. It is tried again anyway. */
   failure: string | undefined;
 
   constructor(name: string, load: () => Promise<SandboxDriver>) {
@@ -24,37 +27,37 @@ class Engine {
     this.#load = load;
   }
 
-  ask(): Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> {
-    this.#asked ??= this.#look();
-    return this.#asked;
+  ask(): Promise<EngineState> {
+    this.#state ??= this.#ask().finally(() => {
+      this.#isKnown = true;
+    });
+    return this.#state;
   }
 
-  /** One that has not answered yet is closed when it does: nobody waits for that. */
+  /** Does not wait for an engine that has not answered yet; that one is closed when it does. */
   async close(): Promise<void> {
-    const closed = this.#asked?.then(async ({ driver }) => {
+    const closed = this.#state?.then(async ({ driver }) => {
       if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
     });
     if (this.#isKnown) await closed;
-    else closed?.catch(() => {}); // the house is gone by then
+    else closed?.catch(() => {}); // the runtime is gone by then
   }
 
-  async #look(): Promise<{ readonly driver?: SandboxDriver; readonly problem?: string }> {
+  async #ask(): Promise<EngineState> {
     try {
       const driver = await this.#load();
       const problem = await driver.unavailable();
       return problem === undefined ? { driver } : { driver, problem };
     } catch (error) {
       return { problem: messageOf(error) }; // an optional package that is not installed
-    } finally {
-      this.#isKnown = true;
     }
   }
 }
 
-/** The engines there are, in the order they are tried. One that cannot isolate is refused, never degraded. */
+/** The engines, in the order they are tried. An engine that cannot isolate is refused. */
 export class Engines implements AsyncDisposable {
   readonly #engines: readonly Engine[];
-  /** Languages some engine speaks here; asked until each is found. */
+  /** The languages that the engines here run. Engines are asked until each language is found. */
   readonly languages: readonly ScriptLanguage[];
 
   private constructor(engines: readonly Engine[], languages: readonly ScriptLanguage[]) {
@@ -62,7 +65,7 @@ export class Engines implements AsyncDisposable {
     this.languages = languages;
   }
 
-  /** @throws RuntimeFault `engine_unknown` for a name, `engine_unavailable` for one that was named and cannot run */
+  /** @throws RuntimeFault `engine_unknown` for a wrong name, `engine_unavailable` for a named engine that cannot run */
   static async open(options: ChainOptions, clock: Clock, resolve: ResolveSecret = noSecrets): Promise<Engines> {
     const { engines: names, drivers: own = [], engineSettings: settings = {}, memoryBytes } = options;
     const wanted = names ?? [...own.map(({ name }) => name), ...defaultEngines];
@@ -80,23 +83,23 @@ export class Engines implements AsyncDisposable {
     return Promise.all(
       this.#engines.map(async (engine) => {
         const { driver, problem } = await engine.ask();
-        const told = { name: engine.name, language: driver?.capabilities.language };
-        if (problem !== undefined || engine.failure === undefined) return { ...told, problem };
-        return { ...told, problem: engine.failure, isDown: true };
+        const state = { name: engine.name, language: driver?.capabilities.language };
+        if (problem !== undefined || engine.failure === undefined) return { ...state, problem };
+        return { ...state, problem: engine.failure, isDown: true };
       }),
     );
   }
 
-  /** @param failure why it did not start for a script, which is shown until it has */
+  /** @param failure why the engine did not start for a script; shown until it starts */
   tried({ name }: SandboxDriver, failure?: string): void {
     const engine = this.#engines.find((each) => each.name === name);
     if (engine !== undefined) engine.failure = failure && `it did not start for the last script: ${failure}`;
   }
 
   /**
-   * For a language, in the order they are tried; none is asked before its turn.
+   * The engines for a language, in the order they are tried. Each is asked at its turn.
    *
-   * @param from the first one, where it is still among them: a frozen script was refused by those before it
+   * @param from the engine that froze the script; those before it have refused the script
    */
   async *for(language: ScriptLanguage, from?: string): AsyncGenerator<SandboxDriver> {
     const family = familyOf(language);
@@ -110,7 +113,7 @@ export class Engines implements AsyncDisposable {
     }
   }
 
-  /** The first of each language gets ready for a script that may come. */
+  /** Prepares the first engine of each language for the next script. */
   async warm(): Promise<void> {
     for (const language of this.languages.filter((each) => each !== "typescript"))
       for await (const driver of this.for(language)) {
@@ -119,10 +122,10 @@ export class Engines implements AsyncDisposable {
       }
   }
 
-  /** Why there is none for a language. */
+  /** Says why no engine runs a language. */
   async problemFor(language: ScriptLanguage): Promise<string> {
     const family = familyOf(language);
-    const states = (await this.states()).filter((state) => state.language === undefined || state.language === family);
+    const states = (await this.states()).filter(({ language: own }) => own === undefined || own === family);
     const why = states.map(({ name, problem = "is there" }) => `\`${name}\`: ${problem}`).join("; ");
     return `No engine here runs ${language}${why === "" ? "" : ` (${why})`}.`;
   }
@@ -135,7 +138,7 @@ export class Engines implements AsyncDisposable {
 async function spokenBy(engines: readonly Engine[]): Promise<readonly ScriptLanguage[]> {
   const spoken = new Set<string>();
   for (const engine of engines) {
-    if (spoken.size === 2) break; // the rest is asked when it is needed
+    if (spoken.size === 2) break; // the other engines are asked when they are needed
     const { driver, problem } = await engine.ask();
     if (problem === undefined && driver !== undefined) spoken.add(driver.capabilities.language);
   }

@@ -1,33 +1,32 @@
 /**
- * Scripts that wait for persons, in the store: sealed, each with the engine build its image fits.
+ * Frozen scripts in the store. Each is sealed and names the engine build that its image fits.
  *
- * Invariant: an image is opened only for the call it was made of, and only the one that the row names by its digest; where
- * there is none, the ledger still knows what the script did, and it is replayed.
+ * Invariant: an image is opened only for its own call, and only the image that the row names by its digest. Without one, the
+ * script is replayed over the ledger.
  */
-import { promisify } from "node:util";
-import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from "node:zlib";
+import { setImmediate } from "node:timers/promises";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import type { Clock } from "../core/clock.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { canonical, isJsonObject, type Json, type JsonObject, sha256 } from "../core/json.ts";
+import type { CallRecord } from "../core/records.ts";
 import type { ChainSummary } from "../core/scripts.ts";
 import type { SessionState } from "../core/session.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
+import type { Ledger } from "../pipeline/ledger.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Halted } from "./drive.ts";
-import type { ImageKey } from "./image-key.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
-import { seal, unseal } from "./seal.ts";
+import { type ImageKey, seal, unseal } from "./seal.ts";
 
 const kind = "frozen-script";
 /** The header once more, without the image: lists read it, and an image may be large. */
 const headerKind = "frozen-header";
 
-const format = 1;
-const [packElsewhere, unpackElsewhere] = [promisify(zstdCompress), promisify(zstdDecompress)];
-/** Most scripts are smaller, and packed in the time that it takes to ask another thread. */
-const atOnceBytes = 256 * 1024;
+const format = 2;
 
-/** What may be read without the key; it is bound to what is sealed. */
+/** What can be read without the key. It is bound to what is sealed. */
 export interface FrozenHeader {
   readonly format: number;
   /** The script's key in the ledger. */
@@ -42,12 +41,10 @@ export interface FrozenHeader {
   readonly frozenAt: number;
   readonly expiresAt: number;
   readonly waiting: readonly FrozenWait[];
-  /** Which line made which call, of those that have ended. Not in what an earlier Postern put away. */
-  readonly lines?: ChainSummary["lines"];
-  /** Bytes of the engine's image; 0: it is replayed. */
+  /** Which line made which call, of the calls that have ended. */
+  readonly lines: ChainSummary["lines"];
+  /** Bytes of the engine's image. 0 when the script is replayed. */
   readonly imageBytes: number;
-  /** How what is sealed was made smaller. Not in what an earlier Postern put away: it is as it was. */
-  readonly packed?: "zstd";
 }
 
 export interface FrozenWait {
@@ -63,14 +60,13 @@ export interface FrozenScript {
   readonly journal: JournalState;
   readonly batch: readonly AskedCall[];
   readonly image: Uint8Array | undefined;
-  /** Not in what an earlier Postern put away. */
-  readonly usedCpuMs?: number;
+  readonly usedCpuMs: number;
 }
 
 export type Taken =
   | { readonly script: FrozenScript }
   | { readonly refused: string }
-  /** It is not kept any more, or cannot be opened here: the ledger still knows what the script did. */
+  /** It is not kept any more, or cannot be opened here. The script is replayed over the ledger. */
   | { readonly gone: true; readonly why?: string };
 
 export class FrozenScripts {
@@ -87,7 +83,7 @@ export class FrozenScripts {
   /** @returns the reference that the row of the script keeps */
   async put(
     halted: Halted,
-    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt" | "packed">,
+    about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt">,
     event: DurableEvent,
   ): Promise<string> {
     const { session, journal, batch, image, waiting, expiresAt, usedCpuMs } = halted;
@@ -103,15 +99,13 @@ export class FrozenScripts {
       waiting: waits,
       lines: linesOfCalls(journal.lines),
       imageBytes: image?.byteLength ?? 0,
-      packed: "zstd",
     };
-    // Without an image the script begins anew, and asks for all of it again.
+    // Without an image the script runs again, and asks for its batch again.
     const text = Buffer.from(JSON.stringify({ session, journal, batch: image ? batch : [], usedCpuMs }));
     const length = Buffer.alloc(4);
     length.writeUInt32BE(text.byteLength);
-    const plain = Buffer.concat([length, text, image ?? Buffer.alloc(0)]);
-    const packed = plain.byteLength <= atOnceBytes ? zstdCompressSync(plain) : await packElsewhere(plain);
-    const sealed = seal(packed, spelled(header), this.#key);
+    const packed = zstdCompressSync(Buffer.concat([length, text, image ?? Buffer.alloc(0)]));
+    const sealed = seal(packed, textOf(header), this.#key);
     // Plain data, read back as such.
     const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as JsonObject;
     await this.#headers.change(about.key, () => ({ item: { header: body["header"] ?? null } }));
@@ -120,11 +114,10 @@ export class FrozenScripts {
   }
 
   async header(key: string): Promise<FrozenHeader | undefined> {
-    const alone = headerIn(await this.#headers.get(key));
-    return alone ?? headerIn(await this.#scripts.get(key)); // an earlier Postern kept both in one
+    return headerIn(await this.#headers.get(key));
   }
 
-  /** Opens what the row names. A script that was changed is refused and not guessed at. */
+  /** Opens what the row names. A script that was changed is refused. */
   async take(reference: string, key: string): Promise<Taken> {
     const body = await this.#scripts.get(key);
     const header = headerIn(body);
@@ -133,24 +126,21 @@ export class FrozenScripts {
     if (header.keyId !== this.#key.id)
       return { gone: true, why: "it was sealed with another key than this installation's" };
     const bytes = Buffer.from(sealed, "base64");
-    const plain = header.key === key ? unseal(bytes, spelled(header), this.#key) : undefined;
+    const plain = header.key === key ? unseal(bytes, textOf(header), this.#key) : undefined;
     if (plain === undefined)
       return {
-        refused:
-          "The frozen script is not what was put away: it was changed. It does not go on; its calls are in the ledger.",
+        refused: "The frozen script was changed after it was put away. It does not go on; its calls are in the ledger.",
       };
     if (reference !== `${kind}:${sha256(bytes)}`) return { gone: true }; // another moment of the same script
-    if (header.packed === undefined) return { script: { header, ...opened(Buffer.from(plain)) } };
-    const unpacked = header.imageBytes <= atOnceBytes ? zstdDecompressSync(plain) : await unpackElsewhere(plain);
-    return { script: { header, ...opened(unpacked) } };
+    return { script: { header, ...opened(zstdDecompressSync(plain)) } };
   }
 
-  /** Of all scripts that something was put away of. */
+  /** The keys of all frozen scripts. */
   keys(): Promise<readonly string[]> {
     return this.#scripts.ids();
   }
 
-  /** It has ended: the room is given back. */
+  /** Removes a script that has ended. */
   async forget(key: string): Promise<void> {
     await this.#scripts.remove(key);
     await this.#headers.remove(key);
@@ -164,11 +154,35 @@ function opened(plain: Buffer): Omit<FrozenScript, "header"> {
   return { ...kept, image: image.byteLength === 0 ? undefined : image };
 }
 
-function spelled(header: FrozenHeader): string {
+function textOf(header: FrozenHeader): string {
   return canonical(header as unknown as Json); // plain data
 }
 
 function headerIn(body: Json | undefined): FrozenHeader | undefined {
   const header = isJsonObject(body) ? body["header"] : undefined;
-  return isJsonObject(header) && header["format"] === format ? (header as unknown as FrozenHeader) : undefined; // whoever acts on it opens the seal
+  return isJsonObject(header) && header["format"] === format ? (header as unknown as FrozenHeader) : undefined; // to act on it, the seal must open
+}
+
+/** A script is kept for this time after its request has expired. If it is sent again later, it is replayed. */
+const keptMs = 30 * 86_400_000;
+
+/** Removes frozen scripts that are over, or that no caller has sent again. */
+export async function sweepFrozen(frozen: FrozenScripts, ledger: Pick<Ledger, "find">, clock: Clock): Promise<void> {
+  for (const key of await frozen.keys()) {
+    if (!isNeeded(await ledger.find({ key }), clock.now())) await frozen.forget(key);
+    await setImmediate(); // there may be thousands
+  }
+}
+
+function isNeeded(row: CallRecord | undefined, now: number): boolean {
+  switch (row?.state) {
+    case "attempted":
+      return true;
+    case "suspended":
+    case "unknown":
+    case "held":
+      return row.aliveUntil === undefined || now < row.aliveUntil + keptMs;
+    default:
+      return false;
+  }
 }

@@ -5,7 +5,7 @@ import { Journal } from "./journal.ts";
 
 const line = { tool: "t", argumentsDigest: "d", status: "ok", durationMs: 1, callId: "c" } as const;
 
-it("a journal is frozen as it was at the mark, whatever came after", () => {
+it("freezes a journal as it was at the mark", () => {
   const journal = new Journal(1_000);
   journal.note({ ...line, place: 1 });
   journal.note({ ...line, place: 0 });
@@ -24,7 +24,7 @@ it("a journal is frozen as it was at the mark, whatever came after", () => {
   expect(journal.freeze(journal.mark()).lines.map(({ place }) => place)).toEqual([0, 1, 3]);
 });
 
-it("a session is frozen as it was at the mark, but for its time", async () => {
+it("freezes a session as it was at the mark, except its time", async () => {
   const clock = new FakeClock();
   const limits = { ...chainLimits, totalTimeoutMs: 1_000 };
   const session = new Session(limits, clock, {

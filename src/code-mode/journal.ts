@@ -2,9 +2,8 @@ import type { Json } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { ChainSummary } from "../core/scripts.ts";
 import type { Printed } from "../engines/sandbox.ts";
-import { Budget, type Spent } from "./budget.ts";
 
-/** One call of a script, as its trace tells it (SPEC 3.7). */
+/** One call of a script in its trace. */
 export interface CallLine {
   readonly place: number;
   readonly tool: string;
@@ -13,7 +12,7 @@ export interface CallLine {
   readonly status: "ok" | "error" | "denied" | "timeout" | "cancelled";
   readonly durationMs: number;
   readonly callId: string;
-  /** Of the source, where the engine knows it. */
+  /** The line of the source, if the engine knows it. */
   readonly line?: number;
   readonly code?: string;
 }
@@ -25,98 +24,97 @@ export type LineOfCall = ChainSummary["lines"][number];
 export interface ScriptFile {
   readonly artifact: string;
   readonly mediaType: string;
-  /** The script put it there itself. */
+  /** Whether the script made it with `artifacts.put`. */
   readonly put: boolean;
 }
 
-/** A call of a tool as the script made it: what a replay of it is held against. */
+/** A call of a tool as the script made it. A replay must make the same call. */
 export interface MadeCall {
-  /** How many calls of tools the script had made before. */
+  /** The number of calls of tools that the script had made before. */
   readonly number: number;
   readonly tool: string;
   readonly action?: string;
   /** First 16 hex digits of the arguments' SHA-256. */
   readonly digest: string;
-  /** It was refused, and the script has gone on from there: whatever may be allowed by now, it is told the same again. */
-  readonly told?: ToolOutcome;
+  /** The refusal that the script got. It gets the same again, whatever is allowed by then. */
+  readonly refused?: ToolOutcome;
 }
 
-export interface JournalState extends Spent {
-  readonly lines: readonly CallLine[];
-  readonly printed: readonly Printed[];
-  readonly files: readonly ScriptFile[];
-  readonly last: number;
-  /** Absent in what an earlier Postern put away. */
-  readonly previews?: readonly PreviewNote[];
-  /** Calls of tools before the frozen batch. Absent in what an earlier Postern put away: its calls go by their places. */
-  readonly callsMade?: number;
-  /** All that is known of them, the frozen batch's too. */
-  readonly made?: readonly MadeCall[];
-}
-
-/** A result whose text was only its beginning, and that the script has not asked for or handed on since. */
+/** A result of which the script has only the beginning, and has not used the reference. */
 export interface PreviewNote {
   readonly artifact: string;
   readonly tool: string;
   readonly line?: number;
 }
 
-/** Where a journal stood. */
+/** What a script has used beside its calls and its time, which its session counts. */
+interface UsedBudget {
+  /** Questions to Postern. */
+  readonly hostCalls: number;
+  /** Bytes put away. */
+  readonly putBytes: number;
+  /** Bytes put away once more when pieces were joined. */
+  readonly joinedBytes: number;
+}
+
+export interface JournalState extends UsedBudget {
+  readonly lines: readonly CallLine[];
+  readonly printed: readonly Printed[];
+  readonly files: readonly ScriptFile[];
+  readonly last: number;
+  readonly previews: readonly PreviewNote[];
+  /** Calls of tools before the frozen batch. */
+  readonly callsMade: number;
+  /** All known calls, with those of the frozen batch. */
+  readonly made: readonly MadeCall[];
+}
+
+/** Where a journal stood: lines and printed text only grow, so their number is enough. */
 export interface JournalMark extends Omit<JournalState, "lines" | "printed" | "made"> {
   readonly lineCount: number;
   readonly printedCount: number;
 }
 
-/** What a script did so far. It travels with a frozen script; the ledger is what counts. */
+const emptyJournal: JournalState = {
+  ...{ lines: [], printed: [], files: [], previews: [], made: [], last: -1, callsMade: 0 },
+  ...{ hostCalls: 0, putBytes: 0, joinedBytes: 0 },
+};
+
+/** What a script did so far. It travels with a frozen script; the ledger decides. */
 export class Journal {
   readonly #lines = new Map<number, CallLine>();
   readonly #files = new Map<string, ScriptFile>();
   readonly #previews = new Map<string, PreviewNote>();
   readonly #made = new Map<number, MadeCall>();
-  /** By place: which line made it, of calls that have begun and not ended. */
+  /** By place: the lines of calls that have begun and not ended. */
   readonly #underWay = new Map<number, LineOfCall>();
   readonly #printed: Printed[] = [];
   readonly #mostPrinted: number;
   #printedBytes = 0;
-  /** How many calls of tools are numbered. Undefined: they go by their places. */
-  callsMade: number | undefined;
-  /** The last place that was asked for; none: -1. */
-  last = -1;
+  /** The number of the next call of a tool. Other questions do not count, so a replay may ask more or fewer of them. */
+  callsMade: number;
+  /** The last place that was asked for, or -1. */
+  last: number;
   readonly budget: Budget;
 
-  constructor(mostPrintedBytes: number, state?: JournalState) {
+  constructor(mostPrintedBytes: number, state: JournalState = emptyJournal) {
     this.#mostPrinted = mostPrintedBytes;
-    for (const line of state?.lines ?? []) this.#lines.set(line.place, line);
-    for (const file of state?.files ?? []) this.#files.set(file.artifact, file);
-    for (const preview of state?.previews ?? []) this.#previews.set(preview.artifact, preview);
-    for (const made of state?.made ?? []) this.#made.set(made.number, made);
-    this.print(state?.printed);
-    this.last = state?.last ?? -1;
-    this.callsMade = state === undefined ? 0 : state.callsMade;
+    for (const line of state.lines) this.#lines.set(line.place, line);
+    for (const file of state.files) this.#files.set(file.artifact, file);
+    for (const preview of state.previews) this.#previews.set(preview.artifact, preview);
+    for (const made of state.made) this.#made.set(made.number, made);
+    this.print(state.printed);
+    this.last = state.last;
+    this.callsMade = state.callsMade;
     this.budget = new Budget(state);
   }
 
-  /** Of a script that is run from its beginning again: what it made is held against it, and all else begins anew. */
-  static again({ made = [], callsMade }: Pick<JournalState, "made" | "callsMade">): JournalState {
-    return { lines: [], printed: [], files: [], last: -1, made, ...(callsMade !== undefined && { callsMade: 0 }) };
+  /** The state of a script that runs from its beginning again: only the calls to compare with are kept. */
+  static again({ made }: Pick<JournalState, "made">): JournalState {
+    return { ...emptyJournal, made };
   }
 
-  /**
-   * The number of a call of a tool, by which its key is made: what else a script asks for does not count, so that a
-   * replay may ask for more or less of that.
-   */
-  numberOf(place: number): number {
-    if (this.callsMade === undefined) return place;
-    this.callsMade += 1;
-    return this.callsMade - 1;
-  }
-
-  /** How many numbers are given. */
-  get numbered(): number {
-    return this.callsMade ?? this.last + 1;
-  }
-
-  /** All that is known of what it made, in this turn and in earlier ones. */
+  /** All known calls, of this turn and of earlier ones. */
   get made(): ReadonlyMap<number, MadeCall> {
     return this.#made;
   }
@@ -125,10 +123,9 @@ export class Journal {
     this.#made.set(made.number, { ...this.#made.get(made.number), ...made });
   }
 
-  /** The script goes on from what its call ended with. */
-  tell(number: number, told: ToolOutcome): void {
+  refuse(number: number, refused: ToolOutcome): void {
     const made = this.#made.get(number);
-    if (made !== undefined) this.#made.set(number, { ...made, told });
+    if (made !== undefined) this.#made.set(number, { ...made, refused });
   }
 
   get callCount(): number {
@@ -153,7 +150,7 @@ export class Journal {
     this.#lines.set(line.place, line);
   }
 
-  /** Of all its calls, those under way among them. */
+  /** Of all its calls, with those under way. */
   get linesOfCalls(): readonly LineOfCall[] {
     return [...linesOfCalls([...this.#lines.values()]), ...this.#underWay.values()];
   }
@@ -170,14 +167,14 @@ export class Journal {
     this.#previews.set(preview.artifact, preview);
   }
 
-  /** What names a result by its reference has all of it. */
-  use(given: Json): void {
+  /** A value that names a result by its reference uses all of it. */
+  use(value: Json): void {
     if (this.#previews.size === 0) return;
-    const text = JSON.stringify(given);
+    const text = JSON.stringify(value);
     for (const artifact of this.#previews.keys()) if (text.includes(artifact)) this.#previews.delete(artifact);
   }
 
-  /** Engines cap what is printed too; this holds whatever they do. */
+  /** Bounds printed text, whatever the engine does. */
   print(printed: readonly Printed[] = []): void {
     for (const { stream, text } of printed) {
       const room = this.#mostPrinted - this.#printedBytes;
@@ -195,15 +192,14 @@ export class Journal {
       .trimEnd();
   }
 
-  /** For a later `freeze`: lines and what was printed only grow, so that none of them is copied while a script goes on. */
   mark(): JournalMark {
-    const { last, files, previews, budget } = this;
-    const counts = { lineCount: this.#lines.size, printedCount: this.#printed.length, ...budget.spent };
-    return { ...counts, files, last, previews, ...(this.callsMade !== undefined && { callsMade: this.callsMade }) };
+    const { last, files, previews, callsMade, budget } = this;
+    const counts = { lineCount: this.#lines.size, printedCount: this.#printed.length, ...budget.used };
+    return { ...counts, files, last, previews, callsMade };
   }
 
   /** As it was at the mark. */
-  freeze({ lineCount, printedCount, ...rest }: JournalMark): JournalState {
+  freeze({ lineCount, printedCount, ...rest }: JournalMark = this.mark()): JournalState {
     const lines = inOrder([...this.#lines.values()].slice(0, lineCount));
     return { ...rest, lines, printed: this.#printed.slice(0, printedCount), made: [...this.#made.values()] };
   }
@@ -216,4 +212,70 @@ export function linesOfCalls(lines: readonly CallLine[]): readonly LineOfCall[] 
 
 function inOrder(lines: readonly CallLine[]): readonly CallLine[] {
   return lines.toSorted((one, other) => one.place - other.place);
+}
+
+export const mostHostCalls = 1000;
+export const mostPutBytes: number = 64 * 1024 * 1024;
+const mostBroughtBytes = 8 * 1024 * 1024;
+const mostOverdrawn = 1000;
+/** After this many batches of only refused calls, the script is stopped. */
+const mostVainBatches = 3;
+
+/** The budget of a script beside its calls and its time. What is used travels with the journal. */
+class Budget {
+  #hostCalls: number;
+  #putBytes: number;
+  #joinedBytes: number;
+  /** Calls after the session's calls were used up. */
+  #overdrawn = 0;
+  #vainBatches = 0;
+  #broughtBytes = 0;
+
+  constructor({ hostCalls, putBytes, joinedBytes }: UsedBudget) {
+    this.#hostCalls = hostCalls;
+    this.#putBytes = putBytes;
+    this.#joinedBytes = joinedBytes;
+  }
+
+  get used(): UsedBudget {
+    return { hostCalls: this.#hostCalls, putBytes: this.#putBytes, joinedBytes: this.#joinedBytes };
+  }
+
+  /** Counts a question to Postern. Returns false when none is left. */
+  ask(): boolean {
+    this.#hostCalls += 1;
+    return this.#hostCalls <= mostHostCalls;
+  }
+
+  /** Counts bytes to put away. Returns false, and counts nothing, when they are more than is left. */
+  put(bytes: number): boolean {
+    if (this.#putBytes + bytes > mostPutBytes) return false;
+    this.#putBytes += bytes;
+    return true;
+  }
+
+  /** Counts bytes that pieces are joined to. They are never more than the script has put away. */
+  join(bytes: number): boolean {
+    if (this.#joinedBytes + bytes > this.#putBytes) return false;
+    this.#joinedBytes += bytes;
+    return true;
+  }
+
+  beginBatch(): void {
+    this.#broughtBytes = 0;
+  }
+
+  /** Counts bytes that go into the script with this batch: they are one frame. Returns false when it is full. */
+  bring(bytes: number): boolean {
+    this.#broughtBytes += bytes;
+    return this.#broughtBytes <= mostBroughtBytes;
+  }
+
+  /** After a batch: whether the script goes on calling without a budget. */
+  isIgnored(calls: number, overdrawn: number): boolean {
+    this.#overdrawn += overdrawn;
+    if (calls > 0) this.#vainBatches = calls === overdrawn ? this.#vainBatches + 1 : 0;
+    const isFlood = this.#overdrawn > mostOverdrawn || this.#hostCalls > 2 * mostHostCalls;
+    return isFlood || this.#vainBatches > mostVainBatches;
+  }
 }

@@ -1,13 +1,12 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { LiveScripts } from "./live-scripts.ts";
-import { ScriptWatch } from "./watch.ts";
+import { LiveScripts, ScriptWatch } from "./live-scripts.ts";
 
 const chainId = `chain_${"0".repeat(32)}`;
 const script = { chainId, callId: "call_1" };
 const watch = (): ScriptWatch => new ScriptWatch(new FakeClock(), 1000, new AbortController().signal);
 
-it("register, deregister / get / session then null; deregister unknown / no throw (case 207)", () => {
+it("registers and removes a script, and ignores an unknown id (case 207)", () => {
   const live = new LiveScripts();
   live.register(script, watch());
   expect(live.all).toEqual([script]);
@@ -16,7 +15,7 @@ it("register, deregister / get / session then null; deregister unknown / no thro
   expect(() => live.deregister("chain_unknown")).not.toThrow();
 });
 
-it("an id that is none is refused, and one that runs already (case 231)", () => {
+it("refuses a wrong id, and an id that runs already (case 231)", () => {
   const live = new LiveScripts();
   for (const id of ["", "../../etc", "chain_1"])
     expect(() => live.register({ ...script, chainId: id }, watch())).toThrow(/is no script's id/);
@@ -24,7 +23,7 @@ it("an id that is none is refused, and one that runs already (case 231)", () => 
   expect(() => live.register(script, watch())).toThrow(/runs already/);
 });
 
-it("when the house closes every script is stopped, and no other begins (case 206)", () => {
+it("stops every script when it closes, and begins no other (case 206)", () => {
   const live = new LiveScripts();
   const running = watch();
   live.register(script, running);

@@ -3,12 +3,12 @@ import type { Offer } from "../tools/tool.ts";
 import { publicName } from "../tools/upstream-names.ts";
 import { chainToolName } from "./names.ts";
 
-/** What a script may call, and where its names lead. */
+/** The tools that a script may call, and how its names are resolved. */
 export interface ScriptOffer {
   readonly sketches: readonly ToolSketch[];
   /**
-   * By table, never by taking a name apart. An action that is asked for beside the name is the one that is meant. What nobody
-   * offered goes to the gates as it is: they refuse and count it.
+   * Looks a name up and never takes it apart. An action beside the name counts. An unknown name goes to the gates, which refuse
+   * and count it.
    */
   targetOf(asked: Pick<AskedCall, "tool" | "action">): { readonly tool: string; readonly action: string };
 }
@@ -35,24 +35,6 @@ export function scriptOffer(actions: readonly Offer[]): ScriptOffer {
   };
 }
 
-/** So many callers who see different tools; whoever comes after them has theirs made anew. */
-const mostKept = 16;
-
-/** The same offer for the same actions: what engines make of its sketches, they make once (once-for.ts). */
-export class ScriptOffers {
-  #made: { readonly actions: readonly Offer[]; readonly offer: ScriptOffer }[] = [];
-
-  for(actions: readonly Offer[]): ScriptOffer {
-    const known = this.#made.find((one) => isSame(one.actions, actions)) ?? { actions, offer: scriptOffer(actions) };
-    if (this.#made[0] !== known) this.#made = [known, ...this.#made.filter((one) => one !== known)].slice(0, mostKept);
-    return known.offer;
-  }
-}
-
-function isSame(some: readonly Offer[], others: readonly Offer[]): boolean {
-  return some.length === others.length && some.every((one, at) => one === others[at]);
-}
-
 function sketchOf(name: string, { tool, name: action, facts, description, inputSchema }: Offer): ToolSketch {
   const { server } = facts;
   if (action !== "default")
@@ -68,7 +50,7 @@ function sketchOf(name: string, { tool, name: action, facts, description, inputS
   };
 }
 
-/** Something a script can write after a dot, in either language. */
+/** A name that a script can write after a dot, in both languages. */
 function identifier(name: string): string {
   const clean = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^_+/, "");
   return /^[A-Za-z]/.test(clean) ? clean : `t_${clean}`;

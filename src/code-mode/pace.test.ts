@@ -46,40 +46,29 @@ describe("the pace of a script", () => {
   it("gives others a turn of the loop after each slice", async () => {
     let ms = 0;
     const pace = new CallPace({ monotonic: () => ms });
-    pace.begin(1);
+    const turn = async (): Promise<void> => {
+      const pause = pace.next();
+      expect(pause).toBeDefined();
+      await vi.advanceTimersByTimeAsync(0);
+      await pause;
+    };
+    await turn();
     expect(pace.next()).toBeUndefined();
-    ms += 0.3;
-    const turn = pace.next();
-    await vi.advanceTimersByTimeAsync(0);
-    await turn;
+    ms += 0.6;
+    await turn();
     expect(pace.next()).toBeUndefined();
-  });
-
-  it("pauses for a millisecond after each slice of a script with more calls than most", async () => {
-    let ms = 0;
-    let isOver = false;
-    const pace = new CallPace({ monotonic: () => ms });
-    pace.begin(51);
-    ms += 0.3;
-    void pace.next()?.then(() => {
-      isOver = true;
-    });
-    await vi.advanceTimersByTimeAsync(0);
-    expect(isOver).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(isOver).toBe(true);
   });
 });
 
 describe("a script that calls", () => {
-  it("a hundred times at once has no more of a turn than what runs at once", async () => {
+  it("a hundred times at once takes at most one batch of a turn", async () => {
     const code = 'await Promise.all(Array.from({ length: 100 }, () => call("echo")));';
     const turns = await turnsOf(code, () => busy(0.3));
     const sizes = [...Map.groupBy(turns, (turn) => turn).values()].map(({ length }) => length);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(16);
   });
 
-  it("many times at once in its order, however often others come in between", async () => {
+  it("many times at once keeps its order", async () => {
     const order: number[] = [];
     const note = defineTool({
       ...{ name: "note", description: "Notes.", risk: "safe", effects: "read", idempotent: true },

@@ -1,44 +1,27 @@
 import type { Clock } from "../core/clock.ts";
 
-/** What one script may take of one turn of the event loop. */
-const sliceMs = 0.25;
-/** A script that makes more calls than this has at most a fifth of the event loop. */
-const promptCalls = 50;
-const pauseMs = 1;
+/** The time that one script may take of one turn of the event loop. */
+const sliceMs = 0.5;
 
-/** A script's share of the event loop: after each slice other work has a turn. */
+/** Gives other work a turn of the event loop after each slice of a script's work. */
 export class CallPace {
   readonly #clock: Pick<Clock, "monotonic">;
-  #sliceBegan: number;
-  #calls = 0;
+  #sliceBegan = Number.NEGATIVE_INFINITY;
   #pause: Promise<void> | undefined;
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
-    this.#sliceBegan = clock.monotonic();
   }
 
-  /** The engine answered, so other work had a turn meanwhile. @param calls that the script makes together */
-  begin(calls: number): void {
-    this.#calls += calls;
-    if (this.#calls <= promptCalls) this.#sliceBegan = this.#clock.monotonic();
-  }
-
-  /** Before each piece of work. Returns undefined while the slice lasts. */
+  /** Before each piece of work. Returns undefined while the slice lasts. All pieces that wait go on together, in their order. */
   next(): Promise<void> | undefined {
-    return this.#clock.monotonic() - this.#sliceBegan < sliceMs ? undefined : this.#afterOthers();
-  }
-
-  /** All calls that wait go on after the same pause, in their order. */
-  #afterOthers(): Promise<void> {
+    if (this.#clock.monotonic() - this.#sliceBegan < sliceMs) return undefined;
     this.#pause ??= new Promise((resolve) => {
-      const goOn = (): void => {
+      setImmediate(() => {
         this.#pause = undefined;
         this.#sliceBegan = this.#clock.monotonic();
         resolve();
-      };
-      if (this.#calls <= promptCalls) setImmediate(goOn);
-      else setTimeout(goOn, pauseMs);
+      });
     });
     return this.#pause;
   }

@@ -1,12 +1,13 @@
-import type { Json, JsonObject } from "../core/json.ts";
-import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
+import type { ToolCall } from "../core/call.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import type { ContentBlock, MediaBlock, ToolOutcome } from "../core/outcome.ts";
+import { chainLimits } from "../core/session.ts";
 import { cut, cutMiddle } from "../results/cut.ts";
 import { withBrief } from "../results/raw-result.ts";
 import type { End } from "./drive.ts";
 import type { CallLine, Journal, PreviewNote, ScriptFile } from "./journal.ts";
-import { isShortEnough, lineToWire } from "./trace.ts";
 
-/** What `tool_chain` answers: the script's words for the model, and how it ran, as data: status, trace, what was printed (SPEC 3.8). */
+/** The answer of `tool_chain`: text for the model, and data: status, trace, printed text. */
 export interface ChainAnswer {
   readonly content: readonly ContentBlock[];
   readonly structured: JsonObject;
@@ -16,27 +17,27 @@ export interface ChainAnswer {
 }
 
 const longestError = 2000;
-const longestToldError = 500;
+const longestErrorInText = 500;
 const mostFiles = 20;
-const mostTold = 12;
+const mostCallsShown = 12;
 const longestName = 80;
-const mostPreviews = 3;
+const mostPreviewsShown = 3;
 
-/** What a script's answer is made of beside its end. */
+/** The parts of a script's answer beside its end. */
 export interface ResultParts {
   readonly journal: Journal;
-  /** What goes back with it. */
+  /** The files that go back with it. */
   readonly files: readonly ScriptFile[];
   readonly durationMs: number;
   readonly again?: boolean;
   readonly engine: string | undefined;
-  /** What goes back at once, of text and of structured content; all of it is kept where it is more. */
+  /** The most bytes of text and of structured content. A larger answer is kept as an artifact. */
   readonly inlineBytes: number;
 }
 
-export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told: ResultParts): ChainAnswer {
-  const { journal, files, durationMs, engine, inlineBytes } = told;
-  const words = wordsOf(end, told);
+export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, parts: ResultParts): ChainAnswer {
+  const { journal, files, durationMs, engine, inlineBytes } = parts;
+  const words = wordsOf(end, parts);
   const result: Record<string, Json> = {
     status: end.end === "done" ? "ok" : isTimeout(end.why) ? "timeout" : "error",
     output_text: words.output,
@@ -56,13 +57,13 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, told:
     content: [{ type: "text", text: textOf(words) }, ...files.map(blockOf)],
     structured: result,
     isError: end.end === "failed",
-    ...(told.again === true && { retryable: true }),
+    ...(parts.again === true && { retryable: true }),
   };
   const text = shortened(words, Math.floor(inlineBytes / 2));
   const data = shortened(words, Math.floor(inlineBytes / 4));
   const isCut = [text, data].some(({ output, logs }) => output !== words.output || logs !== words.logs);
-  const room = end.end === "failed" ? inlineBytes / 2 : inlineBytes; // its refusal is told beside it
-  // The rows of its trace are on record: they alone are no reason to keep it.
+  const room = end.end === "failed" ? inlineBytes / 2 : inlineBytes; // the refusal stands beside it
+  // The rows of its trace are in the ledger: they alone are no reason for an artifact.
   if (!isCut && isShortEnough(answer, room)) return withBrief(answer, "whole");
   const structured = { ...result, output_text: data.output, logs: data.logs };
   return withBrief(answer, { text: textOf(text), structured });
@@ -78,7 +79,7 @@ interface ResultText {
 function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durationMs }: ResultParts): ResultText {
   const calls = journal.callCount;
   const sum = `[chain: ${calls} tool ${calls === 1 ? "call" : "calls"} in ${Math.round(durationMs)} ms]`;
-  const error = end.end === "failed" ? cut(errorOf(end), longestToldError) : "";
+  const error = end.end === "failed" ? cut(errorOf(end), longestErrorInText) : "";
   if (end.end === "done") journal.use(end.value ?? null);
   return {
     logs: journal.logs,
@@ -91,7 +92,7 @@ function textOf({ logs, output, ending }: ResultText): string {
   return [logs, output, ...ending].filter((part) => part !== "").join("\n");
 }
 
-/** The answer counts for more than what was printed on the way to it. */
+/** Cuts printed text first, then the returned value. */
 function shortened(words: ResultText, mostBytes: number): ResultText {
   const room = mostBytes - Buffer.byteLength(textOf({ ...words, logs: "", output: "" }));
   const output = cut(words.output, Math.max(0, room - 1));
@@ -99,7 +100,7 @@ function shortened(words: ResultText, mostBytes: number): ResultText {
   return { ...words, logs, output };
 }
 
-/** Which files of the script go back: those it put, and those its answer names. */
+/** The files that go back: those the script put, and those its answer names. */
 export function filesOf(end: End, journal: Journal): readonly ScriptFile[] {
   if (journal.files.length === 0) return journal.files;
   const value = end.end === "done" && end.value !== undefined ? JSON.stringify(end.value) : "";
@@ -120,25 +121,125 @@ function isTimeout(why: string): boolean {
   return why === "timeout" || why === "wall" || why === "cpu";
 }
 
-/** A script that failed half-way has done things: the model must read which, so that it does not do them twice (SPEC 9.5). */
+/** Says what a failed script has called, so that the model does not call it twice. */
 function tail(end: End, lines: readonly CallLine[]): string {
   if (end.end !== "failed" || lines.length === 0) return "";
-  const shown = lines.slice(0, mostTold).map(({ tool, status, code }) => `${cut(tool, longestName)} ${code ?? status}`);
-  const more = lines.length > mostTold ? `, … (${lines.length} in all)` : "";
+  const shown = lines
+    .slice(0, mostCallsShown)
+    .map(({ tool, status, code }) => `${cut(tool, longestName)} ${code ?? status}`);
+  const more = lines.length > mostCallsShown ? `, … (${lines.length} in all)` : "";
   return `It had called: ${shown.join(", ")}${more}.`;
 }
 
-/** Once for all of them: a script that reads `.text` alone does not see that it is only the beginning. */
+/** Names the results of which the script has read only the beginning. */
 function previewNote(previews: readonly PreviewNote[]): string {
   if (previews.length === 0) return "";
-  const shown = previews.slice(0, mostPreviews).map(({ tool, line }) => {
+  const shown = previews.slice(0, mostPreviewsShown).map(({ tool, line }) => {
     return `\`${cut(tool, longestName)}\`${line === undefined ? "" : ` (line ${line})`}`;
   });
-  const more = previews.length > mostPreviews ? ` and ${previews.length - mostPreviews} more` : "";
+  const more = previews.length > mostPreviewsShown ? ` and ${previews.length - mostPreviewsShown} more` : "";
   return `Too big to be whole in the script: of ${shown.join(", ")}${more} the text was only its beginning. Hand the result on to a tool, or read it with .materialize().`;
 }
 
 function blockOf({ artifact, mediaType }: ScriptFile): MediaBlock {
   const [kind] = mediaType.split("/", 1);
   return { type: kind === "image" || kind === "audio" ? kind : "file", mediaType, artifact };
+}
+
+/** The members of a line besides its call and outcome. `callId`: the id of its row, if a later arrival ended it. */
+export type LinePlace = Pick<CallLine, "place" | "durationMs"> & {
+  readonly line?: number | undefined;
+  readonly callId?: string | undefined;
+};
+
+export function lineOf(
+  { tool, digest }: Pick<ToolCall, "tool" | "digest">,
+  { status, refusal, timedOut, callId: endedAs }: Exclude<ToolOutcome, { readonly status: "pending" }>,
+  { place, durationMs, line, callId = endedAs }: LinePlace,
+): CallLine {
+  const code = refusal?.code;
+  const ended = code === "cancelled" ? code : status === "preview" ? "denied" : status;
+  return {
+    ...{ place, tool, argumentsDigest: digest.slice(0, 16), durationMs, callId },
+    status: timedOut === true || code === "timed_out" ? "timeout" : ended,
+    ...(line !== undefined && { line }),
+    ...(code !== undefined && { code }),
+  };
+}
+
+/** One call of a script in snake_case, for models and logs. */
+export function lineToWire({ tool, argumentsDigest, status, durationMs, line, code }: CallLine): JsonObject {
+  return {
+    ...{ tool, args_digest: argumentsDigest, status, ...(code !== undefined && { code }) },
+    ...(line !== undefined && { line }),
+    duration_ms: Math.round(durationMs),
+  };
+}
+
+/** What an agent reads at once: text and structured content together. */
+const mostBytes = chainLimits.maxInlineResultBytes;
+
+/**
+ * The structured content of a script's answer for an agent. If the trace is too long, its rows are shortened. If that is not
+ * enough, only the first and the last rows stay, with the number of the others; the whole answer is then in the artifact.
+ */
+export function shortTrace({ structured, text, artifact, status, refusal }: ToolOutcome): Json | undefined {
+  const rows = isJsonObject(structured) ? structured["call_trace"] : undefined;
+  if (!isJsonObject(structured) || !Array.isArray(rows)) return structured;
+  const around = refusal === undefined ? "" : JSON.stringify({ status, ...refusal, structured: "" });
+  const room = mostBytes - Buffer.byteLength(text) - Buffer.byteLength(around);
+  if (bytesOf(structured) <= room) return structured;
+  const short = rows.map(withoutFigures);
+  const whole = { ...structured, call_trace: short };
+  return artifact === undefined || bytesOf(whole) <= room ? whole : firstAndLast(structured, short, room);
+}
+
+/** Whether the text and all shortened rows fit into what an agent reads at once. */
+export function isShortEnough({ content, structured }: TraceAnswer, inlineBytes: number): boolean {
+  const room = Math.min(inlineBytes, mostBytes);
+  const { call_trace: rows = [], ...rest } = structured;
+  if (!Array.isArray(rows) || rows.length * leastRowBytes > room) return false; // so many rows cannot fit
+  return bytesOf(content) + bytesOf({ ...rest, call_trace: rows.map(withoutFigures) }) <= room;
+}
+
+/** `{"tool":"a","status":"ok"}` */
+const leastRowBytes = 26;
+
+interface TraceAnswer {
+  readonly content: readonly unknown[];
+  readonly structured: JsonObject;
+}
+
+function withoutFigures(row: Json): Json {
+  if (!isJsonObject(row)) return row;
+  const { args_digest: _digest, duration_ms: _duration, ...rest } = row;
+  return rest;
+}
+
+function firstAndLast(structured: JsonObject, rows: readonly Json[], room: number): JsonObject {
+  const shortenedRows = (first: number, last: number): JsonObject => ({
+    ...structured,
+    call_trace: [...rows.slice(0, first), ...rows.slice(rows.length - last)],
+    call_trace_left_out: { after: first, count: rows.length - first - last, ended: endsOf(rows) },
+  });
+  let [first, last] = [0, 0];
+  let left = room - bytesOf(shortenedRows(0, 0));
+  while (first + last < rows.length) {
+    const isFirst = first <= last;
+    left -= bytesOf(rows[isFirst ? first : rows.length - 1 - last] ?? null) + 1;
+    if (left < 0) break;
+    if (isFirst) first += 1;
+    else last += 1;
+  }
+  return shortenedRows(first, last);
+}
+
+/** Counts how the calls ended: `{ ok: 48, denied: 2 }`. */
+function endsOf(rows: readonly Json[]): JsonObject {
+  const byStatus = Map.groupBy(rows, (row) => (isJsonObject(row) ? String(row["status"]) : ""));
+  return Object.fromEntries([...byStatus].map(([status, all]) => [status, all.length]));
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }

@@ -1,44 +1,44 @@
 import { narrower } from "../core/authority.ts";
+import type { Authority, Risk } from "../core/call.ts";
 import { messageOf, RuntimeFault } from "../core/fault.ts";
 import { sha256 } from "../core/json.ts";
 import type { Caller } from "../core/session.ts";
 import type { SandboxDriver, ScriptProgram } from "../engines/sandbox.ts";
 import { ToolCallContext } from "../pipeline/context.ts";
 import type { ClaimedCall } from "../pipeline/gates/stages.ts";
+import { lowerThreshold } from "../policy/risk/threshold.ts";
 import type { Suspended, ToolContext } from "../tools/tool.ts";
-import type { ScriptHost } from "./chain-dependencies.ts";
 import { scriptLimits } from "./chain-options.ts";
-import { type StoppedScript, stoppedEnd } from "./drive.ts";
+import { stoppedEnd } from "./drive.ts";
 import { type Conclude, EngineTurn, type PassedOver, type Unbegun } from "./engine-turn.ts";
 import type { FrozenScript } from "./frozen.ts";
-import type { Journal, JournalState } from "./journal.ts";
+import type { JournalState } from "./journal.ts";
+import { ScriptWatch } from "./live-scripts.ts";
 import type { ChainAnswer } from "./result.ts";
 import { ScriptEnd } from "./script-end.ts";
-import type { ScriptFacts } from "./script-facts.ts";
-import { ScriptWatch, type StopReason } from "./watch.ts";
-import { withinScript } from "./within-script.ts";
+import type { ScriptFacts, ScriptHost } from "./script-host.ts";
 
-/** What the caller asks for; checked by the tool's schema. */
+/** The arguments of `tool_chain`, which its schema has checked. */
 export interface Script {
   readonly source: string;
   readonly language: ScriptProgram["language"];
   readonly timeoutMs: number;
 }
 
-/** Runs a script, or lets one go on that waited for a person. */
+/** Runs a script, or continues one that waited for a person. */
 export async function runScript(
   script: Script,
   context: ToolContext,
-  house: ScriptHost,
+  host: ScriptHost,
 ): Promise<ChainAnswer | Suspended> {
   const inside = ToolCallContext.inside(context);
   if (inside === undefined) throw new RuntimeFault("chain_outside", "A script runs only as a call of `tool_chain`.");
-  const facts = factsOf({ script, context, inside, house });
+  const facts = factsOf({ script, context, inside, host });
   const { frozen } = context;
-  const taken = frozen === undefined ? undefined : await house.frozen.take(frozen, facts.parent.key);
+  const taken = frozen === undefined ? undefined : await host.frozen.take(frozen, facts.parent.key);
   if (taken !== undefined && "refused" in taken)
     return await new ScriptEnd(facts).failed({ why: "crash", message: taken.refused });
-  const { log } = house.parts;
+  const { log } = host.parts;
   if (taken !== undefined && "gone" in taken && taken.why !== undefined)
     log(`The frozen script \`${facts.parent.id}\` is replayed: ${taken.why}.`);
   const thawed = taken !== undefined && "script" in taken ? taken.script : undefined;
@@ -48,8 +48,8 @@ export async function runScript(
     return await new ScriptEnd(facts, thawed).failed({ why: "crash", message });
   }
   const { limits, usedMs } = thawed.session;
-  // Not guessed anew: what is spoken here may have changed.
-  const program = { ...facts.program, language: thawed.header.language as ScriptProgram["language"] }; // it was sealed by us
+  // The language is not guessed again: the engines may have changed.
+  const program = { ...facts.program, language: thawed.header.language as ScriptProgram["language"] }; // this installation sealed it
   return await new ScriptCall({ ...facts, program, limits: narrower(limits, facts.limits), usedMs }, thawed).run();
 }
 
@@ -57,21 +57,21 @@ interface Calling {
   readonly script: Script;
   readonly context: ToolContext;
   readonly inside: { readonly call: ClaimedCall; readonly caller: Caller };
-  readonly house: ScriptHost;
+  readonly host: ScriptHost;
 }
 
-function factsOf({ script, context, inside, house }: Calling): ScriptFacts {
+function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
   const { source, language, timeoutMs } = script;
   const { call, caller } = inside;
-  const { terms, parts } = house;
+  const { terms, parts } = host;
   const { session } = caller;
   const { key, authority } = call;
   const { arrivedAt: startedAt, id } = call.record?.call ?? call;
-  const offer = house.offer(authority.principal);
+  const offer = host.offer(authority.principal);
   const chainId = `chain_${sha256(`chain\0${key}`).slice(0, 32)}`;
   const owner = authority.principal.tenant;
   return {
-    ...{ house, context, caller, offer, begunAt: parts.clock.monotonic(), usedMs: 0, requests: new Set() },
+    ...{ host, context, caller, offer, begunAt: parts.clock.monotonic(), usedMs: 0, requests: new Set() },
     parent: { id, key, authority: withinScript(authority, terms.limits.maxRiskUnapproved) },
     limits: scriptLimits(terms.limits, session.limits, { remainingMs: session.remainingMs(), timeoutMs }),
     program: { language, source, tools: offer.sketches, chainId, startedAt, owner },
@@ -80,12 +80,26 @@ function factsOf({ script, context, inside, house }: Calling): ScriptFacts {
   };
 }
 
-/** One call of `tool_chain`: from a fresh or a frozen script to its answer, through as many engines as it takes. */
+/**
+ * The authority of a script's calls: at most the caller's. If no autonomy level decides, the threshold of a script is `safe`,
+ * whatever it is for direct calls, unless the operator sets another one for scripts. The caller's own limit lowers either.
+ *
+ * @param forScripts what `chains.limits` says
+ */
+function withinScript(authority: Authority, forScripts: Risk | undefined): Authority {
+  const threshold = forScripts ?? (authority.autonomy === undefined ? "safe" : undefined);
+  const maxRiskUnapproved = lowerThreshold(threshold, authority.maxRiskUnapproved);
+  return { ...authority, fromChain: true, ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }) };
+}
+
+type ScriptAnswer = ChainAnswer | Suspended;
+
+/** One call of `tool_chain`: takes a new or a frozen script through the engines to its answer. */
 class ScriptCall {
   readonly #facts: ScriptFacts;
   readonly #thawed: FrozenScript | undefined;
   readonly #end: ScriptEnd;
-  /** What is known of what it did before: where it was frozen, or by the last engine that passed. */
+  /** What is known of its earlier turns: from the last engine, or from where it was frozen. */
   #left: JournalState | undefined;
 
   constructor(facts: ScriptFacts, thawed?: FrozenScript) {
@@ -95,14 +109,14 @@ class ScriptCall {
     this.#left = thawed?.journal;
   }
 
-  /** Listed while it lasts; its time, its caller and the house's end reach it from here on, whatever it waits for. */
-  async run(): Promise<ChainAnswer | Suspended> {
-    const { house, context, parent, program, limits, usedMs } = this.#facts;
-    const { clock, log } = house.parts;
+  /** The script is listed while it runs, and its time, its caller and the end of the runtime can stop it. */
+  async run(): Promise<ScriptAnswer> {
+    const { host, context, parent, program, limits, usedMs } = this.#facts;
+    const { clock, log } = host.parts;
     const listed = { chainId: program.chainId, callId: parent.id };
     using watch = new ScriptWatch(clock, Math.max(0, limits.totalTimeoutMs - usedMs), context.signal);
     try {
-      return await house.live.during(listed, watch, () => this.#throughEngines(watch));
+      return await host.live.during(listed, watch, () => this.#throughEngines(watch));
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
       const message = `Postern could not go on with the script: ${messageOf(error)}.`;
@@ -111,39 +125,32 @@ class ScriptCall {
     }
   }
 
-  /**
-   * An engine that does not start, or finds the script unsupported, before its first call or in the middle: the next one
-   * takes it, and finds in the ledger what was done.
-   */
-  async #throughEngines(watch: ScriptWatch): Promise<ChainAnswer | Suspended> {
-    const { house, program } = this.#facts;
-    const { language } = program;
+  /** If an engine does not start or cannot run the script, the next one takes it and finds in the ledger what was done. */
+  async #throughEngines(watch: ScriptWatch): Promise<ScriptAnswer> {
+    const { host, program, limits } = this.#facts;
     const passed: PassedOver[] = [];
-    const drivers = house.engines.for(language, this.#thawed?.header.driver);
+    const drivers = host.engines.for(program.language, this.#thawed?.header.driver);
     for (;;) {
-      const next = await watch.until(drivers.next()); // an engine is asked when its turn comes, which may take it long
-      if (watch.stopped !== undefined) return await this.#stopped(watch.stopped);
-      if (next === undefined || next.done === true) break;
+      const next = await watch.until(drivers.next()); // an engine is asked when its turn comes, which may take long
+      if (watch.stopped !== undefined) return await this.#end.stopped(stoppedEnd(watch.stopped, limits));
+      if (next === undefined || next.done === true) return await this.#passedOver(passed);
       const answer = await this.#inEngine(next.value, watch);
       if ("stopped" in answer) return await this.#end.stopped(answer.stopped);
       if (!("unsupported" in answer)) return answer;
-      this.#saw(answer.journal);
+      const { journal } = answer;
+      if (journal !== undefined) {
+        this.#end.saw(journal);
+        this.#left = journal.freeze();
+      }
       passed.push({ ...answer, unsupported: `${next.value.name}: ${answer.unsupported}` });
     }
-    return await this.#passedOver(passed);
   }
 
-  #saw(journal: Journal | undefined): void {
-    if (journal === undefined) return;
-    this.#end.saw(journal);
-    this.#left = journal.freeze(journal.mark());
-  }
-
-  /** One that cannot be started today may be tomorrow: a script that has begun waits for it. */
+  /** An engine that does not start now may start later: then the script may be sent again. */
   async #passedOver(passed: readonly PassedOver[]): Promise<ChainAnswer> {
-    const { house, program, wentBefore } = this.#facts;
+    const { host, program, wentBefore } = this.#facts;
     if (passed.length === 0) {
-      const message = await house.engines.problemFor(program.language);
+      const message = await host.engines.problemFor(program.language);
       return await this.#end.failed({ why: "crash", message, again: wentBefore });
     }
     const reasons = passed.map(({ unsupported }) => unsupported).join("; ");
@@ -152,30 +159,17 @@ class ScriptCall {
     return await this.#end.failed({ why, message: `No engine here can run this script. ${reasons}.`, again });
   }
 
-  async #inEngine(driver: SandboxDriver, watch: ScriptWatch): Promise<ChainAnswer | Suspended | PassedOver | Unbegun> {
+  /** Without an image that the engine takes, the script is replayed. */
+  async #inEngine(driver: SandboxDriver, watch: ScriptWatch): Promise<ScriptAnswer | PassedOver | Unbegun> {
     const turn = new EngineTurn(driver, this.#facts, watch);
-    const conclude: Conclude<ChainAnswer | Suspended> = (...ended) => this.#end.concluded(...ended);
-    const thawed = this.#thawed;
-    const answer = await this.#asked(turn, thawed, conclude);
-    if (answer !== "unfit") return answer;
-    const replayed = await this.#asked(turn, thawed && { ...thawed, image: undefined }, conclude);
-    if (replayed !== "unfit") return replayed;
+    const conclude: Conclude<ScriptAnswer> = (...ended) => this.#end.concluded(...ended);
+    for (const thawed of [this.#thawed, this.#thawed && { ...this.#thawed, image: undefined }]) {
+      const found = await turn.check(thawed);
+      if (found !== undefined && "invalid" in found)
+        return await this.#end.failed({ why: "script", message: found.invalid });
+      const answer = found ?? (await turn.run(thawed, conclude, this.#left));
+      if (answer !== "unfit") return answer;
+    }
     return { unsupported: "it does not go on with the script", isDown: true };
-  }
-
-  async #asked(
-    turn: EngineTurn,
-    thawed: FrozenScript | undefined,
-    conclude: Conclude<ChainAnswer | Suspended>,
-  ): Promise<ChainAnswer | Suspended | PassedOver | Unbegun | "unfit"> {
-    const found = await turn.check(thawed);
-    if (found === undefined) return await turn.run(thawed, conclude, this.#left);
-    if ("invalid" in found) return await this.#end.failed({ why: "script", message: found.invalid });
-    return found;
-  }
-
-  async #stopped(reason: StopReason): Promise<ChainAnswer> {
-    const stopped: StoppedScript = stoppedEnd(reason, this.#facts.limits);
-    return await this.#end.stopped(stopped);
   }
 }

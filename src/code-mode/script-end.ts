@@ -1,10 +1,10 @@
 /**
- * What becomes of a script: its answer, or the place where it is put away, and what of it stays.
+ * The end of a script's turn: its answer, or its place in the store while it waits.
  *
- * Invariant: one that is over leaves nothing open: no request that nobody could use any more, no frozen document, no pin but
- * those of what goes back. One that was cut short keeps all of that: the same call, sent again, goes on by it and repeats
- * nothing. And whichever it is, what is known of its calls is told.
- * Next: run-script.ts (which engines), result.ts (what the answer says), pipeline/settle.ts (what the row becomes).
+ * Invariant: a script that is over leaves nothing open: no request, no frozen document, and no pin but those of its answer. A
+ * script that was cut short keeps all of them, so the same call, sent again, continues and repeats nothing. The trace holds
+ * all known calls in either case.
+ * Next: run-script.ts (which engines), result.ts (the answer), pipeline/settle.ts (the row).
  */
 import { messageOf } from "../core/fault.ts";
 import type { SandboxDriver } from "../engines/sandbox.ts";
@@ -12,78 +12,76 @@ import { mediaPath } from "../results/media.ts";
 import { cutShort, suspended } from "../tools/define.ts";
 import type { Suspended } from "../tools/tool.ts";
 import { type End, type FailedWhy, type StoppedScript, waitsFor } from "./drive.ts";
-import { earlierRows } from "./earlier.ts";
 import type { FrozenScript } from "./frozen.ts";
 import { Journal, type ScriptFile } from "./journal.ts";
 import { chainToolName } from "./names.ts";
-import { type ChainAnswer, chainAnswer, filesOf, type ResultParts } from "./result.ts";
-import type { ScriptFacts } from "./script-facts.ts";
+import { earlierRows } from "./replay.ts";
+import { type ChainAnswer, chainAnswer, filesOf, lineOf, type ResultParts } from "./result.ts";
+import type { ScriptFacts } from "./script-host.ts";
 import type { ScriptRun } from "./script-run.ts";
-import { lineOf } from "./trace.ts";
 
-/** Why a script has no end of its own. */
+/** The failure of a script. */
 export interface Failing {
   readonly why: FailedWhy;
   readonly message: string;
-  /** It may be sent again: nothing is wrong with it, and what it did is on record. */
+  /** Nothing is wrong with it, and what it did is on record: it may be sent again. */
   readonly again?: boolean;
 }
 
 export class ScriptEnd {
   readonly #facts: ScriptFacts;
-  /** Of its own time, when it was thawed. */
+  /** What was left of its time when it was thawed. */
   readonly #leftMs: number;
-  /** What it is known to have done, before an engine tells more. */
+  /** What the script is known to have done. */
   #journal: Journal;
 
   constructor(facts: ScriptFacts, thawed?: FrozenScript) {
     this.#facts = facts;
-    this.#journal = new Journal(facts.house.terms.outputBytes, thawed?.journal);
+    this.#journal = new Journal(facts.host.terms.outputBytes, thawed?.journal);
     const { limits, usedMs } = thawed?.session ?? { limits: { totalTimeoutMs: Number.POSITIVE_INFINITY }, usedMs: 0 };
     this.#leftMs = limits.totalTimeoutMs - usedMs;
   }
 
-  /** An engine took it so far, and could not go on. */
+  /** An engine reports what the script has done. */
   saw(journal: Journal): void {
     if (journal.callCount >= this.#journal.callCount) this.#journal = journal;
   }
 
-  /** How it came out of an engine, while what it holds is there still. */
+  /** Makes the answer of an end in an engine, while the session and its pins exist. */
   async concluded(end: End, run: ScriptRun, driver: SandboxDriver): Promise<ChainAnswer | Suspended> {
     if (end.end === "cancelled") throw this.#facts.context.signal.reason;
     this.saw(run.journal);
     if (end.end === "halted") return await this.#halted(end.halted, driver);
     if (end.end === "failed" && mayGoOn.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
     await this.#over();
-    return await this.#told(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
+    return await this.#answer(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
 
-  /** Stopped before an engine had begun with it. One that no longer has the time to be thawed could only be stopped again. */
+  /** Stopped before an engine had begun with it. It may be sent again if it has enough time left to be thawed. */
   async stopped(found: StoppedScript): Promise<ChainAnswer> {
     if (found.end === "cancelled") throw this.#facts.context.signal.reason;
     return await this.failed({ ...found, again: found.why !== "timeout" || this.#leftMs > longestThawMs });
   }
 
   async failed({ why, message, again = false }: Failing, engine?: string): Promise<ChainAnswer> {
-    const { wentBefore, usedMs, begunAt, house } = this.#facts;
+    const { wentBefore, usedMs, begunAt, host } = this.#facts;
     const journal = await this.#known();
     const isOpen = again && (wentBefore || journal.callCount > 0 || engine !== undefined);
     if (!again) await this.#over();
     const advice = isOpen ? goesOn : again ? nothingRan : "";
     const end = { end: "failed", why, message: `${message}${advice}` } as const;
-    const durationMs = usedMs + house.parts.clock.monotonic() - begunAt;
-    const answer = await this.#told(end, { journal, durationMs, engine, again });
+    const durationMs = usedMs + host.parts.clock.monotonic() - begunAt;
+    const answer = await this.#answer(end, { journal, durationMs, engine, again });
     return isOpen ? cutShort(answer) : answer;
   }
 
-  /** As an engine or what was put away tells it; or as the ledger does, of one that was cut off since. */
+  /** From an engine or the frozen script, or from the ledger if that knows more. */
   async #known(): Promise<Journal> {
-    const { wentBefore, house, parent } = this.#facts;
+    const { wentBefore, host, parent } = this.#facts;
     if (!wentBefore) return this.#journal;
-    const rows = await earlierRows(parent, 0, house.parts);
+    const rows = await earlierRows(parent, 0, host.parts);
     if (rows.size <= this.#journal.callCount) return this.#journal;
-    const kept = this.#journal.freeze(this.#journal.mark());
-    const journal = new Journal(house.terms.outputBytes, { ...kept, lines: [] });
+    const journal = new Journal(host.terms.outputBytes, { ...this.#journal.freeze(), lines: [] });
     for (const [place, { call, outcome, startedAt = 0, endedAt = startedAt }] of rows)
       if (outcome !== undefined && outcome.status !== "pending")
         journal.note(lineOf(call, outcome, { place, durationMs: endedAt - startedAt, callId: call.id }));
@@ -104,8 +102,8 @@ export class ScriptEnd {
   }
 
   #freeze(halted: Extract<End, { end: "halted" }>["halted"], driver: SandboxDriver): Promise<string> {
-    const { house, parent, program } = this.#facts;
-    const { frozen, parts } = house;
+    const { host, parent, program } = this.#facts;
+    const { frozen, parts } = host;
     const { id, key, authority } = parent;
     const frozenAt = parts.clock.now();
     const { language } = program;
@@ -128,10 +126,10 @@ export class ScriptEnd {
     );
   }
 
-  /** What goes back stays held as a direct result of the caller's session. What is gone meanwhile goes back no more. */
+  /** Pins the files of the answer in the caller's session. Files that are gone are left out. */
   async #handOn(files: readonly ScriptFile[]): Promise<readonly ScriptFile[]> {
-    const { caller, house, parent } = this.#facts;
-    const { artifacts, log } = house.parts;
+    const { caller, host, parent } = this.#facts;
+    const { artifacts, log } = host.parts;
     const handed: ScriptFile[] = [];
     for (const file of files) {
       const { artifact } = file;
@@ -146,46 +144,46 @@ export class ScriptEnd {
     return handed;
   }
 
-  /** It goes on no more. */
+  /** Removes what the script left open. */
   async #over(): Promise<void> {
-    const { house, parent, wentBefore, requests } = this.#facts;
-    const { log } = house.parts;
+    const { host, parent, wentBefore, requests } = this.#facts;
+    const { log } = host.parts;
     try {
-      if (wentBefore) await house.frozen.forget(parent.key);
-      if (!wentBefore && requests.size === 0) return; // nobody was asked about any of its calls
-      for (const { state, approvalId } of (await earlierRows(parent, 0, house.parts)).values())
+      if (wentBefore) await host.frozen.forget(parent.key);
+      if (!wentBefore && requests.size === 0) return; // none of its calls asked a person
+      for (const { state, approvalId } of (await earlierRows(parent, 0, host.parts)).values())
         if (state === "held" && approvalId !== undefined) await this.#withdraw(approvalId);
     } catch (error) {
-      log(`The script \`${parent.id}\` is over and left something open: ${messageOf(error)}.`); // its answer is told all the same
+      log(`The script \`${parent.id}\` is over and left something open: ${messageOf(error)}.`); // the answer is given anyway
     }
   }
 
-  /** A yes could run nothing any more. */
+  /** An approval could run nothing any more. */
   async #withdraw(approvalId: string): Promise<void> {
-    const { approvals } = this.#facts.house.parts;
+    const { approvals } = this.#facts.host.parts;
     const approval = await approvals.get(approvalId);
     if (approval?.state !== "pending" && approval?.state !== "approved") return;
     const reason = "the script that asked is over";
     await approvals.decide(approval, { as: "withdrawn", by: "script", via: "postern", reason });
   }
 
-  async #told(
+  async #answer(
     end: Extract<End, { end: "done" | "failed" }>,
-    told: Omit<ResultParts, "inlineBytes" | "files">,
+    parts: Omit<ResultParts, "inlineBytes" | "files">,
   ): Promise<ChainAnswer> {
     const { context, caller } = this.#facts;
-    const { engine, journal } = told;
+    const { engine, journal } = parts;
     const files = await this.#handOn(filesOf(end, journal));
-    const said = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
-    context.emit("chain.ended", said, { ...(engine !== undefined && { engine }), tool_calls: journal.callCount });
-    return chainAnswer(end, { ...told, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
+    const summary = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
+    context.emit("chain.ended", summary, { ...(engine !== undefined && { engine }), tool_calls: journal.callCount });
+    return chainAnswer(end, { ...parts, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
   }
 }
 
-/** Nothing is wrong with a script that was stopped so. */
+/** After these failures the script may be sent again. */
 const mayGoOn: ReadonlySet<FailedWhy> = new Set<FailedWhy>(["closed", "unrecorded"]);
 
-/** What a busy machine needs to let a script go on; less of its time than that is none. */
+/** A busy machine may need this time to thaw a script. */
 const longestThawMs = 5_000;
 const goesOn = " What it did is on record: send the same call again, it goes on from there and repeats nothing.";
 const nothingRan = " Nothing of it was run; it may be sent again.";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { expectWork } from "../../test/fakes/in-time.ts";
 import type { JsonObject } from "../core/json.ts";
-import { guessLanguage } from "./guess-language.ts";
+import { guessLanguage } from "./chain-tool.ts";
 import { pythonSignature, typescriptSignature } from "./signatures.ts";
 
 const sketch = (inputSchema: JsonObject, server?: string) => ({
@@ -13,7 +13,7 @@ const sketch = (inputSchema: JsonObject, server?: string) => ({
 });
 
 describe("signatures", () => {
-  it("tell names, types and what may be left out, in both languages", () => {
+  it("show names, types and optional members in both languages", () => {
     const one = sketch(
       {
         type: "object",
@@ -36,7 +36,7 @@ describe("signatures", () => {
     );
   });
 
-  it("write keywords, leading digits and other signs as Python can", () => {
+  it("write keywords, leading digits and other signs for Python", () => {
     const names = ["class", "from", "None", "True", "match", "type", "a.b", "1st", "naïve", "x-y", "x_y", "from_"];
     const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
     const one = { ...sketch({ type: "object", properties, required: names }, "import"), short: "del" };
@@ -62,7 +62,7 @@ describe("signatures", () => {
     expect(pythonSignature(sketch(schema as JsonObject))).toMatch(/^tools\.create_issue\(/);
   });
 
-  it("end where a schema does not", () => {
+  it("end for endless schemas", () => {
     const deep = Array.from({ length: 40 }).reduce<JsonObject>(
       (inner) => ({ type: "object", properties: { a: inner } }),
       { type: "string" },
@@ -90,7 +90,7 @@ describe("a script's language", () => {
     expect(guessLanguage(source)).toBe(language);
   });
 
-  it("is seen in time, however odd a text is", async () => {
+  it("is guessed in linear time", async () => {
     await expectWork(5_000, () => {
       for (const part of ["\n", "if \n", "; ", "(", "f(a,", "f( ", "def f(", ")", "import a", 'f"'])
         guessLanguage(part.repeat(200_000 / part.length));

@@ -2,16 +2,17 @@ import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { argumentNames, pythonName } from "../engines/cpython/names.ts";
 import type { ToolSketch } from "../engines/sandbox.ts";
 
-/** Deeper than this a model reads the schema's name for it, not its shape. */
+/** Deeper types are shown without their members. */
 const deepest = 3;
 const mostMembers = 40;
+const mostLiterals = 12;
 
-/** `tools.github.create_issue(args: { title: string; body?: string })`. What it answers is always a ToolResult. */
+/** `tools.github.create_issue(args: { title: string; body?: string })`. The result is always a ToolResult. */
 export function typescriptSignature(sketch: ToolSketch): string {
-  return `${placeOf(sketch)}(${sketch.inputSchema["properties"] === undefined ? "" : `args: ${typescriptType(sketch.inputSchema, 0)}`})`;
+  return `${placeOf(sketch)}(${sketch.inputSchema["properties"] === undefined ? "" : `args: ${typeOf(sketch.inputSchema, 0, typescript)}`})`;
 }
 
-/** `tools.github.create_issue(title: str, body: str = …)`. A member in quotes is given in a dictionary, as the only argument. */
+/** `tools.github.create_issue(title: str, body: str = …)`. A member in quotes goes into a dictionary, as the only argument. */
 export function pythonSignature(sketch: ToolSketch): string {
   const { inputSchema } = sketch;
   const needed = required(inputSchema);
@@ -20,95 +21,82 @@ export function pythonSignature(sketch: ToolSketch): string {
   const first = [...members].sort(([one], [other]) => Number(needed.has(other)) - Number(needed.has(one)));
   const shown = first.slice(0, mostMembers).map(([name, schema]) => {
     const shownName = names.get(name) ?? JSON.stringify(name);
-    return `${shownName}: ${pythonType(schema, 0)}${needed.has(name) ? "" : " = …"}`;
+    return `${shownName}: ${typeOf(schema, 0, python)}${needed.has(name) ? "" : " = …"}`;
   });
   return `${pythonPlaceOf(sketch)}(${shown.join(", ")})`;
 }
 
-/** Where a script finds it. */
+/** The path of a tool in a script. */
 export function placeOf({ server, short }: ToolSketch): string {
   return server === undefined ? `tools.${short}` : `tools.${server}.${short}`;
 }
 
-/** Where a script in Python finds it. */
+/** The path of a tool in a Python script. */
 export function pythonPlaceOf({ server, short }: ToolSketch): string {
   return server === undefined ? `tools.${pythonName(short)}` : `tools.${pythonName(server)}.${pythonName(short)}`;
 }
 
-function typescriptType(schema: Json | undefined, depth: number): string {
-  if (!isJsonObject(schema)) return "unknown";
-  const { enum: words, const: only, anyOf, oneOf, items } = schema;
-  if (only !== undefined) return JSON.stringify(only);
-  if (Array.isArray(words))
-    return words
-      .slice(0, 12)
-      .map((word: Json) => JSON.stringify(word))
-      .join(" | ");
+/** How a language writes types. */
+interface TypeNotation {
+  readonly unknown: string;
+  readonly kinds: ReadonlyMap<string, string>;
+  literals(values: readonly string[]): string;
+  list(schema: JsonObject, depth: number): string;
+  object(schema: JsonObject, depth: number): string;
+}
+
+const typescript: TypeNotation = {
+  unknown: "unknown",
+  kinds: new Map([["integer", "number"]]),
+  literals: (values) => values.join(" | "),
+  list: ({ items }, depth) => `${grouped(typeOf(items, depth + 1, typescript))}[]`,
+  object: (schema, depth) => (depth >= deepest ? "object" : members(schema, depth)),
+};
+
+const python: TypeNotation = {
+  unknown: "object",
+  kinds: new Map([
+    ["string", "str"],
+    ["integer", "int"],
+    ["number", "float"],
+    ["boolean", "bool"],
+    ["null", "None"],
+    ["unknown", "object"],
+  ]),
+  literals: (values) => `Literal[${values.join(", ")}]`,
+  list: ({ items }, depth) => (depth >= deepest ? "list" : `list[${typeOf(items, depth + 1, python)}]`),
+  object: () => "dict",
+};
+
+function typeOf(schema: Json | undefined, depth: number, notation: TypeNotation): string {
+  if (!isJsonObject(schema)) return notation.unknown;
+  const { enum: values, const: only, anyOf, oneOf } = schema;
+  const literals = only === undefined ? values : [only];
+  if (Array.isArray(literals))
+    return notation.literals(literals.slice(0, mostLiterals).map((value: Json) => JSON.stringify(value)));
   const either = anyOf ?? oneOf;
-  if (Array.isArray(either))
-    return together(
-      either.map((one: Json) => typescriptType(one, depth + 1)),
-      " | ",
-    );
-  const kinds = kindsOf(schema);
-  return together(
-    kinds.map((kind) => {
-      if (kind === "array") return `${grouped(typescriptType(items, depth + 1))}[]`;
-      if (kind === "object") return depth >= deepest ? "object" : members(schema, depth);
-      return kind === "integer" ? "number" : kind;
-    }),
-    " | ",
-  );
+  const types = Array.isArray(either)
+    ? either.map((one: Json) => typeOf(one, depth + 1, notation))
+    : kindsOf(schema).map((kind) => {
+        if (kind === "array") return notation.list(schema, depth);
+        if (kind === "object") return notation.object(schema, depth);
+        return notation.kinds.get(kind) ?? kind;
+      });
+  return [...new Set(types)].join(" | ") || notation.unknown;
 }
 
 function members(schema: JsonObject, depth: number): string {
   const needed = required(schema);
   const shown = Object.entries(object(schema["properties"]))
     .slice(0, mostMembers)
-    .map(([name, inner]) => `${keyOf(name)}${needed.has(name) ? "" : "?"}: ${typescriptType(inner, depth + 1)}`);
+    .map(([name, inner]) => `${keyOf(name)}${needed.has(name) ? "" : "?"}: ${typeOf(inner, depth + 1, typescript)}`);
   return shown.length === 0 ? "Record<string, unknown>" : `{ ${shown.join("; ")} }`;
-}
-
-const pythonNames: ReadonlyMap<string, string> = new Map([
-  ["string", "str"],
-  ["integer", "int"],
-  ["number", "float"],
-  ["boolean", "bool"],
-  ["null", "None"],
-  ["object", "dict"],
-]);
-
-function pythonType(schema: Json | undefined, depth: number): string {
-  if (!isJsonObject(schema)) return "object";
-  const { enum: words, anyOf, oneOf, items } = schema;
-  if (Array.isArray(words))
-    return `Literal[${words
-      .slice(0, 12)
-      .map((word: Json) => JSON.stringify(word))
-      .join(", ")}]`;
-  const either = anyOf ?? oneOf;
-  if (Array.isArray(either))
-    return together(
-      either.map((one: Json) => pythonType(one, depth + 1)),
-      " | ",
-    );
-  return together(
-    kindsOf(schema).map((kind) => {
-      if (kind === "array") return depth >= deepest ? "list" : `list[${pythonType(items, depth + 1)}]`;
-      return pythonNames.get(kind) ?? "object";
-    }),
-    " | ",
-  );
 }
 
 function kindsOf({ type, properties }: JsonObject): readonly string[] {
   if (typeof type === "string") return [type];
   if (Array.isArray(type)) return type.filter((one: Json) => typeof one === "string");
   return properties === undefined ? ["unknown"] : ["object"];
-}
-
-function together(types: readonly string[], by: string): string {
-  return [...new Set(types)].join(by) || "unknown";
 }
 
 function grouped(type: string): string {

@@ -12,7 +12,7 @@ const machines = {
   ...{ chroot_base: "/srv/jailer", uid: 5000, gid: 5000 },
 };
 
-it("settings of engines that run elsewhere are read", () => {
+it("reads settings of engines on other machines", () => {
   const kubernetes = {
     ...pods,
     server: "https://10.0.0.1:6443",
@@ -65,7 +65,7 @@ it.each<[string, object, string]>([
   expect(JSON.stringify(read.error?.issues)).toContain(why);
 });
 
-it("an engine that needs settings and has none is an error at the start", async () => {
+it("rejects at the start an engine without its settings", async () => {
   await expect(createRuntime({ chains: { engines: ["kubernetes"] } })).rejects.toThrow(
     "`chains.engine_settings.kubernetes`",
   );
@@ -84,7 +84,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("named in `engines`", () => {
     execute: async ({ to }) => `${to}-token`,
   });
 
-  it("it runs scripts, with a token of the secret store that nobody sees", async () => {
+  it("runs scripts with a token of the secret store that stays hidden", async () => {
     await using cluster = await FakeCluster.open();
     const secrets = { get: async () => ({ reveal: () => "cluster-token" }) };
     const kubernetes = {
@@ -102,7 +102,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("named in `engines`", () => {
     expect(JSON.stringify(structured)).not.toContain("cluster-token");
   });
 
-  it("settings alone make no engine", async () => {
+  it("uses no engine that `engines` does not name", async () => {
     await using cluster = await FakeCluster.open();
     const kubernetes = { namespace: "scripts", runtimeClass: "gvisor", image: "i", server: cluster.url };
     await using runtime = await createRuntime({ tools: [echo], chains: { engineSettings: { kubernetes } } });

@@ -6,9 +6,8 @@
 
 export type { ChainOptions } from "../code-mode/chain-options.ts";
 export type { ChainEngine, ChainScript, ChainSummary } from "../core/scripts.ts";
-export type { AccessOptions, FirecrackerOptions, KubernetesOptions } from "./hardened.ts";
-export { firecrackerDriver, kubernetesDriver } from "./hardened.ts";
-export type { EngineSettings } from "./known-engines.ts";
+export type { AccessOptions, EngineSettings, FirecrackerOptions, KubernetesOptions } from "./known-engines.ts";
+export { firecrackerDriver, kubernetesDriver } from "./known-engines.ts";
 export type {
   AskedCall,
   Printed,

@@ -1,45 +1,53 @@
+/** The engines by name. Each is loaded when it is first needed. */
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { ResolveSecret } from "../secrets/lend.ts";
 import { withSecrets } from "../secrets/secret-reference.ts";
-import { type FirecrackerOptions, firecrackerDriver, type KubernetesOptions, kubernetesDriver } from "./hardened.ts";
+import type { FirecrackerOptions } from "./remote/firecracker/driver.ts";
+import type { AccessOptions } from "./remote/kubernetes/access.ts";
+import type { KubernetesOptions } from "./remote/kubernetes/driver.ts";
 import type { SandboxDriver } from "./sandbox.ts";
 
-/**
- * An engine of ours, loaded when it is first needed; it is closed with the house, and rejects where a package is missing. It may
- * be told what a script may have at most.
- */
-export type LoadEngine = (clock: Clock, memoryBytes?: number) => Promise<SandboxDriver & AsyncDisposable>;
+export type { AccessOptions, FirecrackerOptions, KubernetesOptions };
+
+type ClosableDriver = SandboxDriver & AsyncDisposable;
+
+/** Loads an engine, which is closed with the runtime. Rejects when a package is missing. @param memoryBytes the most memory of a script */
+export type LoadEngine = (clock: Clock, memoryBytes?: number) => Promise<ClosableDriver>;
 
 export const knownEngines: ReadonlyMap<string, LoadEngine> = new Map<string, LoadEngine>([
   [
     "quickjs",
     async (clock, memoryBytes) =>
-      (await import("./quickjs/driver.ts")).quickJsDriver({
-        clock,
-        ...(memoryBytes !== undefined && { memoryBytes }),
-      }),
+      (await import("./quickjs/driver.ts")).quickJsDriver({ clock, ...(memoryBytes !== undefined && { memoryBytes }) }),
   ],
   ["cpython", async (clock) => new (await import("./cpython/cpython.ts")).CpythonDriver({ clock })],
   ["pyodide", async (clock) => new (await import("./cpython/pyodide.ts")).PyodideDriver({ clock })],
   ["runsc", async (clock) => new (await import("./runsc/driver.ts")).RunscDriver({ clock })],
 ]);
 
-/** What engines that run elsewhere need. They are engines only where they are named in `engines`. */
+/** In the order they are tried. Engines that are not in this list run only if `chains.engines` names them. */
+export const defaultEngines: readonly string[] = ["quickjs", "cpython", "pyodide"];
+
+/** The settings of engines that run on other machines. Such an engine is used only if `engines` names it. */
 export interface EngineSettings {
   readonly kubernetes?: KubernetesOptions;
   readonly firecracker?: FirecrackerOptions;
 }
 
-/** Undefined: there is no such engine. @throws RuntimeFault `engine_unconfigured` when its settings are missing, once it is loaded */
+/**
+ * Returns undefined when no engine has this name.
+ *
+ * @throws RuntimeFault `engine_unconfigured` when its settings are missing, once it is loaded
+ */
 export function placedEngine(name: string, settings: EngineSettings, resolve: ResolveSecret): LoadEngine | undefined {
   const { kubernetes, firecracker } = settings;
   switch (name) {
     case "kubernetes":
       return async (clock) => {
         const { token, ...rest } = kubernetes ?? unconfigured(name);
-        const given = typeof token === "string" ? (): Promise<string> => withSecrets(token, resolve) : token;
-        return kubernetesDriver({ clock, ...rest, ...(given !== undefined && { token: given }) });
+        const resolved = typeof token === "string" ? (): Promise<string> => withSecrets(token, resolve) : token;
+        return kubernetesDriver({ clock, ...rest, ...(resolved !== undefined && { token: resolved }) });
       };
     case "firecracker":
       return async (clock) => firecrackerDriver({ clock, ...(firecracker ?? unconfigured(name)) });
@@ -52,5 +60,24 @@ function unconfigured(name: string): never {
   throw new RuntimeFault("engine_unconfigured", `it has no settings; give them as \`chains.engine_settings.${name}\``);
 }
 
-/** In the order they are tried. Engines that are not in this list run only if `chains.engines` names them. */
-export const defaultEngines: readonly string[] = ["quickjs", "cpython", "pyodide"];
+/**
+ * Python scripts in a Firecracker machine each, for `chains.drivers`. Tested only against its protocol; try it on your host
+ * first (`npm run test:driver -- firecracker FILE`).
+ *
+ * @public
+ */
+export async function firecrackerDriver(options: FirecrackerOptions): Promise<SandboxDriver & AsyncDisposable> {
+  const { FirecrackerDriver } = await import("./remote/firecracker/driver.ts");
+  return new FirecrackerDriver(options);
+}
+
+/**
+ * Python scripts in a pod each, for `chains.drivers`. Tested only against its protocol; try it on your cluster first
+ * (`npm run test:driver -- kubernetes FILE`).
+ *
+ * @public
+ */
+export async function kubernetesDriver(options: KubernetesOptions): Promise<SandboxDriver & AsyncDisposable> {
+  const { KubernetesDriver } = await import("./remote/kubernetes/driver.ts");
+  return new KubernetesDriver(options);
+}

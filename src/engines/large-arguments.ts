@@ -1,38 +1,37 @@
 /**
- * What a script hands over in a call itself. Such a value is held, sorted, digested and checked as a whole by whoever runs
- * the script, while everybody else waits; by reference it is bytes in a store. How long they wait is said by its bytes and,
- * for a value of many small ones, by how many they are.
+ * The bounds of what a script hands over in a call or in its answer. The host sorts, digests and checks such a value as a
+ * whole, so its bytes and its values are bounded. Larger values go by reference: they are bytes in a store.
  */
-import type { AskedCall } from "./sandbox.ts";
+import type { AskedCall, SandboxLimits } from "./sandbox.ts";
 
 export const usualArgumentBytes: number = 4 * 1024 * 1024;
 
 export const usualArgumentValues = 100_000;
 
-/** Names of one object are put in order together, which takes longest: of so many values one may have so many names. */
-export function mostNamesOf(argumentValues: number): number {
-  return Math.ceil(argumentValues / 10);
-}
-
-/** Of one call. */
+/** Of one call's arguments. */
 export interface ArgumentBounds {
   /** As JSON. */
   readonly argumentBytes: number;
-  /** Values and names. */
+  /** Values and names. A tenth of them may be names of one object, because names are sorted. */
   readonly argumentValues: number;
 }
 
+export function argumentBoundsOf(limits: Pick<SandboxLimits, "argumentBytes" | "argumentValues">): ArgumentBounds {
+  const { argumentBytes = usualArgumentBytes, argumentValues = usualArgumentValues } = limits;
+  return { argumentBytes, argumentValues };
+}
+
 /**
- * What is wrong with a call whose arguments are larger than they may be, or hold more. Undefined: nothing.
+ * Returns what is wrong with a call whose arguments are too large, or undefined.
  *
- * @param text of the arguments, for engines whose frames nobody looks through
+ * @param text the arguments, where the engine has not left them out
  */
 export function tooLarge(
   { tool, cutBytes }: Pick<AskedCall, "tool" | "cutBytes">,
   { argumentBytes, argumentValues }: ArgumentBounds,
   text = "",
 ): string | undefined {
-  const bytes = cutBytes ?? (text.length > argumentBytes ? Buffer.byteLength(text) : 0);
+  const bytes = cutBytes ?? (text.length * 3 > argumentBytes ? Buffer.byteLength(text) : 0);
   const name = tool.slice(0, 80);
   if (bytes > argumentBytes)
     return `The arguments of \`${name}\` have ${bytes} bytes and a script's call may have ${argumentBytes} (\`argument_bytes\`); ${byReference}.`;
@@ -41,53 +40,43 @@ export function tooLarge(
   return undefined;
 }
 
-/** What is wrong with what was cut for its values. */
+/** Says what is wrong with a value that holds too many values. */
 export function moreThan(argumentValues: number): string {
   return `more than ${argumentValues} values and names, or more than ${mostNamesOf(argumentValues)} names in one object, which is the most that a script hands over at once (\`argument_values\`)`;
 }
 
 const byReference = "keep what is large with `artifacts.put` and hand over what that gives: it goes by reference";
 
-const backslash = 0x5c;
+function mostNamesOf(argumentValues: number): number {
+  return Math.ceil(argumentValues / 10);
+}
 
-/** Whether a JSON text holds more values and names than that, or more names in one object; no longer looked through than needed. */
-function holdsMore(text: string, most: number): boolean {
-  if (2 * text.length <= most) return false;
+/** Whether a JSON text holds more values and names than that, or more than a tenth of them as names of one object. */
+export function holdsMore(text: string, most: number): boolean {
+  if (2 * text.length <= most) return false; // each takes a character and a sign
   const mostNames = mostNamesOf(most);
-  const names: number[] = [];
+  const names: number[] = []; // of each open object
   let count = 0;
   for (let at = 0; at < text.length && count <= most; at += 1) {
-    switch (text[at]) {
-      case '"':
-        at = endOfText(text, at);
-        break;
-      case "[":
-      case "{":
-        count += 1;
-        names.push(0);
-        break;
-      case "]":
-      case "}":
-        names.pop();
-        break;
-      case ":":
-        count += 1;
-        names.push((names.pop() ?? 0) + 1);
-        if ((names.at(-1) ?? 0) > mostNames) return true;
-        break;
-      case ",":
-        count += 1;
-        break;
+    const sign = text[at];
+    if (sign === '"') at = endOfText(text, at);
+    else if (sign === "[" || sign === "{") names.push(0);
+    else if (sign === "]" || sign === "}") names.pop();
+    else if (sign === ":") {
+      const named = (names.pop() ?? 0) + 1;
+      if (named > mostNames) return true;
+      names.push(named);
     }
+    if (sign === "[" || sign === "{" || sign === ":" || sign === ",") count += 1;
   }
   return count > most;
 }
 
 function endOfText(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
-    if (at === -1) return text.length;
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === backslash) slashes += 1;
+    while (text[at - 1 - slashes] === "\\") slashes += 1;
     if (slashes % 2 === 0) return at;
   }
+  return text.length;
 }

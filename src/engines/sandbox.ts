@@ -1,10 +1,9 @@
 /**
- * Code that calls tools: what a sandbox engine can do, whichever language it speaks.
+ * The port of code mode: what an engine that runs scripts can do, in whichever language.
  *
- * Invariant: pull-based. The engine holds no host function: it yields calls, is settled, and can be frozen in between; so
- * whatever a script does, it can only ask, and what it asks passes every gate.
- * Next: drive.ts (the loop), chain-tool.ts (`tool_chain`), quickjs/ and cpython/, child/ (the
- * killable process each engine lives in).
+ * Invariant: an engine holds no function of the host. It yields calls, gets their results, and can be frozen in between. So a
+ * script can only ask, and what it asks passes every gate.
+ * Next: code-mode/drive.ts (the loop), quickjs/ and cpython/ (engines), child/ (the process that each engine lives in).
  */
 import type { Json, JsonObject } from "../core/json.ts";
 
@@ -20,17 +19,17 @@ export interface SandboxDriver {
   };
   /** Engine build: stamped on images. */
   readonly engine: string;
-  /** Why it cannot run here (no bubblewrap, no deno…): it is refused, never degraded. Undefined: it can. */
+  /** Returns why it cannot run here (no bubblewrap, no deno…), or undefined. It is refused and never runs less isolated. */
   unavailable(): Promise<string | undefined>;
   /**
-   * What of the program this engine cannot do, found before it runs. Undefined: go. `unsupported` moves the chain to the next
-   * engine. Once `signal` is aborted nobody waits for it, and it should let go of what it holds.
+   * Returns what of the program this engine cannot do, before it runs, or undefined. `unsupported` moves the script to the
+   * next engine. After `signal` is aborted the result is not used, and the engine should free what it holds.
    */
   check?(
     program: ScriptProgram,
     signal?: AbortSignal,
   ): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
-  /** Gets ready for a script that may come. */
+  /** Gets ready for the next script. */
   warm?(): void;
   start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession>;
   /** Durability `snapshot` only. */
@@ -42,18 +41,18 @@ export interface ScriptProgram {
   readonly source: string;
   readonly tools: readonly ToolSketch[];
   readonly chainId: string;
-  /** Wall clock, milliseconds, when it was first sent: where the clock of an engine that replays begins each time. */
+  /** Wall clock in milliseconds when it was first sent. The clock of an engine that replays begins there each time. */
   readonly startedAt?: number;
-  /** Whose script it is: what it leaves behind, another owner's never meets. Undefined: nobody's does. */
+  /** Only scripts of the same owner may run in the same process later. Without an owner, no other script does. */
   readonly owner?: string;
 }
 
-/** What the prelude offers: `server` groups (`tools.server.tool`), plain name too when unambiguous and no action. */
+/** A tool as the prelude offers it: `tools.server.tool`, and `tools.tool` if only one tool has the short name. */
 export interface ToolSketch {
   readonly name: string;
   readonly server: string | undefined;
   readonly short: string;
-  /** `short` is one of several actions of the tool `server`, and says nothing without it. */
+  /** `short` is one of several actions of the tool `server`; it is not offered without the tool's name. */
   readonly isAction?: true;
   readonly description: string;
   readonly inputSchema: JsonObject;
@@ -64,24 +63,18 @@ export interface SandboxLimits {
   readonly memoryBytes: number;
   readonly outputBytes: number;
   readonly wallMs: number;
-  /** Of one call's arguments, as JSON; 4 MiB where nothing is said. */
+  /** Of one call's arguments, as JSON. Default 4 MiB. */
   readonly argumentBytes?: number;
-  /** Values and names in one call's arguments, and in the answer; 100,000 where nothing is said. */
+  /** Values and names in one call's arguments, and in the answer. Default 100,000. */
   readonly argumentValues?: number;
-  /** Once it is aborted nobody waits for the session any more; one that comes all the same is closed. */
+  /** After it is aborted, a session that still comes is closed. */
   readonly signal?: AbortSignal;
 }
 
-/** Asked and not settled calls may be settled one by one: `calls` is empty while a script only waits for the rest. */
+/** Calls may be settled one by one: `calls` is empty while a script only waits for the rest. */
 export type ScriptStep =
   | { readonly step: "calls"; readonly calls: readonly AskedCall[]; readonly printed?: readonly Printed[] }
-  | {
-      readonly step: "done";
-      readonly value: Json | undefined;
-      /** The value had so many bytes and is not there: they were more than it may have, or it held more values. */
-      readonly cutBytes?: number;
-      readonly printed?: readonly Printed[];
-    }
+  | { readonly step: "done"; readonly value: Json | undefined; readonly printed?: readonly Printed[] }
   | {
       readonly step: "failed";
       readonly why: "script" | "cpu" | "memory" | "output" | "deadlock" | "crash" | "protocol" | "wall" | "unsupported";
@@ -91,10 +84,10 @@ export type ScriptStep =
     };
 
 /**
- * `place` counts what a script asks for, in its order: it is answered by it. Keys are made of the number of calls (journal.ts),
- * in which the other kinds do not count. `line`: of the source.
+ * One question of a script. `place` counts all of them in their order, and answers name it. Idempotency keys count only those
+ * of the kind `call`. `line` is the line of the source.
  *
- * Kinds other than `call` are answered by whoever drives the script, never by a tool. Their `tool` is the kind's name, and:
+ * Kinds other than `call` are answered by Postern, never by a tool. Their `tool` is the kind's name, and:
  * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref}` or `{text}` and gets `{path, media_type, bytes, text}` or
  * `{…, base64}`; `artifact` brings `{type?, text}`, `{…, base64}` or, of what was brought before with `piece: true`,
  * `{…, pieces: [ref, …]}`, and gets `{ref, media_type, bytes}`; `progress` brings `{message, fraction?}` and gets anything.
@@ -104,7 +97,7 @@ export interface AskedCall {
   readonly tool: string;
   readonly action?: string;
   readonly arguments: JsonObject;
-  /** The arguments had so many bytes and are not there: they were more than they may have, or held more values. */
+  /** The size of arguments that the engine left out, because they are larger than they may be or hold more values. */
   readonly cutBytes?: number;
   readonly line?: number;
   readonly kind?: "call" | "help" | "materialize" | "artifact" | "progress";
@@ -115,7 +108,7 @@ export interface Printed {
   readonly text: string;
 }
 
-/** What a script gets back for a place. */
+/** The answer to one question. */
 export interface SettledCall {
   readonly place: number;
   readonly status: "ok" | "error" | "denied";

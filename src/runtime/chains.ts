@@ -1,16 +1,14 @@
 /** Code mode in the public API: scripts that run or wait, and resuming them. */
 
-import type { MakeChild, ScriptHost } from "../code-mode/chain-dependencies.ts";
 import { type ChainOptions, chainTerms } from "../code-mode/chain-options.ts";
-import { chainTool } from "../code-mode/chain-tool.ts";
-import { describeChain } from "../code-mode/describe-chain.ts";
+import { chainTool, describeChain } from "../code-mode/chain-tool.ts";
 import { Engines } from "../code-mode/engines.ts";
-import { FrozenScripts } from "../code-mode/frozen.ts";
-import { sweepFrozen } from "../code-mode/frozen-sweep.ts";
-import { imageKey } from "../code-mode/image-key.ts";
+import { FrozenScripts, sweepFrozen } from "../code-mode/frozen.ts";
 import { LiveScripts } from "../code-mode/live-scripts.ts";
 import { chainToolName } from "../code-mode/names.ts";
-import { type ScriptOffer, ScriptOffers } from "../code-mode/offer.ts";
+import { type ScriptOffer, scriptOffer } from "../code-mode/offer.ts";
+import type { MakeChild, ScriptHost } from "../code-mode/script-host.ts";
+import { imageKey } from "../code-mode/seal.ts";
 import { arrivalOf } from "../core/arrival.ts";
 import { isForeign } from "../core/authority.ts";
 import type { Principal } from "../core/call.ts";
@@ -62,8 +60,7 @@ export async function openChains(options: ChainOptions, around: ChainParts): Pro
   closing.use(new Sweeper({ sweep: () => sweepFrozen(frozen, ledger, clock), what: "Frozen scripts", clock, log }));
   // The name of a tool that no operator has approved yet is untrusted text.
   const isShown = ({ tool }: Offer): boolean => running.tools.blocked(tool)?.why !== "new";
-  const offers = new ScriptOffers();
-  const offer = (principal: Principal): ScriptOffer => offers.for(running.visible(principal).filter(isShown));
+  const offer = (principal: Principal): ScriptOffer => scriptOffer(running.visible(principal).filter(isShown));
   const makeChild: MakeChild = (parent, number, request) => running.entrance.child(parent, number, request);
   const host: ScriptHost = { parts, makeChild, offer, isShown, terms, engines, live, frozen };
   const tools = engines.languages.length === 0 ? [] : [chainTool(host)];

@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { spellWith } from "../../src/audit/entry.ts";
-import { Journal } from "../../src/code-mode/journal.ts";
 import type { defineTool, RuntimeOptions } from "../../src/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
@@ -210,13 +209,6 @@ it.each(durabilities)(
 );
 
 describe("what is kept of a script", () => {
-  it("that an earlier Postern put away goes on by the places of its calls", () => {
-    const old = new Journal(100, { lines: [], printed: [], files: [], last: 7 });
-    expect(old.numberOf(9)).toBe(9);
-    expect(new Journal(100, old.freeze(old.mark())).numberOf(12)).toBe(12);
-    expect(new Journal(100, Journal.again(old.freeze(old.mark()))).numberOf(3)).toBe(3);
-  });
-
   it("is what was guessed of its language: another one is not tried", async () => {
     const names = ["python", "javascript"] as const;
     const drivers = names.map((language) => fakeDriver({ name: language, language }));

@@ -7,7 +7,7 @@ import { buildStamp } from "./build-stamp.ts";
 const folder = mkdtempSync(join(tmpdir(), "postern-stamp-"));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it("an image fits where engine, glue and texts are the same, and nowhere else", async () => {
+it("changes when engine, code or texts change", async () => {
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);

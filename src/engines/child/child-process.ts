@@ -1,15 +1,12 @@
-/** The child process of a sandbox: it has no environment, exchanges frames, and can be killed at any moment. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+/** The child process of a sandbox on this host: it exchanges frames, and can be killed at any moment. */
 import { existsSync } from "node:fs";
-import { setPriority } from "node:os";
 import { SystemClock } from "../../core/clock.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Groups } from "../../core/system/groups.ts";
-import { closeIn, emptyFolder } from "./fences.ts";
+import { closeIn } from "./fences.ts";
 import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
-import { KernelBounds } from "./kernel-bounds.ts";
-import type { FrameBounds } from "./large-frame.ts";
+import { HostProcess, type ProcessEnd } from "./host-process.ts";
 
 export interface ChildSpec {
   readonly command: string;
@@ -19,21 +16,18 @@ export interface ChildSpec {
   readonly hello?: JsonObject;
   /** Whether the process may open nothing once it is ready. False for engines that load files later. */
   readonly closed: boolean;
-  /** What it has entered before it became what it is. */
+  /** The control groups that it enters before it becomes what it is. */
   readonly groups?: Groups | undefined;
-  /** How often it runs a rehearsal before its first script, so that its code is compiled. Default: never. */
-  readonly rehearsals?: number;
+  /** Removes what outlives the process. */
+  readonly cleanUp?: (pid: number) => Promise<void>;
   readonly environment?: Readonly<Record<string, string>>;
   /** Milliseconds until it must be ready. */
   readonly startMs?: number;
 }
 
-/** Other processes of this host have priority. */
-const sandboxNiceness = 10;
 const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
 /** Kills a process together with the host, unless it changes its user. Such a process looks itself whether its host lives. */
 const endsWithHost = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL"];
-const mostStderrBytes = 8_192;
 /** Ends a process that runs an endless loop after its host died. */
 const longestCpuSeconds = 900;
 const defaultStartMs = 30_000;
@@ -41,65 +35,67 @@ const longestRestMs = 5_000;
 const clock = new SystemClock(); // starting a process takes real time
 
 export class SandboxProcess implements SandboxEnd {
-  readonly pid: number;
-  readonly #child: ChildProcessWithoutNullStreams;
-  readonly #line: FrameLine;
-  #stderr = "";
-  #bounds: KernelBounds | undefined;
-  /** Resolves when the process is gone and reaped. */
   readonly gone: Promise<void>;
+  readonly #process: HostProcess;
+  readonly #line: FrameLine;
+  readonly #groups: Groups | undefined;
 
-  private constructor(child: ChildProcessWithoutNullStreams, pid: number, frames: FrameLimits) {
-    this.#child = child;
-    this.pid = pid;
-    this.#line = new FrameLine(frames, { write: (bytes) => child.stdin.write(bytes), kill: () => this.kill() });
-    child.stdout.on("data", (chunk: Buffer) => this.#line.read(chunk));
-    child.stderr.on("data", (chunk: Buffer) => this.#keepStderr(chunk));
-    for (const part of [child, child.stdin, child.stdout, child.stderr]) part.on("error", () => undefined); // "close" reports the end
-    living.add(this);
-    this.gone = new Promise((resolve) => {
-      child.once("close", (code, signal) => {
-        this.#leave(code, signal);
-        resolve();
-      });
+  private constructor(own: HostProcess, { frames, groups, cleanUp }: ChildSpec) {
+    this.#process = own;
+    this.#groups = groups;
+    this.#line = new FrameLine(frames, { write: (bytes) => own.child.stdin?.write(bytes), kill: () => own.kill() });
+    own.child.stdout?.on("data", (chunk: Buffer) => this.#line.read(chunk));
+    this.gone = own.gone.then(async (end) => {
+      this.#reportEnd(end);
+      await cleanUp?.(own.pid);
+      groups?.remove(own.pid);
     });
-  }
-
-  #leave(code: number | null, signal: string | null): void {
-    living.delete(this);
-    const isShort = this.#bounds?.wasShort === true;
-    this.#line.end({ heard: "ended", message: farewell(code, signal), ...(isShort && { isShort }) });
-    this.#bounds?.[Symbol.dispose]();
   }
 
   /** Starts it and waits until it is ready and limited. @throws Error when it does not start */
   static async start(spec: ChildSpec): Promise<SandboxProcess> {
-    const own = await spawned(spec, (child, pid) => new SandboxProcess(child, pid, spec.frames));
-    if (spec.groups !== undefined) own.#bounds = new KernelBounds(spec.groups, own.pid);
-    const answer = await own.ask({ ...spec.hello, do: "ready" }, spec.startMs ?? defaultStartMs);
+    const { command, args, environment, startMs = defaultStartMs } = spec;
+    if (command.includes("/") && !existsSync(command))
+      throw new Error(`\`${command}\` cannot be started: there is no such program.`);
+    const [program = command, ...rest] = [...endsWithHost, command, ...args];
+    const own = new SandboxProcess(await HostProcess.start(program, rest, environment), spec);
+    const answer = await own.ask({ ...spec.hello, do: "ready" }, startMs);
     if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
       own.kill();
       await own.gone;
-      const why = answer.heard === "frame" ? "It said something else." : answer.message;
-      throw new Error(`A sandbox did not start. ${why} ${own.stderr.trim().slice(-500)}`.trim()); // no script has run yet, so the text holds nothing of one
+      const why = answer.heard === "frame" ? "Its first answer was wrong." : answer.message;
+      const errorText = own.#process.errorText.trim().slice(-500); // no script has run yet, so it holds nothing of one
+      throw new Error(`A sandbox did not start. ${why} ${errorText}`.trim());
     }
-    const open = spec.closed ? await closeIn(own.pid, { cpuSeconds: longestCpuSeconds }) : undefined;
-    if (open === undefined) return own;
+    const problem = spec.closed ? await closeIn(own.pid, { cpuSeconds: longestCpuSeconds }) : undefined;
+    if (problem === undefined) return own;
     own.kill();
-    throw new Error(`A sandbox could not be closed in, and is not used. ${open}`);
+    throw new Error(`A sandbox could not be closed in, and is not used. ${problem}`);
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  get hasMore(): boolean {
+    return this.#line.hasMore;
   }
 
   /** Sets the kernel's limit where control groups exist. */
   bound(memoryBytes: number): void {
-    this.#bounds?.allow(memoryBytes);
-  }
-
-  boundFrames(bounds: FrameBounds): void {
-    this.#line.bound(bounds);
+    try {
+      this.#groups?.bound(this.pid, memoryBytes);
+    } catch {
+      // it holds more already, from its last script: the host's own look ends it
+    }
   }
 
   send(message: JsonObject): void {
     this.#line.send(message);
+  }
+
+  receive(): Promise<ReceivedFrame> {
+    return this.#line.receive();
   }
 
   /** Asks outside a script's turn. A process that does not answer in time is killed. */
@@ -109,10 +105,6 @@ export class SandboxProcess implements SandboxEnd {
     const heard = await this.receive();
     inTime();
     return heard;
-  }
-
-  receive(): Promise<ReceivedFrame> {
-    return this.#line.receive();
   }
 
   /**
@@ -127,77 +119,17 @@ export class SandboxProcess implements SandboxEnd {
     return true;
   }
 
-  get hasMore(): boolean {
-    return this.#line.hasMore;
-  }
-
   kill(): void {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // another process may have its number by now
-    try {
-      process.kill(-this.pid, "SIGKILL"); // the whole group
-    } catch {
-      killAlone(this.pid); // it has no process group yet, or it is gone
-    }
+    this.#process.kill();
   }
 
-  /** An idle process does not keep the host alive. It ends when its input ends. */
   idle(isIdle: boolean): void {
-    const { stdin, stdout, stderr } = this.#child;
-    for (const part of [this.#child, stdin, stdout, stderr]) hold(part, !isIdle);
+    this.#process.idle(isIdle);
   }
 
-  #keepStderr(chunk: Buffer): void {
-    if (this.#stderr.length < mostStderrBytes) this.#stderr += chunk.toString("utf8").slice(0, mostStderrBytes);
-  }
-
-  /** What it wrote to standard error, bounded. */
-  get stderr(): string {
-    return this.#stderr;
-  }
-}
-
-/** The live processes: all are killed when the host exits. */
-const living = new Set<SandboxProcess>();
-process.once("exit", () => {
-  for (const own of living) own.kill();
-});
-
-/** Without stderr: a crashed engine may print a script's data there, and a model must not see it. */
-function farewell(code: number | null, signal: string | null): string {
-  return signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
-}
-
-/** Starts a process in its own group and without our environment. The kernel ends it with the host where it can. */
-async function spawned<Own>(
-  { command, args, environment = {} }: ChildSpec,
-  use: (child: ChildProcessWithoutNullStreams, pid: number) => Own,
-): Promise<Own> {
-  if (command.includes("/") && !existsSync(command))
-    throw new Error(`\`${command}\` cannot be started: there is no such program.`);
-  const [program = command, ...rest] = [...endsWithHost, command, ...args];
-  const options = { cwd: emptyFolder(), env: { ...environment }, detached: true, windowsHide: true } as const;
-  const child = spawn(program, rest, { ...options, stdio: ["pipe", "pipe", "pipe"] });
-  const { pid } = child;
-  if (pid === undefined) {
-    const cause = await new Promise((resolve) => child.once("error", resolve));
-    throw new Error(`\`${command}\` cannot be started.`, { cause });
-  }
-  try {
-    setPriority(pid, sandboxNiceness);
-  } catch {
-    // it has ended already
-  }
-  return use(child, pid);
-}
-
-function hold(part: object, isHeld: boolean): void {
-  if ("ref" in part && "unref" in part) (part as { ref(): void; unref(): void })[isHeld ? "ref" : "unref"]();
-}
-
-function killAlone(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // gone; "close" follows
+  #reportEnd({ code, signal }: ProcessEnd): void {
+    const isShort = this.#groups?.wasShort(this.pid) === true;
+    const message = signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
+    this.#line.end({ heard: "ended", message, ...(isShort && { isShort }) });
   }
 }

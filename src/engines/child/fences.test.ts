@@ -67,7 +67,7 @@ it.each([
   expect(await brokenOut(attempt)).toBe(expected);
 });
 
-it.runIf(hasLimits)("an engine that is broken out of opens no connection, neither TCP, UDP nor name", async () => {
+it.runIf(hasLimits)("opens no connection from a broken engine: no TCP, UDP or name lookup", async () => {
   const server = createServer((socket) => socket.end("hello"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
   const { port } = server.address() as AddressInfo; // it listens on TCP
@@ -82,7 +82,7 @@ it.runIf(hasLimits)("an engine that is broken out of opens no connection, neithe
   }
 });
 
-it.runIf(process.getuid?.() === 0)("a sandbox of root's is nobody's", async () => {
+it.runIf(process.getuid?.() === 0)("runs a sandbox of root as user nobody", async () => {
   expect(
     await brokenOut("return [process.getuid(), process.getgid(), process.getgroups(), tried(() => process.setuid(0))]"),
   ).toEqual([65_534, 65_534, expect.not.arrayContaining([0]), "EPERM"]);
@@ -107,11 +107,11 @@ it.runIf(hasLimits && process.getuid?.() === 0 && existsSync(setpriv))(
   },
 );
 
-it.runIf(hasLimits)("a process that is gone cannot be closed in", async () => {
+it.runIf(hasLimits)("reports that a process is gone when it limits it", async () => {
   expect(await closeIn(2 ** 22 - 1, { cpuSeconds: 1 })).toMatch(/no such|No such/);
 });
 
-it("a program may look for its package through every folder above it, through links too, and for no other", () => {
+it("allows a program to look up only its own package", () => {
   const folder = mkdtempSync(join(tmpdir(), "postern-places-"));
   try {
     mkdirSync(join(folder, "packages"));

@@ -6,14 +6,11 @@
  */
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../core/json.ts";
-import { encodeFrame } from "./encode-frame.ts";
-import { type FrameLimits, FrameReader } from "./frames.ts";
-import { type FrameBounds, LargeFrame } from "./large-frame.ts";
-import { ProtocolBroken } from "./protocol-broken.ts";
+import { type FrameLimits, FrameReader, frameOf, ProtocolBroken } from "./frames.ts";
 
 /** What a sandbox sent: a frame, or that it ended. */
 export type ReceivedFrame =
-  | { readonly heard: "frame"; readonly frame: JsonObject }
+  | { readonly heard: "frame"; readonly frame: JsonObject; readonly bytes: number; readonly values: number }
   | { readonly heard: "broken"; readonly message: string }
   /** `isShort`: the kernel ended it because it used too much memory. */
   | { readonly heard: "ended"; readonly message: string; readonly isShort?: boolean };
@@ -28,11 +25,15 @@ export interface SandboxEnd {
   readonly gone: Promise<void>;
   /** Sets the kernel's memory limit where one can be set. The host watches the memory in any case. */
   bound?(memoryBytes: number): void;
-  /** Sets how large values in its frames may be, from the next frame on. */
-  boundFrames?(bounds: FrameBounds): void;
   send(message: JsonObject): void;
   /** The next frame. After the end it always returns the end. */
   receive(): Promise<ReceivedFrame>;
+  kill(): void;
+}
+
+/** The connection to a sandbox. */
+export interface FrameCarrier {
+  write(bytes: Buffer): void;
   kill(): void;
 }
 
@@ -41,36 +42,32 @@ const mostUnasked = 2;
 
 export class FrameLine {
   #token = newToken();
-  readonly #heard: (ReceivedFrame | Promise<ReceivedFrame>)[] = [];
+  readonly #unread: ReceivedFrame[] = [];
   readonly #reader: FrameReader;
-  readonly #carrier: { write(bytes: Buffer): void; kill(): void };
-  #waiting: ((heard: ReceivedFrame | Promise<ReceivedFrame>) => void) | undefined;
-  #last: ReceivedFrame | undefined;
+  readonly #carrier: FrameCarrier;
+  #waiting: ((received: ReceivedFrame) => void) | undefined;
+  #end: ReceivedFrame | undefined;
 
-  constructor(frames: FrameLimits, carrier: { write(bytes: Buffer): void; kill(): void }) {
+  constructor(frames: FrameLimits, carrier: FrameCarrier) {
     this.#reader = new FrameReader(frames);
     this.#carrier = carrier;
   }
 
   get hasMore(): boolean {
-    return this.#heard.length > 0;
+    return this.#unread.length > 0;
   }
 
   send(message: JsonObject): void {
-    if (this.#last === undefined) this.#carrier.write(encodeFrame({ ...message, token: this.#token }));
+    if (this.#end === undefined) this.#carrier.write(frameOf(JSON.stringify({ ...message, token: this.#token })));
   }
 
-  /** A new token for the next script: frames with the old one belong to the last script. */
+  /** Makes a new token for the next script: frames with the old one belong to the last script. */
   renew(): void {
     this.#token = newToken();
   }
 
-  bound(bounds: FrameBounds): void {
-    this.#reader.bound(bounds);
-  }
-
   receive(): Promise<ReceivedFrame> {
-    const next = this.#heard.shift() ?? this.#last;
+    const next = this.#unread.shift() ?? this.#end;
     if (next !== undefined) return Promise.resolve(next);
     return new Promise((resolve) => {
       this.#waiting = resolve;
@@ -79,54 +76,37 @@ export class FrameLine {
 
   /** Takes bytes from the sandbox. */
   read(chunk: Buffer): void {
-    if (this.#last !== undefined) return;
+    if (this.#end !== undefined) return;
     try {
-      for (const frame of this.#reader.push(chunk)) {
-        if (this.#heard.length >= mostUnasked)
-          throw new ProtocolBroken("The sandbox sent a frame without being asked.");
-        this.#deliver(frame instanceof LargeFrame ? this.#parsed(frame, this.#token) : opened(frame, this.#token));
+      for (const { message, bytes, values } of this.#reader.push(chunk)) {
+        const { token, ...frame } = message;
+        if (this.#unread.length >= mostUnasked) throw new ProtocolBroken(unaskedFrame);
+        if (token !== this.#token) throw new ProtocolBroken("A frame bears another script's token.");
+        this.#deliver({ heard: "frame", frame, bytes, values });
       }
     } catch (error) {
-      this.#broke(error);
+      if (!(error instanceof ProtocolBroken)) throw error;
+      this.end({ heard: "broken", message: error.message });
+      this.#carrier.kill();
     }
-  }
-
-  async #parsed(frame: LargeFrame, token: string): Promise<ReceivedFrame> {
-    try {
-      return opened(await frame.parsed(), token);
-    } catch (error) {
-      return this.#broke(error);
-    }
-  }
-
-  #broke(error: unknown): ReceivedFrame {
-    if (!(error instanceof ProtocolBroken)) throw error;
-    const heard = { heard: "broken", message: error.message } as const;
-    this.end(heard);
-    this.#carrier.kill();
-    return heard;
   }
 
   /** The first end counts. */
-  end(heard: ReceivedFrame): void {
-    if (this.#last !== undefined) return;
-    this.#last = heard;
-    if (this.#waiting !== undefined) this.#deliver(heard);
+  end(end: ReceivedFrame): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    if (this.#waiting !== undefined) this.#deliver(end);
   }
 
-  #deliver(heard: ReceivedFrame | Promise<ReceivedFrame>): void {
+  #deliver(received: ReceivedFrame): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    if (waiting === undefined) this.#heard.push(heard);
-    else waiting(heard);
+    if (waiting === undefined) this.#unread.push(received);
+    else waiting(received);
   }
 }
 
-/** @throws ProtocolBroken */
-function opened({ token, ...frame }: JsonObject, ours: string): ReceivedFrame {
-  if (token !== ours) throw new ProtocolBroken("A frame bears another script's token.");
-  return { heard: "frame", frame };
-}
+export const unaskedFrame = "The sandbox sent a frame without being asked.";
 
 function newToken(): string {
   return randomBytes(32).toString("base64url");

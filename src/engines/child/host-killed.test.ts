@@ -6,7 +6,7 @@ import { isAlive } from "../../core/system/alive.ts";
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
 
-it.runIf(existsSync("/usr/bin/setpriv"))("a sandbox in an endless loop ends with a host that was killed", async () => {
+it.runIf(existsSync("/usr/bin/setpriv"))("ends a sandbox in an endless loop with its killed host", async () => {
   const host = spawn(
     process.execPath,
     [

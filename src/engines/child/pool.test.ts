@@ -31,7 +31,7 @@ it("gives every script a process of its own", async () => {
   expect([one.pid, two.pid]).not.toContain((await take(pool)).pid);
 });
 
-it("has never more alive than may be; who comes later waits for one to end", async () => {
+it("keeps at most `most` alive, and later requests wait", async () => {
   const pool = open({ most: 2, warm: 1 });
   const first = await take(pool);
   await take(pool);
@@ -42,7 +42,7 @@ it("has never more alive than may be; who comes later waits for one to end", asy
   expect(pool.alive).toBeLessThanOrEqual(2);
 });
 
-it("gives no place to a cancelled request", async () => {
+it("gives no sandbox to a cancelled request", async () => {
   const pool = open({ most: 1 });
   const first = await take(pool);
   const controller = new AbortController();
@@ -64,13 +64,13 @@ it("has one ready when the next script comes", async () => {
   expect(second.pid).not.toBe(first.pid);
 });
 
-it("says why none can be started, to each who asks", async () => {
+it("tells each request why no sandbox starts", async () => {
   const pool = open({ warm: 2 }, lyingChild("", "process.exit(9)"));
   await expect(pool.take()).rejects.toThrow("code 9");
   await expect(pool.take()).rejects.toThrow("code 9");
 });
 
-it("once closed it gives none, and its idle ones are gone", async () => {
+it("gives no sandbox after it closed, and ends idle ones", async () => {
   const pool = open({ most: 4, warm: 1 });
   await take(pool);
   await pool[Symbol.asyncDispose]();
@@ -80,7 +80,7 @@ it("once closed it gives none, and its idle ones are gone", async () => {
 const resting = 'if (order.do === "rest") say({ rested: true }); else say({ step: "done" })';
 const shared = { scriptsEach: 3, most: 1 } as const;
 
-it("one that served an owner serves this owner again, as often as may be", async () => {
+it("reuses a sandbox for its owner up to its limit", async () => {
   const pool = open({ ...shared }, lyingChild(resting));
   const pids: number[] = [];
   for (let i = 0; i < 4; i++) {
@@ -92,7 +92,7 @@ it("one that served an owner serves this owner again, as often as may be", async
   expect(pids[3]).not.toBe(pids[0]);
 });
 
-it("another owner's turn comes, whoever has the last one and goes on asking", async () => {
+it("serves another owner although the first goes on asking", async () => {
   const pool = open({ ...shared, scriptsEach: 1_000 }, lyingChild(resting));
   const first = await pool.take("busy");
   const waits = pool.take("other");
@@ -105,7 +105,7 @@ it("another owner's turn comes, whoever has the last one and goes on asking", as
   (await again).kill();
 });
 
-it("one at rest makes room for another owner", async () => {
+it("ends a resting sandbox to make room for another owner", async () => {
   const pool = open({ ...shared }, lyingChild(resting));
   const first = await pool.take("owner");
   await pool.release(first, "owner");
@@ -119,7 +119,7 @@ it.each([
   ["says that it did not", "say({ rested: false })"],
   ["says two things", "say({ rested: true }); say({ rested: true })"],
   ["goes away", "process.exit(0)"],
-])("one that shall forget its script and %s is not used again", async (_, onRest) => {
+])("does not reuse a sandbox that shall forget its script and %s", async (_, onRest) => {
   const pool = open({ ...shared, most: 2 }, lyingChild(`if (order.do === "rest") { ${onRest} }`));
   const first = await pool.take("owner");
   await pool.release(first, "owner");
@@ -138,7 +138,7 @@ it("refuses a frame with the token of the last script", async () => {
   expect(await child.receive()).toMatchObject({ heard: "broken", message: expect.stringContaining("another script") });
 });
 
-it("once closed, what is given back is ended", async () => {
+it("ends a sandbox that is released after it closed", async () => {
   const pool = open({ ...shared }, lyingChild(resting));
   const child = await pool.take("owner");
   await pool[Symbol.asyncDispose]();
@@ -146,26 +146,3 @@ it("once closed, what is given back is ended", async () => {
   await child.gone;
   expect(pool.alive).toBe(0);
 });
-
-const rehearsed = {
-  ...lyingChild('say(order.do === "rehearse" ? { rehearsed: turn } : { step: "done", turn })'),
-  rehearsals: 3,
-};
-
-it("one that nobody waits for yet is rehearsed as often as it shall be", async () => {
-  const pool = open({ warm: 1 }, rehearsed);
-  pool.warm();
-  const child = await ready(pool);
-  expect(await child.ask({ do: "next" }, 10_000)).toMatchObject({ frame: { turn: 4 } });
-});
-
-it("one that somebody waits for is not rehearsed, or no further", async () => {
-  const child = await take(open({ warm: 1 }, rehearsed));
-  expect(await child.ask({ do: "next" }, 10_000)).toMatchObject({ frame: { turn: 1 } });
-});
-
-/** One of those that wait, once they do: whoever asks earlier ends their rehearsal. */
-async function ready(pool: ChildPool): Promise<SandboxProcess> {
-  await expect.poll(() => pool.ready).toBe(1);
-  return take(pool);
-}

@@ -3,7 +3,7 @@ import { SystemClock } from "../../core/clock.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { FrameLine, type ReceivedFrame, type SandboxEnd } from "./frame-line.ts";
 import type { FrameLimits } from "./frames.ts";
-import type { FrameBounds } from "./large-frame.ts";
+import { type PoolOptions, SandboxPool } from "./pool.ts";
 
 /** The connection to a remote sandbox. */
 export interface Carrier {
@@ -37,7 +37,7 @@ export class RemoteEnd implements SandboxEnd {
   readonly #leave: () => void;
   #carrier: Carrier | undefined;
   #isOver = false;
-  #rested: (() => void) | undefined;
+  #cancelRest: (() => void) | undefined;
 
   private constructor(terms: RemoteTerms) {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -63,15 +63,13 @@ export class RemoteEnd implements SandboxEnd {
     inTime();
     if (heard.heard === "frame" && heard.frame["ready"] === true) return end;
     end.kill();
-    throw new Error(`A sandbox did not start. ${heard.heard === "frame" ? "It said something else." : heard.message}`);
+    throw new Error(
+      `A sandbox did not start. ${heard.heard === "frame" ? "Its first answer was wrong." : heard.message}`,
+    );
   }
 
   get hasMore(): boolean {
     return this.#line.hasMore;
-  }
-
-  boundFrames(bounds: FrameBounds): void {
-    this.#line.bound(bounds);
   }
 
   send(message: JsonObject): void {
@@ -87,10 +85,9 @@ export class RemoteEnd implements SandboxEnd {
   }
 
   idle(isIdle: boolean): void {
-    this.#rested?.();
-    this.#rested = undefined;
+    this.#cancelRest?.();
     const { restMs } = this.#terms;
-    if (isIdle && restMs !== undefined) this.#rested = clock.in(restMs, () => this.kill(), false);
+    this.#cancelRest = isIdle && restMs !== undefined ? clock.in(restMs, () => this.kill(), false) : undefined;
     this.#carrier?.hold(!isIdle);
   }
 
@@ -98,9 +95,41 @@ export class RemoteEnd implements SandboxEnd {
   #end(message: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#rested?.();
+    this.#cancelRest?.();
     this.#line.end({ heard: "ended", message });
     this.#carrier?.close();
     this.#leave();
+  }
+}
+
+/** @param closing is aborted when the engine closes: what is being opened then is not used */
+type OpenRemote = (mebibytes: number, closing: AbortSignal) => Promise<RemoteEnd>;
+
+const mebibyte = 1024 * 1024;
+
+/** One pool for each amount of memory, because a remote sandbox gets its memory when it is created. */
+export class RemotePools implements AsyncDisposable {
+  readonly #open: OpenRemote;
+  readonly #options: PoolOptions;
+  readonly #pools = new Map<number, SandboxPool<RemoteEnd>>();
+  readonly #closing = new AbortController();
+
+  constructor(open: OpenRemote, options: PoolOptions) {
+    this.#open = open;
+    this.#options = options;
+  }
+
+  of(bytes: number): SandboxPool<RemoteEnd> {
+    const mebibytes = Math.ceil(bytes / mebibyte);
+    const known = this.#pools.get(mebibytes);
+    if (known !== undefined) return known;
+    const pool = new SandboxPool({ start: () => this.#open(mebibytes, this.#closing.signal) }, this.#options);
+    this.#pools.set(mebibytes, pool);
+    return pool;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error("The sandboxes are closed."));
+    await Promise.all([...this.#pools.values()].map((pool) => pool[Symbol.asyncDispose]()));
   }
 }

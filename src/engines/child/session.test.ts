@@ -23,7 +23,7 @@ async function session(spec: ChildSpec, given: Partial<SandboxLimits> = {}): Pro
   return new ChildSession(child, { limits: { ...limits, ...given }, overheadBytes: 192 << 20, clock });
 }
 
-it("a child that the kernel ended for want of memory is told as that", async () => {
+it("reports a child that the kernel ended for its memory", async () => {
   const bounds: number[] = [];
   const end: SandboxEnd = {
     ...{
@@ -80,14 +80,14 @@ it.each([
   expect(await answerTo(forged)).toMatchObject({ step: "failed", why: "protocol" });
 });
 
-it("a line that makes no sense is left out, an extra field is not passed on", async () => {
+it("drops wrong lines and extra fields", async () => {
   const step = await answerTo(
     `say({ step: "calls", calls: [{ ...${call}, line: -5, approved: true, principal: "root" }] })`,
   );
   expect(step).toEqual({ step: "calls", calls: [{ place: 0, tool: "echo", arguments: {} }] });
 });
 
-it("a child that floods frames while nobody asks is ended, not kept", async () => {
+it("ends a child that floods frames without being asked", async () => {
   const own = await session(
     lyingChild(`say({ step: "calls", calls: [${call}] }); for (;;) say({ step: "done", value: "x".repeat(50000) })`),
   );
@@ -98,7 +98,7 @@ it("a child that floods frames while nobody asks is ended, not kept", async () =
   expect(await own.next()).toMatchObject({ step: "failed", why: "protocol" });
 });
 
-it("a later place must follow the earlier ones", async () => {
+it("requires places in order", async () => {
   const own = await session(lyingChild(`say({ step: "calls", calls: [{ ...${call}, place: turn === 1 ? 0 : 5 }] })`));
   await own.next();
   own.settle([{ place: 0, status: "ok", value: null }]);
@@ -121,7 +121,7 @@ it.each([
   expect(await own.next()).toBe(end);
 });
 
-it("a child that is killed while it waits ends honestly at the next step", async () => {
+it("reports a child that was killed while it waited", async () => {
   const own = await session(lyingChild(`say({ step: "calls", calls: [${call}] })`));
   await own.next();
   process.kill(Number(own.pid), "SIGKILL");
@@ -129,7 +129,7 @@ it("a child that is killed while it waits ends honestly at the next step", async
   expect(await own.next()).toMatchObject({ step: "failed", why: "crash" });
 });
 
-it("what a child prints is cut by the host when the child does not", async () => {
+it("cuts printed text that the child does not cut", async () => {
   const step = await answerTo(
     'say({ step: "done", printed: Array.from({ length: 50 }, () => ({ stream: "out", text: "x".repeat(1000) })) })',
   );
@@ -137,7 +137,7 @@ it("what a child prints is cut by the host when the child does not", async () =>
   expect(length).toBeLessThanOrEqual(limits.outputBytes + 1_024);
 });
 
-it("a child that floods standard error is kept short of", async () => {
+it("bounds standard error of a child", async () => {
   const own = await session(lyingChild('process.stderr.write("x".repeat(1 << 20)); say({ step: "done", value: 1 })'));
   expect(await own.next()).toEqual({ step: "done", value: 1 });
 });
@@ -155,7 +155,7 @@ it.each([
   120_000,
 );
 
-it("processor time of a longer turn is the kernel's, what was before the script is not its own", async () => {
+it("reads processor time of a long turn from the kernel, without earlier use", async () => {
   const spins = "const until = performance.now() + 150; while (performance.now() < until); ";
   const child = await SandboxProcess.start(lyingChild(`${spins} say({ step: "calls", calls: [${call}] })`));
   started.push(child);
@@ -173,14 +173,14 @@ it("processor time of a longer turn is the kernel's, what was before the script 
   expect(own.usedCpuMs).toBeLessThanOrEqual(used + 20);
 });
 
-it("a settled place is settled once", async () => {
+it("settles a place once", async () => {
   const own = await session(lyingChild(`say({ step: "calls", calls: [${call}] })`));
   await own.next();
   own.settle([{ place: 0, status: "ok", value: null }]);
   expect(() => own.settle([{ place: 0, status: "ok", value: null }])).toThrow("Place `0` is not waited for");
 });
 
-it("a child has no environment, an empty folder, and nothing of ours open", async () => {
+it("gives a child no environment, an empty folder and no open files", async () => {
   // Node reads the certificates it was told to add beside us, and what it spawns meanwhile inherits that file.
   const ends = String.raw`/\/postern-pipes-[^/]+\/\d+\.(in|out|err) \(deleted\)$/`;
   const certificates = JSON.stringify(process.env["NODE_EXTRA_CA_CERTS"] ?? "none");

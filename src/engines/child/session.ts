@@ -5,14 +5,13 @@
  */
 import type { Clock } from "../../core/clock.ts";
 import { RuntimeFault } from "../../core/fault.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
-import { moreThan, usualArgumentValues } from "../large-arguments.ts";
-import type { Printed, SandboxLimits, SandboxSession, ScriptStep, SettledCall } from "../sandbox.ts";
-import type { ReceivedFrame, SandboxEnd } from "./frame-line.ts";
-import { frameBounds } from "./large-frame.ts";
-import { ProtocolBroken } from "./protocol-broken.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { argumentBoundsOf, tooLarge } from "../large-arguments.ts";
+import type { AskedCall, Printed, SandboxLimits, SandboxSession, ScriptStep, SettledCall } from "../sandbox.ts";
+import { type ReceivedFrame, type SandboxEnd, unaskedFrame } from "./frame-line.ts";
+import { ProtocolBroken } from "./frames.ts";
 import { readStep } from "./step-frames.ts";
-import { CpuMeter, type Overrun, watchTurn } from "./watch.ts";
+import { type Overrun, ScriptWatch } from "./watch.ts";
 
 /** The terms of one script in a sandbox. */
 export interface SessionTerms {
@@ -25,6 +24,8 @@ export interface SessionTerms {
   readonly asked?: readonly number[];
   /** Returns the process after the script ended by itself or was frozen. */
   readonly release?: () => void;
+  /** Reads from how the process ended which limit of the kernel it passed. */
+  readonly limitOf?: (message: string) => "cpu" | "memory" | undefined;
 }
 
 type Failed = Extract<ScriptStep, { step: "failed" }>;
@@ -33,7 +34,7 @@ export class ChildSession implements SandboxSession {
   readonly #child: SandboxEnd;
   readonly #terms: SessionTerms;
   readonly #begun: number;
-  readonly #meter: CpuMeter;
+  readonly #watch: ScriptWatch;
   readonly #open: Set<number>;
   #places: number;
   #results: SettledCall[] = [];
@@ -48,12 +49,11 @@ export class ChildSession implements SandboxSession {
     this.#child = child;
     this.#terms = terms;
     this.#begun = terms.clock.monotonic();
-    this.#meter = new CpuMeter(child.pid, terms.clock);
+    this.#watch = new ScriptWatch(child.pid, terms.clock);
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";
     child.bound?.(terms.limits.memoryBytes + terms.overheadBytes);
-    child.boundFrames?.(frameBounds(terms.limits));
   }
 
   get pid(): number | undefined {
@@ -61,7 +61,7 @@ export class ChildSession implements SandboxSession {
   }
 
   get usedCpuMs(): number {
-    return this.#meter.usedMs;
+    return this.#watch.usedMs;
   }
 
   async next(): Promise<ScriptStep> {
@@ -72,7 +72,7 @@ export class ChildSession implements SandboxSession {
     this.#isFrozen = false;
     const results = this.#results.splice(0);
     const left = this.#left();
-    const step = this.#checked(await this.#ask({ do: "next", results: JSON.stringify(results.map(plainOf)), ...left }));
+    const step = this.#checked(await this.#ask({ do: "next", results: JSON.stringify(results), ...left }));
     if (step.step === "calls") {
       this.#state = "waiting";
       return step;
@@ -124,11 +124,11 @@ export class ChildSession implements SandboxSession {
 
   /** Asks once, and watches time and memory until the answer. */
   async #ask(question: JsonObject): Promise<ReceivedFrame> {
-    if (this.#child.hasMore) return { heard: "broken", message: "The sandbox sent a frame without being asked." };
+    if (this.#child.hasMore) return { heard: "broken", message: unaskedFrame };
     const { wallMs } = this.#left();
-    const { limits, overheadBytes, clock } = this.#terms;
+    const { limits, overheadBytes } = this.#terms;
     const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
-    const unwatch = watchTurn({ meter: this.#meter, clock }, bounds, (why) => {
+    const unwatch = this.#watch.turn(bounds, (why) => {
       this.#overrun = why;
       this.#child.kill();
     });
@@ -141,7 +141,7 @@ export class ChildSession implements SandboxSession {
   #left(): { readonly cpuMs: number; readonly wallMs: number } {
     const { limits, clock } = this.#terms;
     return {
-      cpuMs: Math.max(0, limits.cpuMs - this.#meter.usedMs),
+      cpuMs: Math.max(0, limits.cpuMs - this.#watch.usedMs),
       wallMs: Math.max(0, limits.wallMs - (clock.monotonic() - this.#begun)),
     };
   }
@@ -149,14 +149,14 @@ export class ChildSession implements SandboxSession {
   #checked(heard: ReceivedFrame): ScriptStep {
     if (heard.heard === "broken") return failed("protocol", heard.message);
     if (heard.heard === "ended") {
-      if (heard.isShort === true) this.#overrun ??= "memory";
-      return this.#overrun === undefined ? failed("crash", heard.message) : this.#overran();
+      const overrun = this.#overrun ?? (heard.isShort === true ? "memory" : this.#terms.limitOf?.(heard.message));
+      return overrun === undefined ? failed("crash", heard.message) : this.#overran(overrun);
     }
     try {
       const step = this.#bounded(readStep(heard.frame));
-      if (this.#child.hasMore) throw new ProtocolBroken("The sandbox sent a frame without being asked.");
-      if (step.step === "calls") this.#count(step.calls);
-      return step.step === "done" && step.cutBytes !== undefined ? this.#tooMuch(step.cutBytes) : step;
+      if (this.#child.hasMore) throw new ProtocolBroken(unaskedFrame);
+      if (step.step === "calls") this.#count(step.calls, heard);
+      return step;
     } catch (error) {
       if (!(error instanceof ProtocolBroken)) throw error;
       return failed("protocol", error.message);
@@ -164,11 +164,17 @@ export class ChildSession implements SandboxSession {
   }
 
   /** Idempotency keys are made of places, so none may be left out or used twice. */
-  #count(calls: readonly { readonly place: number }[]): void {
-    for (const { place } of calls) {
-      if (place !== this.#places) throw new ProtocolBroken(`A call has place ${place} where ${this.#places} is due.`);
+  #count(calls: readonly AskedCall[], frame: { readonly bytes: number; readonly values: number }): void {
+    const bounds = argumentBoundsOf(this.#terms.limits);
+    const isLarge = frame.bytes > 2 * bounds.argumentBytes || frame.values > 2 * bounds.argumentValues;
+    for (const call of calls) {
+      if (call.place !== this.#places)
+        throw new ProtocolBroken(`A call has place ${call.place} where ${this.#places} is due.`);
+      // An engine leaves out arguments that are too large, and the call is refused. One that does not is broken.
+      const problem = isLarge ? tooLarge(call, bounds, JSON.stringify(call.arguments)) : undefined;
+      if (problem !== undefined && call.cutBytes === undefined) throw new ProtocolBroken(problem);
       this.#places++;
-      this.#open.add(place);
+      this.#open.add(call.place);
     }
     if (this.#open.size === 0) throw new ProtocolBroken("The script waits for nothing.");
   }
@@ -187,23 +193,16 @@ export class ChildSession implements SandboxSession {
     return { ...step, printed: kept };
   }
 
-  #overran(): Failed {
+  #overran(overrun: Overrun): Failed {
     const { cpuMs, wallMs, memoryBytes } = this.#terms.limits;
-    switch (this.#overrun) {
+    switch (overrun) {
       case "memory":
         return failed("memory", `The script needed more than its ${memoryBytes} bytes of memory and was stopped.`);
       case "wall":
         return failed("wall", `The script's time of ${wallMs} ms is over; it was stopped.`);
-      default:
+      case "cpu":
         return failed("cpu", `The script used more than its ${cpuMs} ms of processor time and was stopped.`);
     }
-  }
-
-  #tooMuch(bytes: number): Failed {
-    const { outputBytes, argumentValues = usualArgumentValues } = this.#terms.limits;
-    const much =
-      bytes > outputBytes ? `${bytes} bytes and ${outputBytes} may be (\`output_bytes\`)` : moreThan(argumentValues);
-    return failed("output", `The script returned ${much}; return less, or keep it with artifacts.put.`);
   }
 
   #finish(step: ScriptStep): void {
@@ -226,15 +225,4 @@ const slackBytes = 1_024;
 
 function failed(why: Failed["why"], message: string): Failed {
   return { step: "failed", why, message };
-}
-
-function plainOf({ place, status, code, message, advice, value }: SettledCall): Json {
-  return {
-    place,
-    status,
-    value,
-    ...(code !== undefined && { code }),
-    ...(message !== undefined && { message }),
-    ...(advice !== undefined && { advice }),
-  };
 }

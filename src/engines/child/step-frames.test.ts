@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import type { Json } from "../../core/json.ts";
-import { ProtocolBroken } from "./protocol-broken.ts";
+import { ProtocolBroken } from "./frames.ts";
 import { readStep } from "./step-frames.ts";
 
 const call = { place: 0, tool: "echo", arguments: {} };
 const calls = (changed: Readonly<Record<string, Json>>) => ({ step: "calls", calls: [{ ...call, ...changed }] });
 
-it("reads a call field by field, and nothing else of it", () => {
+it("reads the known fields of a call and drops others", () => {
   expect(readStep(calls({ line: 3, kind: "call", stranger: 1 }))).toEqual({
     step: "calls",
     calls: [{ ...call, line: 3, kind: "call" }],

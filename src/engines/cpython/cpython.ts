@@ -1,74 +1,85 @@
-/** Python of this machine, closed in by bubblewrap. Everything the language has; replayed, never frozen. */
-import { type Clock, SystemClock } from "../../core/clock.ts";
+/** Python of this machine, closed in by bubblewrap: everything the language has. */
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Bubblewrap, firstOf, ownNamespaces, type Startable } from "../../core/system/bubblewrap.ts";
+import type { Groups } from "../../core/system/groups.ts";
 import { ChildPool } from "../child/pool.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../sandbox.ts";
-import { fileBytes, type Isolation, isolate } from "./bubblewrap.ts";
-import { pythonFrames, startScript } from "./child-script.ts";
-import { cpythonProgram } from "./prelude/prelude.ts";
+import { cpythonProgram, probeOf, pythonEnvironment, pythonFlags, timeZones } from "./prelude/prelude.ts";
+import { folderBytes, PythonDriver, type PythonOptions, type PythonSandboxes, pythonFrames } from "./python-driver.ts";
 
-export interface CpythonOptions {
-  readonly clock?: Clock;
-  /** Ready before a script needs one. */
-  readonly warm?: number;
-  readonly most?: number;
-}
-
+const mostProcesses = 32;
 /** Address space of the interpreter and its libraries, before a script has anything. */
 const overheadBytes = 96 * 1024 * 1024;
-/** Its two folders in memory. */
-const placeBytes = 2 * fileBytes;
+
+interface Isolation extends Startable {
+  /** The control groups that it enters, if Postern is root. */
+  readonly groups: Groups | undefined;
+}
 
 /** Tried once a process: what a machine can do does not change while we run. */
 let isolation: Promise<Isolation | { readonly missing: string }> | undefined;
 
-export class CpythonDriver implements SandboxDriver, AsyncDisposable {
+export class CpythonDriver extends PythonDriver {
   readonly name = "cpython";
   readonly capabilities = { language: "python", durability: "replay", isolation: "kernel", parallel: true } as const;
   readonly engine = "cpython-bubblewrap-1";
-  readonly #options: CpythonOptions;
+  readonly #options: PythonOptions;
   #pool: ChildPool | undefined;
 
-  constructor(options: CpythonOptions = {}) {
+  constructor(options: PythonOptions = {}) {
+    super(options);
     this.#options = options;
   }
 
   async unavailable(): Promise<string | undefined> {
-    const found = await this.#isolated();
+    isolation ??= isolate();
+    const found = await isolation;
     return "missing" in found ? found.missing : undefined;
-  }
-
-  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
-    const found = await this.#isolated();
-    if ("missing" in found) throw new Error(`CPython cannot run here: ${found.missing}.`);
-    const { command, args, groups } = found;
-    const { clock = new SystemClock(), warm = 1, most = 32 } = this.#options;
-    this.#pool ??= new ChildPool(
-      { command, args, groups, frames: pythonFrames, closed: false },
-      { warm, most, startsAtOnce: 2 },
-    );
-    return await startScript(program, limits, {
-      ...{ pool: this.#pool, clock, overheadBytes, placeBytes, terms: { fileBytes } },
-      reading: endOf,
-    });
-  }
-
-  restore(): Promise<SandboxSession> {
-    return Promise.reject(new Error("CPython cannot be frozen; its script is replayed."));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool?.[Symbol.asyncDispose]();
   }
 
-  #isolated(): Promise<Isolation | { readonly missing: string }> {
-    isolation ??= isolate(cpythonProgram);
-    return isolation;
+  protected async sandboxes(): Promise<PythonSandboxes> {
+    isolation ??= isolate();
+    const found = await isolation;
+    if ("missing" in found) throw new Error(`CPython cannot run here: ${found.missing}.`);
+    const { warm = 1, most = 32 } = this.#options;
+    this.#pool ??= new ChildPool({ ...found, frames: pythonFrames, closed: false }, { warm, most, startsAtOnce: 2 });
+    return { pool: this.#pool, overheadBytes, placeBytes: 2 * folderBytes, limitOf };
   }
 }
 
-/** bubblewrap tells the signal that ended what it wrapped as 128 and its number. */
-function endOf(message: string): "cpu" | "memory" | undefined {
-  if (/code 152\b|SIGXCPU/.test(message)) return "cpu";
-  if (/code 134\b|SIGABRT/.test(message)) return "memory"; // Python gives itself up where it has no memory left to raise an error
-  return /code 137\b/.test(message) ? "cpu" : undefined; // the hard limit of processor time ends with SIGKILL
+/** Returns how CPython is started here, or why it is not. */
+async function isolate(): Promise<Isolation | { readonly missing: string }> {
+  const bubblewrap = Bubblewrap.find({ name: "postern-python", mostProcesses });
+  if ("missing" in bubblewrap) return bubblewrap;
+  const python = firstOf("/usr/bin/python3", "/usr/local/bin/python3");
+  if (python === undefined) return { missing: "`/usr/bin/python3` is not installed (apt-get install python3)" };
+  const walls = [...wallsAround(python), realpathSync(python), ...pythonFlags, "-c"];
+  const problem = await bubblewrap.problem([...walls, probeOf("bubblewrap")]);
+  if (problem !== undefined) return { missing: problem };
+  return { ...bubblewrap.around([...walls, cpythonProgram]), groups: bubblewrap.groups };
+}
+
+function wallsAround(python: string): readonly string[] {
+  const prefix = dirname(dirname(realpathSync(python)));
+  const libraries = [...new Set(["/usr/lib", "/usr/lib64", "/lib", "/lib64", join(prefix, "lib")])];
+  const settings = Object.entries(pythonEnvironment).flatMap((pair) => ["--setenv", ...pair]);
+  return [
+    ...ownNamespaces,
+    ...settings,
+    ...libraries.flatMap((path) => ["--ro-bind-try", path, path]),
+    ...["--ro-bind", realpathSync(python), realpathSync(python), "--dev-bind", "/dev/null", "/dev/null"],
+    ...["--ro-bind-try", timeZones, timeZones],
+    ...["/tmp", "/workspace"].flatMap((path) => ["--size", `${folderBytes}`, "--tmpfs", path]),
+    ...["--chdir", "/workspace", "--"],
+  ];
+}
+
+/** bubblewrap reports the signal that ended what it wrapped as 128 plus its number. */
+function limitOf(message: string): "cpu" | "memory" | undefined {
+  if (/code 134\b|SIGABRT/.test(message)) return "memory"; // Python aborts if it has no memory left to raise an error
+  return /code (?:152|137)\b|SIGXCPU/.test(message) ? "cpu" : undefined; // the soft limit, and the hard one (SIGKILL)
 }

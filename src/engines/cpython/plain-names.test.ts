@@ -108,7 +108,7 @@ found`;
   );
 });
 
-it.skipIf(!existsSync(plainPython))("every name that is built into the Python here is known as taken", () => {
+it.skipIf(!existsSync(plainPython))("knows every built-in name of this Python", () => {
   const source = `${pythonSource("taken_names")}
 import keyword
 taken = [*dir(builtins), *keyword.kwlist]

@@ -36,7 +36,7 @@ async function run(
 }
 
 describe.skipIf(missing !== undefined)("Pyodide", () => {
-  it("names no place of the host in its environment", async () => {
+  it("has no path of the host in its environment", async () => {
     const { last } = await run(`
 import js, os, sys
 [dict(os.environ), sys.executable, sys.argv, sys.orig_argv, os.getcwd(), hasattr(js, "Deno"), hasattr(js, "process")]`);
@@ -47,7 +47,7 @@ import js, os, sys
     expect(said).toContain('"/workspace",false,false]');
   }, 60_000);
 
-  it("runs what full Python runs, waits for calls, and asks for gathered ones together", async () => {
+  it("runs full Python, waits for calls, and makes gathered calls together", async () => {
     const { last, batches } = await run(`
 import asyncio, json
 from dataclasses import dataclass, asdict
@@ -71,7 +71,7 @@ async def main():
     expect(batches).toEqual([1, 2]);
   }, 120_000);
 
-  it("is the same when it is run again, helps in words, imports tools, knows time zones, and does the work of threads in place", async () => {
+  it("replays alike, helps, imports tools, knows time zones, runs threads in place", async () => {
     const source = `
 import random, time, uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -90,7 +90,7 @@ with ThreadPoolExecutor() as pool:
     expect(JSON.stringify(first.last)).toContain("2026-07-01T00:00:00+02:00");
   }, 240_000);
 
-  it("leads nowhere by JavaScript, files, environment, network or programs", async () => {
+  it("gives no way out by JavaScript, files, environment, network or programs", async () => {
     const { last } = await run(`
 import js, os, socket
 from pyodide.code import run_js
@@ -115,7 +115,7 @@ found`);
     expect(last).toMatchObject({ step: "done", value: [] });
   }, 120_000);
 
-  it("is stopped when it loops for ever, and ends honestly when it leaves (case 230)", async () => {
+  it("stops an endless loop, and reports an early exit (case 230)", async () => {
     expect((await run("while True:\n    pass", { cpuMs: 500, wallMs: 5_000 })).last).toMatchObject({
       step: "failed",
       why: expect.stringMatching(/^(cpu|wall)$/),

@@ -26,14 +26,14 @@ it.each([
   expect(returned(ran)).toBe(true);
 });
 
-it("a memory that grows between two calls is no other memory", async () => {
+it("continues when its memory grows between two calls", async () => {
   const source = `let whole = [];
 for (let n = 0; n < 12; n++) { whole.push(new Uint8Array(2_000_000).fill(n)); whole.push((await tools.echo({ n })).structured.n); }
 whole.filter((one) => typeof one === "number").join()`;
   expect(returned(await run(source))).toBe("0,1,2,3,4,5,6,7,8,9,10,11");
 });
 
-it("what was printed before a timer's call is told with it, once", async () => {
+it("reports text that was printed before a timer's call once", async () => {
   const ran = await run(
     'console.log("before"); await new Promise((go) => setTimeout(() => tools.echo({}).then(go), 0)); console.log("after")',
   );

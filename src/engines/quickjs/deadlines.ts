@@ -13,38 +13,22 @@ export class EngineStopped extends Error {
 }
 
 const microsecondsPerMs = 1_000;
-/** Turns of this length in sum count as processor time before the kernel is asked, because asking is slow. */
-const mostUnmeasuredMs = 20;
 
 export class Deadlines {
-  /** Processor time at the last read, and the length of all turns since. */
-  #measuredMs = 0;
-  #unmeasuredMs = Number.POSITIVE_INFINITY;
-  #begun = 0;
-  #cpu = 0;
-  #wall = Number.POSITIVE_INFINITY;
-  #soonest = 0;
-  #off = true;
+  #cpuMs = 0;
+  #wallMs = Number.POSITIVE_INFINITY;
+  /** A thread cannot compute longer than time passes, so the kernel is not asked before this. */
+  #soonestMs = 0;
+  #isOff = true;
   #isSpent = false;
 
   /** Starts a turn with this many milliseconds. */
   set(cpuMs: number, wallMs: number): void {
-    if (this.#unmeasuredMs > mostUnmeasuredMs) {
-      this.#measuredMs = usedMs();
-      this.#unmeasuredMs = 0;
-    }
     const now = performance.now();
-    this.#begun = now;
-    this.#cpu = this.#measuredMs + this.#unmeasuredMs + cpuMs;
-    this.#wall = now + wallMs;
-    // A thread cannot compute longer than time passes, so the kernel is not asked before this.
-    this.#soonest = now + Math.min(cpuMs, wallMs);
-    this.#off = false;
-  }
-
-  /** Ends a turn. */
-  pause(): void {
-    this.#unmeasuredMs += performance.now() - this.#begun;
+    this.#cpuMs = usedMs() + cpuMs;
+    this.#wallMs = now + wallMs;
+    this.#soonestMs = now + Math.min(cpuMs, wallMs);
+    this.#isOff = false;
   }
 
   /** The script printed too much. */
@@ -53,30 +37,31 @@ export class Deadlines {
   }
 
   get over(): Overtime | undefined {
-    if (this.#off) return undefined;
+    if (this.#isOff) return undefined;
     if (this.#isSpent) return "output";
     const now = performance.now();
-    if (now < this.#soonest) return undefined;
-    if (usedMs() > this.#cpu) return "cpu";
-    return now > this.#wall ? "wall" : undefined;
+    if (now < this.#soonestMs) return undefined;
+    if (usedMs() > this.#cpuMs) return "cpu";
+    return now > this.#wallMs ? "wall" : undefined;
   }
 
   get leftMs(): number {
-    return Math.max(0, this.#wall - performance.now());
+    return Math.max(0, this.#wallMs - performance.now());
   }
 
+  /** @throws EngineStopped */
   check(): void {
     const why = this.over;
     if (why !== undefined) throw new EngineStopped(why);
   }
 
   without<T>(work: () => T): T {
-    const before = this.#off;
-    this.#off = true;
+    const before = this.#isOff;
+    this.#isOff = true;
     try {
       return work();
     } finally {
-      this.#off = before;
+      this.#isOff = before;
     }
   }
 }

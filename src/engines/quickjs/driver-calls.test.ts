@@ -5,7 +5,7 @@ import { warmScripts } from "../../../test/fakes/warm-scripts.ts";
 const scripts = warmScripts();
 const { run } = scripts;
 
-it("a tool with actions is called by its own name and by theirs", async () => {
+it("calls a tool with actions by its name and by theirs", async () => {
   await using session = await scripts.begin(
     "await tools.disk({ n: 1 }); await tools.disk.wipe({ n: 2 }); await tools.wipe({ n: 3 }); Object.keys(tools)",
     { tools: [sketch("disk"), { ...sketch("disk__wipe"), server: "disk", short: "wipe" }] },
@@ -15,7 +15,7 @@ it("a tool with actions is called by its own name and by theirs", async () => {
   expect(returned(ran)).toEqual(["disk"]);
 });
 
-it("of two tools that are spelled alike behind their server each is called by its whole name, and the first by the short one", async () => {
+it("calls tools with equal identifiers by their whole names", async () => {
   const alike = ["box__a-b", "box__a_b"].map((name) => ({ ...sketch(name), server: "box", short: "a_b" }));
   await using session = await scripts.begin(
     "await tools.box.a_b({}); await tools.box__a_b({}); await tools['box__a-b']({}); [tools.box.a_b === tools['box__a-b'], 'a_b' in tools]",
@@ -26,7 +26,7 @@ it("of two tools that are spelled alike behind their server each is called by it
   expect(returned(ran)).toEqual([true, false]);
 });
 
-it("what there is names a tool and its actions, and each tool once, in the order of the offer, however it can be written", async () => {
+it("lists each tool once, with its actions, in the order of the offer", async () => {
   const tools = [sketch("disk"), { ...sketch("disk__wipe"), server: "disk", short: "wipe" }, sketch("my-tool")];
   const source =
     "[() => tools.nothing, () => tools.disk.nothing].map((ask) => { try { ask() } catch ({ message }) { return message } })";
@@ -42,7 +42,7 @@ it("what there is names a tool and its actions, and each tool once, in the order
   ]);
 });
 
-it("a plain name that two servers have is no name", async () => {
+it("offers no short name that two servers have", async () => {
   await using session = await scripts.begin("await tools.a.get({}); await tools.b.get({}); tools.get", {
     tools: [sketch("a.get", "a"), sketch("b.get", "b")],
   });
@@ -51,7 +51,7 @@ it("a plain name that two servers have is no name", async () => {
   expect(end).toMatchObject({ message: expect.stringContaining("There is no tools.get. There are: a.get, b.get.") });
 });
 
-it("an unknown tool is an error that lists what there is (case 215)", async () => {
+it("lists the tools when a name is unknown (case 215)", async () => {
   const ran = await run("const a = 1;\nawait tools.files.delete({})");
   expect(ran.end).toMatchObject({ step: "failed", why: "script", line: 2 });
   expect(ran.end).toHaveProperty(
@@ -66,7 +66,7 @@ it("refuses names that begin with an underscore", async () => {
   expect(returned(ran)).toBe("tools._echo: names that begin with _ are not tools.");
 });
 
-it("asks for calls of one moment together, in the order they were made, each with its line", async () => {
+it("makes calls of one moment together, in order, with their lines", async () => {
   const ran = await run(
     "const one = tools.echo({ n: 1 });\nawait Promise.all([one,\n  tools.files.read({ n: 2 })]);\nawait tools.echo({ n: 3 })",
   );
@@ -79,7 +79,7 @@ it("asks for calls of one moment together, in the order they were made, each wit
   ]);
 });
 
-it("goes on with calls that are settled one by one", async () => {
+it("continues with calls that are settled one by one", async () => {
   await using session = await scripts.begin(
     "await Promise.any([tools.echo({}), tools.echo({})])\nawait tools.read({})",
   );
@@ -91,7 +91,7 @@ it("goes on with calls that are settled one by one", async () => {
   expect(await session.next()).toMatchObject({ step: "calls", calls: [{ place: 2, tool: "files.read" }] });
 });
 
-it("a refused or failed call is an exception with code and advice", async () => {
+it("throws code and advice for a refused or failed call", async () => {
   const source = `const seen = [];
 for (const n of [1, 2]) try { await tools.echo({ n }) } catch (error) {
   seen.push([error.name, error instanceof ToolDenied, error instanceof ToolError, error.code, error.advice, error.message]) }
@@ -114,7 +114,7 @@ seen`;
   ]);
 });
 
-it("an exception nobody catches ends the script with its code, advice and line", async () => {
+it("ends with code, advice and line of an uncaught exception", async () => {
   const ran = await run("const a = 1;\nawait tools.echo({ a })", {
     answer: () => ({ status: "denied", code: "scope_missing", message: "No.", advice: "Ask for it.", value: null }),
   });
@@ -126,7 +126,7 @@ it("an exception nobody catches ends the script with its code, advice and line",
   });
 });
 
-it("a handle with a reference goes on as the reference, one without as its text (case 216)", async () => {
+it("hands a result on as its reference, or as its text (case 216)", async () => {
   const source =
     "const [a, b] = await Promise.all([tools.echo({ n: 1 }), tools.echo({ n: 2 })]);\nawait tools.write({ a, inside: [b] }); String(a)";
   const ran = await run(source, {
@@ -139,7 +139,7 @@ it("a handle with a reference goes on as the reference, one without as its text 
   expect(returned(ran)).toBe("sha256:1");
 });
 
-it("materialize gives a path under /workspace with the full content, inline and offloaded (case 225)", async () => {
+it("materializes a result under /workspace with its full content (case 225)", async () => {
   const source = `const inline = await (await tools.echo({ n: 1 })).materialize();
 const offloaded = await (await tools.echo({ n: 2 })).materialize();
 [inline, files.read(inline), offloaded, files.read(offloaded)]`;
@@ -153,7 +153,7 @@ const offloaded = await (await tools.echo({ n: 2 })).materialize();
   expect(returned(ran)).toEqual(["/workspace/result_0.txt", "whole", "/workspace/big.txt", "all of r2"]);
 });
 
-it("artifacts.put gives a reference that is usable as an argument (case 226)", async () => {
+it("returns a reference from artifacts.put that works as an argument (case 226)", async () => {
   const source = `files.write("/workspace/a.png", new Uint8Array([0, 255, 7]));
 const put = await artifacts.put("/workspace/a.png", "image/png");
 await tools.write({ put })`;
@@ -164,12 +164,12 @@ await tools.write({ put })`;
   expect(ran.calls[1]?.arguments).toEqual({ put: { $artifact: "r9" } });
 });
 
-it("a file of the script lies under /workspace and nowhere else", async () => {
+it("keeps files of a script under /workspace only", async () => {
   const source = `["/etc/x", "/workspace/../etc/x", "", "/workspace/a/../b"].map((path) => { try { return files.write(path, "") } catch (error) { return error.name } })`;
   expect(returned(await run(source))).toEqual(Array(4).fill("TypeError"));
 });
 
-it("help and progress are asked of the host", async () => {
+it("asks the host for help and progress", async () => {
   const ran = await run("await progress('half', 0.5); await help(tools.files.read)", {
     answer: ({ kind }) => ({ status: "ok", value: kind === "help" ? { text: "Reads." } : {} }),
   });
@@ -202,14 +202,14 @@ it.each([
   expect(returned(ran)).toBe("done");
 });
 
-it.each(["", "return "])("arguments too deep for anybody are an error in the script: %s", async (before) => {
+it.each(["", "return "])("throws for arguments that are nested too deeply: %s", async (before) => {
   const ran = await run(`let deep = {}; for (let n = 0; n < 20_000; n++) deep = { deep };
     let said; try { await tools.echo({ deep }); } catch (error) { said = error.message; } ${before}said`);
   expect(returned(ran)).toBe("The arguments are nested deeper than 190 levels.");
   expect(ran.calls).toEqual([]);
 });
 
-it("an action whose text throws, or calls a tool, takes no other call's place", async () => {
+it("keeps places when an action's text throws or calls a tool", async () => {
   const ran = await run(`const said = [];
     for (const action of [{ toString() { throw new Error("no text"); } }, { toString() { tools.echo({ inner: 1 }); return "read"; } }])
       try { await tools.echo({}, { action }); said.push("called"); } catch (error) { said.push(error.message); }
@@ -221,7 +221,7 @@ it("an action whose text throws, or calls a tool, takes no other call's place", 
   ]);
 });
 
-it("what is no JSON number is shown as what it is", async () => {
+it("shows values that are no JSON numbers", async () => {
   const ran = await run("console.log([NaN, { a: -Infinity }]); [0 / 0, new Map([['n', 1 / 0]])]");
   expect([ran.out, returned(ran)]).toEqual(['["NaN",{"a":"-Infinity"}]\n', ["NaN", { n: "Infinity" }]]);
 });

@@ -39,23 +39,23 @@ it("the prelude offers both names, the result's type, tools and artifacts (case 
   ]);
 });
 
-it("spells a name that is none in JavaScript with underscores", async () => {
+it("writes other names with underscores", async () => {
   const ran = await run("await tools.my_server.get_thing({}); await tools['my-server']['get-thing']({})");
   expect(ran.calls.map(({ tool }) => tool)).toEqual(["my-server.get-thing", "my-server.get-thing"]);
 });
 
-it("takes types out, `enum` too, and keeps the lines", async () => {
+it("removes types and `enum`, and keeps the lines", async () => {
   const source = `interface Row {\n  readonly n: number;\n}\nenum Level { Low = 3 }\nconst row: Row = { n: Level.Low };\nawait tools.echo(row);\nthrow new Error("boo")`;
   const ran = await run(source, { language: "typescript" });
   expect(ran.calls).toMatchObject([{ arguments: { n: 3 }, line: 6 }]);
   expect(ran.end).toMatchObject({ why: "script", message: "Error: boo", line: 7 });
 });
 
-it("takes TypeScript that was called JavaScript", async () => {
+it("runs TypeScript that was declared as JavaScript", async () => {
   expect(returned(await run("const a: number = 1;\nreturn a as number"))).toBe(1);
 });
 
-it("tells the line of what does not parse", async () => {
+it("reports the line of a syntax error", async () => {
   expect((await run("const a = 1;\nconst b = ;")).end).toMatchObject({ step: "failed", why: "script", line: 2 });
 });
 
@@ -63,7 +63,7 @@ it("finds a deadlock", async () => {
   expect((await run("await new Promise(() => {})")).end).toMatchObject({ step: "failed", why: "deadlock" });
 });
 
-it("keeps time: sleep, timers, and the wall's end", async () => {
+it("runs sleep, timers and the wall limit", async () => {
   const source = `let n = 0;
 await new Promise((resolve) => { const id = setInterval(() => { if (++n === 3) { clearInterval(id); resolve() } }, 1) });
 setTimeout((text) => console.log(text), 1, "late");
@@ -73,7 +73,7 @@ await sleep(5); n`;
   expect((await run("await sleep(1e9)", { limits: { wallMs: 200 } })).end).toMatchObject({ why: "wall" });
 });
 
-it("what timers hold when a script has its answer comes still, by its clock, and keeps nobody waiting", async () => {
+it("runs pending timers after the answer without waiting", async () => {
   const source = `const from = Date.now();
 setTimeout(async () => { await tools.echo({ n: 1 }); setTimeout(() => console.log(Date.now() - from >= 90_000), 30_000) }, 60_000);
 setInterval(() => console.log("again"), 25_000);
@@ -84,24 +84,24 @@ setInterval(() => console.log("again"), 25_000);
   expect(performance.now() - begun).toBeLessThan(8_000);
 });
 
-it("a timer that is due after the script's time, or never ends, takes nothing from its answer", async () => {
+it("answers although a timer is late or never ends", async () => {
   const endless = "(function again() { setTimeout(again, 1_000) })(); setTimeout(() => console.log('late'), 1e9); 5";
   const ran = await run(endless);
   expect([returned(ran), ran.out]).toEqual([5, ""]);
 });
 
-it("a call that nobody awaits is made all the same", async () => {
+it("makes calls that are not awaited", async () => {
   const ran = await run("tools.echo({ n: 1 }); 5");
   expect(ran.calls).toHaveLength(1);
   expect(returned(ran)).toBe(5);
 });
 
-it("a variable set in one run is not visible in the next (case 228)", async () => {
+it("hides variables of one run from the next (case 228)", async () => {
   await run("globalThis.left = 1; Object.prototype.left = 2");
   expect(returned(await run("[typeof left, {}.left === undefined]"))).toEqual(["undefined", true]);
 });
 
-it("the same chain meets the same random numbers", async () => {
+it("gives a script the same random numbers again", async () => {
   const [one, two] = await Promise.all([run("[Math.random(), Math.random()]"), run("[Math.random(), Math.random()]")]);
   expect(returned(one)).toEqual(returned(two));
 });
@@ -139,7 +139,7 @@ it.runIf(fencesHere().includes("limits"))(
   },
 );
 
-it("killed at any batch, a script says so once and makes no further call", async () => {
+it("makes no further call after it is killed at any batch", async () => {
   for (const at of [0, 1, 2]) {
     await using session = await scripts.begin("for (let i = 0; i < 3; i++) await tools.echo({ i })");
     for (let place = 0; place < at; place++) {
@@ -181,21 +181,21 @@ it.each<[string, unknown]>([
   }
 });
 
-it("a script that is written as a module says the lines and columns that were written", async () => {
+it("reports lines and columns of a module as written", async () => {
   const source = "export const a = 1;\nexport default async function main() {\n  await tools.nope({});\n}";
   expect((await run(source)).end).toMatchObject({ why: "script", line: 3 });
   const computed = "const a = 1;\nexport default a.b.c;";
   expect((await run(computed)).end).toMatchObject({ why: "script", line: 2 });
 });
 
-it("suggests the tool that was meant, of forty at most", async () => {
+it("suggests a similar tool and lists at most forty", async () => {
   const said = "try { await tools.ecko({}) } catch (error) { return error.message }";
   expect(returned(await run(said))).toMatch(/^There is no tools\.ecko\. Did you mean echo\? There are: /);
   const far = "try { await tools.files.zzzzzz({}) } catch (error) { return error.message }";
   expect(returned(await run(far))).toBe("There is no tools.files.zzzzzz. There are: read, write.");
 });
 
-it("cannot run where what a process begins with is damaged", async () => {
+it("cannot run with a damaged engine file", async () => {
   const path = join(ownFolder(), "quickjs.wasm");
   await writeFile(path, Buffer.from("0061736d01000000ff", "hex"));
   expect(await wasmProblem(path)).toMatch(/is damaged; install `quickjs-wasi` again/);

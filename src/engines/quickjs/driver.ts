@@ -1,6 +1,7 @@
 /** JavaScript and TypeScript on QuickJS, in a process of their own. */
 import { hash } from "node:crypto";
 import { readFile, realpath } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, SystemClock } from "../../core/clock.ts";
@@ -9,11 +10,10 @@ import type { JsonObject } from "../../core/json.ts";
 import { buildStamp } from "../child/build-stamp.ts";
 import type { ChildSpec, SandboxProcess } from "../child/child-process.ts";
 import { packagePlaces, permissionFlags, programBeside, readableFor } from "../child/fences.ts";
-import { frameSizes } from "../child/frames.ts";
-import { allButOne, ChildPool, type PoolOptions } from "../child/pool.ts";
+import { maxFrameBytes } from "../child/frames.ts";
+import { ChildPool, type PoolOptions } from "../child/pool.ts";
 import { ChildSession, type SessionTerms } from "../child/session.ts";
-import { usualArgumentBytes } from "../large-arguments.ts";
-import { onceFor } from "../once-for.ts";
+import { argumentBoundsOf } from "../large-arguments.ts";
 import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../sandbox.ts";
 import { foreignWord } from "./foreign-words.ts";
 import { readHead } from "./image.ts";
@@ -44,11 +44,9 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
   const wasmPath = await realpath(fileURLToPath(import.meta.resolve("quickjs-wasi/quickjs.wasm")));
   const program = options.program ?? programBeside(import.meta.url, "inside-quickjs");
   const engine = `quickjs-wasi/${await buildStamp(program, [wasmPath, ...extensionsOf(wasmPath).map(({ path }) => path)], [preludeSource])}`;
-  const usual = { warm: 2, most: 64, startsAtOnce: allButOne(), scriptsEach: 500 };
-  const pool = new ChildPool(specOf({ wasmPath, engine, program, memoryBytes: options.memoryBytes }), {
-    ...usual,
-    ...options,
-  });
+  const spec = specOf(wasmPath, engine, { ...options, program });
+  const usual = { warm: 2, most: 64, startsAtOnce: Math.max(1, availableParallelism() - 1), scriptsEach: 500 };
+  const pool = new ChildPool(spec, { ...usual, ...options });
   const clock = options.clock ?? new SystemClock();
   const termsOf = (child: SandboxProcess, limits: SandboxLimits, owner: string | undefined): SessionSlice => {
     return { limits, overheadBytes, clock, release: () => void pool.release(child, owner) };
@@ -58,7 +56,7 @@ export async function quickJsDriver(options: QuickJsOptions = {}): Promise<WarmD
     capabilities: { language: "javascript", durability: "snapshot", isolation: "wasm", parallel: true },
     engine,
     unavailable: () => wasmProblem(wasmPath),
-    check: async (program) => tooLong(program) ?? unsupported(program),
+    check: async (script) => problemOf(script),
     start: async (program, limits) => {
       const child = await pool.take(program.owner, limits.signal);
       return begun(child, program, termsOf(child, limits, program.owner));
@@ -83,24 +81,15 @@ export async function wasmProblem(wasmPath: string): Promise<string | undefined>
 
 type SessionSlice = Pick<SessionTerms, "limits" | "overheadBytes" | "clock" | "release">;
 
-/** The setting that each process has: it is sent once. */
-const settingSent = new WeakMap<SandboxProcess, string>();
-
 async function begun(child: SandboxProcess, program: ScriptProgram, terms: SessionSlice): Promise<SandboxSession> {
-  const { source, language, chainId, startedAt = terms.clock.now() } = program;
-  const { offer, setting } = settingOf(program, terms.limits);
-  const news = settingSent.get(child) === offer ? {} : { setting: setting() };
+  const { source, language, chainId, startedAt = terms.clock.now(), tools } = program;
+  const { outputBytes } = terms.limits;
+  const { argumentBytes } = argumentBoundsOf(terms.limits);
   await answered(child, {
-    do: "start",
-    source,
-    language,
-    seed: seedOf(chainId),
-    startedAt,
-    offer,
-    ...news,
+    ...{ do: "start", source, language, seed: seedOf(chainId), startedAt },
+    setting: JSON.stringify({ names: offeredNames(tools), outputBytes, argumentBytes }), // a script asks for documentation when it needs it
     ...boundsOf(terms.limits),
   });
-  settingSent.set(child, offer);
   return new ChildSession(child, terms);
 }
 
@@ -114,8 +103,9 @@ async function thawed(child: SandboxProcess, image: Uint8Array, terms: SessionSl
   return new ChildSession(child, { ...terms, places, asked: open });
 }
 
-function boundsOf({ memoryBytes, outputBytes }: SandboxLimits): JsonObject {
-  return { memoryBytes, outputBytes };
+function boundsOf(limits: SandboxLimits): JsonObject {
+  const { memoryBytes, outputBytes } = limits;
+  return { memoryBytes, outputBytes, ...argumentBoundsOf(limits) };
 }
 
 /** @throws RuntimeFault `sandbox_failed`, or `image_broken` when the engine could not make sense of an image */
@@ -140,37 +130,11 @@ function seedOf(chainId: string): readonly number[] {
   return [0, 4, 8, 12].map((at) => digest.readUInt32LE(at));
 }
 
-/** The setting holds only names. A script asks for documentation when it needs it. */
-function settingOf(
-  { tools }: ScriptProgram,
-  { outputBytes, argumentBytes = usualArgumentBytes }: SandboxLimits,
-): Setting {
-  const { names, digest } = namesOf(tools);
-  return {
-    offer: `${digest} ${outputBytes} ${argumentBytes}`,
-    setting: () => `{${names},"outputBytes":${outputBytes},"argumentBytes":${argumentBytes}}`,
-  };
-}
-
-/** The names and limits of a script, and a digest that stands for them. */
-interface Setting {
-  readonly offer: string;
-  readonly setting: () => string;
-}
-
-const namesOf = onceFor((tools: ScriptProgram["tools"]) => {
-  const names = JSON.stringify(offeredNames(tools)).slice(1, -1);
-  return { names, digest: hash("sha256", names, "base64") };
-});
-
-function tooLong({ source }: ScriptProgram): { readonly invalid: string } | undefined {
+/** What of a script is refused before it runs. */
+function problemOf({ source }: ScriptProgram): { readonly invalid: string } | undefined {
   const bytes = Buffer.byteLength(source);
-  if (bytes <= longestScriptBytes) return undefined;
-  return { invalid: `The script has ${bytes} bytes; ${longestScriptBytes} may be.` };
-}
-
-function unsupported({ source }: ScriptProgram): { readonly invalid: string } | undefined {
-  const invalid = foreignWord(source);
+  const invalid =
+    bytes > longestScriptBytes ? `The script has ${bytes} bytes; ${longestScriptBytes} may be.` : foreignWord(source);
   return invalid === undefined ? undefined : { invalid };
 }
 
@@ -183,13 +147,6 @@ function misfit(image: Uint8Array, engine: string): RuntimeFault | undefined {
     "image_foreign",
     `The frozen script is of \`${found.head.engine}\` and here is \`${engine}\`; replay it.`,
   );
-}
-
-interface ImageTerms {
-  readonly wasmPath: string;
-  readonly engine: string;
-  readonly program: string;
-  readonly memoryBytes: number | undefined;
 }
 
 /** The engine's extensions, in the order in which they are loaded. */
@@ -205,7 +162,11 @@ function heapMegabytes(memoryBytes = 0): number {
   return Math.ceil(Math.max(usualHeapBytes, 4 * memoryBytes) / 2 ** 20);
 }
 
-function specOf({ wasmPath, engine, program, memoryBytes }: ImageTerms): ChildSpec {
+function specOf(
+  wasmPath: string,
+  engine: string,
+  { program, memoryBytes }: QuickJsOptions & { readonly program: string },
+): ChildSpec {
   const packages = [`${dirname(wasmPath)}/*`, ...packagePlaces(program, "quickjs-wasi")];
   const flags = permissionFlags([...readableFor(program), ...packages]);
   return {
@@ -221,8 +182,7 @@ function specOf({ wasmPath, engine, program, memoryBytes }: ImageTerms): ChildSp
       program,
     ],
     hello: { wasm: wasmPath, extensions: extensionsOf(wasmPath), engine, prelude: preludeSource },
-    frames: { ...frameSizes, maxDepth: maxFrameDepth },
+    frames: { maxBytes: maxFrameBytes, maxDepth: maxFrameDepth },
     closed: true,
-    rehearsals: 6, // after fewer, the first script is slower
   };
 }

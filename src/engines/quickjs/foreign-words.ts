@@ -1,8 +1,8 @@
-/** What scripts are used to and do not have here, found before they begin: nothing was called yet. */
+/** Finds names that scripts expect and do not have here, before a script has called anything. */
 
 interface Foreign {
   readonly name: string;
-  /** Where it is meant, and no method or property of that name. */
+  /** Matches uses of the name, and no method or property of that name. */
   readonly used: RegExp;
   readonly instead: string;
 }
@@ -30,7 +30,7 @@ const foreign: readonly Foreign[] = [
   { name: "Worker", used: /\bnew[ \t]+Worker\b/, instead: "A script has one thread; await several calls together." },
 ];
 
-/** Undefined: none is used. Text, comments and names of the script's own count for nothing. */
+/** Returns undefined when none is used. Texts, comments and names that the script declares do not count. */
 export function foreignWord(source: string): string | undefined {
   const code = codeIn(source);
   for (const { name, used, instead } of foreign) {
@@ -42,15 +42,16 @@ export function foreignWord(source: string): string | undefined {
   return undefined;
 }
 
-/** Declared, a parameter, or asked for with `typeof`: the script knows what it does. */
+/** Whether the name is declared, a parameter, or tested with `typeof`. */
 function isOwn(code: string, name: string): boolean {
   return new RegExp(
     `\\b(?:const|let|var|function|class|typeof)[ \t]+${name}\\b|\\b${name}[ \t]*\\([^()]{0,200}\\)[ \t]*\\{|[{(,][ \t]*${name}[ \t]*[,})=]|\\b${name}[ \t]*=>`,
   ).test(code);
 }
 
-/** Comments and texts as spaces; lines stay lines. What is never closed ends with its line, or with the script. */
+/** Replaces comments and texts by spaces and keeps the lines. A text that is not closed ends with its line or the script. */
 function codeIn(source: string): string {
-  const said = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\[\s\S]|[^`\\])*`?/g;
-  return source.replace(said, (text) => text.replaceAll(/[^\n]/g, " "));
+  const textOrComment =
+    /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\[\s\S]|[^`\\])*`?/g;
+  return source.replace(textOrComment, (text) => text.replaceAll(/[^\n]/g, " "));
 }

@@ -40,7 +40,7 @@ async function frozen(text = source): Promise<Uint8Array> {
   return await session.freeze();
 }
 
-it("a script that waits is frozen, and goes on in another process", async () => {
+it("freezes a waiting script and continues it in another process", async () => {
   const image = await frozen();
   await using thawed = await scripts.driver.restore(image, roomyLimits);
   await thawed.settle([{ place: 0, status: "ok", value: { structured: { ask: 1 } } }]);
@@ -52,7 +52,7 @@ it("a script that waits is frozen, and goes on in another process", async () => 
   expect([returned(ran), ran.out]).toEqual([42, "2\n"]);
 });
 
-it("what waits among a thousand tools is no larger for those it did not call, and finds them all again", async () => {
+it("keeps images small among a thousand tools, and finds them all again", async () => {
   const tools = Array.from({ length: 1_000 }, (_, n) => {
     const server = `server_${n % 20}`;
     return { ...sketch(`${server}__list_every_customer_${n}`, server), short: `list_every_customer_${n}` };
@@ -70,7 +70,7 @@ it("what waits among a thousand tools is no larger for those it did not call, an
   });
 });
 
-it("one image thaws as often as one likes, each time the same", async () => {
+it("thaws one image many times, each time the same", async () => {
   const image = await frozen("const r = Math.random(); await tools.echo({ r }); r");
   const values = await Promise.all(
     [1, 2].map(async () => {
@@ -82,7 +82,7 @@ it("one image thaws as often as one likes, each time the same", async () => {
   expect(values[0]).toBe(values[1]);
 });
 
-it("a script tells the same times when it is replayed as when it is thawed: those of its first arrival", async () => {
+it("shows the same times in a replay and after a thaw", async () => {
   const startedAt = Date.UTC(2026, 10, 20, 9);
   const timely = `const begun = new Date(); const looks = [Date.now(), performance.now()];
 await new Promise((done) => setTimeout(done, 20));
@@ -105,7 +105,7 @@ await tools.echo({ begun, looks, slept });
   expect(told[1]).toEqual(told[0]);
 });
 
-it("a script is frozen again after it was thawed", async () => {
+it("freezes a thawed script again", async () => {
   const first = await frozen("const a = await tools.echo({}); const b = await tools.echo({}); [a.text, b.text]");
   await using once = await scripts.driver.restore(first, roomyLimits);
   await once.settle([{ place: 0, status: "ok", value: { text: "a" } }]);
@@ -116,7 +116,7 @@ it("a script is frozen again after it was thawed", async () => {
   expect(returned(await driveScript(twice))).toEqual(["a", "b"]);
 });
 
-it("a denied call is an exception in a thawed script too", async () => {
+it("throws for a denied call in a thawed script too", async () => {
   const image = await frozen(
     "try { await tools.echo({}) } catch (error) { [error instanceof ToolDenied, error.code] }",
   );
@@ -125,7 +125,7 @@ it("a denied call is an exception in a thawed script too", async () => {
   expect(returned(await driveScript(thawed))).toEqual([true, "approval_denied"]);
 });
 
-it("keeps the lines of what was transformed", async () => {
+it("keeps the lines of transformed TypeScript", async () => {
   const typed = "enum Level { Low = 1 }\n\nawait tools.echo({ n: Level.Low });\nawait tools.echo({ n: 2 });";
   await using session = await scripts.begin(typed, { language: "typescript" });
   expect(await session.next()).toMatchObject({ calls: [{ line: 3 }] });
@@ -134,7 +134,7 @@ it("keeps the lines of what was transformed", async () => {
   expect(await thawed.next()).toMatchObject({ calls: [{ line: 4 }] });
 });
 
-it("is frozen only while it waits, and before anything is settled", async () => {
+it("freezes only a script that waits, before any result arrives", async () => {
   await using session = await begun();
   await expect(session.freeze()).rejects.toThrow("Only a script that waits");
   await session.next();
@@ -142,12 +142,12 @@ it("is frozen only while it waits, and before anything is settled", async () => 
   await expect(session.freeze()).rejects.toThrow("Only a script that waits");
 });
 
-it("an ordinary frozen script takes less than 50 kB", async () => {
+it("keeps an ordinary image below 50 kB", async () => {
   const image = await frozen();
   expect(image.byteLength).toBeLessThan(50_000);
 });
 
-it("the limits of a thawed script are the ones it is given then", async () => {
+it("applies new limits to a thawed script", async () => {
   const image = await frozen("await tools.echo({}); for (;;) {}");
   await using thawed = await scripts.driver.restore(image, { ...roomyLimits, cpuMs: 100 });
   await thawed.settle([{ place: 0, status: "ok", value: null }]);
@@ -177,7 +177,7 @@ it("refuses an image of another engine, and says which", async () => {
   });
 });
 
-it("an image tampered with by somebody who knows the format harms its own process at most", async () => {
+it("limits the harm of a forged image to its own process", async () => {
   const found = readHead(await frozen());
   if (found === undefined) throw new Error("no head");
   const { memory } = snapshotOf(found, base);

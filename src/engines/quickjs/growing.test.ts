@@ -59,7 +59,7 @@ it.skipIf(process.platform !== "linux").each(bounds)(
   },
 );
 
-it.skipIf(process.platform !== "linux")("an engine is told what a configuration lets its scripts have", async () => {
+it.skipIf(process.platform !== "linux")("sizes the heap by the configured memory of scripts", async () => {
   const runtime = await createRuntime({ chains: { engines: ["quickjs"], memoryBytes: 1_000 * mebibyte } });
   try {
     expect(await runtime.runChain({ code: "1", language: "javascript" })).toMatchObject({ status: "ok" });

@@ -20,7 +20,7 @@ it.each([
   expect((await run(source, quick)).end).toMatchObject({ step: "failed", why: "cpu" });
 });
 
-it("kills an engine that does not come back to its own budget", async () => {
+it("kills an engine that does not check its own budget", async () => {
   const native = "const a = new Uint8Array(30_000_000).fill(1); for (;;) a.indexOf(2, -30_000_000), a.lastIndexOf(3)";
   expect((await run(native, quick)).end).toMatchObject({ step: "failed", why: "cpu" });
 });
@@ -36,12 +36,12 @@ it.each([
   expect(["memory", "script"]).toContain(end.step === "failed" && end.why); // a string has its own longest length
 });
 
-it("goes on with a script that catches that its memory is used up", async () => {
+it("continues a script that catches its memory limit", async () => {
   const ran = await run("try { const a = []; for (;;) a.push('x'.repeat(1e5) + a.length) } catch { 'caught' }");
   expect(returned(ran)).toBe("caught");
 });
 
-it("too deep a recursion is an error the script may catch", async () => {
+it("throws a catchable error for too deep recursion", async () => {
   expect(returned(await run("const f = () => f() + 1; try { f() } catch (error) { error.name }"))).toBe("RangeError");
   expect((await run("const f = () => f() + 1; f()")).end).toMatchObject({ why: "script", line: 1 });
 });
@@ -57,7 +57,7 @@ it.each([
   expect(ran.calls).toEqual([]);
 });
 
-it("a huge integer is refused as JSON, and computed within the budget", async () => {
+it("refuses a huge integer as JSON and computes it within the budget", async () => {
   expect((await run("await tools.echo({ n: 2n ** 70n })")).end).toMatchObject({
     why: "script",
     message: expect.stringContaining("BigInt"),
@@ -84,7 +84,7 @@ it.each([
   expect([Buffer.byteLength(ran.out), ran.batches]).toEqual([1_000, []]);
 });
 
-it("what a script has printed before it was frozen counts, byte for byte", async () => {
+it("counts bytes that were printed before the freeze", async () => {
   const limits = { ...roomyLimits, outputBytes: 1_000 };
   const source =
     "print('é'.repeat(300)); await tools.echo({}); print('é'.repeat(198)); await tools.echo({}); print('é')";
@@ -106,19 +106,19 @@ it.each([
   expect([returned(ran), ran.out]).toEqual([5, Array.from({ length: count }, (_line, i) => `${i}\n`).join("")]);
 });
 
-it("a script that prints just what it may goes on", async () => {
+it("continues a script that prints exactly its limit", async () => {
   const ran = await run("for (let i = 0; i < 10; i++) console.log('x'.repeat(99)); 5", {
     limits: { outputBytes: 1_000 },
   });
   expect([ran.out.length, returned(ran)]).toEqual([1_000, 5]);
 });
 
-it("a result that is too large ends the script, and says how large", async () => {
+it("ends a script whose result is too large, with its size", async () => {
   const { end } = await run("'x'.repeat(2000)", { limits: { outputBytes: 1_000 } });
   expect(end).toMatchObject({ why: "output", message: expect.stringContaining("2002 bytes and 1000 may be") });
 });
 
-it("what a cyclic, throwing or strange value is, is told and not crashed on", async () => {
+it("shows cyclic, throwing and strange values without a crash", async () => {
   expect((await run("const a = {}; a.a = a; a")).end).toMatchObject({
     why: "script",
     message: expect.stringContaining("not JSON"),
@@ -169,7 +169,7 @@ it("has nothing of Node, of the host or of its process", async () => {
   });
 });
 
-it("prototype tricks in arguments and results reach no prototype, inside or outside", async () => {
+it("keeps prototypes safe from arguments and results", async () => {
   const source = `const given = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
 const got = await tools.echo(given);
 const again = await tools.echo({ ["__proto__"]: { polluted: 2 }, got });
@@ -181,7 +181,7 @@ const again = await tools.echo({ ["__proto__"]: { polluted: 2 }, got });
   expect(Object.keys(ran.calls[0]?.arguments ?? {})).toEqual(["__proto__", "constructor"]);
 });
 
-it("a script that breaks its own globals breaks only itself", async () => {
+it("limits the harm of broken globals to the script", async () => {
   const source = `JSON.stringify = () => '"forged"'; JSON.parse = () => 5; Array.prototype.push = () => 0; Map.prototype.get = () => 1;
 Promise.prototype.then = function () { return this }; Object.prototype.toJSON = () => 7; Error.prepareStackTrace = () => { throw 1 };
 globalThis.tools = null; tools`;
@@ -190,7 +190,7 @@ globalThis.tools = null; tools`;
   expect(end.step === "done" || end.why === "script" || end.why === "deadlock").toBe(true);
 });
 
-it("a call flood comes in one piece and in order, and is the host's to refuse", async () => {
+it("passes a flood of calls on in order, for the host to refuse", async () => {
   const ran = await run(
     "const all = []; for (let i = 0; i < 5000; i++) all.push(tools.echo({ i }).catch(() => 0)); await Promise.all(all); 1",
   );
@@ -198,7 +198,7 @@ it("a call flood comes in one piece and in order, and is the host's to refuse", 
   expect(ran.calls.map(({ place }) => place)).toEqual(Array.from({ length: 5000 }, (_, i) => i));
 });
 
-it("a thousand scripts' worth of names in a result do not matter", async () => {
+it("takes results with many names", async () => {
   const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`name${i}`, i]));
   const ran = await run("Object.keys((await tools.echo({})).structured).length", {
     answer: () => ({ status: "ok", value: { structured: wide } }),
@@ -206,7 +206,7 @@ it("a thousand scripts' worth of names in a result do not matter", async () => {
   expect(returned(ran)).toBe(20_000);
 });
 
-it("after the end there is nothing more to hear", async () => {
+it("repeats the last step after the end", async () => {
   await using session = await scripts.begin("1");
   const end = await session.next();
   expect(await session.next()).toBe(end);

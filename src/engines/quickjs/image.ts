@@ -1,24 +1,24 @@
 /**
  * The image of a frozen script: a head that must fit, and its memory as the difference from an engine that has run nothing.
- * The digest finds damage. The signature around an image (not here) finds changes on purpose.
+ * The digest finds damage. The signature around an image (code-mode/frozen.ts) finds changes on purpose.
  */
 import { createHash } from "node:crypto";
-import { crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject } from "../../core/json.ts";
 
-/** The handles of the prelude's functions in the memory. */
-export interface Slots {
-  readonly settle: number;
-  readonly drain: number;
-  readonly tick: number;
-  readonly follow: number;
-  readonly begin: number;
-  readonly notice: number;
+/** The functions of the prelude that the engine calls. */
+export const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as const;
+export type Slots<T = number> = Readonly<Record<(typeof slotNames)[number], T>>;
+
+/** Makes a value for each function of the prelude. */
+export function slotsOf<T>(make: (name: keyof Slots) => T): Slots<T> {
+  return Object.fromEntries(slotNames.map((name) => [name, make(name)])) as Slots<T>; // every name is there
 }
 
 export interface ImageHead {
   readonly engine: string;
+  /** The handles of the prelude's functions in the memory. */
   readonly slots: Slots;
   readonly stackPointer: number;
   readonly runtimePointer: number;
@@ -32,14 +32,8 @@ export interface ImageHead {
   readonly printedBytes: number;
 }
 
-const slotNames = ["settle", "drain", "tick", "follow", "begin", "notice"] as const;
 const magic = Buffer.from("PQJS3\n");
 const digestBytes = 32;
-
-/** Loads the packing functions before a script needs them. */
-export function makeReady(): void {
-  crc32(createHash("sha256").digest()); // loads both; compressing would keep memory
-}
 
 export function packImage(head: Omit<ImageHead, "base">, memory: Uint8Array, base: Uint8Array): Buffer {
   const headBytes = Buffer.from(JSON.stringify({ ...head, base: digestOfBase(base) }));
@@ -57,8 +51,12 @@ export function readHead(image: Uint8Array): { readonly head: ImageHead; readonl
   const body = bytes.subarray(start);
   if (!createHash("sha256").update(body).digest().equals(bytes.subarray(magic.length, start))) return undefined;
   const length = body.readUInt32BE(0);
-  const head = parsed(body.subarray(4, 4 + length));
-  return head === undefined ? undefined : { head, packed: body.subarray(4 + length) };
+  try {
+    const head: unknown = JSON.parse(body.toString("utf8", 4, 4 + length));
+    return isHead(head) ? { head, packed: body.subarray(4 + length) } : undefined;
+  } catch {
+    return undefined; // not JSON, although its digest fits
+  }
 }
 
 /** @throws Error when it does not match its head or was made from another base */
@@ -69,9 +67,8 @@ export function snapshotOf(
   if (head.base !== digestOfBase(base.memory)) throw new Error("The image was made from another engine's memory.");
   const changed = zstdDecompressSync(packed, { maxOutputLength: head.memoryBytes });
   if (changed.length !== head.memoryBytes) throw new Error("The image holds another amount of memory than it says.");
-  const memory = difference(changed, base.memory);
   return {
-    memory,
+    memory: difference(changed, base.memory),
     stackPointer: head.stackPointer,
     runtimePtr: head.runtimePointer,
     contextPtr: head.contextPointer,
@@ -88,30 +85,16 @@ function difference(memory: Uint8Array, base: Uint8Array): Uint8Array {
   return changed;
 }
 
-/** Cached by the memory, of which a process has one. */
-const digests = new WeakMap<Uint8Array, string>();
-
 function digestOfBase(base: Uint8Array): string {
-  const known = digests.get(base) ?? createHash("sha256").update(base).digest("hex");
-  digests.set(base, known);
-  return known;
+  return createHash("sha256").update(base).digest("hex");
 }
 
-function parsed(bytes: Buffer): ImageHead | undefined {
-  let head: unknown;
-  try {
-    head = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined; // a digest fits anything that was digested
-  }
-  if (!isJsonObject(head) || typeof head["engine"] !== "string" || typeof head["base"] !== "string") return undefined;
-  const numbers = ["stackPointer", "runtimePointer", "contextPointer", "memoryBytes", "printedBytes"].every((name) =>
-    isSize(head[name]),
-  );
-  const { slots, microseconds } = head;
-  if (!Number.isSafeInteger(microseconds)) return undefined;
-  const inPlace = isJsonObject(slots) && slotNames.every((name) => isSize(slots[name]));
-  return numbers && inPlace ? (head as unknown as ImageHead) : undefined; // every field was looked at above; `lines` only moves numbers shown to people
+function isHead(head: unknown): head is ImageHead {
+  if (!isJsonObject(head) || typeof head["engine"] !== "string" || typeof head["base"] !== "string") return false;
+  const { slots, microseconds, stackPointer, runtimePointer, contextPointer, memoryBytes, printedBytes } = head;
+  const sizes = [stackPointer, runtimePointer, contextPointer, memoryBytes, printedBytes];
+  const handles = isJsonObject(slots) ? slotNames.map((name) => slots[name]) : [undefined];
+  return Number.isSafeInteger(microseconds) && [...sizes, ...handles].every(isSize);
 }
 
 function isSize(value: unknown): boolean {

@@ -2,15 +2,17 @@
 import { readFileSync } from "node:fs";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { becomeNobody, type InsideEngine, JsonText, serveHost } from "../child/inside.ts";
-import { makeReady, packImage, readHead, snapshotOf } from "./image.ts";
+import { becomeNobody, type InsideEngine, serveHost } from "../child/inside.ts";
+import { packImage, readHead, snapshotOf } from "./image.ts";
 import { QuickJsMachine } from "./machine.ts";
 import { listIn } from "./mail.ts";
-import { QuickJsScript } from "./quickjs-script.ts";
+import { QuickJsScript, type ScriptTerms } from "./quickjs-script.ts";
 import { type Blank, baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
 
 /** Memory of ended scripts is collected above this size. */
 const mostLitterBytes = 4 * 1024 * 1024;
+/** A larger image (in base64) is not sent: the script is replayed. */
+const mostImageLetters = 8 * 1024 * 1024;
 
 class QuickJsEngine implements InsideEngine {
   readonly #name: string;
@@ -18,7 +20,7 @@ class QuickJsEngine implements InsideEngine {
   #base: Snapshot | undefined;
   #script: QuickJsScript | undefined;
   /** The template of the last script: the next one of the same owner usually has the same. */
-  #known: { readonly offer: string; readonly template: Template } | undefined;
+  #known: { readonly setting: string; readonly template: Template } | undefined;
   /** An unused machine of the known template. */
   #spare: QuickJsMachine | undefined;
   #litterBytes = 0;
@@ -39,18 +41,20 @@ class QuickJsEngine implements InsideEngine {
   }
 
   async start(order: JsonObject): Promise<JsonObject> {
-    const { source, language, offer, setting } = order;
-    if (this.#known === undefined || this.#known.offer !== offer) await this.#furnish(String(offer), setting);
-    const machine = this.#spare ?? (await this.#fresh());
+    const { source, language } = order;
+    const setting = String(order["setting"]);
+    if (this.#known?.setting !== setting) {
+      this.#known = { setting, template: await furnished(this.#blank, setting) };
+      this.#spare = undefined;
+    }
+    const machine = this.#spare ?? (await this.#fresh(this.#known.template));
     this.#spare = undefined;
-    machine.limit(Number(order["memoryBytes"]));
     machine.clock.set(Number(order["startedAt"]) * 1_000);
     machine.seed(listIn(order, "seed"));
-    const outputBytes = Number(order["outputBytes"]);
-    this.#script = new QuickJsScript(
-      { machine, outputBytes },
-      { text: String(source), typed: language === "typescript" },
-    );
+    this.#script = new QuickJsScript(termsOf(machine, order), {
+      text: String(source),
+      typed: language === "typescript",
+    });
     return { started: true };
   }
 
@@ -63,12 +67,11 @@ class QuickJsEngine implements InsideEngine {
     this.#litterBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
     const machine = await QuickJsMachine.restore(this.#blank.engine, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
-    machine.limit(Number(order["memoryBytes"]));
-    this.#script = new QuickJsScript({ machine, outputBytes: Number(order["outputBytes"]), lines, printedBytes });
-    return { restored: true, ...this.#script.standing() };
+    this.#script = new QuickJsScript({ ...termsOf(machine, order), lines, printedBytes });
+    return { restored: true, ...this.#script.position() };
   }
 
-  next(order: JsonObject): JsonObject | JsonText {
+  next(order: JsonObject): JsonObject {
     return this.#started().next(order);
   }
 
@@ -88,8 +91,8 @@ class QuickJsEngine implements InsideEngine {
     };
     const base = await this.#baseMemory();
     this.#litterBytes += 2 * memory.length;
-    const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base.memory);
-    return { image: image.toString("base64") };
+    const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base.memory).toString("base64");
+    return image.length > mostImageLetters ? {} : { image };
   }
 
   /** Frees the script's memory and prepares the next script's. */
@@ -100,41 +103,11 @@ class QuickJsEngine implements InsideEngine {
       globalThis.gc?.();
       this.#litterBytes = 0;
     }
-    if (this.#known !== undefined) this.#spare ??= await this.#fresh();
+    if (this.#known !== undefined) this.#spare ??= await this.#fresh(this.#known.template);
     return { rested: true };
   }
 
-  async rehearse(): Promise<JsonObject> {
-    makeReady();
-    const own = {
-      offer: "rehearsal",
-      setting: JSON.stringify({ names: '\n[["echo"],"echo"]\n', aliases: "", outputBytes: 1000, argumentBytes: 1000 }),
-    };
-    await this.start({
-      ...own,
-      source: rehearsal,
-      language: "javascript",
-      seed: [0, 0, 0, 0],
-      startedAt: 0,
-      ...rehearsalBounds,
-    });
-    let step = this.next(rehearsalBounds);
-    for (let place = 0; step instanceof JsonText || step["step"] === "calls"; place++)
-      step = this.next({ ...rehearsalBounds, results: `[{"place":${place},"status":"ok","value":{"text":"ok"}}]` });
-    const rested = await this.rest();
-    globalThis.gc?.(); // keeps the compiled code and no memory
-    return rested;
-  }
-
-  async #furnish(offer: string, setting: JsonObject[string] | undefined): Promise<void> {
-    if (typeof setting !== "string") throw new TypeError("The host does not say what the script finds.");
-    this.#known = { offer, template: await furnished(this.#blank, setting) };
-    this.#spare = undefined;
-  }
-
-  #fresh(): Promise<QuickJsMachine> {
-    if (this.#known === undefined) throw new TypeError("There is no template.");
-    const { snapshot, slots } = this.#known.template;
+  #fresh({ snapshot, slots }: Template): Promise<QuickJsMachine> {
     return QuickJsMachine.restore(this.#blank.engine, snapshot, slots);
   }
 
@@ -153,8 +126,14 @@ function moduleAt(path: string): WebAssembly.Module {
   return new WebAssembly.Module(readFileSync(path));
 }
 
-const rehearsalBounds = { cpuMs: 1_000, wallMs: 1_000, memoryBytes: 16 << 20, outputBytes: 1_000 };
-const rehearsal =
-  "for (let n = 0; n < 300; n++) { const { text } = await tools.echo({ n }); if (n === 0) console.log(text, { n }) }";
+/** Sets the limits of a machine for its script. */
+function termsOf(machine: QuickJsMachine, { memoryBytes, ...bounds }: JsonObject): ScriptTerms {
+  machine.limit(Number(memoryBytes));
+  const { outputBytes, argumentBytes, argumentValues } = bounds;
+  return {
+    ...{ machine, outputBytes: Number(outputBytes) },
+    ...{ argumentBytes: Number(argumentBytes), argumentValues: Number(argumentValues) },
+  };
+}
 
 await serveHost((hello) => QuickJsEngine.open(hello));

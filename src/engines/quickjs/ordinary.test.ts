@@ -175,7 +175,7 @@ it.each(Object.entries(scripts))("%s", async (_name, source) => {
   expect(returned(await run(source, { language: "typescript" }))).toEqual(JSON.parse(JSON.stringify(inNode)));
 });
 
-it("what a script found is there still when it was frozen meanwhile", async () => {
+it("keeps values of a script over a freeze", async () => {
   const source = `const url = new URL("https://a.b/?x=1"); const query = url.searchParams; const bytes = new TextEncoder().encode("é");
     await tools.echo({}); query.set("x", "2"); return [url.href, new TextDecoder().decode(bytes), structuredClone({ n: 1 })];`;
   await using first = await world.begin(source);
@@ -186,7 +186,7 @@ it("what a script found is there still when it was frozen meanwhile", async () =
   expect(returned(await driveScript(later))).toEqual(["https://a.b/?x=2", "é", { n: 1 }]);
 });
 
-it("the same script meets the same ids when it is replayed, another one meets others", async () => {
+it("repeats random ids in a replay only", async () => {
   const source = "return [crypto.randomUUID(), Math.random()]";
   const of = async (chainId: string): Promise<unknown> => {
     await using session = await world.begin(source, { chainId });
@@ -196,7 +196,7 @@ it("the same script meets the same ids when it is replayed, another one meets ot
   expect(await of("chain-1")).not.toEqual(await of("chain-2"));
 });
 
-it("refuses what is not here before it begins", async () => {
+it("refuses missing globals before the script begins", async () => {
   const program = { language: "javascript", tools: [], chainId: "c" } as const;
   const source = 'await tools.echo({});\nconst page = await fetch("https://x");';
   expect(await world.driver.check?.({ ...program, source })).toEqual({

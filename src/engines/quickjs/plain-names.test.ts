@@ -11,7 +11,7 @@ const tools: readonly ToolSketch[] = names.map((name) => ({
   ...{ name, server: undefined, short: name, description: "", inputSchema: {} },
 }));
 
-it("tools named as what JavaScript has are behind `tools.` alone", async () => {
+it("offers tools with names of JavaScript behind `tools.` only", async () => {
   const source = `console.log("secret");
     const found = [JSON.stringify([1]), Math.max(1, 2), await Promise.resolve(3), typeof print, typeof undefined];
     found.push((await tools.console({ n: 4 })).text);

@@ -1,13 +1,13 @@
 /** Runs one script in its machine from call to call, from the start or from an image. */
 import { JSException } from "quickjs-wasi";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
-import { JsonText } from "../child/inside.ts";
+import { type ArgumentBounds, holdsMore, moreThan, tooLarge } from "../large-arguments.ts";
 import { EngineStopped, type Overtime } from "./deadlines.ts";
 import type { QuickJsMachine } from "./machine.ts";
-import { checkDepth, listIn, parsed, TooDeep } from "./mail.ts";
+import { listIn, parsed, TooDeep } from "./mail.ts";
 import { asFunction, fromModule, type ScriptSource, syntaxProblem, withoutTypes } from "./source.ts";
 
-export interface ScriptTerms {
+export interface ScriptTerms extends ArgumentBounds {
   readonly machine: QuickJsMachine;
   readonly outputBytes: number;
   /** Of a restored script. */
@@ -21,8 +21,9 @@ interface ScriptText {
 }
 
 export class QuickJsScript {
-  readonly #machine: QuickJsMachine;
+  readonly machine: QuickJsMachine;
   readonly #outputBytes: number;
+  readonly #bounds: ArgumentBounds;
   #begin: (() => void) | undefined;
   #lines: readonly number[] | undefined;
   /** In this turn. */
@@ -32,16 +33,13 @@ export class QuickJsScript {
   /** How far its clock has moved since it returned. */
   #afterMs = 0;
 
-  constructor({ machine, outputBytes, lines, printedBytes = 0 }: ScriptTerms, source?: ScriptText) {
-    this.#machine = machine;
+  constructor({ machine, outputBytes, lines, printedBytes = 0, ...bounds }: ScriptTerms, source?: ScriptText) {
+    this.machine = machine;
     this.#outputBytes = outputBytes;
+    this.#bounds = bounds;
     this.#printedBytes = printedBytes;
     this.#lines = lines;
     if (source !== undefined) this.#begin = () => this.#run(source);
-  }
-
-  get machine(): QuickJsMachine {
-    return this.#machine;
   }
 
   /** Maps lines to the source's lines, when removing types changed them. */
@@ -54,46 +52,42 @@ export class QuickJsScript {
   }
 
   /** The number of used places and the open calls. */
-  standing(): { readonly places: Json; readonly open: Json } {
-    const { places, open } = parsed(this.#machine.drain());
+  position(): { readonly places: Json; readonly open: Json } {
+    const { places, open } = parsed(this.machine.drain());
     return { places: places ?? 0, open: open ?? [] };
   }
 
   /** @param order with the results of calls as JSON */
-  next(order: JsonObject): JsonObject | JsonText {
+  next(order: JsonObject): JsonObject {
     this.#printed = [];
-    this.#machine.allow(Number(order["cpuMs"]), Number(order["wallMs"]));
+    this.machine.deadlines.set(Number(order["cpuMs"]), Number(order["wallMs"]));
+    const step = this.#step(order);
+    return this.#printed.length === 0 ? step : { ...step, printed: this.#printed };
+  }
+
+  #step({ results }: JsonObject): JsonObject {
     try {
-      const { results } = order;
-      if (typeof results === "string" && results !== nothing) this.#machine.settle(results);
+      if (typeof results === "string" && results !== "[]") this.machine.settle(results);
       this.#begin?.();
       this.#begin = undefined;
-      const step = this.#turn();
-      return step instanceof JsonText ? step : { ...step, printed: this.#printed };
+      return this.#turn();
     } catch (error) {
-      return { ...this.#failure(error), printed: this.#printed };
-    } finally {
-      this.#machine.pause();
+      return this.#failure(error);
     }
   }
 
   /** Runs until the script calls the host, ends, or waits for nothing. */
-  #turn(): JsonObject | JsonText {
+  #turn(): JsonObject {
     let calls: readonly Json[] = [];
     let isTicked = false;
     for (;;) {
-      this.#machine.runJobs();
-      const text = this.#machine.drain();
-      checkDepth(text);
-      // Untrusted text; the host checks each field.
-      if (text.startsWith(asks) && calls.length === 0 && this.#printed.length === 0 && this.#lines === undefined)
-        return new JsonText(text);
-      const mail = parsed(text);
+      this.machine.runJobs();
+      const mail = parsed(this.machine.drain()); // untrusted: the host checks each field
       if (this.#keepPrinted(mail)) return this.#spent();
       calls = calls.concat(listIn(mail, "calls"));
       const timerMs = Number(mail["timer"]);
       if (timerMs >= 0 && !isTicked) {
-        this.#machine.tick(); // due timers may make calls, which go out together
+        this.machine.tick(); // due timers may make calls, which go out together
         isTicked = true;
         continue;
       }
@@ -102,10 +96,10 @@ export class QuickJsScript {
       if (listIn(mail, "open").length > 0) return { step: "calls", calls };
       const isDone = mail["state"] === "done";
       if (isDone && !this.#mayTick(timerMs)) return this.#done(mail);
-      if (timerMs < 0) return { step: "failed", why: "deadlock", message: deadlock };
-      const sleepMs = Math.min(timerMs, this.#machine.leftMs + 1);
+      if (timerMs < 0) return failed("deadlock", deadlock);
+      const sleepMs = Math.min(timerMs, this.machine.deadlines.leftMs + 1);
       if (!isDone) sleep(sleepMs); // the answer does not wait for a timeout
-      this.#machine.clock.slept(sleepMs);
+      this.machine.clock.slept(sleepMs);
       isTicked = false;
     }
   }
@@ -129,80 +123,77 @@ export class QuickJsScript {
   #mayTick(timerMs: number): boolean {
     if (timerMs < 0) return false;
     this.#afterMs += timerMs;
-    return this.#afterMs < this.#machine.leftMs;
+    return this.#afterMs < this.machine.deadlines.leftMs;
   }
 
   #done(mail: JsonObject): JsonObject {
-    if (mail["unwritable"] !== undefined) {
-      return {
-        step: "failed",
-        why: "script",
-        message: `What the script returned is not JSON. ${String(mail["unwritable"])}`,
-      };
-    }
+    if (mail["unwritable"] !== undefined)
+      return failed("script", `What the script returned is not JSON. ${String(mail["unwritable"])}`);
     const { value } = mail;
     if (value === undefined) return { step: "done" };
-    const bytes = Buffer.byteLength(JSON.stringify(value));
-    if (bytes <= this.#outputBytes) return { step: "done", value };
-    const message = `The script returned ${bytes} bytes and ${this.#outputBytes} may be; return less, or keep it with artifacts.put.`;
-    return { step: "failed", why: "output", message };
+    const text = JSON.stringify(value);
+    const bytes = Buffer.byteLength(text);
+    const { argumentValues } = this.#bounds;
+    if (bytes <= this.#outputBytes && !holdsMore(text, argumentValues)) return { step: "done", value };
+    const much =
+      bytes > this.#outputBytes
+        ? `${bytes} bytes and ${this.#outputBytes} may be (\`output_bytes\`)`
+        : moreThan(argumentValues);
+    const message = `The script returned ${much}; return less, or keep it with artifacts.put.`;
+    return failed("output", message);
   }
 
   #scriptFailure(mail: JsonObject): JsonObject {
-    const { overtime } = this.#machine;
+    const overtime = this.machine.deadlines.over;
     if (overtime !== undefined) return this.#stopped(overtime);
     const reason = isJsonObject(mail["reason"]) ? mail["reason"] : {};
     const message = String(reason["message"] ?? "The script failed.").slice(0, this.#outputBytes);
-    const why = /\bout of memory\b/.test(message) ? "memory" : "script";
-    return { step: "failed", why, message, ...this.#lineIn(reason) };
+    return { ...failed(memoryOr("script", message), message), ...this.#lineIn(reason) };
   }
 
   /** The engine failed: stopped, out of stack, or broken. */
   #failure(error: unknown): JsonObject {
-    const overtime = error instanceof EngineStopped ? error.why : this.#machine.overtime;
-    if (this.#keepPrinted(lastMail(this.#machine))) return this.#spent();
+    const overtime = error instanceof EngineStopped ? error.why : this.machine.deadlines.over;
+    if (this.#keepPrinted(lastMail(this.machine))) return this.#spent();
     return overtime === undefined ? this.#broken(error) : this.#stopped(overtime);
   }
 
   /** The failure when no limit was passed. */
   #broken(error: unknown): JsonObject {
-    if (error instanceof Unparsable) {
-      const { message, line } = error;
-      return { step: "failed", why: "script", message, ...(line !== undefined && { line }) };
-    }
-    if (error instanceof TooDeep) return { step: "failed", why: "script", message: error.message };
+    if (error instanceof Unparsable) return { ...failed("script", error.message), ...error.place };
+    if (error instanceof TooDeep) return failed("script", error.message);
     if (error instanceof JSException) {
       const line = /\bscript:(\d+)/.exec(error.stack ?? "")?.[1];
-      const why = /\bout of memory\b/.test(error.message) ? "memory" : "script";
-      const at = this.#lineIn(line === undefined ? {} : { line: Number(line) });
-      return { step: "failed", why, message: `${error.name}: ${error.message}`, ...at };
+      const message = `${error.name}: ${error.message}`;
+      return { ...failed(memoryOr("script", message), message), ...this.#lineIn({ line: Number(line) }) };
     }
-    if (error instanceof RangeError) return { step: "failed", why: "script", message: tooDeeply };
-    if (error instanceof WebAssembly.RuntimeError) return { step: "failed", why: "crash", message: brokeDown };
-    if (error instanceof Error)
-      return { step: "failed", why: "script", message: `${error.name}: ${error.message}`.slice(0, 2_000) };
+    if (error instanceof RangeError) return failed("script", "RangeError: nested or called too deeply.");
+    if (error instanceof WebAssembly.RuntimeError) return failed("crash", "The engine broke down.");
+    if (error instanceof Error) return failed("script", `${error.name}: ${error.message}`.slice(0, 2_000));
     throw error;
   }
 
   #stopped(why: Overtime): JsonObject {
     if (why === "output") return this.#spent();
-    const message =
-      why === "cpu"
-        ? "The script used more processor time than it may and was stopped."
-        : "The script's time is over; it was stopped.";
-    return { step: "failed", why, message };
+    if (why === "wall") return failed("wall", "The script's time is over; it was stopped.");
+    return failed("cpu", "The script used more processor time than it may and was stopped.");
   }
 
   #spent(): JsonObject {
-    return { step: "failed", why: "output", message: `The script printed more than ${this.#outputBytes} bytes.` };
+    return failed("output", `The script printed more than ${this.#outputBytes} bytes.`);
   }
 
+  /** With the line of the source, and without arguments that are too large. */
   #placed(call: Json): Json {
-    return isJsonObject(call) ? { ...call, ...this.#lineIn(call) } : call;
+    if (!isJsonObject(call)) return call;
+    const text = JSON.stringify(call["arguments"] ?? null);
+    const isTooLarge = call["cutBytes"] === undefined && tooLarge({ tool: "" }, this.#bounds, text) !== undefined;
+    const without = { arguments: {}, cutBytes: Buffer.byteLength(text) };
+    return { ...call, ...this.#lineIn(call), ...(isTooLarge && without) };
   }
 
   #lineIn({ line }: JsonObject): { readonly line?: number } {
-    if (typeof line !== "number") return {};
+    if (typeof line !== "number" || Number.isNaN(line)) return {};
     return { line: this.#lines?.[line - 1] ?? line };
   }
 
@@ -220,7 +211,7 @@ export class QuickJsScript {
       try {
         const { code, lines } = attempt();
         this.#lines = lines;
-        this.#machine.run(code, "script");
+        this.machine.run(code, "script");
         return;
       } catch (error) {
         if (error instanceof EngineStopped || !isSyntax(error)) throw error;
@@ -232,11 +223,6 @@ export class QuickJsScript {
   }
 }
 
-/** The text of a script that only made calls. */
-const asks = '{"step":"calls",';
-const nothing = "[]";
-const tooDeeply = "RangeError: nested or called too deeply.";
-const brokeDown = "The engine broke down.";
 const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
 
 /** The first bytes of a text, without half a character. */
@@ -246,13 +232,21 @@ function beginning(text: string, bytes: number): string {
 }
 
 class Unparsable extends Error {
-  readonly line: number | undefined;
+  readonly place: { readonly line?: number };
 
-  constructor(error: Error, written: string) {
-    const { message, line } = syntaxProblem(error, written);
+  constructor(error: Error, source: string) {
+    const { message, ...place } = syntaxProblem(error, source);
     super(message);
-    this.line = line;
+    this.place = place;
   }
+}
+
+function failed(why: string, message: string): JsonObject {
+  return { step: "failed", why, message };
+}
+
+function memoryOr(why: string, message: string): string {
+  return /\bout of memory\b/.test(message) ? "memory" : why;
 }
 
 function isSyntax(error: unknown): boolean {

@@ -39,7 +39,7 @@ function pidOf(session: SandboxSession): number {
   return session.pid;
 }
 
-it("the next script of the same owner runs in the same process, another owner's never", async () => {
+it("reuses a process for scripts of the same owner only", async () => {
   const first = await ran("1");
   expect(await next()).toBe(first.pid);
   const other = await ran("1", { owner: "two" });
@@ -47,7 +47,7 @@ it("the next script of the same owner runs in the same process, another owner's 
   expect(new Set([await next(), await next("two")]).size).toBe(2);
 });
 
-it("a script of nobody in particular shares its process with none", async () => {
+it("gives a script without an owner its own process", async () => {
   const { pid } = await ran("1");
   await using session = await driver.start(
     { language: "javascript", source: "await tools.echo({})", tools: someTools, chainId: "c" },
@@ -64,7 +64,7 @@ Object.freeze(Object.prototype); "spoilt"`;
 const looking = `[typeof left, ({}).left, [1, 2].map((n) => n + 1), JSON.parse("[1]"), Math.random() === 0.5, Date.now() > 1e12, "abc".indexOf("c"),
 files.list(), typeof tools.echo, (await tools.echo({ a: 1 })).structured, typeof console.log, Object.isFrozen(Object.prototype)]`;
 
-it("the next script finds nothing of the one before: no value, no changed prototype, no file, no timer, no output", async () => {
+it("shows the next script no value, prototype, file, timer or output of the last", async () => {
   const fresh = await ran(looking, { owner: "fresh" });
   const spoilt = await ran(spoiling, { owner: "spoilt" });
   const after = await ran(looking, { owner: "spoilt" });
@@ -74,7 +74,7 @@ it("the next script finds nothing of the one before: no value, no changed protot
   expect(after.value).toContain(false);
 });
 
-it("the memory of the next one holds no byte of what the one before wrote", async () => {
+it("leaves no byte of a script in the memory of the next", async () => {
   const first = await ran("globalThis.left = 'canary' + '-of-the-first'; left.length", { owner: "bytes" });
   await using session = await begin("await tools.echo({})", { owner: "bytes" });
   expect(pidOf(session)).toBe(first.pid);
@@ -86,7 +86,7 @@ it("the memory of the next one holds no byte of what the one before wrote", asyn
   expect(await thawed.next()).toMatchObject({ step: "done" });
 });
 
-it("the same chain meets the same random numbers, in a new process and in a used one", async () => {
+it("gives a script the same random numbers in a new and in a used process", async () => {
   const numbers = "[Math.random(), Math.random()]";
   const [used, again, other] = [
     await ran(numbers, { chainId: "seed" }),
@@ -97,7 +97,7 @@ it("the same chain meets the same random numbers, in a new process and in a used
   expect(other.value).not.toEqual(used.value);
 });
 
-it("tools that changed meanwhile are the ones that are found", async () => {
+it("finds the present tools in a used process", async () => {
   const few = someTools.slice(0, 1);
   const all = await ran("Object.keys(tools).length");
   const less = await ran("Object.keys(tools)", { tools: few });
@@ -117,7 +117,7 @@ it.each<[string, string, Partial<SandboxLimits>]>([
   expect(await next()).not.toBe(pid);
 });
 
-it("a process whose script was killed, or left in the middle, is not used again", async () => {
+it("does not reuse a process whose script was killed or abandoned", async () => {
   const session = await begin("await tools.echo({}); await tools.echo({})");
   const pid = pidOf(session);
   await session.next();
@@ -125,7 +125,7 @@ it("a process whose script was killed, or left in the middle, is not used again"
   expect(await next()).not.toBe(pid);
 });
 
-it("a process whose script was frozen is free for the next one, and the frozen one goes on beside it", async () => {
+it("reuses the process of a frozen script, which continues elsewhere", async () => {
   let image: Uint8Array = new Uint8Array();
   const freeze = async (): Promise<number> => {
     const session = await begin("const { text } = await tools.echo({}); text", { owner: "frozen" });
@@ -145,7 +145,7 @@ it("a process whose script was frozen is free for the next one, and the frozen o
   expect(await thawed.next()).toMatchObject({ step: "done", value: "yes" });
 });
 
-it("a process serves so many scripts and no more, and does not grow with them", async () => {
+it("limits the scripts of a process, which does not grow with them", async () => {
   const pids: number[] = [];
   let resident = 0;
   for (let i = 0; i < 45; i++) {

@@ -7,7 +7,7 @@ export interface ScriptSource {
   readonly lines?: readonly number[];
 }
 
-/** @throws Error with the parser's words when it is no TypeScript */
+/** @throws Error with the parser's message when it is no TypeScript */
 export function withoutTypes(source: string): ScriptSource {
   try {
     return { code: stripTypeScriptTypes(source, { mode: "strip" }) };
@@ -47,7 +47,7 @@ function plainly(code: string): string {
 }
 
 const opening = asFunction("").indexOf("\n");
-const longestTold = 120;
+const longestShown = 120;
 
 /** Describes a syntax error with its place and line. */
 export function syntaxProblem(error: Error, written: string): { readonly message: string; readonly line?: number } {
@@ -56,12 +56,12 @@ export function syntaxProblem(error: Error, written: string): { readonly message
   const pointer = /^(?:[^\n]*\n){2,5}?( *)\^/.exec(error.stack ?? "")?.[1]?.length;
   const [line = 0, engineColumn] = place?.split(":").map(Number) ?? [];
   const found = written.split("\n")[line - 1];
-  const said = `SyntaxError: ${error.message.slice(0, 300)}`;
-  if (found === undefined) return { message: said };
+  const problem = `SyntaxError: ${error.message.slice(0, 300)}`;
+  if (found === undefined) return { message: problem };
   const shifted = pointer === undefined ? engineColumn : pointer + 1;
   const column = shifted === undefined ? undefined : shifted - (line === 1 ? opening : 0);
   const at = column === undefined || column < 1 || column > found.length + 1 ? "" : ` at column ${column}`;
-  return { message: `${said}${at} in \`${found.trim().slice(0, longestTold)}\`.${moduleHint(found)}`, line };
+  return { message: `${problem}${at} in \`${found.trim().slice(0, longestShown)}\`.${moduleHint(found)}`, line };
 }
 
 function moduleHint(line: string): string {

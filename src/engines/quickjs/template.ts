@@ -6,8 +6,7 @@
  * hold nothing of a script.
  */
 import { EvalFlags, type ExtensionDescriptor, QuickJS, type Snapshot, type WasiOptions } from "quickjs-wasi";
-import type { Slots } from "./image.ts";
-import type { ScriptClock } from "./script-clock.ts";
+import { type Slots, slotsOf } from "./image.ts";
 
 export interface Template {
   readonly snapshot: Snapshot;
@@ -29,51 +28,40 @@ export interface Blank {
 
 /** The memory limit while a template is made; a script has its own. */
 const templateBytes = 256 * 1024 * 1024;
+/** A template has no time, because the engine makes random numbers from it. */
+const options = { memoryLimit: templateBytes, timezoneOffset: 0, wasi: imports(() => 1n) };
 
 /** @param source the prelude (prelude.ts) */
 export async function blank(engine: EngineModules, source: string): Promise<Blank> {
-  const vm = await QuickJS.create({ ...engine, memoryLimit: templateBytes, timezoneOffset: 0, wasi: noTime });
+  const vm = await QuickJS.create({ ...engine, ...options });
   const prelude = vm.exportHandle(vm.evalCode(source, "postern:prelude", EvalFlags.TYPE_GLOBAL));
   return { engine, snapshot: vm.snapshot(), prelude };
 }
 
 /** @param setting the names of tools and the limits, as JSON */
 export async function furnished({ engine, snapshot, prelude }: Blank, setting: string): Promise<Template> {
-  const vm = await QuickJS.restore(snapshot, {
-    ...engine,
-    memoryLimit: templateBytes,
-    timezoneOffset: 0,
-    wasi: noTime,
-  });
+  const vm = await QuickJS.restore(snapshot, { ...engine, ...options });
   const made = vm.importHandle(prelude).consume((make) => vm.callFunction(make, vm.undefined, vm.newString(setting)));
-  const place = (name: string): number => vm.exportHandle(made.getProp(name));
-  const ends = { tick: place("tick"), follow: place("follow"), begin: place("begin"), notice: place("notice") };
-  const slots = { settle: place("settle"), drain: place("drain"), ...ends };
+  const slots = slotsOf((name) => vm.exportHandle(made.getProp(name)));
   vm.runGC();
   return { snapshot: vm.snapshot(), slots };
 }
 
 /** The memory from which images take the difference. */
 export async function baseOf(from: Blank): Promise<Snapshot> {
-  return (await furnished(from, JSON.stringify({ names: "", aliases: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
+  return (await furnished(from, JSON.stringify({ names: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
 }
 
 const notSupported = 52;
 
-export function scriptTime(clock: ScriptClock): WasiOptions {
-  return (memory) => withClock(memory, () => clock.look());
-}
-
-/** A template has no time, because the engine makes random numbers from it. */
-const noTime: WasiOptions = (memory) => withClock(memory, () => 1n);
-
-function withClock(memory: WebAssembly.Memory, nanoseconds: () => bigint): ReturnType<WasiOptions> {
-  return {
+/** The functions that the engine imports: a clock, and errors. */
+export function imports(nanoseconds: () => bigint): WasiOptions {
+  return (memory) => ({
     clock_time_get: (_clock: number, _precision: bigint, at: number) => {
       new DataView(memory.buffer).setBigUint64(at, nanoseconds(), true);
       return 0;
     },
     fd_write: () => notSupported, // the engine must not write into the pipe
     random_get: () => notSupported,
-  };
+  });
 }

@@ -40,7 +40,7 @@ for family, to in [(socket.AF_INET, ("1.1.1.1", 53)), (socket.AF_INET6, ("2606:4
     expect(await last(source)).toMatchObject({ step: "done", value: [[], null, 65534, 1] });
   });
 
-  it("a kernel of its own answers it, and nothing but two folders in memory can be written", async () => {
+  it("runs in its own kernel and writes only to two folders in memory", async () => {
     const source = `import os
 written = []
 for folder in ["/", "/usr/lib", "/lib", "/tmp", "/workspace", "/proc", "/dev"]:
@@ -53,20 +53,20 @@ for folder in ["/", "/usr/lib", "/lib", "/tmp", "/workspace", "/proc", "/dev"]:
     expect(await last(source)).toMatchObject({ step: "done", value: [true, ["/tmp", "/workspace"]] });
   });
 
-  it("an endless loop is ended for its processor time, also one that calls in between", async () => {
+  it("ends an endless loop for its processor time, also one that calls tools", async () => {
     expect(await last("while True:\n    pass")).toMatchObject({ step: "failed", why: "cpu" });
     const busy = "n = 0\nwhile True:\n    n += 1\n    if n % 2_000_000 == 0:\n        tools.echo(to='x')";
     expect(await last(busy)).toMatchObject({ step: "failed", why: "cpu" });
   });
 
-  it("memory has an end, in the script and in what it starts", async () => {
+  it("limits the memory of a script and of its children", async () => {
     expect(await last("x = []\nwhile True:\n    x.append(bytearray(10_000_000))")).toMatchObject({
       step: "failed",
       why: "memory",
     });
   });
 
-  it("a fork bomb is contained, and gone with the script", async () => {
+  it("contains a fork bomb and ends it with the script", async () => {
     const bomb =
       "import os\nfor _ in range(100000):\n    try:\n        os.fork()\n    except OSError:\n        pass\n'out'";
     const end = await last(bomb, { cpuMs: 2_000, wallMs: 5_000 });
@@ -77,7 +77,7 @@ for folder in ["/", "/usr/lib", "/lib", "/tmp", "/workspace", "/proc", "/dev"]:
     );
   });
 
-  it("is gone when its host is killed", async () => {
+  it("ends when its host is killed", async () => {
     const host = `import { RunscDriver } from ${JSON.stringify(new URL("./driver.ts", import.meta.url).href)};
 const driver = new RunscDriver({ warm: 0 });
 const source = "import time\\nwhile True:\\n    time.sleep(1)";
@@ -104,7 +104,7 @@ setInterval(() => {}, 1000);`;
     }
   });
 
-  it("leaves neither container nor group behind", async () => {
+  it("leaves no container and no control group", async () => {
     const other = new RunscDriver({ warm: 1 });
     expect(await driven(other, "1 + 1", limits)).toMatchObject({ value: 2 });
     await other[Symbol.asyncDispose]();
@@ -114,7 +114,7 @@ setInterval(() => {}, 1000);`;
   });
 });
 
-it("says why it cannot run, where it cannot", () => {
+it("says why it cannot run here", () => {
   if (problem !== undefined) expect(problem).toMatch(/gVisor|runsc|python3|bounded/);
   expect(driver.capabilities).toMatchObject({ isolation: "kernel", durability: "replay" });
 });

@@ -34,11 +34,12 @@ class Bridge:
     """Sends calls to the host, one batch at a time: all calls since the last batch."""
 
     def __init__(self):
-        self.exchange, self.place, self.output_bytes, self.printed_bytes, self.piece_length = None, 0, 0, 0, 0
+        self.exchange, self.place, self.printed_bytes = None, 0, 0
+        self.output_bytes, self.argument_bytes, self.argument_values = 0, 0, 0
         self.queue, self.printed, self.lock = [], [], threading.RLock()
 
     def ask(self, tool, arguments, kind=None, later=False):
-        asked = {"place": self.place, "tool": tool, "arguments": arguments}
+        asked = {"place": self.place, "tool": tool, **self.within_bounds(arguments)}
         line = line_of_caller()
         if line is not None:
             asked["line"] = line
@@ -53,6 +54,13 @@ class Bridge:
             self.flush()
             result._value()
         return result
+
+    def within_bounds(self, arguments):
+        """Leaves out arguments that are larger than they may be. The host refuses the call and says why."""
+        length = len(to_json(arguments))
+        if length > self.argument_bytes or 2 * length > self.argument_values and holds_more(arguments, self.argument_values):
+            return {"arguments": {}, "cutBytes": length}
+        return {"arguments": arguments}
 
     def flush(self):
         if crew.park():

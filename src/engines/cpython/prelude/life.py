@@ -59,9 +59,10 @@ def in_pieces(content):
     ((name, whole),) = content.items()
     if name == "value":
         name, whole = "text", to_json_text(plain(whole, True))
-    if len(whole) <= bridge.piece_length:
+    most = bridge.argument_bytes // 8
+    if len(whole) <= most:
         return content
-    step = bridge.piece_length // 4 * 4
+    step = most // 4 * 4
     pieces = [{"piece": True, name: whole[at : at + step]} for at in range(0, len(whole), step)]
     return {"pieces": [bridge.ask("artifacts.put", piece, "artifact").ref for piece in pieces]}
 
@@ -99,7 +100,8 @@ def leave(code=None):
 
 
 def prepare(start, exchange, threads):
-    bridge.exchange, bridge.output_bytes, bridge.piece_length = exchange, start["outputBytes"], start["argumentBytes"] // 8
+    bridge.exchange, bridge.output_bytes = exchange, start["outputBytes"]
+    bridge.argument_bytes, bridge.argument_values = start["argumentBytes"], start["argumentValues"]
     repeat(start["seed"], start["startedAt"])
     tools, bare = offered(start["tools"])
     module = types.ModuleType("__main__")
@@ -129,7 +131,7 @@ def run(start, exchange, threads):
         wait_for_threads()
         crew.work(lambda: False)
         bridge.flush()
-        return {"step": "done", "value": plain(value, False), "printed": bridge.taken()}
+        return answer(plain(value, False))
     except OutputSpent:
         return failed("output", "The script printed more than %d bytes." % bridge.output_bytes)
     except MemoryError:
@@ -143,6 +145,17 @@ def run(start, exchange, threads):
         return failed("script", "SystemExit: %s" % error.code, line_of(error))
     except BaseException as error:
         return failed("script", message_of(error), line_of(error))
+
+
+def answer(value):
+    length, values = len(to_json(value)), bridge.argument_values
+    if length > bridge.output_bytes:
+        much = "%d bytes and %d may be (`output_bytes`)" % (length, bridge.output_bytes)
+    elif holds_more(value, values):
+        much = "more than %d values and names, or more than %d names in one object (`argument_values`)" % (values, -(-values // 10))
+    else:
+        return {"step": "done", "value": value, "printed": bridge.taken()}
+    return failed("output", "The script returned %s; return less, or keep it with artifacts.put." % much)
 
 
 def wait_for_threads():

@@ -44,3 +44,5 @@ export function probeOf(place: "bubblewrap" | "gvisor"): string {
 export const pythonFlags: readonly string[] = ["-P", "-s", "-S", "-B", "-X", "utf8"];
 /** The whole environment. `-I` would ignore it, and the order of sets would change from run to run. */
 export const pythonEnvironment: Readonly<Record<string, string>> = { PYTHONHASHSEED: "0" };
+/** What `zoneinfo` reads. Python knows only UTC on a machine without it. */
+export const timeZones = "/usr/share/zoneinfo";

@@ -85,6 +85,22 @@ def in_order(values):
     return sorted(values, key=lambda value: (type(value).__name__, value if isinstance(value, (int, float, str)) else to_json(value)))
 
 
+def holds_more(value, most):
+    """Whether plain data holds more values and names than that, or more than a tenth of them as names of one object."""
+    left, count = [value], 0
+    while left and count <= most:
+        one = left.pop()
+        if isinstance(one, dict):
+            if len(one) * 10 > most + 9:
+                return True
+            count += 2 * len(one) or 1
+            left.extend(one.values())
+        elif isinstance(one, list):
+            count += len(one) or 1
+            left.extend(one)
+    return count > most
+
+
 class ToolError(Exception):
     """A call that did not succeed: `code` names why, `advice` says what to do next."""
 

@@ -1,6 +1,6 @@
 // The functions of the engine that the prelude keeps, tool results, errors, and calls to the host.
 // A script may replace every global, so the prelude uses the functions it kept.
-const { names, aliases, outputBytes, argumentBytes } = JSON.parse(setting);
+const { names, outputBytes, argumentBytes } = JSON.parse(setting);
 const { parse, stringify } = JSON;
 const apply = Reflect.apply;
 const { bind, call } = Function.prototype;

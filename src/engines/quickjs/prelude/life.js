@@ -53,11 +53,6 @@ function follow(promise) {
 function drain() {
   if (state === "done" && unhandledCount > 0 && asked.length === 0 && waiting.size === 0) failUnhandled();
   if (isSpent) return '{"state":"spent"' + printedSoFar() + "}";
-  if (asked.length > 0 && state === "running" && printed.length === 0 && timers.size === 0) {
-    const text = '{"step":"calls","calls":[' + asked.join(",") + "]}"; // the frame as the host reads it
-    asked.length = 0;
-    return text;
-  }
   let text = '{"state":"' + state + '","timer":' + untilTimer() + printedSoFar();
   if (asked.length > 0) {
     text += ',"calls":[' + asked.join(",") + "]";

@@ -28,13 +28,13 @@ function calling(name, written) {
   return tool;
 }
 /** The entry of a path in the text that offered-names.ts writes. */
-function entryIn(text, path) {
-  const begins = "\n[" + stringify(path) + ",",
-    at = find(text, begins);
-  return at < 0 ? undefined : parse(slice(text, at + begins.length, find(text, "\n", at + 1) - 1));
+function entryOf(path) {
+  const at = find(names, "\n[" + stringify(path) + ",");
+  return at < 0 ? undefined : parse(slice(names, at + 1, find(names, "\n", at + 1)))[1];
 }
-function linesOf(text) {
-  return parse("[" + text.trim().split("\n").join(",") + "]");
+/** All lines of that text. */
+function lines() {
+  return parse("[" + names.trim().split("\n").join(",") + "]");
 }
 /** The object `tools` or `tools.server`. It is callable if a tool has the same name. */
 function offered(server, itself) {
@@ -43,21 +43,22 @@ function offered(server, itself) {
   const found = (name) => {
     if (mapHas(known, name)) return mapGet(known, name);
     const path = server === null ? [name] : [server, name],
-      entry = entryIn(names, path) ?? entryIn(aliases, path);
+      entry = entryOf(path);
     if (entry === undefined) return undefined;
     const thing = typeof entry === "string" ? toolNamed(entry) : serverNamed(entry);
     mapSet(known, name, thing);
     return thing;
   };
   const isWithin = ([path]) => (server === null ? path.length === 1 : path.length === 2 && path[0] === server);
-  const within = (text) =>
-    linesOf(text)
-      .filter(isWithin)
-      .map(([path]) => path[path.length - 1]);
+  const isOwn = ([, , isAlias]) => isAlias === undefined;
+  const lastOf = ([path]) => path[path.length - 1];
+  const within = () => lines().filter(isOwn).filter(isWithin).map(lastOf);
   const listed = () =>
     server === null
-      ? linesOf(names).flatMap(([path, entry]) => (typeof entry === "string" ? path.join(".") : (entry[1] ?? [])))
-      : within(names);
+      ? lines()
+          .filter(isOwn)
+          .flatMap(([path, entry]) => (typeof entry === "string" ? path.join(".") : (entry[1] ?? [])))
+      : within();
   const proxy = new Proxy(itself === null ? Object.create(null) : (...given) => toolNamed(itself)(...given), {
     get(_, name) {
       if (typeof name === "symbol") return undefined;
@@ -66,11 +67,11 @@ function offered(server, itself) {
       if (name === "then" || name === "toJSON" || name === "constructor") return undefined;
       if (name[0] === "_") throw new Failure(title + "." + name + ": names that begin with _ are not tools.");
       throw new Failure(
-        "There is no " + title + "." + name + ". " + instead(name, [...within(names), ...within(aliases)], listed()),
+        "There is no " + title + "." + name + ". " + instead(name, lines().filter(isWithin).map(lastOf), listed()),
       );
     },
     has: (_, name) => typeof name === "string" && found(name) !== undefined,
-    ownKeys: () => within(names),
+    ownKeys: () => within(),
     getOwnPropertyDescriptor(_, name) {
       const value = typeof name === "string" ? found(name) : undefined;
       return value === undefined ? undefined : { value, enumerable: true, configurable: true };

@@ -110,20 +110,20 @@ describe.skipIf(!canRun)("a Firecracker machine, by its protocol", { timeout: 60
     expect(asked.join()).not.toContain("network-interfaces");
   });
 
-  it("stands in a network namespace with nothing in it", async () => {
+  it("runs in an empty network namespace", async () => {
     await using driver = new FirecrackerDriver(options());
     const source = `names = [line.split(":")[0].strip() for line in open("/proc/self/net/dev") if ":" in line]
 [name for name in names if name != "lo" and not name.startswith(("tun", "sit", "ip", "gre", "erspan"))]`;
     expect(await driven(driver, source, limits)).toMatchObject({ step: "done", value: [] });
   });
 
-  it("a guest that boots slowly is waited for", async () => {
+  it("waits for a guest that boots slowly", async () => {
     const vsock = `if (connections < 4) return socket.destroy(); socket.write("OK 1"); setTimeout(() => { socket.write("\\n"); ${guest} }, 30)`;
     await using driver = new FirecrackerDriver(options({ vsock }));
     expect(await driven(driver, "1 + 1", limits)).toMatchObject({ value: 2 });
   });
 
-  it("a script that does not end is ended, and its jail is gone", async () => {
+  it("ends an endless script and removes its jail", async () => {
     await using driver = new FirecrackerDriver(options());
     expect(await driven(driver, "while True: pass", limits)).toMatchObject({ step: "failed", why: "cpu" });
     const sleeper = "import time\ntime.sleep(100)";
@@ -132,7 +132,7 @@ describe.skipIf(!canRun)("a Firecracker machine, by its protocol", { timeout: 60
     expect(jails()).toEqual([]);
   });
 
-  it("a machine that dies under a script is a crash", async () => {
+  it("reports a machine that dies as a crash", async () => {
     const vsock = `socket.write("OK 1\\n"); ${guest} setTimeout(() => process.kill(process.pid, "SIGKILL"), 3_000);`;
     await using driver = new FirecrackerDriver(options({ vsock }));
     const end = await driven(driver, "import time\ntime.sleep(100)", { ...limits, wallMs: 30_000 });
@@ -170,7 +170,7 @@ describe.skipIf(!canRun)("a Firecracker machine, by its protocol", { timeout: 60
     expect(jails()).toEqual([]);
   });
 
-  it("whose socket has its file before anybody listens on it is asked again", async () => {
+  it("asks again when the socket does not listen yet", async () => {
     const bound = "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])";
     const first = `const { execFileSync } = await import("node:child_process"), { unlinkSync } = await import("node:fs");
 execFileSync("/usr/bin/python3", ["-c", ${JSON.stringify(bound)}, root + "/api.socket"]);
@@ -180,7 +180,7 @@ unlinkSync(root + "/api.socket");`;
     expect(await driven(driver, "1 + 1", limits)).toMatchObject({ value: 2 });
   });
 
-  it("a machine that waits ready goes with the driver", async () => {
+  it("ends a warm machine with the driver", async () => {
     await using driver = new FirecrackerDriver(options({}, { warm: 1 }));
     expect(await driven(driver, "1 + 1", limits)).toMatchObject({ value: 2 });
     await expect.poll(jails).not.toEqual([]);
@@ -188,7 +188,7 @@ unlinkSync(root + "/api.socket");`;
     expect(jails()).toEqual([]);
   });
 
-  it("jails that a dead Postern left are cleared away, those of a living one are not", async () => {
+  it("removes jails of a dead Postern, not of a living one", async () => {
     const dead = join(folder, "jails", "firecracker", "postern-4194303-00000000");
     const living = join(folder, "jails", "firecracker", `postern-${process.ppid}-00000000`);
     for (const path of [dead, living]) mkdirSync(join(path, "root"), { recursive: true });
@@ -199,19 +199,22 @@ unlinkSync(root + "/api.socket");`;
   });
 });
 
-it.runIf(process.getuid?.() === 0 && process.platform === "linux")("is refused where it cannot isolate", async () => {
-  const why = (more: Partial<FirecrackerOptions>): Promise<string | undefined> =>
-    new FirecrackerDriver(options({}, more)).unavailable();
-  expect(await why({})).toBeUndefined();
-  expect(await why({ kvm: join(folder, "no-kvm") })).toContain("no-kvm");
-  expect(await why({ uid: 0 })).toContain("not run as root");
-  expect(await why({ unshare: join(folder, "no-unshare") })).toContain("no-unshare");
-  expect(await why({ firecracker: join(folder, "kernel") })).toContain("must hold `firecracker`");
-  expect(await why({ chrootBase: join(folder, "x".repeat(100)) })).toContain("too long");
-  expect(await why({ kernel: "kernel" })).toContain("`kernel` is not there");
-});
+it.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+  "refuses to run where it cannot isolate",
+  async () => {
+    const why = (more: Partial<FirecrackerOptions>): Promise<string | undefined> =>
+      new FirecrackerDriver(options({}, more)).unavailable();
+    expect(await why({})).toBeUndefined();
+    expect(await why({ kvm: join(folder, "no-kvm") })).toContain("no-kvm");
+    expect(await why({ uid: 0 })).toContain("not run as root");
+    expect(await why({ unshare: join(folder, "no-unshare") })).toContain("no-unshare");
+    expect(await why({ firecracker: join(folder, "kernel") })).toContain("must hold `firecracker`");
+    expect(await why({ chrootBase: join(folder, "x".repeat(100)) })).toContain("too long");
+    expect(await why({ kernel: "kernel" })).toContain("`kernel` is not there");
+  },
+);
 
-it("the jailer is told who runs it, where, and how much it may have", () => {
+it("passes user, folder and limits to the jailer", () => {
   const settings = { ...options(), cpus: 2, unshare: "/usr/bin/unshare" } as const;
   const words = jailCommand({ ...settings, groups: 2 }, { id: "postern-1", memoryMebibytes: 128 });
   expect(words.slice(0, 10)).toEqual([

@@ -1,20 +1,20 @@
 /**
- * Python in a Firecracker machine of its own: no network card, a read-only root, one vsock. Replayed, never frozen.
+ * Python in a Firecracker machine of its own: no network card, a read-only root, one vsock.
  *
  * Tested against a fake that speaks its protocol, and on no real host: `npm run test:driver -- firecracker FILE` runs the
  * same scripts where there is one.
  */
 import { existsSync, statSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
-import { type Clock, SystemClock } from "../../../core/clock.ts";
-import { RemotePools } from "../../child/remote-pools.ts";
-import { startScript } from "../../cpython/child-script.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../sandbox.ts";
+import { RemotePools } from "../../child/remote-end.ts";
+import { PythonDriver, type PythonOptions, type PythonSandboxes } from "../../cpython/python-driver.ts";
+import type { SandboxLimits } from "../../sandbox.ts";
 import { jailOf, type MachineSettings } from "./machine.ts";
 import { Machines } from "./machines.ts";
 
-export interface FirecrackerOptions {
-  /** Absolute, as all paths here; its name holds `firecracker`. */
+/** Default 1 warm machine, from the first script on, and 16 machines at once. */
+export interface FirecrackerOptions extends PythonOptions {
+  /** An absolute path, as all paths here. Its name holds `firecracker`. */
   readonly firecracker: string;
   readonly jailer: string;
   readonly kernel: string;
@@ -22,18 +22,13 @@ export interface FirecrackerOptions {
   readonly rootfs: string;
   /** Where jails are made; on one file system with kernel and root. */
   readonly chrootBase: string;
-  /** Whom a machine runs as. */
+  /** The user that a machine runs as. */
   readonly uid: number;
   readonly gid: number;
   /** Processors of a machine. Default 1. */
   readonly cpus?: number;
   /** Until a machine is ready. Default one minute. */
   readonly startMs?: number;
-  readonly clock?: Clock;
-  /** Machines that are ready before a script needs one, from the first script on. Default 1. */
-  readonly warm?: number;
-  /** Machines at once. Default 16. */
-  readonly most?: number;
   /** Default `/dev/kvm`. */
   readonly kvm?: string;
   /** Default `/usr/bin/unshare`. */
@@ -41,11 +36,10 @@ export interface FirecrackerOptions {
 }
 
 const overheadBytes = 96 * 1024 * 1024;
-const fileBytes = 16 * 1024 * 1024;
 /** The kernel's, of a socket's path. */
 const longestSocketPath = 107;
 
-export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
+export class FirecrackerDriver extends PythonDriver {
   readonly name = "firecracker";
   readonly capabilities = { language: "python", durability: "replay", isolation: "vm", parallel: true } as const;
   readonly engine = "cpython-firecracker-1";
@@ -53,6 +47,7 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
   #started: { readonly machines: Machines; readonly pools: RemotePools } | undefined;
 
   constructor(options: FirecrackerOptions) {
+    super(options);
     this.#options = options;
   }
 
@@ -76,16 +71,10 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
       : undefined;
   }
 
-  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
+  protected async sandboxes({ memoryBytes }: SandboxLimits): Promise<PythonSandboxes> {
     const problem = await this.unavailable();
     if (problem !== undefined) throw new Error(`Firecracker cannot run here: ${problem}.`);
-    const { clock = new SystemClock() } = this.#options;
-    const pool = this.#opened().of(limits.memoryBytes + overheadBytes);
-    return await startScript(program, limits, { ...{ pool, clock, overheadBytes, terms: { fileBytes } } });
-  }
-
-  restore(): Promise<SandboxSession> {
-    return Promise.reject(new Error("A machine's Python cannot be frozen; its script is replayed."));
+    return { pool: this.#opened().of(memoryBytes + overheadBytes), overheadBytes };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -104,7 +93,11 @@ export class FirecrackerDriver implements SandboxDriver, AsyncDisposable {
     if (this.#started !== undefined) return this.#started.pools;
     const { warm = 1, most = 16, startMs = 60_000 } = this.#options;
     const machines = new Machines(this.#settings(), startMs);
-    const pools = new RemotePools((mebibytes) => machines.open(mebibytes), { warm, most, startsAtOnce: 2 });
+    const pools = new RemotePools((mebibytes, closing) => machines.open(mebibytes, closing), {
+      warm,
+      most,
+      startsAtOnce: 2,
+    });
     this.#started = { machines, pools };
     return pools;
   }

@@ -1,10 +1,10 @@
-/** What Firecracker and its jailer are told, and how a guest is reached: an API on a socket, one vsock port, and nothing else. */
-import { request } from "node:http";
+/** The settings of Firecracker and its jailer, and the two ways to reach a machine: an API on a socket, and one vsock port. */
 import { createConnection, type Socket } from "node:net";
 import { basename, join } from "node:path";
+import { Agent, request } from "undici";
 
 export interface MachineSettings {
-  /** Starts Firecracker as nobody in a root of its own. */
+  /** Starts Firecracker without rights in a root of its own. */
   readonly jailer: string;
   readonly firecracker: string;
   readonly kernel: string;
@@ -14,30 +14,28 @@ export interface MachineSettings {
   readonly uid: number;
   readonly gid: number;
   readonly cpus: number;
-  /** Of control groups: what this host has. */
+  /** The version of control groups on this host. */
   readonly groups: 1 | 2;
   /** Puts the jailer into a network namespace with nothing in it. */
   readonly unshare: string;
 }
 
-/** One machine. */
-export interface MachineNeeds {
+interface MachineNeeds {
   readonly id: string;
   readonly memoryMebibytes: number;
 }
 
-/** Where the guest listens. */
-export const guestPort = 5000;
+const guestPort = 5000;
 export const parentGroup = "postern";
 const mebibyte = 1024 * 1024;
-/** Of the host's memory: Firecracker's own. */
+/** Firecracker's own memory on the host. */
 const monitorMebibytes = 64;
 const mostProcesses = 32;
 const groupPeriodMicroseconds = 100_000;
 const requestMs = 10_000;
 const mostGreetingBytes = 64;
 
-/** What the guest's init runs on its port, standard input and output being the connection: it reads a program, and is it. */
+/** What the guest's init runs for a connection, which is its standard input and output: it reads a program and runs it. */
 export const guestLoader: string = `python3 -I -S -B -X utf8 -c 'import os
 def take(n):
     data = b""
@@ -62,10 +60,10 @@ export function jailOf({ chrootBase, firecracker }: MachineSettings, id: string)
 }
 
 /**
- * In an empty network namespace; no more files, processes, memory and processors than the machine needs.
+ * The jailer in an empty network namespace, with no more files, processes, memory and processors than the machine needs.
  *
- * Why without `--new-pid-ns`: the jailer then becomes Firecracker under its own number, so that what we started is what we
- * kill.
+ * Without `--new-pid-ns` the jailer becomes Firecracker under its own process number, so the process that was started is the
+ * one that is killed.
  */
 export function jailCommand(settings: MachineSettings, { id, memoryMebibytes }: MachineNeeds): readonly string[] {
   const { firecracker, jailer, uid, gid, chrootBase, groups, cpus } = settings;
@@ -85,51 +83,36 @@ export function jailCommand(settings: MachineSettings, { id, memoryMebibytes }: 
   ];
 }
 
-/** A machine without a network card: the guest's only way out is the vsock that we hold the other end of. */
-export async function configure(apiSocket: string, cpus: number, memoryMebibytes: number): Promise<void> {
-  const put = (path: string, body: object): Promise<void> => putJson(apiSocket, path, body);
-  await put("/machine-config", { vcpu_count: cpus, mem_size_mib: memoryMebibytes, smt: false });
-  await put("/boot-source", {
-    kernel_image_path: "/kernel",
-    boot_args: "console=off reboot=k panic=1 pci=off nomodule random.trust_cpu=on quiet",
-  });
-  await put("/drives/rootfs", {
-    drive_id: "rootfs",
-    path_on_host: "/rootfs",
-    is_root_device: true,
-    is_read_only: true,
-  });
-  await put("/vsock", { guest_cid: 3, uds_path: "/vsock.socket" });
-  await put("/actions", { action_type: "InstanceStart" });
+/** Starts a machine without a network card: the guest's only connection is the vsock, whose other end the host holds. */
+export async function configure(socketPath: string, cpus: number, memoryMebibytes: number): Promise<void> {
+  const boot = "console=off reboot=k panic=1 pci=off nomodule random.trust_cpu=on quiet";
+  const drive = { drive_id: "rootfs", path_on_host: "/rootfs", is_root_device: true, is_read_only: true };
+  const agent = new Agent({ connect: { socketPath } });
+  try {
+    await putJson(agent, "/machine-config", { vcpu_count: cpus, mem_size_mib: memoryMebibytes, smt: false });
+    await putJson(agent, "/boot-source", { kernel_image_path: "/kernel", boot_args: boot });
+    await putJson(agent, "/drives/rootfs", drive);
+    await putJson(agent, "/vsock", { guest_cid: 3, uds_path: "/vsock.socket" });
+    await putJson(agent, "/actions", { action_type: "InstanceStart" });
+  } finally {
+    await agent.destroy();
+  }
 }
 
-function putJson(socketPath: string, path: string, body: object): Promise<void> {
-  const text = JSON.stringify(body);
-  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const asked = request({ socketPath, path, method: "PUT", headers }, (answer) => {
-    let said = "";
-    answer.on("data", (chunk: Buffer) => {
-      if (said.length < 500) said += chunk.toString();
-    });
-    answer.on("error", reject);
-    answer.on("end", () => {
-      const { statusCode = 0 } = answer;
-      if (statusCode >= 200 && statusCode < 300) resolve();
-      else reject(new Error(`Firecracker refused ${path} (${statusCode}): ${said.slice(0, 300)}`));
-    });
+async function putJson(dispatcher: Agent, path: string, body: object): Promise<void> {
+  const { statusCode, body: answer } = await request(`http://firecracker${path}`, {
+    ...{ method: "PUT", dispatcher, signal: AbortSignal.timeout(requestMs) },
+    ...{ headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
   });
-  const late = setTimeout(() => asked.destroy(new Error(`Firecracker did not answer ${path}.`)), requestMs);
-  asked.on("error", reject);
-  asked.on("close", () => clearTimeout(late));
-  asked.end(text);
-  return promise;
+  const text = await answer.text();
+  if (statusCode >= 200 && statusCode < 300) return;
+  throw new Error(`Firecracker refused ${path} (${statusCode}): ${text.slice(0, 300)}`);
 }
 
 /**
- * Firecracker's handshake: a line that names the port, a line that says it is open; what comes after is the guest's.
+ * Firecracker's handshake: a line that names the port, and a line that says it is open. All that follows comes from the guest.
  *
- * @throws Error where nobody listens yet, or nothing is said within `withinMs`
+ * @throws Error when the guest does not listen yet, or does not answer within `withinMs`
  */
 export function connectGuest(
   vsockSocket: string,
@@ -150,7 +133,7 @@ export function connectGuest(
     const end = heard.indexOf("\n");
     if (end < 0 && heard.length < mostGreetingBytes) return;
     if (!/^OK \d+$/.test(heard.subarray(0, Math.max(0, end)).toString("latin1"))) {
-      fail("The guest's greeting is none of Firecracker's.");
+      fail("The guest's greeting is not Firecracker's.");
       return;
     }
     clearTimeout(late);
@@ -158,7 +141,7 @@ export function connectGuest(
     resolve({ socket, early: heard.subarray(end + 1) });
   };
   socket.on("data", listen).on("close", closed);
-  socket.on("error", () => undefined); // its end is told by "close"
+  socket.on("error", () => undefined); // "close" reports the end
   socket.write(`CONNECT ${guestPort}\n`);
   return promise;
 }

@@ -1,7 +1,7 @@
-/** Machines of ours: made in a jail, connected to, and killed whatever happens. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** Starts machines in a jail, connects to them, and kills each one, whatever happens. */
 import { randomBytes } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { SystemClock } from "../../../core/clock.ts";
@@ -9,15 +9,15 @@ import { messageOf } from "../../../core/fault.ts";
 import { isAlive } from "../../../core/system/alive.ts";
 import { codeOf } from "../../../core/system/error-code.ts";
 import { makeOwnFolder } from "../../../core/system/own-folder.ts";
-import { Openings } from "../../child/openings.ts";
+import { HostProcess } from "../../child/host-process.ts";
 import { type Carrier, RemoteEnd, type RemoteListener } from "../../child/remote-end.ts";
-import { pythonFrames } from "../../cpython/child-script.ts";
 import { cpythonProgram } from "../../cpython/prelude/prelude.ts";
+import { pythonFrames } from "../../cpython/python-driver.ts";
 import { configure, connectGuest, jailCommand, jailOf, loaded, type MachineSettings, parentGroup } from "./machine.ts";
 
 const lookMs = 20;
 const greetingMs = 2_000;
-const mostStderr = 500;
+const mostErrorLetters = 500;
 /** The guest's own kernel and init. */
 const guestMebibytes = 64;
 const idPattern = /^postern-(\d+)-[0-9a-f]{8}$/;
@@ -27,7 +27,6 @@ export class Machines implements AsyncDisposable {
   readonly #settings: MachineSettings;
   readonly #startMs: number;
   readonly #living = new Set<MicroVm>();
-  readonly #openings = new Openings();
   #isSwept = false;
 
   constructor(settings: MachineSettings, startMs: number) {
@@ -35,40 +34,43 @@ export class Machines implements AsyncDisposable {
     this.#startMs = startMs;
   }
 
-  /** A machine that is ready for a script. @throws Error, with nothing left of it */
-  async open(memoryMebibytes: number): Promise<RemoteEnd> {
+  /** Starts a machine that is ready for a script. @throws Error, with nothing left of it */
+  async open(memoryMebibytes: number, closing: AbortSignal): Promise<RemoteEnd> {
     if (!this.#isSwept) this.#sweep();
     this.#isSwept = true;
-    return await this.#openings.of(this.#opened(memoryMebibytes + guestMebibytes));
+    let machine: MicroVm | undefined;
+    try {
+      machine = await this.#started(memoryMebibytes + guestMebibytes);
+      return await this.#connected(machine, closing);
+    } catch (cause) {
+      machine?.kill();
+      await machine?.gone;
+      throw new Error(`The machine did not start. ${messageOf(cause)} ${machine?.errorText ?? ""}`.trim(), { cause });
+    }
+  }
+
+  async #started(memoryMebibytes: number): Promise<MicroVm> {
+    const machine = await MicroVm.start(this.#settings, memoryMebibytes);
+    this.#living.add(machine);
+    void machine.gone.then(() => this.#living.delete(machine));
+    return machine;
+  }
+
+  #connected(machine: MicroVm, closing: AbortSignal): Promise<RemoteEnd> {
+    const terms = { frames: pythonFrames, startMs: this.#startMs };
+    return RemoteEnd.open(terms, (listener) => this.#connect(machine, listener, closing));
   }
 
   /** Waits until every machine is gone. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#openings[Symbol.asyncDispose]();
     await Promise.all([...this.#living].map(({ gone }) => gone));
   }
 
-  async #opened(memoryMebibytes: number): Promise<RemoteEnd> {
-    const machine = new MicroVm(this.#settings, memoryMebibytes);
-    this.#living.add(machine);
-    void machine.gone.then(() => this.#living.delete(machine));
-    try {
-      const { frames, startMs } = { frames: pythonFrames, startMs: this.#startMs };
-      const end = await RemoteEnd.open({ frames, startMs }, (listener) => this.#connected(machine, listener));
-      this.#openings.check();
-      return end;
-    } catch (error) {
-      machine.kill();
-      await machine.gone;
-      throw new Error(`The machine did not start. ${messageOf(error)} ${machine.said}`.trim(), { cause: error });
-    }
-  }
-
-  async #connected(machine: MicroVm, listener: RemoteListener): Promise<Carrier> {
+  async #connect(machine: MicroVm, listener: RemoteListener, closing: AbortSignal): Promise<Carrier> {
     const until = clock.monotonic() + this.#startMs;
     const waitFor = async (problem: string): Promise<void> => {
-      if (machine.isOver) throw new Error("It ended while it started.");
-      this.#openings.check();
+      if (machine.isGone) throw new Error("It ended while it started.");
+      closing.throwIfAborted();
       if (clock.monotonic() > until) throw new Error(`It was not there within ${this.#startMs} ms: ${problem}`);
       await setTimeout(lookMs);
     };
@@ -76,15 +78,12 @@ export class Machines implements AsyncDisposable {
     while (!(await this.#configured(machine))) await waitFor("its API socket takes no connection.");
     for (;;) {
       const greeted = await connectGuest(machine.vsockSocket, greetingMs).catch((error: unknown) => messageOf(error));
-      if (typeof greeted === "string") {
-        await waitFor(greeted);
-        continue;
-      }
-      return machine.carry(greeted.socket, greeted.early, listener);
+      if (typeof greeted !== "string") return machine.carry(greeted.socket, greeted.early, listener);
+      await waitFor(greeted);
     }
   }
 
-  /** False: a socket has its file before somebody listens on it, and may be made anew in between. */
+  /** Returns false when the socket takes no connection yet: its file exists before Firecracker listens. */
   async #configured({ apiSocket, memoryMebibytes }: MicroVm): Promise<boolean> {
     try {
       await configure(apiSocket, this.#settings.cpus, memoryMebibytes);
@@ -95,10 +94,9 @@ export class Machines implements AsyncDisposable {
     }
   }
 
-  /** Jails whose Postern is gone: their machines are killed. */
+  /** Kills the machines of a Postern that is gone. */
   #sweep(): void {
-    const { chrootBase, firecracker } = this.#settings;
-    const folder = join(jailOf({ ...this.#settings, chrootBase, firecracker }, "x"), "..");
+    const folder = join(jailOf(this.#settings, "x"), "..");
     for (const id of existsSync(folder) ? readdirSync(folder) : []) {
       const maker = Number(idPattern.exec(id)?.[1] ?? Number.NaN);
       if (Number.isNaN(maker) || isAlive(maker)) continue;
@@ -112,50 +110,38 @@ export class Machines implements AsyncDisposable {
 class MicroVm {
   readonly memoryMebibytes: number;
   readonly gone: Promise<void>;
-  isOver = false;
-  #stderr = "";
-  readonly #id = `postern-${process.pid}-${randomBytes(4).toString("hex")}`;
+  readonly #process: HostProcess;
   readonly #root: string;
-  readonly #process: ChildProcess | undefined;
 
-  constructor(settings: MachineSettings, memoryMebibytes: number) {
+  private constructor(own: HostProcess, root: string, memoryMebibytes: number) {
+    this.#process = own;
+    this.#root = root;
     this.memoryMebibytes = memoryMebibytes;
-    this.#root = join(jailOf(settings, this.#id), "root");
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.gone = promise;
-    const over = (): void => {
-      this.isOver = true;
-      running.delete(this);
-      clear(settings, this.#id);
-      resolve();
-    };
+    this.gone = own.gone.then(() => undefined);
+    own.child.stdin?.end();
+    own.child.stdout?.resume();
+    own.idle(true); // its connection keeps the host alive
+  }
+
+  /** @throws Error, with nothing left of it */
+  static async start(settings: MachineSettings, memoryMebibytes: number): Promise<MicroVm> {
+    const id = `postern-${process.pid}-${randomBytes(4).toString("hex")}`;
+    const root = join(jailOf(settings, id), "root");
     try {
-      makeOwnFolder(this.#root);
-      linkSync(settings.kernel, join(this.#root, "kernel"));
-      linkSync(settings.rootfs, join(this.#root, "rootfs"));
+      makeOwnFolder(root);
+      linkSync(settings.kernel, join(root, "kernel"));
+      linkSync(settings.rootfs, join(root, "rootfs"));
+      const own = await HostProcess.start(settings.unshare, jailCommand(settings, { id, memoryMebibytes }));
+      void own.gone.then(() => clear(settings, id));
+      return new MicroVm(own, root, memoryMebibytes);
     } catch (error) {
-      this.#stderr = messageOf(error);
-      over();
-      return;
+      clear(settings, id);
+      throw error;
     }
-    const words = jailCommand(settings, { id: this.#id, memoryMebibytes });
-    const jailed = spawn(settings.unshare, [...words], {
-      env: {},
-      stdio: ["ignore", "ignore", "pipe"],
-      detached: true,
-    });
-    this.#process = jailed;
-    running.add(this);
-    jailed.stderr.on("data", (chunk: Buffer) => {
-      if (this.#stderr.length < mostStderr) this.#stderr += chunk.toString("utf8").slice(0, mostStderr);
-    });
-    jailed.once("error", (error) => {
-      this.#stderr = messageOf(error);
-      over();
-    });
-    jailed.once("exit", over);
-    jailed.unref(); // what holds it is the connection
-    if ("unref" in jailed.stderr && typeof jailed.stderr.unref === "function") jailed.stderr.unref();
+  }
+
+  get isGone(): boolean {
+    return this.#process.isGone;
   }
 
   get apiSocket(): string {
@@ -166,22 +152,16 @@ class MicroVm {
     return join(this.#root, "vsock.socket");
   }
 
-  /** While no script has run in it: nothing of one is in there. */
-  get said(): string {
-    return this.#stderr.trim().slice(0, mostStderr);
+  /** What it wrote to standard error. It is shown only before a script ran, so it holds nothing of a script. */
+  get errorText(): string {
+    return this.#process.errorText.trim().slice(0, mostErrorLetters);
   }
 
   kill(): void {
-    const { pid } = this.#process ?? {};
-    if (pid === undefined || this.isOver) return; // its number may be another's by now
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      this.#process?.kill("SIGKILL"); // no group of its own, or gone already
-    }
+    this.#process.kill();
   }
 
-  carry(socket: import("node:net").Socket, early: Buffer, listener: RemoteListener): Carrier {
+  carry(socket: Socket, early: Buffer, listener: RemoteListener): Carrier {
     socket.on("data", (chunk: Buffer) => listener.read(chunk));
     socket.on("end", () => listener.ended("The machine closed its connection."));
     socket.on("close", () => listener.ended("The machine's connection is closed."));
@@ -200,12 +180,6 @@ class MicroVm {
   }
 }
 
-/** Those alive: none outlives us. */
-const running = new Set<MicroVm>();
-process.once("exit", () => {
-  for (const machine of running) machine.kill();
-});
-
 function clear(settings: MachineSettings, id: string): void {
   rmSync(jailOf(settings, id), { recursive: true, force: true });
   const base = "/sys/fs/cgroup";
@@ -214,12 +188,12 @@ function clear(settings: MachineSettings, id: string): void {
     try {
       rmdirSync(join(root, parentGroup, id));
     } catch {
-      // never made, or still dying: an empty folder of the kernel's, no more
+      // it was never made, or still ends; it is an empty folder of the kernel
     }
   }
 }
 
-/** The jailer writes down which process it became; only one that still bears the machine's name is killed. */
+/** The jailer writes the number of its process to a file. The process is killed only if it still has the machine's name. */
 function killLeft(settings: MachineSettings, id: string): void {
   try {
     const pid = Number(readFileSync(join(jailOf(settings, id), "root", "firecracker.pid"), "latin1").trim());

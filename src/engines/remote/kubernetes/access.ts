@@ -9,9 +9,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts"
 export interface AccessOptions {
   /** The path of a kubeconfig. `exec` and `auth-provider` are refused, because they run programs. */
   readonly kubeconfig?: string;
-  /** Of the kubeconfig; its `current-context` when nothing is said. */
+  /** Of the kubeconfig; default: its `current-context`. */
   readonly context?: string;
-  /** `https://…:6443`, where there is no kubeconfig. Neither: the cluster this process runs in. */
+  /** `https://…:6443`, without a kubeconfig. Without both: the cluster this process runs in. */
   readonly server?: string;
   readonly token?: string | (() => Promise<string>);
   /** Read again for every request: clusters replace it. */
@@ -42,7 +42,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = process.env;
   if (host === undefined || !existsSync(`${inCluster}/token`))
-    throw invalid("No cluster is named, and this process runs in none; say `kubeconfig`, or `server` and a token.");
+    throw invalid("No cluster is named, and this process runs in none; give `kubeconfig`, or `server` and a token.");
   return {
     server: serverOf(`https://${host.includes(":") ? `[${host}]` : host}:${port}`),
     tls: { ca: await readFile(`${inCluster}/ca.crt`) },

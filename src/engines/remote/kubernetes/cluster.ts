@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { Access } from "./access.ts";
 
 const requestMs = 10_000;
-/** The other side has this long to close the connection after it said so. */
+/** The other side has this time to close the connection after its close message. */
 const closeMs = 250;
 const maxAnswerBytes = 8 * 1024 * 1024;
 const maxMessageBytes = 8 * 1024 * 1024;

@@ -32,14 +32,14 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
     },
   );
 
-  it("big arguments and big results cross whole", async () => {
+  it("transfers large arguments and results whole", async () => {
     await using cluster = await FakeCluster.open();
     await using driver = driverOf(cluster);
     const source = 'text = "é" * 600000\ntools.echo(to=text).text == text';
     expect(await driven(driver, source, podLimits)).toMatchObject({ step: "done", value: true });
   });
 
-  it("its processor time is a limit of the place: sleeping costs none, an endless loop is ended there", async () => {
+  it("limits processor time in the pod and does not count sleep", async () => {
     await using cluster = await FakeCluster.open();
     await using driver = driverOf(cluster);
     const sleeper = "import time\nfor n in range(3):\n    time.sleep(1)\n    tools.echo(to='x')\n'slept'";
@@ -51,7 +51,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
     });
   });
 
-  it("a script whose pod dies is a crash with its code, and its pod is taken away", async () => {
+  it("reports the exit code of a pod that dies, and deletes the pod", async () => {
     await using cluster = await FakeCluster.open();
     await using driver = driverOf(cluster);
     expect(await driven(driver, "import os\nos._exit(3)", podLimits)).toEqual({
@@ -61,7 +61,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
     expect(cluster.pods.size).toBe(0);
   });
 
-  it("a script that outlives its time is ended, though its pod says nothing any more", async () => {
+  it("ends a script after its time although its pod is silent", async () => {
     await using cluster = await FakeCluster.open();
     await using driver = driverOf(cluster);
     await expectSoon(4_000, async () => {
@@ -70,7 +70,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
     });
   });
 
-  it("a pod that waits ready serves the next script, and the pool's pods go with it", async () => {
+  it("uses a warm pod for the next script, and deletes it with the pool", async () => {
     await using cluster = await FakeCluster.open();
     await using driver = driverOf(cluster, { warm: 1 });
     expect(await driven(driver, "1 + 1", podLimits)).toMatchObject({ value: 2 });
@@ -79,7 +79,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
     expect(cluster.pods.size).toBe(0);
   });
 
-  it("a delete that fails is tried again", async () => {
+  it("tries a failed delete again", async () => {
     await using cluster = await FakeCluster.open();
     let failures = 2;
     cluster.answers = (asked) =>
@@ -90,7 +90,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
     expect([cluster.pods.size, cluster.count("DELETE")]).toEqual([0, 3]);
   });
 
-  it("a cluster that is slow to start a pod, and fails in between, is waited for", async () => {
+  it("waits for a cluster that is slow and fails in between", async () => {
     await using cluster = await FakeCluster.open();
     let looks = 0;
     cluster.status = () => ({ phase: ++looks > 3 ? "Running" : "Pending" });
@@ -101,7 +101,7 @@ describe.skipIf(!existsSync("/usr/bin/python3"))("a pod, by the protocol of its 
   });
 });
 
-it("is refused where the network is not closed", async () => {
+it("refuses to run where the network is open", async () => {
   await using cluster = await FakeCluster.open();
   await using driver = driverOf(cluster);
   expect(await driver.unavailable()).toBeUndefined();
@@ -130,7 +130,7 @@ it("says why it cannot run", async () => {
   await expect(long).rejects.toThrow("`longest_seconds` of at least 40");
 });
 
-it("takes away what a dead life of this installation left, and nothing else", async () => {
+it("deletes old pods of this installation only", async () => {
   await using cluster = await FakeCluster.open();
   const leave = (name: string, more: Record<string, string>, phase = "Running"): void => {
     const mine = { [labels.script]: "true", [labels.installation]: "test", [labels.incarnation]: "old" };
@@ -149,7 +149,7 @@ it("takes away what a dead life of this installation left, and nothing else", as
   expect([...cluster.pods.keys()]).toEqual(["alive", "elsewhere", "foreign"]);
 });
 
-describe("who it is", () => {
+describe("access to the cluster", () => {
   const kubeconfig = (cluster: FakeCluster, user: string, more = ""): string => {
     const path = join(folder, "config");
     const lists = `clusters: [{ name: c, cluster: { server: "${cluster.url}"${more} } }]\nusers: [{ name: u, user: ${user} }]`;
@@ -161,7 +161,7 @@ describe("who it is", () => {
     return new KubernetesDriver(base).unavailable();
   };
 
-  it("comes from a kubeconfig, whose token file is read each time", async () => {
+  it("reads a kubeconfig, and its token file each time", async () => {
     await using cluster = await FakeCluster.open();
     expect(await found(cluster, { kubeconfig: kubeconfig(cluster, "{ token: cluster-token }") })).toBeUndefined();
     writeFileSync(join(folder, "token"), "old\n");
@@ -172,7 +172,7 @@ describe("who it is", () => {
     expect(await driver.unavailable()).toBeUndefined();
   });
 
-  it("is refused where it would run a program, or trust anybody", async () => {
+  it("refuses kubeconfigs that run programs or skip TLS checks", async () => {
     await using cluster = await FakeCluster.open();
     expect(await found(cluster, { kubeconfig: kubeconfig(cluster, "{ exec: { command: aws } }") })).toContain("`exec`");
     const trusting = kubeconfig(cluster, "{ token: t }", ", insecure-skip-tls-verify: true");

@@ -1,22 +1,22 @@
 /**
- * Python in a pod of a cluster, under a RuntimeClass with a kernel of its own (gVisor, Kata). Replayed, never frozen.
+ * Python in a pod of a cluster, under a RuntimeClass with a kernel of its own (gVisor, Kata).
  *
  * Tested against a fake that speaks the API's protocol, and on no real cluster: `npm run test:driver -- kubernetes FILE` runs
  * the same scripts where there is one.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { type Clock, SystemClock } from "../../../core/clock.ts";
 import { messageOf } from "../../../core/fault.ts";
-import { RemotePools } from "../../child/remote-pools.ts";
-import { startScript } from "../../cpython/child-script.ts";
-import type { SandboxDriver, SandboxLimits, SandboxSession, ScriptProgram } from "../../sandbox.ts";
+import { RemotePools } from "../../child/remote-end.ts";
+import { PythonDriver, type PythonOptions, type PythonSandboxes } from "../../cpython/python-driver.ts";
+import type { SandboxLimits } from "../../sandbox.ts";
 import { type AccessOptions, openAccess } from "./access.ts";
 import { Cluster } from "./cluster.ts";
 import type { PodSettings } from "./pod.ts";
 import { Pods } from "./pods.ts";
 
-export interface KubernetesOptions extends AccessOptions {
+/** Default 1 warm pod, from the first script on, and 32 pods at once. */
+export interface KubernetesOptions extends AccessOptions, PythonOptions {
   /** A namespace in which only scripts run. */
   readonly namespace: string;
   /** A RuntimeClass with a kernel of its own: gVisor's or Kata's. */
@@ -29,20 +29,14 @@ export interface KubernetesOptions extends AccessOptions {
   readonly longestSeconds?: number;
   /** Until a pod runs. Default two minutes. */
   readonly startMs?: number;
-  /** Tells this installation's pods from another's. Default: of this host's name. */
+  /** A label that all pods of this installation have. Default: a digest of this host's name. */
   readonly installation?: string;
-  readonly clock?: Clock;
-  /** Pods that are ready before a script needs one, from the first script on. Default 1. */
-  readonly warm?: number;
-  /** Pods at once. Default 32. */
-  readonly most?: number;
 }
 
 const overheadBytes = 96 * 1024 * 1024;
-const fileBytes = 16 * 1024 * 1024;
 const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
-export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
+export class KubernetesDriver extends PythonDriver {
   readonly name = "kubernetes";
   readonly capabilities = { language: "python", durability: "replay", isolation: "kernel", parallel: true } as const;
   readonly engine = "cpython-kubernetes-1";
@@ -51,6 +45,7 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
   #opening: Promise<{ readonly pods: Pods; readonly pools: RemotePools }> | undefined;
 
   constructor(options: KubernetesOptions) {
+    super(options);
     const { namespace, runtimeClass, image, cpus = 1, longestSeconds = 3600 } = options;
     const installation = options.installation ?? createHash("sha256").update(hostname()).digest("hex").slice(0, 16);
     const incarnation = randomBytes(4).toString("hex");
@@ -74,19 +69,12 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
     }
   }
 
-  async start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession> {
+  protected async sandboxes(limits: SandboxLimits): Promise<PythonSandboxes> {
     const problem = this.#misconfigured() ?? this.#tooLong(limits);
     if (problem !== undefined) throw new Error(`The cluster cannot be used: ${problem}.`);
     const { pools } = await this.#opened();
-    const { clock = new SystemClock() } = this.#options;
-    return await startScript(program, limits, {
-      ...{ pool: pools.of(limits.memoryBytes + overheadBytes), clock, overheadBytes, terms: { fileBytes } },
-      reading: (message) => (/code 152\b/.test(message) ? "cpu" : undefined),
-    });
-  }
-
-  restore(): Promise<SandboxSession> {
-    return Promise.reject(new Error("A pod's Python cannot be frozen; its script is replayed."));
+    const limitOf = (message: string): "cpu" | undefined => (/code 152\b/.test(message) ? "cpu" : undefined);
+    return { pool: pools.of(limits.memoryBytes + overheadBytes), overheadBytes, limitOf };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -105,10 +93,14 @@ export class KubernetesDriver implements SandboxDriver, AsyncDisposable {
   }
 
   async #open(): Promise<{ readonly pods: Pods; readonly pools: RemotePools }> {
-    const { warm = 1, most = 32, startMs = 120_000, clock = new SystemClock() } = this.#options;
+    const { warm = 1, most = 32, startMs = 120_000 } = this.#options;
     const cluster = new Cluster(await openAccess(this.#options));
-    const pods = new Pods(cluster, this.#settings, { startMs, restMs: this.#settings.longestSeconds * 500, clock });
-    return { pods, pools: new RemotePools((mebibytes) => pods.open(mebibytes), { warm, most, startsAtOnce: 4 }) };
+    const pods = new Pods(cluster, this.#settings, {
+      startMs,
+      restMs: this.#settings.longestSeconds * 500,
+      clock: this.clock,
+    });
+    return { pods, pools: new RemotePools((...needs) => pods.open(...needs), { warm, most, startsAtOnce: 4 }) };
   }
 
   #misconfigured(): string | undefined {

@@ -209,7 +209,7 @@ it.each<[string, (cluster: FakeCluster) => void, RegExp]>([
   expect(cluster.pods.size).toBe(0);
 });
 
-it("a pod that floods is ended, and nothing of it is kept", async () => {
+it("ends a pod that floods and keeps nothing of it", async () => {
   await using cluster = await FakeCluster.open();
   let isOpen = true;
   cluster.attaches = (socket: Duplex) => {
@@ -227,7 +227,7 @@ it("a pod that floods is ended, and nothing of it is kept", async () => {
   await expect.poll(() => isOpen).toBe(false);
 });
 
-it.skipIf(!existsSync("/usr/bin/python3"))("a connection that is half dead is found out", async () => {
+it.skipIf(!existsSync("/usr/bin/python3"))("detects a half-open connection", async () => {
   await using cluster = await FakeCluster.open();
   const clock = new FakeClock();
   await using driver = driverOf(cluster, { clock });

@@ -14,7 +14,7 @@ function made(): JsonObject {
   return isJsonObject(pod) ? pod : {};
 }
 
-it("a pod is nobody, with nothing of the cluster's, and may use little", () => {
+it("makes a pod without rights, credentials or much memory", () => {
   expect(made()).toMatchObject({
     spec: {
       runtimeClassName: "kata",
@@ -42,7 +42,7 @@ it("a pod is nobody, with nothing of the cluster's, and may use little", () => {
   });
 });
 
-it("a pod as it was asked for is taken as it is", () => {
+it("accepts an unchanged pod", () => {
   expect(changedIn(made(), settings)).toBeUndefined();
   expect(changedIn({}, settings)).toContain("RuntimeClass");
 });

@@ -4,10 +4,9 @@ import { setTimeout } from "node:timers/promises";
 import { type Clock, SystemClock } from "../../../core/clock.ts";
 import { messageOf } from "../../../core/fault.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import { Openings } from "../../child/openings.ts";
 import { type Carrier, RemoteEnd, type RemoteListener, type RemoteTerms } from "../../child/remote-end.ts";
-import { pythonFrames } from "../../cpython/child-script.ts";
 import { cpythonProgram } from "../../cpython/prelude/prelude.ts";
+import { pythonFrames } from "../../cpython/python-driver.ts";
 import { type AttachedSocket, type Cluster, ClusterRefused } from "./cluster.ts";
 import {
   changedIn,
@@ -46,7 +45,6 @@ export class Pods implements AsyncDisposable {
   readonly #settings: PodSettings;
   readonly #times: PodTimes;
   readonly #leaving = new Set<Promise<void>>();
-  readonly #openings = new Openings();
   #swept: Promise<void> | undefined;
 
   constructor(cluster: Cluster, settings: PodSettings, times: PodTimes) {
@@ -65,18 +63,13 @@ export class Pods implements AsyncDisposable {
     }
   }
 
-  /** A pod that is ready for a script. @throws Error, with nothing left in the cluster */
-  open(memoryMebibytes: number): Promise<RemoteEnd> {
-    return this.#openings.of(this.#opened(memoryMebibytes));
-  }
-
   /** Waits for deletions that are under way. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#openings[Symbol.asyncDispose]();
     await Promise.all(this.#leaving);
   }
 
-  async #opened(memoryMebibytes: number): Promise<RemoteEnd> {
+  /** Creates a pod that is ready for a script. @throws Error, with nothing left in the cluster */
+  async open(memoryMebibytes: number, closing: AbortSignal): Promise<RemoteEnd> {
     this.#swept ??= this.#sweep();
     await this.#swept;
     const problem = await this.problem(); // before every pod: policies can change
@@ -84,41 +77,30 @@ export class Pods implements AsyncDisposable {
     const name = `postern-${this.#settings.incarnation}-${randomBytes(4).toString("hex")}`;
     const terms: RemoteTerms = { frames: pythonFrames, ...this.#times };
     try {
-      const needs = { name, memoryMebibytes, program: cpythonProgram };
-      const created = await this.#cluster.ask(
-        "POST",
-        podsOf(this.#settings.namespace),
-        podManifest(this.#settings, needs),
-      );
+      const manifest = podManifest(this.#settings, { name, memoryMebibytes, program: cpythonProgram });
+      const created = await this.#cluster.ask("POST", podsOf(this.#settings.namespace), manifest);
       const changed = changedIn(created, this.#settings);
       if (changed !== undefined) throw new Error(`The pod is not what was asked for: ${changed}.`);
-      await this.#running(name);
-      const end = await RemoteEnd.open(terms, (listener) => this.#attached(name, listener));
-      if (this.#openings.isClosed) end.kill();
-      this.#openings.check();
-      return end;
+      await this.#running(name, closing);
+      return await RemoteEnd.open(terms, (listener) => this.#attached(name, listener));
     } catch (error) {
-      this.#remove(name); // also after a timeout: the pod may exist
+      this.#remove(name); // after a timeout the pod may exist
       throw error;
     }
   }
 
-  async #running(name: string): Promise<void> {
+  async #running(name: string, closing: AbortSignal): Promise<void> {
     const until = clock.monotonic() + this.#times.startMs;
     let waits = "Pending";
-    for (
-      let wait: number = pollMs.first;
-      clock.monotonic() < until && !this.#openings.isClosed;
-      wait = Math.min(wait * 1.5, pollMs.most)
-    ) {
+    for (let waitMs: number = pollMs.first; clock.monotonic() < until; waitMs = Math.min(waitMs * 1.5, pollMs.most)) {
+      closing.throwIfAborted();
       const pod = await this.#cluster.ask("GET", `${podsOf(this.#settings.namespace)}/${name}`).catch(retryLater);
       const state: ReturnType<typeof stateOf> = pod === undefined ? { runs: false } : stateOf(pod);
       if (state.runs) return;
       if (state.never !== undefined) throw new Error(`The pod does not start. ${state.never}`);
       waits = state.waits ?? waits;
-      await setTimeout(wait);
+      await setTimeout(waitMs);
     }
-    this.#openings.check();
     throw new Error(`The pod did not start within ${this.#times.startMs} ms (${waits}).`);
   }
 

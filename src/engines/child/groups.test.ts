@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import { Groups } from "../../core/system/groups.ts";
-import { KernelBounds } from "./kernel-bounds.ts";
 
 using here = Groups.open(`postern-probe-${process.pid}`);
 
@@ -15,14 +14,15 @@ it.runIf(here !== undefined)("reports that the kernel ended a process for its me
   const { command, args } = groups.around(process.execPath, ["-e", grows]);
   const child = spawn(command, args);
   await once(child.stdout, "data");
-  using bounds = new KernelBounds(groups, child.pid ?? 0);
-  bounds.allow(96 << 20);
+  const { pid = 0 } = child;
+  groups.bound(pid, 96 << 20);
   child.stdin.write("go");
   const [, signal] = await once(child, "exit");
-  expect([signal, bounds.wasShort]).toEqual(["SIGKILL", true]);
+  expect([signal, groups.wasShort(pid)]).toEqual(["SIGKILL", true]);
+  groups.remove(pid);
 });
 
-it.runIf(here !== undefined)("what a Postern left that was killed, the next one takes away", () => {
+it.runIf(here !== undefined)("removes the control groups of a Postern that was killed", () => {
   const left = `${here?.entries[0]}/../postern-children-${2 ** 22 + 1}`;
   mkdirSync(`${left}/7`, { recursive: true });
   Groups.open(`postern-probe-again-${process.pid}`)?.[Symbol.dispose]();

@@ -55,7 +55,7 @@ class Turns {
   }
 }
 
-it("an owner that asks for all there are leaves some, and who comes next has one at once", async () => {
+it("leaves sandboxes for another owner", async () => {
   const turns = new Turns(open(8));
   turns.ask("many", ...Array.from({ length: 20 }, (_, n) => `m${n}`));
   await turns.come(7);
@@ -64,7 +64,7 @@ it("an owner that asks for all there are leaves some, and who comes next has one
   expect(turns.pool.alive).toBe(8);
 });
 
-it("none is started that nobody who asks may have", async () => {
+it("starts no sandbox that no owner may take", async () => {
   let starts = 0;
   const pool = open(8, async () => {
     starts += 1;
@@ -77,7 +77,7 @@ it("none is started that nobody who asks may have", async () => {
   expect([starts, pool.alive]).toEqual([7, 7]);
 });
 
-it("whoever waits when the sandboxes are closed is told so", async () => {
+it("rejects waiting requests when it closes", async () => {
   const pool = open(1);
   await pool.take("first");
   const told = Promise.allSettled([pool.take("first"), pool.take("other"), pool.take()]);
@@ -86,7 +86,7 @@ it("whoever waits when the sandboxes are closed is told so", async () => {
   expect(await told).toEqual([refused, refused, refused]);
 });
 
-it("of those who wait, whoever has half of all gets no more", async () => {
+it("gives a waiting owner at most half of the pool", async () => {
   const turns = new Turns(open(8));
   turns.ask("many", ..."abcdefgh");
   await turns.come(7);
@@ -96,7 +96,7 @@ it("of those who wait, whoever has half of all gets no more", async () => {
   expect((await turns.come(11)).slice(7)).toEqual([..."1234"]);
 });
 
-it("owners take turns, however many scripts one has in the line", async () => {
+it("serves owners in turns, however many scripts one has", async () => {
   const turns = new Turns(open(2));
   turns.ask("first", ..."xy");
   await turns.come(2);
@@ -110,7 +110,7 @@ it("owners take turns, however many scripts one has in the line", async () => {
   expect(turns.names.slice(2).join("")).toBe("1a!2b3c");
 });
 
-it("one that is given back serves its owner again only when nobody else's turn it is", async () => {
+it("reuses a sandbox only if no other owner is next", async () => {
   const turns = new Turns(open(1));
   turns.ask("first", "x");
   await turns.come(1);
@@ -143,7 +143,7 @@ it("does not let a cancelled request block others", async () => {
   expect((await turns.come(3)).at(-1)).toBe("c");
 });
 
-it("a start that fails is told to whoever's turn it is", async () => {
+it("rejects the next request when a start fails", async () => {
   let starts = 0;
   const pool = open(1, async () => {
     if (starts++ === 0) throw new Error("no room");

@@ -1,7 +1,0 @@
-const mostListed = 40;
-
-/** The first of them, and how many there are. */
-export function nameList(names: readonly string[]): string {
-  const shown = names.slice(0, mostListed).join(", ");
-  return names.length > mostListed ? `${shown}, … (${names.length} in all)` : shown || "none";
-}
