@@ -4,8 +4,21 @@ import { expect, it } from "vitest";
 
 /** Metaphors. The glossary has the word of the field for each. */
 const metaphors = [
-  ...["House", "Desk", "Shelf", "Bench", "Ground", "Reception", "Giver", "Theirs", "Told", "Said", "Bell", "Seat"],
-  ...["Ears", "Entrance", "Face", "Door", "Spell", "Kept", "Begun", "Lapsed", "Standing", "Book"],
+  ...[
+    "RuntimeFixture",
+    "Desk",
+    "Shelf",
+    "Bench",
+    "Ground",
+    "Reception",
+    "Giver",
+    "Theirs",
+    "ChannelFixture",
+    "Said",
+    "Bell",
+    "Seat",
+  ],
+  ...["FeedRecorder", "Entrance", "Face", "Door", "Spell", "Kept", "Begun", "Lapsed", "Standing", "Book"],
 ];
 const word = new RegExp(`(?:${metaphors.join("|")})(?![a-z])`);
 

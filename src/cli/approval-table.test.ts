@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { routed } from "../../test/fakes/deciders.ts";
-import { asker, house } from "../../test/fakes/house.ts";
 import { ownFolder } from "../../test/fakes/own-folder.ts";
+import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { openCredentials } from "../server/credentials.ts";
 import { createHttpDoor } from "../server/http/http-server.ts";
 import type { Host } from "./host.ts";
@@ -9,8 +9,8 @@ import { createProgram } from "./program.ts";
 
 const folder = ownFolder();
 
-async function room(...given: Parameters<typeof house>) {
-  const h = await house(...given);
+async function room(...given: Parameters<typeof runtimeFixture>) {
+  const h = await runtimeFixture(...given);
   const hosts = () => ["postern.inside"];
   const credentials = await openCredentials(folder);
   const door = createHttpDoor({ runtime: h.runtime, credentials, clock: h.clock, hosts });

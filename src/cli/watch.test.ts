@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { asker, house } from "../../test/fakes/house.ts";
 import { ownFolder } from "../../test/fakes/own-folder.ts";
+import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { SystemClock } from "../core/clock.ts";
 import { openCredentials } from "../server/credentials.ts";
 import { createHttpDoor } from "../server/http/http-server.ts";
@@ -14,9 +14,9 @@ import { watchApprovals, watchRun } from "./watch.ts";
 const folders = ownFolder();
 let count = 0;
 
-async function room(interactive: boolean, more: Parameters<typeof house>[0] = {}) {
+async function room(interactive: boolean, more: Parameters<typeof runtimeFixture>[0] = {}) {
   const clock = new SystemClock();
-  const h = await house({ clock, ...more });
+  const h = await runtimeFixture({ clock, ...more });
   count += 1;
   const folder = `${folders}/${count}`;
   const credentials = await openCredentials(folder);

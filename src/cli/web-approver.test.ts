@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settled } from "../../test/fakes/clock.ts";
-import { asker, house } from "../../test/fakes/house.ts";
+import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { createWebApprover } from "../approvals/index.ts";
 
 const at = "http://app.example/decide";
@@ -9,7 +9,7 @@ const waits = { ...asker, patience: "wait" } as const;
 
 async function scene() {
   const web = createWebApprover({ path: "/decide", person: (request) => request.headers.get("x-user") ?? undefined });
-  const h = await house({ approvals: { approver: web, patience: "wait" } });
+  const h = await runtimeFixture({ approvals: { approver: web, patience: "wait" } });
   const send = (path: string, init: RequestInit = {}, user = "ann"): Promise<Response> =>
     web.fetch(new Request(`${at}${path}`, { ...init, headers: { "x-user": user, ...init.headers } }));
   const decide = async (id: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>

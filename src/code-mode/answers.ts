@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Cut, ToolOutcome } from "../core/outcome.ts";
 import { nextStepOf, type RefusalCode, refusals } from "../core/refusals.ts";
 import type { SettledCall } from "../engines/sandbox.ts";
-import { isStandIn } from "../results/cut-note.ts";
+import { isStandIn } from "../results/cut.ts";
 import { renderOutcome } from "../results/render.ts";
 import { nameList } from "./names.ts";
 import type { ScriptRun } from "./script-run.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
-import { asker, boss, house } from "../../test/fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import { noOpaqueFields, toCamelCase } from "../core/case.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { defineTool } from "../tools/define.ts";
@@ -21,7 +21,7 @@ describe("the description of tool_chain", () => {
         execute: () => "",
       }),
     );
-    await using h = await house({ chains: fake }, many);
+    await using h = await runtimeFixture({ chains: fake }, many);
     const chain = h.runtime.offered().find(({ tool }) => tool === "tool_chain");
     expect(chain?.description).toMatch(/^Runs one script/);
     expect(chain?.description).toContain("303 tools: tools.drop");
@@ -31,14 +31,17 @@ describe("the description of tool_chain", () => {
 
   it("shows a caller only tools it may see", async () => {
     const policy = { rules: [{ effect: "deny", tool: "mail" }] } as const;
-    await using h = await house({ chains: fake, policy });
+    await using h = await runtimeFixture({ chains: fake, policy });
     const chain = h.runtime.offered(asker.principal).find(({ tool }) => tool === "tool_chain");
     expect(chain?.description).toContain("tools.echo");
     expect(chain?.description).not.toContain("tools.mail");
   });
 
   it("is not bound to approvals", async () => {
-    await using h = await house({ chains: fake, policy: { rules: [{ effect: "confirm", tool: "tool_chain" }] } });
+    await using h = await runtimeFixture({
+      chains: fake,
+      policy: { rules: [{ effect: "confirm", tool: "tool_chain" }] },
+    });
     const asked = await h.runtime.runChain({ code: "return 1;" }, asker);
     expect(asked.status).toBe("pending");
     h.runtime.tools.register(
@@ -51,7 +54,7 @@ describe("the description of tool_chain", () => {
 
 describe("help inside a script", () => {
   it("finds by name and by words, and says when nothing fits", async () => {
-    await using h = await house({ chains: fake });
+    await using h = await runtimeFixture({ chains: fake });
     const ask = async (tool: string): Promise<string> => {
       const code = `return (await host("help", { tool: ${JSON.stringify(tool)} })).text;`;
       return (await h.runtime.runChain({ code, language: "javascript" })).text;
@@ -63,7 +66,7 @@ describe("help inside a script", () => {
   });
 
   it("limits files, help and progress", async () => {
-    await using h = await house({ chains: fake });
+    await using h = await runtimeFixture({ chains: fake });
     const code = `let n = 0; try { for (;;) { await host("progress", { message: "x" }); n += 1; } } catch (error) { return error.code + n; }`;
     expect((await h.runtime.runChain({ code, language: "javascript" })).text).toContain("budget_exhausted1000");
     const big = `const text = "x".repeat(4 * 1024 * 1024); let n = 0;
@@ -95,7 +98,7 @@ describe("untrusted frames of an engine", () => {
     ["a flood", Array.from({ length: 1001 }, (_, place) => ({ place, tool: "echo", arguments: { to: "x" } }))],
   ])("%s ends the script, and nothing is run", async (_what, calls) => {
     const forging = fakeDriver({ step: () => ({ step: "calls", calls }) });
-    await using h = await house({ chains: { drivers: [forging], engines: ["fake"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [forging], engines: ["fake"] } });
     const outcome = await h.runtime.runChain({ code: "return 1;" });
     expect(outcome.status).toBe("error");
     expect(h.ran).toEqual([]);
@@ -107,7 +110,7 @@ describe("untrusted frames of an engine", () => {
     const forging = fakeDriver({
       step: (step) => (turn++ === 0 ? { step: "calls", calls } : step),
     });
-    await using h = await house({ chains: { drivers: [forging], engines: ["fake"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [forging], engines: ["fake"] } });
     const { structured } = await h.runtime.runChain({ code: "return 1;" });
     const { call_trace } = structured as { readonly call_trace: readonly { readonly code: string }[] }; // a ChainRunResult
     expect(call_trace.map(({ code }) => code)).toEqual(["tool_unknown", "tool_unknown", "tool_unknown"]);
@@ -128,7 +131,10 @@ describe("configuration", () => {
   });
 
   it("a script gets its own limits within those of its caller", async () => {
-    await using h = await house({ chains: { ...fake, limits: { maxToolCalls: 2 } }, limits: { maxToolCalls: 9 } });
+    await using h = await runtimeFixture({
+      chains: { ...fake, limits: { maxToolCalls: 2 } },
+      limits: { maxToolCalls: 9 },
+    });
     const code = `let n = 0; try { for (;;) { await call("echo", { to: "x" }); n += 1; } } catch { return "made " + n; }`;
     expect((await h.runtime.runChain({ code, language: "javascript" })).text).toContain("made 2");
     await using session = h.runtime.openSession({ maxToolCalls: 1 });
@@ -137,7 +143,7 @@ describe("configuration", () => {
   });
 
   it("refuses an unknown option", async () => {
-    await expect(house({ chains: { engine: "fake" } as never })).rejects.toThrow(RuntimeFault);
+    await expect(runtimeFixture({ chains: { engine: "fake" } as never })).rejects.toThrow(RuntimeFault);
   });
 });
 

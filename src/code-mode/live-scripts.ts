@@ -84,7 +84,7 @@ export class LiveScripts implements Disposable {
   readonly #entries = new Map<string, LiveEntry>();
   #closed = false;
 
-  /** @throws RuntimeFault `chain_invalid` for an id that is wrong, or belongs to a script that runs already (case 231) */
+  /** @throws RuntimeFault `chain_invalid` for an id that is wrong, or belongs to a script that runs already */
   register(script: LiveScript, watch: ScriptWatch): void {
     const { chainId } = script;
     if (!/^chain_[0-9a-f]{32}$/.test(chainId))

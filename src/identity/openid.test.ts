@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { host, httpHouse } from "../../test/fakes/http-house.ts";
+import { host, httpFixture } from "../../test/fakes/http-fixture.ts";
 import { OpenIdProvider } from "../../test/fakes/openid-provider.ts";
 import { goodPassword, holder, people } from "../../test/fakes/people.ts";
 import { stubRuntime } from "../../test/fakes/stub-runtime.ts";
@@ -37,7 +37,7 @@ async function scene(more: Partial<OpenIdSettings> = {}) {
   const resolve = async (text: string) => (text === "secret://openid/client" ? "a secret of the client" : text);
   const openId = new OpenId(settings, { clock: crowd.clock, resolve });
   const { accounts, clock } = crowd;
-  const house = await httpHouse(stubRuntime().runtime, { accounts, clock, openId });
+  const house = await httpFixture(stubRuntime().runtime, { accounts, clock, openId });
   const begin = async (to = "/approvals/apr_1") => {
     const answered = await house.ask(`/v1/session/openid?to=${encodeURIComponent(to)}`);
     expect(answered.status).toBe(303);

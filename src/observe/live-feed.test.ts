@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock, settled } from "../../test/fakes/clock.ts";
-import { all, Ears, listen } from "../../test/fakes/ears.ts";
 import { fakeDriver } from "../../test/fakes/fake-sandbox.ts";
-import { asker, boss, house } from "../../test/fakes/house.ts";
+import { all, FeedRecorder, listen } from "../../test/fakes/feed-recorder.ts";
 import { cheap, holder } from "../../test/fakes/people.ts";
+import { asker, boss, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 const mail = { tool: "mail", arguments: { to: "x" } };
 
 describe("the live feed", () => {
   it("sends committed entries and announced moments, in order", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const ears = await listen(h);
     await h.runtime.invoke(echo, asker);
     await h.clock.advance(25);
@@ -25,7 +25,7 @@ describe("the live feed", () => {
   });
 
   it("sends an approval request and its decision, with its id", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const ears = await listen(h, { ...all, types: ["gate."] });
     const { approvalId = "" } = await h.runtime.invoke(mail, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -35,7 +35,7 @@ describe("the live feed", () => {
   });
 
   it("sends nothing of another tenant, and an agent only its own events", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const acme = await listen(h, { ...all, tenant: "acme" });
     const other = await listen(h, { ...all, principal: { tenant: "default", agent: "b" }, also: "nothing" });
     const others = await listen(h, { ...all, principal: { ...asker.principal, user: "bob" }, also: "nothing" });
@@ -50,7 +50,7 @@ describe("the live feed", () => {
   });
 
   it("sends alarms and global switches to readers who may not read the log", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const viewer = await listen(h, { ...all, also: "alarms" });
     const boss = actor("boss");
     await h.runtime.controls.pause(boss);
@@ -63,7 +63,7 @@ describe("the live feed", () => {
   });
 
   it("continues after a reader's last event, from memory", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const first = await listen(h);
     await h.runtime.invoke(echo, asker);
     await h.clock.advance(25);
@@ -80,7 +80,7 @@ describe("the live feed", () => {
   });
 
   it("continues from the log if there was no reader, and sends nothing twice", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const first = await listen(h);
     await h.runtime.invoke(echo, asker);
     await h.clock.advance(25);
@@ -95,7 +95,7 @@ describe("the live feed", () => {
   });
 
   it.each(["999999999", "nonsense", "-2", "1.2.3"])("resets a reader that names %s", async (after) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const ears = await listen(h, all, after);
     expect(ears.resets).toEqual([[ears.seat.from, "too_old"]]);
     await h.runtime.invoke(echo, asker);
@@ -104,7 +104,7 @@ describe("the live feed", () => {
   });
 
   it("resets a reader that is more than 2,000 entries behind", async () => {
-    await using h = await house({ store: "sqlite::memory:" });
+    await using h = await runtimeFixture({ store: "sqlite::memory:" });
     await h.runtime.invoke(echo, asker);
     for (let call = 0; call < 1_001; call += 1) await h.runtime.invoke(echo, asker);
     const ears = await listen(h, all, "0");
@@ -113,7 +113,7 @@ describe("the live feed", () => {
   });
 
   it("drops a reader that takes no more, and continues with the others", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const slow = await listen(h);
     const quick = await listen(h);
     slow.deaf = true;
@@ -127,7 +127,7 @@ describe("the live feed", () => {
   });
 
   it("drops events beyond 1,000 a second, and sends a reset after the second", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const ears = await listen(h);
     for (let call = 0; call < 300; call += 1) await h.runtime.invoke(echo, asker);
     await h.clock.advance(25);
@@ -141,7 +141,7 @@ describe("the live feed", () => {
   });
 
   it("sends grants to all readers, and changes of deciders without details", async () => {
-    await using h = await house({ accounts: { passwordCost: cheap } });
+    await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     const ears = await listen(h, { ...all, also: "alarms" });
     const { approvalId = "" } = await h.runtime.invoke(mail, asker);
     const remember = { for: "run", reason: "these" } as const;
@@ -156,7 +156,7 @@ describe("the live feed", () => {
   });
 
   it("gives readers with the same filter the same list", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const [one, two] = [await listen(h), await listen(h)];
     await h.runtime.invoke(echo, asker);
     await h.clock.advance(25);
@@ -178,7 +178,7 @@ describe("the live feed", () => {
     [Number.NaN, {}],
     [undefined, {}],
   ])("tells how much is done: %s", async (fraction, told) => {
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         ...report,
         execute: (_: unknown, context) => {
@@ -195,7 +195,7 @@ describe("the live feed", () => {
   });
 
   it("sends the progress of a script, and the call that a repeated one is recorded under", async () => {
-    await using h = await house(
+    await using h = await runtimeFixture(
       {
         chains: { drivers: [fakeDriver()], engines: ["fake"] },
         policy: { rules: [{ effect: "confirm", tool: "report" }] },
@@ -225,7 +225,7 @@ describe("the live feed", () => {
   });
 
   it("sends only the last progress of a call", async () => {
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         ...report,
         execute: async (_: unknown, context) => {
@@ -242,18 +242,18 @@ describe("the live feed", () => {
   });
 
   it("beats every 15 s, ends with the runtime, and has 256 readers at most", async () => {
-    const h = await house();
+    const h = await runtimeFixture();
     const ears = await listen(h);
     await h.clock.advance(45_000);
     expect(ears.beats).toBe(3);
     for (let reader = 1; reader < 256; reader += 1) await listen(h);
-    expect(await h.runtime.feed.open(all, undefined, new Ears())).toBeUndefined();
+    expect(await h.runtime.feed.open(all, undefined, new FeedRecorder())).toBeUndefined();
     await h.runtime.close();
     expect(ears.ended).toBe(true);
   });
 
   it("has no follower and no timer without readers", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const before = h.clock.waiting;
     const ears = await listen(h);
     await h.runtime.invoke(echo, asker);

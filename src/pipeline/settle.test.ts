@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { asker, house } from "../../test/fakes/house.ts";
 import { probe } from "../../test/fakes/probe.ts";
+import { asker, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 
 const policy = { rules: [{ effect: "allow", tool: "probe" }] } as const;
 const forever = (): Promise<never> => new Promise(() => {});
@@ -15,7 +15,7 @@ it.each([
   ["medium", "write", false, "outcome_unknown", "unknown"],
 ] as const)("a %s call with effect %s, idempotent %s, that times out: %s (D6)", async (...given) => {
   const [risk, effects, idempotent, code, state] = given;
-  await using h = await house(
+  await using h = await runtimeFixture(
     { autonomy: "A4", limits: { callTimeoutMs: 50, approvalWaitMs: 10 }, policy },
     probe({ risk, idempotent, effects, execute: forever }),
   );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { asker, boss, house } from "../../test/fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { CallStatus, ContentBlock, ToolOutcome } from "../core/outcome.ts";
 import { type RefusalCode, refusal, refusals } from "../core/refusals.ts";
@@ -84,7 +84,7 @@ it("tells an error by code, category and whether it may be tried again", async (
 });
 
 it("is a view of calls that wait, were denied, previewed or replayed as well", async () => {
-  await using office = await house({ autonomy: "A2" });
+  await using office = await runtimeFixture({ autonomy: "A2" });
   const mail = { tool: "mail", arguments: { to: "Ann" } };
   const pending = await office.runtime.invoke(mail, asker);
   expect(toolResult(pending)).toMatchObject({

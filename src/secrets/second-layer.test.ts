@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { actor } from "../../test/fakes/actors.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { house } from "../../test/fakes/house.ts";
+import { runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import type { AuditEvent } from "../audit/log.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Runtime, RuntimeOptions, ToolContext } from "../index.ts";
@@ -13,8 +13,8 @@ const token = `${"ghp"}_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8`;
 const masked = "[possible secret: github token]";
 const said = { type: "object", properties: { text: { type: "string" }, data: {} } } as const;
 
-async function leaky(options: RuntimeOptions = {}): ReturnType<typeof house> {
-  return house(options, [
+async function leaky(options: RuntimeOptions = {}): ReturnType<typeof runtimeFixture> {
+  return runtimeFixture(options, [
     {
       name: "tell",
       description: "Tells it.",

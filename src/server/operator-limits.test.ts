@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import { house } from "../../test/fakes/house.ts";
-import { httpHouse } from "../../test/fakes/http-house.ts";
+import { httpFixture } from "../../test/fakes/http-fixture.ts";
+import { runtimeFixture } from "../../test/fakes/runtime-fixture.ts";
 import type { Limits } from "../core/session.ts";
 import { createRuntime, directLimits, type Runtime } from "../index.ts";
 
@@ -18,7 +18,7 @@ async function served(limits: Partial<Limits>) {
     runtime,
     ran: _,
     ...own
-  } = await house({ limits, clock }, [
+  } = await runtimeFixture({ limits, clock }, [
     {
       ...plain,
       name: "text",
@@ -27,7 +27,7 @@ async function served(limits: Partial<Limits>) {
     },
     { ...plain, name: "endless", execute: () => new Promise(() => {}) },
   ]);
-  const http = await httpHouse(runtime, { clock });
+  const http = await httpFixture(runtime, { clock });
   cleanups.push(
     () => own[Symbol.asyncDispose](),
     () => http[Symbol.asyncDispose](),

@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 
-export type { Difference } from "../mcp/client/differences.ts";
 export type { StoredDefinition } from "../mcp/client/definition.ts";
+export type { Difference } from "../mcp/client/differences.ts";
 export type { ToolApproval, ToolApproved, ToolChanges, ToolPins } from "../mcp/client/pins.ts";
 export type { CatalogueOptions, FoundTool } from "./catalogue.ts";
 export { scanCatalogue } from "./catalogue.ts";

@@ -1,7 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { nested, watched } from "../fakes/ends.ts";
-import { asker, boss, house } from "../fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
@@ -128,7 +128,7 @@ describe("arguments nobody should send", () => {
   });
 
   it("what JSON can say is taken in every spelling: left out, without a prototype, a date, from another realm", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     for (const given of [
       { to: "x", cc: undefined },
       Object.assign(Object.create(null) as object, { to: "x" }),
@@ -174,7 +174,7 @@ describe("arguments nobody should send", () => {
   );
 
   it("an object whose getter answers something else each time / shown, hashed and run are one reading", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     let reads = 0;
     const given = {
       get to(): string {
@@ -203,7 +203,7 @@ describe("arguments nobody should send", () => {
         },
       },
     };
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         name: "slow",
         description: "Slow to look.",
@@ -259,7 +259,7 @@ describe("arguments nobody should send", () => {
   });
 
   it("10 MB of text / runs, and the log's line stays small", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x".repeat(10_000_000) } }, asker)).status).toBe(
       "ok",
     );

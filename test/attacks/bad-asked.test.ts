@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { RuntimeFault } from "../../src/core/fault.ts";
 import type { Account } from "../../src/identity/index.ts";
 import type { Runtime } from "../../src/index.ts";
-import { asker, eventTypes, house } from "../fakes/house.ts";
+import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const ann = { user: "ann", via: "session:ann" };
 const admin = { by: "ann", via: "session:ann" };
@@ -150,7 +150,7 @@ async function thrownBy(verb: () => unknown): Promise<unknown> {
 }
 
 async function refuses(verb: Verb, odds: readonly unknown[], codes: readonly string[]): Promise<void> {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
   for (const odd of odds) {
     const thrown = await thrownBy(() => verb(h.runtime, odd as never));
@@ -177,7 +177,7 @@ it("a token to make that is none / refused, nothing is written", () =>
   refuses(({ accounts }, odd) => accounts.makeToken(odd, someone, admin), tokens, ["token_refused"]));
 
 it("what is refused is named, and so is what it must be", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { approvals, accounts } = h.runtime;
   await expect(approvals.list(5 as never)).rejects.toThrow("The filter is 5; it must be an object.");
   await expect(approvals.page({ state: "open" as never })).rejects.toThrow(

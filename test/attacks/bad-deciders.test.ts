@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Decider } from "../../src/approvals/index.ts";
 import type { Runtime } from "../../src/index.ts";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { approved } from "./approvals/approved.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
@@ -22,7 +22,7 @@ const nobody: readonly (readonly [string, unknown])[] = [
 ];
 
 it.each(nobody)("%s as decider beside 60 calls / told to who said it, and all 60 run", async (_what, by) => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke(mail, asker);
   const word = by as Decider;
   const { approvals } = h.runtime;
@@ -45,7 +45,7 @@ it.each(nobody)("%s as decider beside 60 calls / told to who said it, and all 60
 });
 
 it("a decision that is no object, or whose reason is no text / told to who said it, the request stays open", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke(mail, asker);
   for (const odd of [null, undefined, "denied", { decision: "denied", by: boss, reason: 7 }])
     await expect(h.runtime.approvals.decide(approvalId, odd as never)).rejects.toMatchObject({
@@ -67,7 +67,7 @@ const verbs: readonly (readonly [string, string, (runtime: Runtime, by: never) =
 ];
 
 it.each(verbs)("nobody's word on %s / refused as %s, nothing is written", async (_what, code, say) => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   for (const by of [
     null,
     7,
@@ -82,7 +82,7 @@ it.each(verbs)("nobody's word on %s / refused as %s, nothing is written", async 
 });
 
 it("a resume by somebody else / there is no such approval for them, nothing runs; its own principal's runs", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const id = await approved(h, mail);
   for (const other of [
     { tenant: "evil", agent: "a", user: "asker" },
@@ -106,7 +106,7 @@ it.each([
   ["an object as its reason", { reason: {} }],
 ])("an approver that answers with %s / has denied, nothing runs, and a call beside it does", async (_what, more) => {
   const approver = { name: "odd", ask: async () => ({ decision: "approved", ...more }) as never };
-  await using h = await house({ approvals: { approver } });
+  await using h = await runtimeFixture({ approvals: { approver } });
   const [held, beside] = await Promise.all([h.runtime.invoke(mail, asker), h.runtime.invoke(echo, asker)]);
   expect(held).toMatchObject({ status: "denied", refusal: { code: "approval_denied" } });
   expect(beside.status).toBe("ok");

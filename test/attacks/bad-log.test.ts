@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { asker, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 const folder = ownFolder();
@@ -19,7 +19,7 @@ describe.each(["memory", "sqlite::memory:", `sqlite:${folder}/bad-log.db`])("on 
     const hear = ({ message }: Error): void => void warned.push(message);
     process.on("warning", hear);
     try {
-      await using h = await house({ store, log });
+      await using h = await runtimeFixture({ store, log });
       const entries = (await h.runtime.audit.verify()).events;
       const seen: string[] = [];
       h.runtime.watch(({ moment }) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../src/index.ts";
 import { watched } from "../fakes/ends.ts";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
@@ -78,7 +78,7 @@ describe("names nobody should give", () => {
   it.each(contexts)(
     "%s / refused as context_invalid before anything is done, and the next call works",
     async (_what, context) => {
-      await using h = await house();
+      await using h = await runtimeFixture();
       await expect(h.runtime.invoke(echo, { ...asker, ...context } as never)).rejects.toMatchObject({
         name: "RuntimeFault",
         code: "context_invalid",
@@ -90,7 +90,7 @@ describe("names nobody should give", () => {
   );
 
   it("a caller's patience never widens what the runtime grants", async () => {
-    await using h = await house({ approvals: {} });
+    await using h = await runtimeFixture({ approvals: {} });
     for (const patience of ["wait", "suspend", undefined] as const)
       expect(
         (await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, ...(patience && { patience }) }))
@@ -100,7 +100,7 @@ describe("names nobody should give", () => {
   });
 
   it("a request that is none / rejected, and the next call works", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     for (const request of [
       null,
       undefined,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
 import type { Policy } from "../../src/policy/index.ts";
-import { asker, eventTypes, house } from "../fakes/house.ts";
+import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 const mail = { tool: "mail", arguments: { to: "x" } };
@@ -65,7 +65,7 @@ const contexts: readonly (readonly [string, unknown])[] = [
 ];
 
 it.each(contexts)("%s as context / refused as context_invalid beside calls that run", async (_what, context) => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const beside = Array.from({ length: 20 }, () => h.runtime.invoke(echo, asker));
   await expect(h.runtime.invoke(echo, context as never)).rejects.toMatchObject({
     name: "RuntimeFault",
@@ -75,14 +75,14 @@ it.each(contexts)("%s as context / refused as context_invalid beside calls that 
 });
 
 it("limits nobody knows for a session / named", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   for (const odd of [{ foo: 1 }, { maxToolCalls: "9" }, { maxToolCalls: -1 }, null, 5])
     expect(() => h.runtime.openSession(odd as never)).toThrow(expect.objectContaining({ code: "limits_invalid" }));
   expect(h.runtime.openSession({ maxToolCalls: 3 }).limits.maxToolCalls).toBe(3);
 });
 
 it("an id that is no text, or a filter nobody knows / told, and not answered with everything", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { runtime } = h;
   for (const odd of [undefined, null, 5, {}]) {
     for (const ask of [runtime.calls.get, runtime.approvals.get.bind(runtime.approvals), runtime.resume.bind(runtime)])
@@ -94,7 +94,7 @@ it("an id that is no text, or a filter nobody knows / told, and not answered wit
 });
 
 it("a note with a word of the log's own / refused, and so is what cannot stand in the log", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { runtime } = h;
   for (const own of ["tool_call.succeeded", "tool_call.attempted", "gate.required", "gate.approved", "gate.blocked"])
     await expect(runtime.note(own, "it ran")).rejects.toMatchObject({ name: "RuntimeFault", code: "note_invalid" });
@@ -126,7 +126,7 @@ it.each(odd)(
       offers: () => true,
       decide: ({ tool }: { readonly tool: { readonly tool: string } }) => (tool.tool === "mail" ? decide() : decision),
     } as unknown as Policy;
-    await using h = await house({ policy });
+    await using h = await runtimeFixture({ policy });
     const beside = Array.from({ length: 20 }, () => h.runtime.invoke(echo, asker));
     const outcome = await h.runtime.invoke(mail, asker);
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "internal" } });
@@ -143,11 +143,11 @@ it("a policy without its functions / told when the runtime is made", async () =>
 });
 
 it("a caller that asks nobody is told so; where nobody could be asked, that there is no approver", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const own = await h.runtime.invoke(mail, { ...asker, patience: "deny" });
   expect(own.refusal?.code).toBe("approval_unavailable");
   expect(own.text).toContain("this caller does not ask (its patience is `deny`)");
   expect(own.text).not.toContain("ApprovalHandler");
-  await using alone = await house({ approvals: {} });
+  await using alone = await runtimeFixture({ approvals: {} });
   expect((await alone.runtime.invoke(mail, { ...asker, patience: "deny" })).text).toContain("no ApprovalHandler");
 });

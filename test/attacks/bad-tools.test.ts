@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { nested, watched } from "../fakes/ends.ts";
 import { collectGarbage } from "../fakes/garbage.ts";
-import { asker, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
@@ -250,7 +250,7 @@ describe("a tool that misbehaves", () => {
         const { heapUsed, external } = process.memoryUsage();
         return heapUsed + external;
       };
-      await using h = await house({ folder: ownFolder(), results: { maxArtifactBytes: 250_000_000 } }, [
+      await using h = await runtimeFixture({ folder: ownFolder(), results: { maxArtifactBytes: 250_000_000 } }, [
         {
           name: "huge",
           description: "Huge.",

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RuntimeFault, type RuntimeSession } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
-import { type House, house } from "../fakes/house.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /**
  * Every verb of the public face with nonsense. The list is held against the face itself: a verb that is new must be
@@ -33,7 +33,7 @@ const feedOfNobody = { tenant: "t", also: "nothing" };
 type Nonsense = readonly (readonly unknown[])[];
 const lookUp = "a look-up: what is no name is nobody's";
 const path = "of the path of a call: nobody outside has what it is handed";
-const ofTheHouse = "of the house itself";
+const ofTheHouse = "of the runtime itself";
 const nothing = "is told nothing";
 const apart = "has a test of its own: bad-options.test.ts, test/attacks/approvals and accounts";
 
@@ -234,11 +234,16 @@ const members = [
   "approvals",
 ] as const;
 
-let h: House;
+let h: RuntimeFixture;
 let session: RuntimeSession;
 beforeAll(async () => {
   const folder = runsFolder();
-  h = await house({ archive: { folder: join(folder, "runs") }, skills: { folders: [] }, chains: {}, channels: {} });
+  h = await runtimeFixture({
+    archive: { folder: join(folder, "runs") },
+    skills: { folders: [] },
+    chains: {},
+    channels: {},
+  });
   await h.runtime.runs?.begin(run);
   session = h.runtime.openSession();
 });
@@ -273,7 +278,7 @@ describe("every verb of the public face", () => {
   it("is listed here, and nothing else is", () => {
     const own = functionsOf(h.runtime);
     const inside = Object.entries({ ...held(), session }).flatMap(([member, holder]) => {
-      if (typeof holder !== "object" || holder === null) throw new Error(`the house has no ${member}`);
+      if (typeof holder !== "object" || holder === null) throw new Error(`the runtime has no ${member}`);
       return functionsOf(holder).map((name) => `${member}.${name}`);
     });
     const isListed = (verb: string): boolean =>

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
 describe("watchers, hooks and progress that misbehave", () => {
   it("change nothing of the call", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       hooks: {
         toolStart: () => {
           throw new Error("no");

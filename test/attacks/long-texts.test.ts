@@ -6,7 +6,7 @@ import { showHidden } from "../../src/core/system/invisible.ts";
 import { patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import type { Redactor } from "../../src/secrets/secret-store.ts";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const few = 4_000;
 const times = 8;
@@ -115,7 +115,7 @@ describe("a text eight times as long takes no more than its share of time", () =
       personalData({ kinds: ["card", "iban", "email", "phone"], says: "CONFIRM" }),
       patternGuardrail({ name: "number", on: "arguments", says: "CONFIRM", patterns: ["\\bDE\\d{20}\\b"] }),
     ];
-    await using h = await house({ redactor, policy: { rules }, guardrails });
+    await using h = await runtimeFixture({ redactor, policy: { rules }, guardrails });
     const held = async (to: string): Promise<void> => {
       const { approvalId = "", text } = await h.runtime.invoke({ tool: "mail", arguments: { to } }, asker);
       expect(await h.runtime.approvals.get(approvalId), text).toBeDefined();
@@ -127,7 +127,7 @@ describe("a text eight times as long takes no more than its share of time", () =
 });
 
 it("counts 200,000 recipients in one object", async () => {
-  await using h = await house({ policy: { rules: [{ effect: "confirm", tool: "send" }] } }, [
+  await using h = await runtimeFixture({ policy: { rules: [{ effect: "confirm", tool: "send" }] } }, [
     {
       ...{ name: "send", description: "Sends.", risk: "medium", effects: "write", idempotent: false },
       ...{ input: z.object({ to: z.object({ list: z.array(z.string()) }) }), execute: () => "sent" },

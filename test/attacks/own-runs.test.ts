@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type Principal, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 const pay = defineTool({
@@ -29,7 +29,7 @@ const runtimeOf = (policy: Policy, more: Partial<RuntimeOptions> = {}): Promise<
 
 /** As an agent over HTTP, each call in the run it names. */
 async function overHttp(runtime: Runtime, tool: string, amount: number, runs: readonly (string | undefined)[]) {
-  await using house = await httpHouse(runtime, { agentScopes: [] });
+  await using house = await httpFixture(runtime, { agentScopes: [] });
   const ends: string[] = [];
   for (const run_id of runs) {
     const body = { tool, arguments: tool === "pay" ? { amount } : {}, ...(run_id !== undefined && { run_id }) };

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { defineSkill } from "../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { Changing, read } from "../fakes/changing.ts";
-import { asker } from "../fakes/house.ts";
+import { asker } from "../fakes/runtime-fixture.ts";
 
 const bodies = ["execute", "preview", "reconcile", "classifyRisk", "parse", "carryOut", "handleCall"];
 const lists =

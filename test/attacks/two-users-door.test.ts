@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { type House, house } from "../fakes/house.ts";
-import { type HttpHouse, httpHouse } from "../fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { cheap, goodPassword, holder } from "../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -14,16 +14,16 @@ afterEach(() => {
 });
 
 interface Users extends AsyncDisposable {
-  readonly h: House;
+  readonly h: RuntimeFixture;
   ask(user: "ann" | "bob", path: string, body?: unknown): Promise<{ readonly status: number; readonly body: Answer }>;
-  operator: HttpHouse["ask"];
+  operator: HttpFixture["ask"];
 }
 type Answer = Readonly<Record<string, never>>;
 
 async function users(): Promise<Users> {
   const folder = mkdtempSync(join(tmpdir(), "postern-users-"));
   folders.push(folder);
-  const h = await house({
+  const h = await runtimeFixture({
     accounts: { passwordCost: cheap },
     archive: { folder },
     chains: { drivers: [fakeDriver()], engines: ["fake"] },
@@ -33,7 +33,7 @@ async function users(): Promise<Users> {
   const tokenOf = async (user: string) =>
     (await accounts.makeToken({ name: user, kind: "agent", agent: "bot", user }, root, holder)).text;
   const tokens = { ann: await tokenOf("ann"), bob: await tokenOf("bob") };
-  const door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+  const door = await httpFixture(h.runtime, { accounts, clock: h.clock });
   return {
     h,
     ask: async (user, path, body) => {

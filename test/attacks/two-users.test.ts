@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { approved, mail } from "./approvals/approved.ts";
 
 /** The same agent, called by somebody else. */
@@ -12,7 +12,7 @@ it.each([
 ])(
   "a call that is approved and done for one user, sent again for %s of the same agent / asked anew, and not replayed",
   async (_who, theirs) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await approved(h);
     expect(await h.runtime.invoke(mail("x"), theirs)).toMatchObject({ status: "pending" }); // while it is approved only
     expect(await h.runtime.invoke(mail("x"), asker)).toMatchObject({ status: "ok" });
@@ -30,7 +30,7 @@ it.each([
 ])(
   "one idempotency key of two users, the second being %s of the same agent / each call runs, each is answered with its own",
   async (_who, theirs) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const call = (to: string, who: typeof alone) =>
       h.runtime.invoke({ tool: "echo", arguments: { to } }, { ...who, idempotencyKey: "k" });
     expect((await call("ann", asker)).text).toBe("to ann");

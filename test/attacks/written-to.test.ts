@@ -6,9 +6,9 @@ import { type CallEvent, createRuntime, defineTool, type Runtime, type ToolOutco
 import type { Guardrail } from "../../src/policy/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { ask as askMail, remember, status } from "../fakes/granting.ts";
-import { house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, posting } from "../fakes/probe.ts";
+import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
 let files = 0;
@@ -181,7 +181,7 @@ describe.each(stores)("in %s", (store) => {
 });
 
 it("writing to a grant changes neither it nor what it answers", async () => {
-  await using h = await house({ store: "memory" });
+  await using h = await runtimeFixture({ store: "memory" });
   await remember(h, await askMail(h));
   const { grants } = h.runtime.approvals;
   const before = structuredClone(grants.list());

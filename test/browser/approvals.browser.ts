@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import { approve, armed, card, mail } from "./card.ts";
-import { everyRole } from "./house.ts";
+import { everyRole } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"], vera: ["viewer"] } });

@@ -1,7 +1,7 @@
 /** Chromium, as Debian packs it, driven by playwright-core; a page that keeps whatever went wrong in it. */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { password } from "./house.ts";
+import { password } from "./console-fixture.ts";
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 

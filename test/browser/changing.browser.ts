@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import { approve, armed } from "./card.ts";
-import { password } from "./house.ts";
+import { password } from "./console-fixture.ts";
 import { pause, watched } from "./presses.ts";
 import { stage } from "./stage.ts";
 import { widths } from "./tour.ts";

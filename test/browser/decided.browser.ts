@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import { approve, armed, mail } from "./card.ts";
-import { everyRole } from "./house.ts";
+import { everyRole } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage({

@@ -5,13 +5,13 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import { approve, armed, mail } from "./card.ts";
-import { everyRole, type House } from "./house.ts";
+import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const rows = { table: "invoices", set: { state: "closed" }, limit: 3 };
 
 /** More than a thousand rows at once are critical. */
-async function withRisks({ folder }: House): Promise<void> {
+async function withRisks({ folder }: RuntimeFixture): Promise<void> {
   const file = join(folder, "tools.ts");
   const tools = readFileSync(file, "utf8");
   const risky = `name: "update_rows", classifyRisk: ({ limit }) => ({ risk: limit > 1000 ? "critical" : "high" }),`;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { noticeFrom, noticeTypes } from "../../src/observe/notify/notice.ts";
 import { mail } from "./card.ts";
-import { everyRole, password } from "./house.ts";
+import { everyRole, password } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const people = { grace: everyRole, root: ["admin"], newcomer: [], ann: ["approver"] };

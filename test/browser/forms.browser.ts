@@ -3,7 +3,7 @@ import type { Locator, Page, Route } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import { approve, armed, card } from "./card.ts";
-import { everyRole } from "./house.ts";
+import { everyRole } from "./console-fixture.ts";
 import { watched } from "./presses.ts";
 import { stage } from "./stage.ts";
 

@@ -1,18 +1,18 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import type { House } from "./house.ts";
+import type { RuntimeFixture } from "./console-fixture.ts";
 
 /** So many at once. */
 const batch = 500;
 
 /**
- * What has happened in a house before it is opened, written by the same path as any other, without its door.
+ * What has happened in a runtime before it is opened, written by the same path as any other, without its door.
  *
  * @param act one call; `false` when there are no more
  */
 export async function inside(
-  { folder }: House,
+  { folder }: RuntimeFixture,
   options: RuntimeOptions,
   act: (runtime: Runtime, at: number) => Promise<unknown> | false,
 ): Promise<void> {

@@ -1,6 +1,6 @@
-/** A log that has grown long before the house is opened. */
+/** A log that has grown long before the runtime is opened. */
 import { defineTool } from "../../src/index.ts";
-import type { House } from "./house.ts";
+import type { RuntimeFixture } from "./console-fixture.ts";
 import { inside } from "./inside.ts";
 
 /** Each call is attempted and ends. */
@@ -24,7 +24,7 @@ const fails = defineTool({
 });
 
 /** Two hundred runs of seven agents; a few calls of the first two thousand name a tool that is not there. */
-export async function longLog(house: House): Promise<void> {
+export async function longLog(house: RuntimeFixture): Promise<void> {
   await inside(house, { tools: [reads, fails] }, (runtime, at) => {
     const run = at % 200; // a run is one agent's
     const principal = { tenant: "default", agent: `agent-${run % 7}`, via: "token:agent" };

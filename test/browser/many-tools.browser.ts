@@ -1,16 +1,16 @@
-/** A house with two thousand tools, a hundred and twenty of them broken, where three hundred runs have been. */
+/** A runtime with two thousand tools, a hundred and twenty of them broken, where three hundred runs have been. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { everyRole, type House } from "./house.ts";
+import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const tools = 2_000;
 const broken = 120;
 const runs = 300;
 
-async function manyTools({ folder }: House): Promise<void> {
+async function manyTools({ folder }: RuntimeFixture): Promise<void> {
   const kind = (number: number): string => (number < broken ? "broken" : "idle");
   const body = (number: number): string => (number < broken ? '{ throw new Error("out of order"); }' : '"done"');
   const lines = Array.from(

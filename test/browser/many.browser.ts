@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { defineTool } from "../../src/index.ts";
-import type { House } from "./house.ts";
+import type { RuntimeFixture } from "./console-fixture.ts";
 import { inside } from "./inside.ts";
 import { Pace } from "./pace.ts";
 import { stage } from "./stage.ts";
@@ -12,7 +12,7 @@ const few = 100;
 const { house, open } = stage({ prepare: (before) => holdRequests(before, many) });
 const { house: fewer } = stage({ people: {}, prepare: (before) => holdRequests(before, few) });
 
-async function holdRequests(before: House, count: number): Promise<void> {
+async function holdRequests(before: RuntimeFixture, count: number): Promise<void> {
   // The same tool that the server has: a request keeps its tool when the server starts.
   const { say }: { readonly say: ReturnType<typeof defineTool> } = await import(join(before.folder, "tools.ts"));
   const principal = { tenant: "default", agent: "local-agent", via: "token:agent" };
@@ -29,7 +29,7 @@ async function holdRequests(before: House, count: number): Promise<void> {
 }
 
 /** Reads the page of 20 after `after`. The first page is not measured: it also counts all that is pending. */
-async function readPage(of: House, after: string): Promise<{ readonly ms: number; readonly next: string }> {
+async function readPage(of: RuntimeFixture, after: string): Promise<{ readonly ms: number; readonly next: string }> {
   const began = performance.now();
   const page = await of.operator("GET", `/v1/approvals?state=pending&limit=20${after === "" ? "" : `&after=${after}`}`);
   return { ms: performance.now() - began, next: String(page["next_after"]) };

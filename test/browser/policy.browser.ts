@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import type { Person } from "./browser.ts";
-import { everyRole } from "./house.ts";
+import { everyRole } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage({

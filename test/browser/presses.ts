@@ -1,10 +1,10 @@
 /** Presses as a hand makes them, and what a page did about them. */
 import type { Page, Request } from "playwright-core";
 import { approve, armed, drawn, mail } from "./card.ts";
-import type { House } from "./house.ts";
+import type { RuntimeFixture } from "./console-fixture.ts";
 
 /** Two requests that wait, the first of them more urgent: its card is open, and the list shows both. */
-export async function two(house: House, name: string): Promise<readonly [string, string]> {
+export async function two(house: RuntimeFixture, name: string): Promise<readonly [string, string]> {
   return [await house.ask("send_email", mail(`${name} 1`)), await house.ask("send_email", mail(`${name} 2`))];
 }
 

@@ -1,4 +1,4 @@
-import type { House, Ways } from "./house.ts";
+import type { RuntimeFixture, Ways } from "./console-fixture.ts";
 
 /** Requests that wait. */
 export interface Shown {
@@ -12,14 +12,14 @@ export interface Shown {
   readonly unused: string;
 }
 
-/** How the house is set up in which it happens. */
+/** How the runtime is set up in which it happens. */
 export const ways: Ways = {
   server: true,
   approvals: "  routes: [{ name: two-people, match: { tools: [update_rows] }, quorum: 2 }]\n",
 };
 
-/** A house in which something has happened: what screenshots show. */
-export async function scene(house: House): Promise<Shown> {
+/** A runtime in which something has happened: what screenshots show. */
+export async function scene(house: RuntimeFixture): Promise<Shown> {
   const run = { run_id: "run-invoices" };
   for (let number = 0; number < 6; number += 1) await house.call("clock_now", { number }, run);
   await house.call("everything__echo", { message: "hello" }, run);
@@ -60,7 +60,7 @@ export async function scene(house: House): Promise<Shown> {
 }
 
 /** A script that has read, and waits for somebody before it writes. */
-async function script(house: House): Promise<void> {
+async function script(house: RuntimeFixture): Promise<void> {
   const code = [
     "// Tell everybody who is late.",
     'const heard = await tools.everything.echo({ message: "invoice 1041 is open" });',
@@ -73,7 +73,7 @@ async function script(house: House): Promise<void> {
 }
 
 /** One that has ended: each of its lines called, one in a circle, one for nothing. */
-async function ranScript(house: House): Promise<void> {
+async function ranScript(house: RuntimeFixture): Promise<void> {
   const code = [
     "// Ask for the time until it is known well.",
     "const times = [];",
@@ -91,7 +91,7 @@ async function ranScript(house: House): Promise<void> {
 }
 
 /** A yes that holds for more than one call. */
-async function remembered(house: House, id: string): Promise<void> {
+async function remembered(house: RuntimeFixture, id: string): Promise<void> {
   const remember = {
     scope: { arguments: { "$.text": { equals: "to the press" } } },
     for: "run",
@@ -100,7 +100,7 @@ async function remembered(house: House, id: string): Promise<void> {
   await house.operator("POST", `/v1/approvals/${id}/approve`, { remember });
 }
 
-async function decided(house: House, tool: string, given: object, verb: "approve" | "deny"): Promise<void> {
+async function decided(house: RuntimeFixture, tool: string, given: object, verb: "approve" | "deny"): Promise<void> {
   const run = { run_id: "run-invoices" };
   await house.operator("POST", `/v1/approvals/${await house.ask(tool, given, run)}/${verb}`, {});
   await house.call(tool, given, run);

@@ -2,14 +2,14 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openBrowser, Person } from "./browser.ts";
-import { everyRole, House, password } from "./house.ts";
+import { everyRole, password, RuntimeFixture } from "./console-fixture.ts";
 import { scene, ways } from "./scene.ts";
 import { everyScreen, everyState, widths, withoutRoles } from "./tour.ts";
 
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, "../../temp/screenshots"));
 mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
-await using house = await House.open(ways);
+await using house = await RuntimeFixture.open(ways);
 await house.account("grace", everyRole);
 await house.account("nora", []);
 const shown = await scene(house);
@@ -26,7 +26,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await everyScreen(grace, { house, shown }, keep(grace));
     await using nora = await Person.open(browser, house.url, { ...options, colorScheme });
     await withoutRoles(nora, { name: "nora", password }, keep(nora));
-    await using bare = await House.open();
+    await using bare = await RuntimeFixture.open();
     await bare.account("grace", everyRole);
     await using early = await Person.open(browser, bare.url, { ...options, colorScheme });
     await early.signIn("grace");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Person } from "./browser.ts";
 import { approve, mail } from "./card.ts";
-import { House, password } from "./house.ts";
+import { password, RuntimeFixture } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const { house, open, at } = stage();
@@ -110,7 +110,7 @@ describe("signing in", () => {
   });
 
   it("lets the operator in by a link while there are no accounts, and says how to get one", async () => {
-    await using fresh = await House.open();
+    await using fresh = await RuntimeFixture.open();
     await using operator = await open({}, fresh.url);
     await operator.page.goto("/");
     await operator.page.getByText("postern accounts link").waitFor();

@@ -1,17 +1,17 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { openBrowser, openContext, Person } from "./browser.ts";
-import { everyRole, House, type Ways } from "./house.ts";
+import { everyRole, RuntimeFixture, type Ways } from "./console-fixture.ts";
 
 interface Setting extends Ways {
   /** Who has an account, with which roles. */
   readonly people?: Readonly<Record<string, readonly string[]>>;
   /** Before it starts. */
-  readonly prepare?: (house: House) => Promise<void>;
+  readonly prepare?: (house: RuntimeFixture) => Promise<void>;
 }
 
 export interface Stage {
-  readonly house: House;
+  readonly house: RuntimeFixture;
   /** A browser of somebody's own; nobody is signed in. Of another house: by its address. */
   readonly open: (options?: BrowserContextOptions, url?: string) => Promise<Person>;
   /**
@@ -45,7 +45,7 @@ interface Seat {
 
 /** One Postern for the tests of a file: there before the first of them, gone after the last. */
 export function stage({ people = { grace: everyRole }, prepare, ...ways }: Setting = {}): Stage {
-  const house = new House(ways);
+  const house = new RuntimeFixture(ways);
   const seats: Seat[] = [];
   beforeAll(async () => {
     await prepare?.(house);

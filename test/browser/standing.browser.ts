@@ -1,7 +1,7 @@
 /** What is said for longer than one request: deputies, alarms, the two switches for everything. */
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { everyRole } from "./house.ts";
+import { everyRole } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const routes =

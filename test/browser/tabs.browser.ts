@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import { mail } from "./card.ts";
-import { everyRole, password } from "./house.ts";
+import { everyRole, password } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage({ people: { grace: everyRole } });

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
-import { everyRole, type House } from "./house.ts";
+import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 /** What many rows of a table meet is another thing than what few do. */
-async function withArguments({ folder }: House): Promise<void> {
+async function withArguments({ folder }: RuntimeFixture): Promise<void> {
   const file = join(folder, "postern.yaml");
   const rule = '    - { id: many-rows, effect: deny, tool: update_rows, arguments: { "$.limit": { above: 1000 } } }\n';
   writeFileSync(file, readFileSync(file, "utf8").replace("  rules:\n", `  rules:\n${rule}`));

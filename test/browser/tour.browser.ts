@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import type { Person } from "./browser.ts";
-import { everyRole, House, password } from "./house.ts";
+import { everyRole, password, RuntimeFixture } from "./console-fixture.ts";
 import { type Shown, scene, ways } from "./scene.ts";
 import { stage } from "./stage.ts";
 import { everyScreen, everyState, widths, withoutRoles } from "./tour.ts";
@@ -50,7 +50,7 @@ describe.each(looks)("$colorScheme, $name", ({ name: _, ...options }) => {
   it(
     "empty, loading, failed, and without an answer",
     async () => {
-      await using bare = await House.open();
+      await using bare = await RuntimeFixture.open();
       await bare.account("grace", everyRole);
       await using grace = await open(options, bare.url);
       await grace.signIn("grace");

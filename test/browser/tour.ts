@@ -1,7 +1,7 @@
 /** A walk past everything there is to see: for pictures, and for whoever looks for what others would stumble over. */
 import type { BrowserContextOptions, Page } from "playwright-core";
 import type { Person } from "./browser.ts";
-import type { House } from "./house.ts";
+import type { RuntimeFixture } from "./console-fixture.ts";
 import type { Shown } from "./scene.ts";
 
 export const widths: readonly (BrowserContextOptions & { readonly name: string })[] = [
@@ -70,10 +70,10 @@ function screens({ mail, critical, edits, quorum, unused }: Shown): readonly Sto
   ];
 }
 
-/** Every screen and dialog of a house in which something has happened, and a long call goes on meanwhile. */
+/** Every screen and dialog of a runtime in which something has happened, and a long call goes on meanwhile. */
 export async function everyScreen(
   person: Person,
-  { house, shown }: { readonly house: House; readonly shown: Shown },
+  { house, shown }: { readonly house: RuntimeFixture; readonly shown: Shown },
   look: (name: string) => Promise<void>,
 ): Promise<void> {
   const { page } = person;
@@ -118,8 +118,12 @@ async function reach(page: Page, { open = [], type, brings }: Stop): Promise<voi
 
 const states = ["approvals", "overview", "runs", "audit"] as const;
 
-/** Where nothing is, nothing has come yet, nothing comes, and nobody answers. The house does not survive it. */
-export async function everyState(person: Person, house: House, look: (name: string) => Promise<void>): Promise<void> {
+/** Where nothing is, nothing has come yet, nothing comes, and nobody answers. The runtime does not survive it. */
+export async function everyState(
+  person: Person,
+  house: RuntimeFixture,
+  look: (name: string) => Promise<void>,
+): Promise<void> {
   const { page } = person;
   for (const path of states) {
     await page.goto(`/${path}`);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { everyRole, type House } from "./house.ts";
+import { everyRole, type RuntimeFixture } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 import { closed } from "./tour.ts";
 
@@ -18,7 +18,7 @@ const file = `${long("folder-", 100)}/${long("file-", 100)}.txt`;
 const { house, at } = stage({
   people: { [user]: everyRole },
   server: true,
-  prepare: async ({ folder }: House) => {
+  prepare: async ({ folder }: RuntimeFixture) => {
     const config = join(folder, "postern.yaml");
     const text = readFileSync(config, "utf8")
       .replace("[./tools.ts]", "[./tools.ts, ./long.ts]")

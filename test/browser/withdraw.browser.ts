@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { stumbles } from "./axe.ts";
 import type { Person } from "./browser.ts";
 import { armed } from "./card.ts";
-import { everyRole } from "./house.ts";
+import { everyRole } from "./console-fixture.ts";
 import { stage } from "./stage.ts";
 
 const { house, at } = stage({ people: { grace: everyRole, linus: ["approver"], omar: ["operator"] } });

@@ -5,7 +5,7 @@ import { type CallEvent, createRuntime, type JsonObject, type Runtime } from "..
 import type { AgentProgress } from "../../src/observe/index.ts";
 import type { Redactor } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
 import { canaries, encodings } from "./canaries.ts";
 import { leakyTools, ways } from "./leaky-tools.ts";
 import { type SinkReport, Sinks } from "./sinks.ts";
@@ -183,7 +183,7 @@ async function listen(runtime: Runtime, sinks: Sinks): Promise<void> {
   sinks.add("rows", await runtime.calls.list({ limit: 100_000 }), await runtime.approvals.list());
   sinks.add("audit", await runtime.audit.query({ limit: 100_000 }));
   for await (const line of runtime.audit.export()) sinks.add("audit export", line);
-  await using house = await httpHouse(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
+  await using house = await httpFixture(runtime, { log: (message, fields) => sinks.add("log", message, fields) });
   const paths = ["/v1/calls?limit=500", "/v1/approvals?state=all", "/v1/tools", "/v1/audit?limit=1000", "/v1/health"];
   const more = ["/v1/controls", "/v1/runs", "/v1/audit/export", "/v1/tools/leaky__echo", "/openapi.json", "/v1/skills"];
   for (const path of [...paths, ...more]) sinks.add("/v1", await (await house.ask(path, { as: "operator" })).text());

@@ -1,13 +1,13 @@
 import { afterEach } from "vitest";
 import type { RuntimeOptions } from "../../src/index.ts";
-import { type House, house } from "./house.ts";
-import { type HttpHouse, httpHouse } from "./http-house.ts";
+import { type HttpFixture, httpFixture } from "./http-fixture.ts";
+import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A house behind its HTTP door, for the tests of a file; each ends with its test. */
+/** A runtime behind its HTTP door, for the tests of a file; each ends with its test. */
 export interface ApprovalScene {
-  readonly inside: House;
+  readonly inside: RuntimeFixture;
   get(path: string, as?: "agent" | "operator"): Promise<readonly [number, Fields]>;
   post(path: string, body?: Fields, as?: "agent" | "operator"): Promise<readonly [number, Fields]>;
   /** The approval that a call waits for. */
@@ -21,12 +21,12 @@ afterEach(async () => {
 
 export async function approvalScene(
   options: RuntimeOptions = {},
-  more: Parameters<typeof house>[1] = [],
+  more: Parameters<typeof runtimeFixture>[1] = [],
 ): Promise<ApprovalScene> {
-  const inside = await house({ approvals: { patience: "suspend" }, ...options }, more);
-  const http = await httpHouse(inside.runtime, { clock: inside.clock });
+  const inside = await runtimeFixture({ approvals: { patience: "suspend" }, ...options }, more);
+  const http = await httpFixture(inside.runtime, { clock: inside.clock });
   open.push(http, inside);
-  const said = async (path: string, ask: Parameters<HttpHouse["ask"]>[1]): Promise<readonly [number, Fields]> => {
+  const said = async (path: string, ask: Parameters<HttpFixture["ask"]>[1]): Promise<readonly [number, Fields]> => {
     const response = await http.ask(path, ask);
     return [response.status, (await response.json()) as Fields];
   };

@@ -3,8 +3,8 @@ import { shownDigest } from "../../src/approvals/binding.ts";
 import type { ApprovalRoute } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { keyFrom, sign } from "../../src/observe/notify/signature.ts";
-import type { House } from "./house.ts";
-import { bodyOf, httpHouse } from "./http-house.ts";
+import { bodyOf, httpFixture } from "./http-fixture.ts";
+import type { RuntimeFixture } from "./runtime-fixture.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
 const key = keyFrom(secret) ?? Buffer.alloc(0);
@@ -31,11 +31,11 @@ interface Answered {
 
 /** What somebody over there says, signed. @param sent its id, and seconds beside the server's clock */
 export async function say(
-  h: House,
+  h: RuntimeFixture,
   said: { readonly approvalId: string; readonly user: string; readonly decision?: string },
   sent: { readonly id?: string; readonly at?: number } = {},
 ): Promise<Answered> {
-  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  await using door = await httpFixture(h.runtime, { clock: h.clock });
   const { approvalId, user, decision = "approved" } = said;
   const { id = randomBytes(8).toString("hex"), at = 0 } = sent;
   const approval = await h.runtime.approvals.get(approvalId);

@@ -1,6 +1,6 @@
 import { type ApprovalRoute, type Decided, type Decider, shownDigest } from "../../src/approvals/index.ts";
 import type { CallRequest, RuntimeOptions } from "../../src/index.ts";
-import { asker, type House } from "./house.ts";
+import { asker, type RuntimeFixture } from "./runtime-fixture.ts";
 
 export const ann: Decider = {
   user: "ann",
@@ -24,13 +24,13 @@ export function routed(...routes: readonly ApprovalRoute[]): RuntimeOptions {
 }
 
 /** The id of the approval that was asked for. */
-export async function ask(h: House, request: CallRequest = mail()): Promise<string> {
+export async function ask(h: RuntimeFixture, request: CallRequest = mail()): Promise<string> {
   return (await h.runtime.invoke(request, asker)).approvalId ?? "";
 }
 
 /** What a decision brings of whoever looked at the request as it stands. */
 export async function seen(
-  { runtime }: Pick<House, "runtime">,
+  { runtime }: Pick<RuntimeFixture, "runtime">,
   id: string,
 ): Promise<{ readonly expectedDigest: string }> {
   const record = await runtime.approvals.get(id);
@@ -38,10 +38,10 @@ export async function seen(
   return { expectedDigest: shownDigest(record) };
 }
 
-export function yes(h: House, id: string, by: Decider, more: object = {}): Promise<Decided> {
+export function yes(h: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
   return h.runtime.approvals.decide(id, { decision: "approved", by, ...more });
 }
 
-export function no(h: House, id: string, by: Decider): Promise<Decided> {
+export function no(h: RuntimeFixture, id: string, by: Decider): Promise<Decided> {
   return h.runtime.approvals.decide(id, { decision: "denied", by });
 }

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { CallEvent } from "../../src/index.ts";
-import { type House, house } from "./house.ts";
+import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 /** What came of one arrival: its ends are counted by its id, over everything that was announced. */
 export class Ends {
@@ -21,8 +21,8 @@ export class Ends {
   }
 }
 
-export async function watched(...args: Parameters<typeof house>): Promise<{ h: House; ends: Ends }> {
-  const h = await house(...args);
+export async function watched(...args: Parameters<typeof runtimeFixture>): Promise<{ h: RuntimeFixture; ends: Ends }> {
+  const h = await runtimeFixture(...args);
   const ends = new Ends();
   h.runtime.watch(ends.watcher);
   return { h, ends };

@@ -1,14 +1,14 @@
 /** Sentences that are true on each engine: what their files have in common. */
 import { existsSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
-import { type EngineRoom, type EngineUnderTest, engineRoom, enginesHere } from "./engine-room.ts";
+import { type EngineFixture, type EngineUnderTest, engineFixture, enginesHere } from "./engine-fixture.ts";
 import { by } from "./engine-scripts.ts";
 
 type Language = EngineUnderTest["language"];
 
 /** An engine, and how a sentence is said of it. */
 export interface EngineCase extends EngineUnderTest {
-  room(options?: Parameters<typeof engineRoom>[1]): Promise<EngineRoom>;
+  room(options?: Parameters<typeof engineFixture>[1]): Promise<EngineFixture>;
   code(which: keyof typeof by): { readonly code: string; readonly language: Language };
   says(sentence: string, body: () => Promise<void>): void;
   /** Its process is gone, or is rinsed for the next script of the same caller (docs/reference/engines.md). */
@@ -28,7 +28,7 @@ export async function onEachEngine(body: (on: EngineCase) => void): Promise<void
     const { name, language, missing } = engine;
     body({
       ...engine,
-      room: (options = {}) => engineRoom(engine, options),
+      room: (options = {}) => engineFixture(engine, options),
       code: (which) => ({ code: by[which]?.[language] ?? "", language }),
       says: (sentence, test) => it.skipIf(missing !== undefined)(sentence, test, patient),
       expectLetGo: async (session) => {

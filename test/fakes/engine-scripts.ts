@@ -1,4 +1,4 @@
-import type { EngineUnderTest } from "./engine-room.ts";
+import type { EngineUnderTest } from "./engine-fixture.ts";
 
 /** The same script in the languages of the engines. */
 export const by: Readonly<Record<string, Readonly<Record<EngineUnderTest["language"], string>>>> = {

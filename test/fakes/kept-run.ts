@@ -1,13 +1,13 @@
-import { asker, type House, house } from "./house.ts";
 import { RunFolder, runsFolder } from "./run-folder.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
-export type Tool = NonNullable<Parameters<typeof house>[1]>[number];
+export type Tool = NonNullable<Parameters<typeof runtimeFixture>[1]>[number];
 
 export const base: typeof asker & { readonly runId: string } = { ...asker, runId: "run_1" };
 export const safe = { risk: "safe", effects: "read", idempotent: true, input: { type: "object" } } as const;
 
 export interface Kept {
-  readonly h: House;
+  readonly h: RuntimeFixture;
   readonly run: RunFolder;
   readonly folder: string;
   readonly logged: string[];
@@ -15,11 +15,11 @@ export interface Kept {
 
 export async function kept(
   tools: readonly Tool[] = [],
-  more: Parameters<typeof house>[0] = {},
+  more: Parameters<typeof runtimeFixture>[0] = {},
 ): Promise<Kept & AsyncDisposable> {
   const folder = runsFolder();
   const logged: string[] = [];
-  const h = await house({ archive: { folder }, log: (problem) => void logged.push(problem), ...more }, tools);
+  const h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem), ...more }, tools);
   const run = new RunFolder(folder, "run_1");
   return { h, run, folder, logged, [Symbol.asyncDispose]: () => h.runtime.close() };
 }

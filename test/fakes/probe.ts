@@ -2,7 +2,7 @@ import type { defineTool } from "../../src/index.ts";
 
 export type ProbeTool = Parameters<typeof defineTool>[0];
 
-/** A safe tool that answers `done`; a test names only what it is about. In a list, as a house takes more tools. */
+/** A safe tool that answers `done`; a test names only what it is about. In a list, as a runtime takes more tools. */
 export function probe(more: Partial<ProbeTool> = {}): readonly [ProbeTool] {
   const plain: ProbeTool = {
     name: "probe",

@@ -86,7 +86,7 @@ export const matrix: Readonly<Record<string, Row>> = {
   "post /v1/approvals/batch": doing("approvals:decide", 200, { ids: ["apr_1"], decision: "approved" }),
   "post /v1/approvals/{id}/withdraw": {
     ...doing("approvals:read", 200, {}, 404),
-    onlyLook: ["viewer", "approver", "auditor", "admin"], // the requests of this house are of no agent of theirs
+    onlyLook: ["viewer", "approver", "auditor", "admin"], // the requests of this runtime are of no agent of theirs
   },
   "post /v1/approvals/{id}/revoke": doing("approvals:decide", 200, {}, 404),
   "post /v1/approvals/{id}/resume": doing("calls:make", 200, {}, 404),

@@ -3,8 +3,8 @@ import type { ChainScript } from "../../src/engines/index.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { RuntimeOptions, ToolOutcome } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
-import { asker, boss, type House, house } from "./house.ts";
-import { resultOf } from "./script-house.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
+import { resultOf } from "./script-fixture.ts";
 
 export const yes: { readonly decision: "approved"; readonly by: typeof boss } = { decision: "approved", by: boss };
 const input = { type: "object", properties: { to: { type: "string" } } } as const;
@@ -17,7 +17,7 @@ export class Bench {
   release: (() => Promise<string>) | undefined;
   reached: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
-  get tools(): NonNullable<Parameters<typeof house>[1]> {
+  get tools(): NonNullable<Parameters<typeof runtimeFixture>[1]> {
     return [
       {
         ...{ name: "work", description: "Has an effect.", input },
@@ -47,14 +47,18 @@ export class Bench {
 export const holding =
   'await call("work", { to: "a" }); await call("hold", {}); await call("work", { to: "b" }); return "end";';
 
-/** A house with the bench's tools, and one engine. */
-export function room(bench: Bench, driver: SandboxDriver = fakeDriver(), options: RuntimeOptions = {}): Promise<House> {
-  return house({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, bench.tools);
+/** A runtime with the bench's tools, and one engine. */
+export function room(
+  bench: Bench,
+  driver: SandboxDriver = fakeDriver(),
+  options: RuntimeOptions = {},
+): Promise<RuntimeFixture> {
+  return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options }, bench.tools);
 }
 
 /** Sent by a caller that leaves once the script holds. */
 export async function left(
-  h: House,
+  h: RuntimeFixture,
   bench: Bench,
   script: ChainScript,
   more: { readonly idempotencyKey?: string } = {},

@@ -1,13 +1,13 @@
 import { expect } from "vitest";
 import type { HttpServerOptions } from "../../src/server/http/http-server.ts";
-import { bodyOf, type HttpHouse, host, httpHouse } from "./http-house.ts";
+import { bodyOf, type HttpFixture, host, httpFixture } from "./http-fixture.ts";
 import { goodPassword, type People, people } from "./people.ts";
 import { type Said, stubRuntime } from "./stub-runtime.ts";
 
 /** A crowd at the door, who may sign in. */
 export interface Scene {
   readonly crowd: People;
-  readonly house: HttpHouse;
+  readonly house: HttpFixture;
   /** What the runtime was told. */
   readonly said: readonly Said[];
   signIn(name: string): Promise<{
@@ -23,7 +23,7 @@ export async function scene(more: Pick<HttpServerOptions, "command"> = {}): Prom
   const crowd = await people();
   const { accounts, clock } = crowd;
   const { runtime, said } = stubRuntime();
-  const house = await httpHouse(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
+  const house = await httpFixture(runtime, { accounts, clock, hosts: [host, "https://gate.example"], ...more });
   return {
     crowd,
     house,

@@ -1,5 +1,5 @@
 /**
- * Tests that share a process with others: a process each, and the house imported anew in each, cost them more than they do.
+ * Tests that share a process with others: a process each, and the runtime imported anew in each, cost them more than they do.
  *
  * Whatever measures its process, changes it (its folder, its environment) or counts what it has open stands apart.
  */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ann, ask, bob, mail, no, routed, yes } from "../fakes/deciders.ts";
-import { asker, eventTypes, house } from "../fakes/house.ts";
+import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 describe("taking back", () => {
   it("revokes an approval before it is used: the call does not run, and is asked about anew", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h);
     await yes(h, id, ann);
     expect(await h.runtime.approvals.revoke(id, bob, "wrong one")).toMatchObject({
@@ -24,7 +24,7 @@ describe("taking back", () => {
   });
 
   it("revokes neither what is pending nor what was used", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h);
     expect(await h.runtime.approvals.revoke(id, bob)).toMatchObject({
       code: "approval_decided",
@@ -43,7 +43,7 @@ describe("taking back", () => {
 
 describe("a batch", () => {
   it("decides alike requests of one run, each by itself, and answers for each", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const ids = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
     await no(h, ids[1] ?? "", bob);
     const made = await h.runtime.approvals.decideMany([...ids, ids[0] ?? ""], {
@@ -64,7 +64,7 @@ describe("a batch", () => {
   });
 
   it("is refused as a whole when one is another tool's, another run's, or nobody's", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h, mail("1"));
     const other = await ask(h, { tool: "drop", arguments: { to: "1" } });
     const { approvalId: far = "" } = await h.runtime.invoke(mail("2"), { ...asker, runId: "elsewhere" });
@@ -84,7 +84,7 @@ describe("a batch", () => {
   });
 
   it("says yes to nothing critical, names it, and decides none of the others either", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const drop = (to: string) => ask(h, { tool: "drop", arguments: { to } });
     const ids = [await drop("1"), await drop("2")];
     const many = (decision: "approved" | "denied", more: object = {}) =>
@@ -105,7 +105,9 @@ describe("a batch", () => {
   });
 
   it("says yes to nothing that a route wants a name typed for", async () => {
-    await using h = await house(routed({ name: "typed", match: { tools: ["mail"] }, typedConfirmation: true }));
+    await using h = await runtimeFixture(
+      routed({ name: "typed", match: { tools: ["mail"] }, typedConfirmation: true }),
+    );
     const ids = [await ask(h, mail("1")), await ask(h, mail("2"))];
     expect(await h.runtime.approvals.decideMany(ids, { decision: "approved", by: ann })).toMatchObject({
       taken: false,
@@ -116,7 +118,7 @@ describe("a batch", () => {
   });
 
   it("holds each digest against its own request", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const [one, two] = [await ask(h, mail("1")), await ask(h, mail("2"))];
     const made = await h.runtime.approvals.decideMany([one, two], {
       decision: "approved",
@@ -130,7 +132,7 @@ describe("a batch", () => {
 });
 
 it("shows the agent's own reason, redacted and as its own word, and how much its session did before", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   await using session = h.runtime.openSession({}, asker);
   await session.invoke({ tool: "echo", arguments: { to: "x" } });
   const { approvalId = "" } = await session.invoke(mail(), { reason: "the user asked me to" });

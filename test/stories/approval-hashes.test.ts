@@ -1,21 +1,21 @@
 import { expect, it } from "vitest";
 import { canonical, sha256 } from "../../src/core/json.ts";
 import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
-import { type House, house } from "../fakes/house.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const hashOf = (to: string): string => sha256(canonical({ to }));
 
-async function edit(h: House, id: string, to: string): Promise<void> {
+async function edit(h: RuntimeFixture, id: string, to: string): Promise<void> {
   const request = { decision: "modified", arguments: { to }, by: ann, ...(await seen(h, id)) } as const;
   expect(await h.runtime.approvals.decide(id, request)).toMatchObject({ decided: true });
 }
 
-async function logged(h: House, type: string) {
+async function logged(h: RuntimeFixture, type: string) {
   return h.runtime.audit.query({ type });
 }
 
 it("the log has the hash of what was asked, and beside an edited yes that of what was approved, which is what ran", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const id = await ask(h, mail("asked"));
   await edit(h, id, "edited");
   await h.runtime.resume(id);
@@ -28,7 +28,7 @@ it("the log has the hash of what was asked, and beside an edited yes that of wha
 });
 
 it("also of each word under a quorum, by whomever it was edited; a no is to what was asked", async () => {
-  await using h = await house(routed({ quorum: 2 }));
+  await using h = await runtimeFixture(routed({ quorum: 2 }));
   const [first, second] = [await ask(h, mail("one")), await ask(h, mail("two"))];
   await edit(h, first, "edited");
   await yes(h, first, bob, await seen(h, first));
@@ -46,7 +46,7 @@ it("also of each word under a quorum, by whomever it was edited; a no is to what
 });
 
 it("a yes to what was asked has one hash", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   await yes(h, await ask(h, mail("asked")), ann);
   const [approved] = await logged(h, "gate.approved");
   expect(approved).toMatchObject({ request_hash: hashOf("asked") });

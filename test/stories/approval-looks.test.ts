@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
 import { ann, ask, bob, cal, mail, no, routed, seen } from "../fakes/deciders.ts";
-import { asker, house } from "../fakes/house.ts";
-import { bodyOf, httpHouse, inSession } from "../fakes/http-house.ts";
+import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 describe("what is shown of a request", () => {
   it.each(["memory", "sqlite"])("is among theirs to whom it was escalated, from then on (%s)", async (store) => {
     const escalating = { to: { users: ["ann"] }, escalateAfterMs: 1000, escalateTo: { users: ["cal"] } };
-    await using h = await house({ ...routed(escalating), ...(store === "memory" && { store }) });
+    await using h = await runtimeFixture({ ...routed(escalating), ...(store === "memory" && { store }) });
     const first = await ask(h, mail("1"));
     await h.clock.advance(999);
     const theirs = async () => (await h.runtime.approvals.page({}, cal)).approvals.map(({ id }) => id);
@@ -30,7 +30,7 @@ describe("what is shown of a request", () => {
         in: () => () => undefined, // a timer that comes late
       };
       const approvals = { patience: "suspend", ttlMs: 1000 } as const;
-      await using h = await house({ approvals, clock: stopped, ...(store === "memory" && { store }) });
+      await using h = await runtimeFixture({ approvals, clock: stopped, ...(store === "memory" && { store }) });
       await ask(h, mail("1"));
       passedMs = 500;
       const later = await ask(h, mail("2"));
@@ -49,7 +49,7 @@ describe("what is shown of a request", () => {
   );
 
   it("is what a no is held against, too, where it says what it saw", async () => {
-    await using h = await house(routed({ quorum: 2 }));
+    await using h = await runtimeFixture(routed({ quorum: 2 }));
     const id = await ask(h);
     const before = await seen(h, id);
     await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
@@ -61,7 +61,7 @@ describe("what is shown of a request", () => {
   });
 
   it("and explain tells nothing of another's run", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, { ...asker, runId: "theirs" });
     const other = { principal: { ...asker.principal, agent: "b" }, runId: "theirs" };
     expect(await h.runtime.explain(mail(), other)).toMatchObject({
@@ -76,11 +76,11 @@ describe("a person with a session and an API token", () => {
   const drop = { tool: "drop", arguments: { to: "x" } };
 
   async function open(quorum: number) {
-    const h = await house({ ...routed({ quorum }), accounts: { passwordCost: cheap } });
+    const h = await runtimeFixture({ ...routed({ quorum }), accounts: { passwordCost: cheap } });
     const { accounts } = h.runtime;
     for (const name of ["ann", "bob"])
       await accounts.add({ name, roles: ["approver"], password: goodPassword }, holder);
-    const door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+    const door = await httpFixture(h.runtime, { accounts, clock: h.clock });
     const session = async (name: string) => inSession(entered(await accounts.signIn(name, goodPassword, here)));
     const { token, text } = await accounts.makeToken(
       { name: "ci", kind: "person" },

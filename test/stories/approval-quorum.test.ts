@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { ann, ask, bob, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
-import { asker, eventTypes, house } from "../fakes/house.ts";
 import { holder } from "../fakes/people.ts";
-import { cal, openRouted } from "../fakes/route-house.ts";
+import { cal, openRouted } from "../fakes/route-fixture.ts";
+import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 describe("a quorum", () => {
   const two = routed({ name: "two", quorum: 2 });
 
   it("is reached by two persons, each with an event of their own, and then the call runs once", async () => {
-    await using h = await house(two);
+    await using h = await runtimeFixture(two);
     const id = await ask(h);
     expect(await yes(h, id, ann)).toMatchObject({
       decided: true,
@@ -33,7 +33,7 @@ describe("a quorum", () => {
   });
 
   it("does not wake a caller who waits before the last yes", async () => {
-    await using h = await house({ approvals: { patience: "wait", routes: [{ quorum: 2 }] } });
+    await using h = await runtimeFixture({ approvals: { patience: "wait", routes: [{ quorum: 2 }] } });
     const waiting = h.runtime.invoke(mail(), asker);
     await h.clock.advance(10);
     const [open] = await h.runtime.approvals.list();
@@ -45,7 +45,7 @@ describe("a quorum", () => {
   });
 
   it("is voided by an edit: the editor's is the first yes, and another one must name what it saw", async () => {
-    await using h = await house(two);
+    await using h = await runtimeFixture(two);
     const id = await ask(h);
     await yes(h, id, ann);
     const edited = await h.runtime.approvals.decide(id, { decision: "modified", arguments: { to: "y" }, by: bob });
@@ -69,7 +69,7 @@ describe("a quorum", () => {
   });
 
   it("takes no yes to arguments that were edited while it was given", async () => {
-    await using h = await house(two);
+    await using h = await runtimeFixture(two);
     const codes = new Set<string>();
     for (let turns = 0; turns < 60; turns += 1) {
       const id = await ask(h, mail(`round ${turns}`));
@@ -86,7 +86,7 @@ describe("a quorum", () => {
   });
 
   it("is not reached by the asker, nor by an agent's approval of its own call", async () => {
-    await using h = await house(routed({ quorum: 2, separateUser: true }));
+    await using h = await runtimeFixture(routed({ quorum: 2, separateUser: true }));
     const id = await ask(h);
     expect(await yes(h, id, { user: "asker", via: "session:9" })).toMatchObject({ code: "decider_not_allowed" });
     expect(await yes(h, id, { user: "zoe", via: "token:agent" })).toMatchObject({ code: "decider_not_allowed" });
@@ -113,7 +113,7 @@ describe("a quorum", () => {
   });
 
   it("is denied by one no", async () => {
-    await using h = await house(two);
+    await using h = await runtimeFixture(two);
     const id = await ask(h);
     await yes(h, id, ann);
     expect(await no(h, id, bob)).toMatchObject({ approval: { state: "denied" } });

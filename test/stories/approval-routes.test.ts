@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { ann, ask, bob, cal, clerk, mail, no, routed, seen, yes } from "../fakes/deciders.ts";
-import { asker, eventTypes, type House, house } from "../fakes/house.ts";
+import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
 describe("a request that is sent to some people", () => {
   it("is decided by them and by nobody else, and tells the others whom it was sent to", async () => {
-    await using h = await house(routed({ name: "ops only", to: { groups: ["ops"] } }));
+    await using h = await runtimeFixture(routed({ name: "ops only", to: { groups: ["ops"] } }));
     const id = await ask(h);
     expect(await yes(h, id, bob)).toMatchObject({
       decided: false,
@@ -21,7 +21,7 @@ describe("a request that is sent to some people", () => {
   });
 
   it("is listed as mine for whoever may decide it, and not for whoever asked, voted already, or may not", async () => {
-    await using h = await house(routed({ to: { roles: ["approver"] }, quorum: 2, separateUser: true }));
+    await using h = await runtimeFixture(routed({ to: { roles: ["approver"] }, quorum: 2, separateUser: true }));
     const id = await ask(h);
     const mine = async (by: Decider) => (await h.runtime.approvals.page({ state: "pending" }, by)).approvals.length;
     expect([await mine(ann), await mine(cal), await mine({ ...bob, user: "asker" })]).toEqual([1, 0, 0]);
@@ -34,15 +34,19 @@ describe("a request that is sent to some people", () => {
       ...routed(...routes),
       store: `sqlite:${files.at("loosened.db")}`,
     });
-    const strict = await house(options({ name: "two", to: { roles: ["approver"] }, quorum: 2 }));
+    const strict = await runtimeFixture(options({ name: "two", to: { roles: ["approver"] }, quorum: 2 }));
     const [first, second] = [await ask(strict, mail("1")), await ask(strict, mail("2"))];
     await strict.runtime.close();
-    const loose = await house(options({ match: { tools: ["nothing"] }, quorum: 2, to: { users: ["x", "y"] } }));
+    const loose = await runtimeFixture(
+      options({ match: { tools: ["nothing"] }, quorum: 2, to: { users: ["x", "y"] } }),
+    );
     expect(await yes(loose, first, cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
     expect(await yes(loose, first, ann)).toMatchObject({ decided: true, approval: { state: "pending" } });
     expect(await yes(loose, first, bob)).toMatchObject({ decided: true, approval: { state: "approved" } });
     await loose.runtime.close();
-    await using stricter = await house(options({ name: "three", to: { users: ["ann"] }, typedConfirmation: true }));
+    await using stricter = await runtimeFixture(
+      options({ name: "three", to: { users: ["ann"] }, typedConfirmation: true }),
+    );
     expect(await yes(stricter, second, bob)).toMatchObject({ code: "decider_not_allowed" });
     expect(await yes(stricter, second, ann)).toMatchObject({ code: "confirmation_needed" });
     const typed = await yes(stricter, second, ann, { confirmation: "mail" });
@@ -50,7 +54,7 @@ describe("a request that is sent to some people", () => {
   });
 
   it("is asked for as long as its route says, but no longer than the tool allows", async () => {
-    await using h = await house(routed({ match: { tools: ["mail"] }, ttlMs: 60_000 }));
+    await using h = await runtimeFixture(routed({ match: { tools: ["mail"] }, ttlMs: 60_000 }));
     const record = await h.runtime.approvals.get(await ask(h));
     expect(record?.expiresAt).toBe(h.clock.now() + 60_000);
   });
@@ -60,7 +64,7 @@ describe("a critical request", () => {
   const drop = { tool: "drop", arguments: { to: "x" } };
 
   it("is approved by typing the tool's name, and denied without", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h, drop);
     expect(await yes(h, id, ann)).toMatchObject({
       code: "confirmation_needed",
@@ -77,7 +81,7 @@ describe("a critical request", () => {
 
   it("needs a person who signed in once there are accounts; without accounts the operator's token is one", async () => {
     let accounts = true;
-    await using h = await house({ approvals: { patience: "suspend", accountsExist: () => accounts } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", accountsExist: () => accounts } });
     const id = await ask(h, drop);
     const typed = { confirmation: "drop" };
     expect(await yes(h, id, clerk, typed)).toMatchObject({ code: "sign_in_needed" });
@@ -91,9 +95,11 @@ describe("a critical request", () => {
 
   it("is approved by the approver of the process where no route speaks of it, and not where one does", async () => {
     const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
-    await using free = await house({ approvals: { approver } });
+    await using free = await runtimeFixture({ approvals: { approver } });
     expect((await free.runtime.invoke(drop, asker)).status).toBe("ok");
-    await using bound = await house({ approvals: { approver, patience: "suspend", routes: [{ name: "all" }] } });
+    await using bound = await runtimeFixture({
+      approvals: { approver, patience: "suspend", routes: [{ name: "all" }] },
+    });
     const { approvalId = "" } = await bound.runtime.invoke(drop, asker);
     await bound.clock.advance(10);
     expect((await bound.runtime.approvals.get(approvalId))?.state).toBe("pending");
@@ -102,7 +108,7 @@ describe("a critical request", () => {
 
 describe("a decision that was made looking at something", () => {
   it("is not taken when that is not what is asked any more (digest)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h);
     expect(await yes(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
@@ -112,10 +118,10 @@ describe("a decision that was made looking at something", () => {
 
 describe("delegation", () => {
   const route: ApprovalRoute = { name: "ann decides", to: { users: ["ann"] } };
-  const until = (h: House, ms: number): number => h.clock.now() + ms;
+  const until = (h: RuntimeFixture, ms: number): number => h.clock.now() + ms;
 
   it("lets another person decide until its end, and the record names both", async () => {
-    await using h = await house(routed(route));
+    await using h = await runtimeFixture(routed(route));
     const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
     expect(await yes(h, first, bob)).toMatchObject({ code: "decider_not_allowed" });
     const made = await h.runtime.approvals.delegations.make(
@@ -134,11 +140,11 @@ describe("delegation", () => {
 
   it("carries roles and groups of the giver, is ended at once, and outlives a restart", async () => {
     const options = { ...routed({ to: { groups: ["ops"] } }), store: `sqlite:${files.at("given.db")}` };
-    const before = await house(options);
+    const before = await runtimeFixture(options);
     const [first, second] = [await ask(before, mail("1")), await ask(before, mail("2"))];
     await before.runtime.approvals.delegations.make({ to: "bob", until: until(before, 60_000) }, ann);
     await before.runtime.close();
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     expect(await yes(h, first, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
     const [given] = h.runtime.approvals.delegations.list();
     await h.runtime.approvals.delegations.revoke(given?.id ?? "", ann);
@@ -148,7 +154,7 @@ describe("delegation", () => {
   });
 
   it("ends with the giver's account, and with the role it came from", async () => {
-    await using h = await house(routed({ to: { groups: ["ops"] } }));
+    await using h = await runtimeFixture(routed({ to: { groups: ["ops"] } }));
     const holder = { by: "operator", via: "token:operator" };
     const groups = ["ops"];
     const [first, second, third] = [await ask(h, mail("1")), await ask(h, mail("2")), await ask(h, mail("3"))];
@@ -166,7 +172,7 @@ describe("delegation", () => {
   });
 
   it("never reaches whoever asked, is not handed on, and does not give one's own request away", async () => {
-    await using h = await house(routed({ to: { users: ["ann", "asker"] } }));
+    await using h = await runtimeFixture(routed({ to: { users: ["ann", "asker"] } }));
     const { delegations } = h.runtime.approvals;
     const requester: Decider = { user: "asker", via: "session:9", tenant: "default", signedIn: true };
     await delegations.make({ to: "bob", until: until(h, 60_000) }, requester);
@@ -176,7 +182,7 @@ describe("delegation", () => {
     expect(await yes(h, await ask(h, mail("2")), { user: "dan", via: "session:4" })).toMatchObject({
       code: "decider_not_allowed",
     });
-    await using other = await house(routed(route));
+    await using other = await runtimeFixture(routed(route));
     await other.runtime.approvals.delegations.make({ to: "asker", until: until(other, 60_000) }, ann);
     expect(await yes(other, await ask(other), requester)).toMatchObject({ code: "decider_not_allowed" });
   });
@@ -187,7 +193,7 @@ describe("delegation", () => {
     ["the past", { to: "bob", until: -1 }, /still to come/],
     ["ever", { to: "bob", until: 1e12 }, /90 days/],
   ])("is refused to %s", async (_, { to, until: ms }, message) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const made = await h.runtime.approvals.delegations.make({ to, until: until(h, ms) }, ann);
     expect(made).toMatchObject({
       delegated: false,
@@ -197,7 +203,7 @@ describe("delegation", () => {
   });
 
   it("is refused without a time", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await expect(h.runtime.approvals.delegations.make({ to: "bob", until: Number.NaN }, ann)).rejects.toMatchObject({
       code: "delegation_invalid",
       message: "`until` is NaN; it must be a number.",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute } from "../../src/approvals/index.ts";
 import { ann, ask, bob, mail, routed, yes } from "../fakes/deciders.ts";
-import { eventTypes, type House, house } from "../fakes/house.ts";
+import { eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -15,11 +15,11 @@ describe("time", () => {
     escalateAfterMs: 30_000,
     escalateTo: { users: ["bob"] },
   };
-  const told = async (h: House) =>
+  const told = async (h: RuntimeFixture) =>
     (await eventTypes(h.runtime)).filter((type) => /reminder|escalated|expired/.test(type));
 
   it("escalates, reminds and expires, once each and in that order", async () => {
-    await using h = await house(routed(route));
+    await using h = await runtimeFixture(routed(route));
     const id = await ask(h);
     expect(await yes(h, id, bob)).toMatchObject({ code: "decider_not_allowed" });
     await h.clock.advance(30_000);
@@ -34,7 +34,7 @@ describe("time", () => {
   });
 
   it("lets whom it was escalated to decide, and those before as well", async () => {
-    await using h = await house(routed(route));
+    await using h = await runtimeFixture(routed(route));
     const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
     await h.clock.advance(30_000);
     expect(await yes(h, first, bob)).toMatchObject({ decided: true });
@@ -45,11 +45,11 @@ describe("time", () => {
 
   it("reminds nobody twice after a restart, and makes up for what came due while it was away", async () => {
     const options = { ...routed(route), store: `sqlite:${files.at("reminded.db")}` };
-    const before = await house(options);
+    const before = await runtimeFixture(options);
     await ask(before);
     await before.clock.advance(30_000);
     await before.runtime.close();
-    await using h = await house({ ...options, clock: before.clock });
+    await using h = await runtimeFixture({ ...options, clock: before.clock });
     await before.clock.advance(10);
     await expect.poll(() => told(h)).toEqual(["approval.escalated"]);
     await before.clock.advance(19_990);
@@ -63,7 +63,7 @@ describe("time", () => {
   });
 
   it("keeps votes that came before a reminder", async () => {
-    await using h = await house(routed({ quorum: 2, remindBeforeMs: 10_000, ttlMs: 60_000 }));
+    await using h = await runtimeFixture(routed({ quorum: 2, remindBeforeMs: 10_000, ttlMs: 60_000 }));
     const id = await ask(h);
     await yes(h, id, ann);
     await h.clock.advance(50_000);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asker, boss, type House, house } from "../fakes/house.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -8,14 +8,14 @@ const ttlMs = 60_000;
 const approvals = { patience: "suspend", ttlMs } as const;
 
 const ends = {
-  withdrawn: async ({ runtime }: House, id: string) =>
+  withdrawn: async ({ runtime }: RuntimeFixture, id: string) =>
     void (await runtime.approvals.withdraw(id, { user: "asker" }, "not needed")),
-  revoked: async ({ runtime }: House, id: string) => {
+  revoked: async ({ runtime }: RuntimeFixture, id: string) => {
     await runtime.approvals.decide(id, { decision: "approved", by: boss });
     await runtime.approvals.revoke(id, boss);
   },
-  expired: async ({ clock }: House) => clock.advance(ttlMs),
-  "approved and not used": async ({ runtime, clock }: House, id: string) => {
+  expired: async ({ clock }: RuntimeFixture) => clock.advance(ttlMs),
+  "approved and not used": async ({ runtime, clock }: RuntimeFixture, id: string) => {
     await runtime.approvals.decide(id, { decision: "approved", by: boss });
     await clock.advance(ttlMs);
   },
@@ -25,7 +25,7 @@ it.each(Object.keys(ends) as (keyof typeof ends)[])(
   "a call whose request was %s is listed as denied, not held",
   async (end) => {
     for (const store of ["memory", "sqlite::memory:", `sqlite:${files.at(`${end}.db`)}`] as const) {
-      await using h = await house({ approvals, store });
+      await using h = await runtimeFixture({ approvals, store });
       const { approvalId = "", callId } = await h.runtime.invoke(mail, asker);
       expect(await h.runtime.calls.list({ state: "held" })).toHaveLength(1);
       await ends[end](h, approvalId);
@@ -39,7 +39,7 @@ it.each(Object.keys(ends) as (keyof typeof ends)[])(
 );
 
 it.each([undefined, "key-1"])("is asked about anew when it is sent again, with key %s", async (idempotencyKey) => {
-  await using h = await house({ approvals });
+  await using h = await runtimeFixture({ approvals });
   const context = { ...asker, ...(idempotencyKey !== undefined && { idempotencyKey }) };
   const { approvalId: first = "" } = await h.runtime.invoke(mail, context);
   await ends.withdrawn(h, first);

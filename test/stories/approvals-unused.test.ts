@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { ann, ask, mail, yes } from "../fakes/deciders.ts";
-import { type House, house } from "../fakes/house.ts";
-import { bodyOf, httpHouse } from "../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const hourMs = 3_600_000;
 
 it.each(["sqlite::memory:", "memory"] as const)(
   "what was approved and not used in time is expired in every list, as it is to whoever would use it (%s)",
   async (store) => {
-    await using h: House = await house({ store });
+    await using h: RuntimeFixture = await runtimeFixture({ store });
     const listed = async (state?: "approved" | "expired") =>
       (await h.runtime.approvals.list(state && { state })).map(({ id, state: is }) => [id, is]);
     const unused = await ask(h, mail("unused"));
@@ -31,7 +31,7 @@ it.each(["sqlite::memory:", "memory"] as const)(
     expect((await h.runtime.approvals.page({ state: "expired" })).approvals).toMatchObject([
       { id: unused, decision: { as: "approved", by: "ann" } }, // who let it pass stays told
     ]);
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     expect(await bodyOf(await door.ask("/v1/approvals?state=expired", { as: "operator" }))).toMatchObject({
       approvals: [{ approval_id: unused, status: "expired" }],
     });

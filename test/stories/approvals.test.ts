@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../fakes/actors.ts";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const mail = (to: string): { tool: string; arguments: { to: string } } => ({ tool: "mail", arguments: { to } });
 
 describe("an approval", () => {
   it("is used once, however often it is resumed", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "", status } = await h.runtime.invoke(mail("x"), asker);
     expect(status).toBe("pending");
     expect((await h.runtime.resume(approvalId))?.status).toBe("pending");
@@ -23,7 +23,7 @@ describe("an approval", () => {
   });
 
   it("is found by the same call sent again: it attaches, runs once, then replays until the approval's lifetime ends", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const first = await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: false } }, asker);
     const second = await h.runtime.invoke({ tool: "mail", arguments: { slow: false, to: "x" } }, asker);
     expect(second.approvalId).toBe(first.approvalId);
@@ -44,7 +44,7 @@ describe("an approval", () => {
   });
 
   it("A1, medium tool / call, approve, call / gate.required → gate.approved → attempted → succeeded, one trace id (case 142)", async () => {
-    await using h = await house({ autonomy: "A1" });
+    await using h = await runtimeFixture({ autonomy: "A1" });
     const session = h.runtime.openSession({}, asker);
     const { approvalId = "" } = await session.invoke(mail("x"));
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -58,7 +58,7 @@ describe("an approval", () => {
   });
 
   it("with edited arguments runs with those, gated when edited and again when run (cases 95, 96)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const decide = h.runtime.approvals.decide.bind(h.runtime.approvals);
     expect(await decide(approvalId, { decision: "modified", by: boss })).toMatchObject({
@@ -78,7 +78,7 @@ describe("an approval", () => {
   });
 
   it("does not run what was blocked meanwhile, for a waiting caller as well (case 104)", async () => {
-    await using h = await house({ autonomy: "A2" });
+    await using h = await runtimeFixture({ autonomy: "A2" });
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait" });
     await h.clock.advance(1);
     const [approval] = await h.runtime.approvals.list({ state: "pending" });
@@ -89,7 +89,7 @@ describe("an approval", () => {
   });
 
   it("cannot be decided by the credential that asked", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const own = await h.runtime.approvals.decide(approvalId, {
       decision: "approved",
@@ -100,7 +100,7 @@ describe("an approval", () => {
   });
 
   it("approved twice: the second is a conflict, nothing is run again; an unknown id is unknown (case 93)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
@@ -113,7 +113,7 @@ describe("an approval", () => {
   });
 
   it("denied: however many arrivals, one person was asked, each arrival has one terminal event (cases 70, 85, 91)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss, reason: "not today" });
     for (let i = 0; i < 3; i += 1) {
@@ -132,7 +132,7 @@ describe("an approval", () => {
   });
 
   it("expires by itself: it cannot be decided any more, resuming is refused, and sending again asks anew (D5)", async () => {
-    await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.clock.advance(1001);
     expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
@@ -146,7 +146,7 @@ describe("an approval", () => {
   });
 
   it("approved in time but used too late is not used", async () => {
-    await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     await h.clock.advance(1001);
@@ -155,7 +155,7 @@ describe("an approval", () => {
   });
 
   it("taken back by its requester is gone", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     expect((await h.runtime.approvals.withdraw(approvalId, { user: "asker" })).decided).toBe(true);
     expect(await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss })).toMatchObject({
@@ -166,7 +166,7 @@ describe("an approval", () => {
   });
 
   it("is waited for no longer than the caller waits; the request lives on (cases 72, 98)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait", approvalWaitMs: 50 });
     await h.clock.advance(51);
     const outcome = await waiting;
@@ -176,7 +176,7 @@ describe("an approval", () => {
   });
 
   it("lets a waiting caller go on when it is given", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const waiting = h.runtime.invoke(mail("x"), { ...asker, patience: "wait" });
     await h.clock.advance(5);
     const [approval] = await h.runtime.approvals.list({ state: "pending" });
@@ -185,7 +185,7 @@ describe("an approval", () => {
   });
 
   it("two requested, one decided / list pending / one left (case 105)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.invoke(mail("y"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "skipped", by: boss });

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { ApprovalRecord, CallRecord } from "../../src/core/records.ts";
 import type { RuntimeSession } from "../../src/runtime/api.ts";
-import { ArtifactHouse, hourMs, writer } from "../fakes/artifact-house.ts";
-import { boss } from "../fakes/house.ts";
+import { ArtifactFixture, hourMs, writer } from "../fakes/artifact-fixture.ts";
+import { boss } from "../fakes/runtime-fixture.ts";
 
 const n = fc.nat(2);
 const key = fc.constantFrom(undefined, "k0", "k1");
@@ -31,7 +31,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Plays steps on a real runtime over files, and knows each artifact it was ever told of. */
 class Player {
-  readonly home: ArtifactHouse = new ArtifactHouse({
+  readonly home: ArtifactFixture = new ArtifactFixture({
     approvals: { patience: "suspend", ttlMs: 4 * hourMs },
     results: { retentionDays: 0.1 },
   });

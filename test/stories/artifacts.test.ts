@@ -4,9 +4,9 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/core/outcome.ts";
-import { ArtifactHouse, hourMs, report, writer } from "../fakes/artifact-house.ts";
-import { boss, house } from "../fakes/house.ts";
+import { ArtifactFixture, hourMs, report, writer } from "../fakes/artifact-fixture.ts";
 import { probe } from "../fakes/probe.ts";
+import { boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const dayMs = 24 * hourMs;
 const reporting = probe({ name: "report", execute: () => report(1) });
@@ -15,19 +15,19 @@ const drawing = probe({
   execute: () => ({ content: [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }] }),
 });
 
-async function opened(options?: ConstructorParameters<typeof ArtifactHouse>[0]): Promise<ArtifactHouse> {
-  const home = new ArtifactHouse(options);
+async function opened(options?: ConstructorParameters<typeof ArtifactFixture>[0]): Promise<ArtifactFixture> {
+  const home = new ArtifactFixture(options);
   await home.open();
   return home;
 }
 
-const read = (home: ArtifactHouse, n: number, idempotencyKey?: string): Promise<ToolOutcome> =>
+const read = (home: ArtifactFixture, n: number, idempotencyKey?: string): Promise<ToolOutcome> =>
   home.runtime.invoke(
     { tool: "read", arguments: { n } },
     { ...writer, ...(idempotencyKey !== undefined && { idempotencyKey }) },
   );
 
-async function approved(home: ArtifactHouse, args: Record<string, unknown>): Promise<string> {
+async function approved(home: ArtifactFixture, args: Record<string, unknown>): Promise<string> {
   const held = await home.runtime.invoke({ tool: "publish", arguments: args as never }, writer);
   const id = held.approvalId ?? "";
   await home.runtime.approvals.decide(id, { decision: "approved", by: boss });
@@ -45,7 +45,7 @@ describe("how long an artifact stays (D10)", () => {
   });
 
   it("keeps what an open session was answered, however old, until the session is closed", async () => {
-    await using h = await house({ results: { retentionDays: 0 } }, reporting);
+    await using h = await runtimeFixture({ results: { retentionDays: 0 } }, reporting);
     const session = h.runtime.openSession({}, writer);
     const { artifact = "" } = await session.invoke({ tool: "report" });
     await h.clock.advance(3 * hourMs);
@@ -57,7 +57,7 @@ describe("how long an artifact stays (D10)", () => {
 
   it("lets go of what a call kept that ended after its session", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    await using h = await house(
+    await using h = await runtimeFixture(
       { results: { retentionDays: 0 } },
       probe({ name: "report", execute: () => promise.then(() => report(1)) }),
     );
@@ -125,7 +125,7 @@ describe("how long an artifact stays (D10)", () => {
   });
 
   it("says so of media as well", async () => {
-    await using h = await house({}, drawing);
+    await using h = await runtimeFixture({}, drawing);
     const per = { ...writer, idempotencyKey: "mine" };
     const drawn = await h.runtime.invoke({ tool: "draw" }, per);
     expect(await h.runtime.invoke({ tool: "draw" }, per)).toMatchObject({ replayed: true, files: drawn.files });
@@ -135,7 +135,10 @@ describe("how long an artifact stays (D10)", () => {
 
   it("sweeps by itself, every hour, and says when it cannot", async () => {
     const problems: string[] = [];
-    await using h = await house({ results: { retentionDays: 0 }, log: (problem) => problems.push(problem) }, reporting);
+    await using h = await runtimeFixture(
+      { results: { retentionDays: 0 }, log: (problem) => problems.push(problem) },
+      reporting,
+    );
     const { artifact = "" } = await h.runtime.invoke({ tool: "report" }, writer);
     await h.clock.advance(hourMs - 1);
     expect(await h.runtime.artifacts.open(artifact, writer.principal)).toBeDefined();
@@ -153,7 +156,7 @@ describe("how long an artifact stays (D10)", () => {
   });
 
   it.each([-1, Number.NaN, "7"])("refuses a retention of %j days", async (retentionDays) => {
-    await expect(house({ results: { retentionDays: retentionDays as number } })).rejects.toMatchObject({
+    await expect(runtimeFixture({ results: { retentionDays: retentionDays as number } })).rejects.toMatchObject({
       code: "options_invalid",
       message: expect.stringContaining("results.retentionDays"),
     });
@@ -162,7 +165,7 @@ describe("how long an artifact stays (D10)", () => {
 
 describe("a kill between the artifact and the row that refers to it", () => {
   it("leaves an orphan that goes, and never takes what a row refers to", async () => {
-    await using home = new ArtifactHouse({ results: { retentionDays: 0 } });
+    await using home = new ArtifactFixture({ results: { retentionDays: 0 } });
     const child = spawn(process.execPath, ["--input-type=module", "-e", killed(home.folder)], {
       stdio: ["ignore", "ignore", "inherit"],
     });

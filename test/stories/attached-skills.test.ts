@@ -4,8 +4,8 @@ import { openAgentTools } from "../../src/agents/agent-tools.ts";
 import { defineSkill } from "../../src/builtin/index.ts";
 import { createRuntime, type RuntimeOptions } from "../../src/index.ts";
 import { CommandLine } from "../fakes/command-line.ts";
-import { house } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
+import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const letters = defineSkill({ name: "letters", instructions: "Be short.", allowedTools: ["mail"] });
 const tables = defineSkill({ name: "tables", instructions: "Be careful.", allowedTools: ["drop", "mail"] });
@@ -17,7 +17,7 @@ const to = { to: "ada" };
 
 describe("skills of an agent's own code", () => {
   it("hold its run from the first list and the first call on", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["letters"] });
     const shown = tools.list().map(({ name }) => name);
     expect(shown).toContain("mail");
@@ -28,7 +28,7 @@ describe("skills of an agent's own code", () => {
   });
 
   it("give the text for the system prompt, and end with `detach`", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["letters", "tables"] });
     expect(await tools.instructions()).toBe("# Skill: letters\n\nBe short.\n\n# Skill: tables\n\nBe careful.");
     expect(await tools.detach("tables")).toBe(true);
@@ -38,7 +38,7 @@ describe("skills of an agent's own code", () => {
   });
 
   it("are refused by name when there is no such skill, and for a sub-agent", async () => {
-    await using at = await house(open, [
+    await using at = await runtimeFixture(open, [
       {
         ...{ name: "ask", description: "Asks.", risk: "safe", effects: "read", idempotent: true },
         input: { type: "object" },
@@ -57,7 +57,7 @@ describe("skills that the operator attached to an agent", () => {
   const attached: RuntimeOptions = { ...open, skills: { ...skills, agents: { bot: ["letters"] } } };
 
   it("hold every run of it, and no other agent", async () => {
-    await using at = await house(attached);
+    await using at = await runtimeFixture(attached);
     for (const runId of ["run-1", "a-run-it-named-itself"]) {
       expect(at.runtime.offered(principal, runId).map(({ tool }) => tool)).not.toContain("drop");
       const outcome = await at.runtime.invoke({ tool: "drop", arguments: to }, { principal, runId });
@@ -71,7 +71,7 @@ describe("skills that the operator attached to an agent", () => {
   });
 
   it("are not widened by a skill that the agent activates, and stay when it is detached", async () => {
-    await using at = await house(attached);
+    await using at = await runtimeFixture(attached);
     await using tools = openAgentTools(at.runtime, { principal, runId: "run-1", skills: ["tables"] });
     expect((await tools.call({ name: "drop", arguments: to })).outcome).toMatchObject({ status: "denied" });
     expect((await tools.call({ name: "mail", arguments: to })).outcome).toMatchObject({ status: "ok" });
@@ -81,8 +81,8 @@ describe("skills that the operator attached to an agent", () => {
   });
 
   it("hold clients that come with the agent's token", async () => {
-    await using at = await house({ ...open, skills: { ...skills, agents: { "local-agent": ["letters"] } } });
-    await using http = await httpHouse(at.runtime);
+    await using at = await runtimeFixture({ ...open, skills: { ...skills, agents: { "local-agent": ["letters"] } } });
+    await using http = await httpFixture(at.runtime);
     const asked = { tool: "drop", arguments: to, run_id: "any" };
     expect((await http.ask("/v1/calls", { as: "agent", body: asked })).status).toBe(403);
     const listed = await (await http.ask("/v1/tools", { as: "agent" })).text();
@@ -91,7 +91,7 @@ describe("skills that the operator attached to an agent", () => {
   });
 
   it("are in the report of what an agent may use", async () => {
-    await using at = await house(attached);
+    await using at = await runtimeFixture(attached);
     const lines = at.runtime.policy.effective({ principal })?.lines ?? [];
     expect(lines.find(({ tool }) => tool === "drop")).toMatchObject({ verdict: "DENY" });
     expect(lines.find(({ tool }) => tool === "mail")).toMatchObject({ requestedBy: ["letters", "tables"] });

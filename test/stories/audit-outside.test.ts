@@ -5,7 +5,7 @@ import { verifyExport, type Witness } from "../../src/audit/index.ts";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { listen, loopbackHosts } from "../../src/server/http/serve.ts";
 import { CommandLine } from "../fakes/command-line.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 
 let folder = "";
@@ -70,7 +70,7 @@ describe("the anchor file", () => {
     await runtime.note("example.said", "one");
     expect(await runtime.audit.verify()).toMatchObject({ outcome: "ok" });
     rmSync(anchors());
-    await using web = await httpHouse(runtime);
+    await using web = await httpFixture(runtime);
     const answer = await web.ask("/v1/audit/verify", { as: "operator" });
     expect(await answer.json()).toMatchObject({ integrity: "intact", signer: "own", outcome: "failed" });
     expect(await runtime.alarms.list()).toMatchObject([{ kind: "audit_not_intact" }]);
@@ -95,7 +95,7 @@ const places: Readonly<Record<string, () => Promise<Watched & AsyncDisposable>>>
   "another Postern": async () => {
     const other = await createRuntime();
     let port = 0;
-    const web = await httpHouse(other, { hosts: () => loopbackHosts(port) });
+    const web = await httpFixture(other, { hosts: () => loopbackHosts(port) });
     const listening = await listen({ door: web.door, port: 0 });
     port = listening.port;
     return {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { suspend, type ToolContext } from "../../src/index.ts";
 import type { PolicyOptions } from "../../src/policy/index.ts";
 import { ann, ask, mail, seen } from "../fakes/deciders.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -15,7 +15,7 @@ const noMailTo = (to: string): PolicyOptions => ({
   rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: to } } }],
 });
 
-async function editedAndRun(h: House, more: object = asker): Promise<void> {
+async function editedAndRun(h: RuntimeFixture, more: object = asker): Promise<void> {
   const id = (await h.runtime.invoke(mail("asked"), more)).approvalId ?? "";
   const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await seen(h, id)) } as const;
   expect(await h.runtime.approvals.decide(id, edit)).toMatchObject({ decided: true });
@@ -23,7 +23,7 @@ async function editedAndRun(h: House, more: object = asker): Promise<void> {
 }
 
 it("simulate weighs what ran, and says that a person had changed it", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   await editedAndRun(h);
   expect((await h.runtime.policy.simulate(noMailTo("asked"))).changes).toEqual([]);
   expect((await h.runtime.policy.simulate(noMailTo("edited"))).changes).toMatchObject([
@@ -32,7 +32,7 @@ it("simulate weighs what ran, and says that a person had changed it", async () =
 });
 
 it("simulate says nothing of an edit where there was none", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   await ask(h, mail("asked"));
   const { changes } = await h.runtime.policy.simulate(noMailTo("asked"));
   expect(changes).toMatchObject([{ arguments: { to: "asked" } }]);
@@ -44,8 +44,8 @@ it("rules about the past sum what ran, after a restart too", async () => {
     rules: [{ effect: "deny", tool: "pay", history: { within: "principal", sum: { path: "$.amount", atMost: 100 } } }],
   };
   const store = `sqlite:${files.at("what-ran.db")}`;
-  const open = () => house({ store, policy }, [pay]);
-  const pays = async (h: House, amount: number) =>
+  const open = () => runtimeFixture({ store, policy }, [pay]);
+  const pays = async (h: RuntimeFixture, amount: number) =>
     h.runtime.invoke({ tool: "pay", arguments: { amount } }, { ...asker, idempotencyKey: `pay ${amount}` });
   const before = await open();
   const id = (await pays(before, 10)).approvalId ?? "";
@@ -69,7 +69,7 @@ it("a tool is asked what became of what ran, and not of what was sent", async ()
       return { found: "succeeded" as const };
     },
   };
-  await using h = await house({}, [lost as never]);
+  await using h = await runtimeFixture({}, [lost as never]);
   const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 10 } }, asker);
   const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(h, id)) } as const;
   await h.runtime.approvals.decide(id, edit);
@@ -89,7 +89,7 @@ it("a tool that waits inside goes on with what was approved, though what was ask
       return frozen === undefined ? suspend("frozen", "apr_of_a_child") : "paid";
     },
   };
-  await using h = await house({}, [waits as never]);
+  await using h = await runtimeFixture({}, [waits as never]);
   const call = { tool: "pay", arguments: { amount: 10 } };
   const { approvalId: id = "" } = await h.runtime.invoke(call, asker);
   const edit = { decision: "modified", arguments: { amount: 90 }, by: ann, ...(await seen(h, id)) } as const;

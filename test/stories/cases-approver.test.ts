@@ -7,7 +7,7 @@ import {
   policyApprover,
 } from "../../src/approvals/index.ts";
 import { createRuntime } from "../../src/index.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 
@@ -22,9 +22,9 @@ function answering(answer: Awaited<ReturnType<Approver["ask"]>>, seen: ApprovalR
 }
 
 async function asked(
-  h: House,
+  h: RuntimeFixture,
   request: { readonly tool: string; readonly arguments: { readonly to: string } } = mail,
-): ReturnType<House["runtime"]["invoke"]> {
+): ReturnType<RuntimeFixture["runtime"]["invoke"]> {
   const running = h.runtime.invoke(request, asker);
   await h.clock.advance(10);
   return running;
@@ -32,13 +32,13 @@ async function asked(
 
 describe("an approver in this process", () => {
   it("HIGH tool, handler approves / invoke / ok (case 69)", async () => {
-    await using h = await house({ approvals: { approver: answering({ decision: "approved" }) } });
+    await using h = await runtimeFixture({ approvals: { approver: answering({ decision: "approved" }) } });
     expect(await asked(h)).toMatchObject({ status: "ok", text: "to x" });
     expect(h.ran).toHaveLength(1);
   });
 
   it("HIGH tool, handler denies / invoke / denied, tool not run (case 70)", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { approver: answering({ decision: "denied", reason: "no" }) },
     });
     expect(await asked(h)).toMatchObject({
@@ -49,14 +49,14 @@ describe("an approver in this process", () => {
   });
 
   it("HIGH tool, handler returns SKIPPED / invoke / denied (case 71)", async () => {
-    await using h = await house({ approvals: { approver: answering({ decision: "skipped" }) } });
+    await using h = await runtimeFixture({ approvals: { approver: answering({ decision: "skipped" }) } });
     const outcome = await asked(h);
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "approval_skipped" } });
     expect(outcome.text).toContain("continue without it");
   });
 
   it("handler slower than the approval wait of 50 ms / denied with 'timed out' and advice to call directly (case 72)", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { approver: { name: "slow", ask: () => new Promise(() => {}) } },
       limits: { approvalWaitMs: 50 },
     });
@@ -70,7 +70,7 @@ describe("an approver in this process", () => {
   });
 
   it("handler throws / denied, never run, trace written (case 74)", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: {
         approver: {
           name: "bad",
@@ -94,7 +94,7 @@ describe("an approver in this process", () => {
 
   it("SAFE tool with handler / invoke / handler never asked (case 75)", async () => {
     const seen: ApprovalRecord[] = [];
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { approver: answering({ decision: "denied" }, seen) },
     });
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker)).status).toBe("ok");
@@ -103,7 +103,7 @@ describe("an approver in this process", () => {
 
   it("max_risk_unapproved HIGH: HIGH runs unasked, CRITICAL asks (case 76)", async () => {
     const seen: ApprovalRecord[] = [];
-    await using h = await house({
+    await using h = await runtimeFixture({
       policy: { maxRiskUnapproved: "high" },
       approvals: { approver: answering({ decision: "approved" }, seen) },
     });
@@ -124,7 +124,7 @@ describe("an approver in this process", () => {
 
   it("request seen by handler / call, risk, real agent id, real run id, time; JSON round trip equal (case 79)", async () => {
     const seen: ApprovalRecord[] = [];
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { approver: answering({ decision: "approved" }, seen) },
     });
     const running = h.runtime.invoke(mail, { ...asker, runId: "run_7" });
@@ -156,19 +156,19 @@ describe("an approver in this process", () => {
           return { decision: "approved" };
         },
       };
-      await using h = await house({ store, approvals: { approver } });
+      await using h = await runtimeFixture({ store, approvals: { approver } });
       await asked(h);
       expect(h.ran).toEqual([{ to: "x" }]);
     },
   );
 
   it("AutoApprovalHandler / any risk / APPROVED (case 82)", async () => {
-    await using h = await house({ approvals: { approver: autoApprover() } });
+    await using h = await runtimeFixture({ approvals: { approver: autoApprover() } });
     for (const tool of ["mail", "drop"]) expect((await asked(h, { tool, arguments: { to: "x" } })).status).toBe("ok");
   });
 
   it("policy handler up to HIGH / HIGH approved, CRITICAL denied; decided_by 'policy' and a reason present (case 83)", async () => {
-    await using h = await house({ approvals: { approver: policyApprover("high") } });
+    await using h = await runtimeFixture({ approvals: { approver: policyApprover("high") } });
     expect((await asked(h)).status).toBe("ok");
     expect((await asked(h, { tool: "drop", arguments: { to: "x" } })).status).toBe("denied");
     const decisions = (await h.runtime.approvals.list()).map(({ decision }) => decision);
@@ -180,7 +180,7 @@ describe("an approver in this process", () => {
   });
 
   it("denied call / message to the model / an error result stating the denial, so that it can go on (case 85)", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { approver: answering({ decision: "denied", reason: "not on Sundays" }) },
     });
     const session = h.runtime.openSession({}, asker);
@@ -193,7 +193,7 @@ describe("an approver in this process", () => {
   });
 
   it("bare callback (call) → boolean as handler / true/false / approved/denied (case 86)", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { approver: callbackApprover(({ risk }) => risk === "high") },
     });
     expect((await asked(h)).status).toBe("ok");

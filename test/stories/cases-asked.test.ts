@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 
 describe("a durable approval", () => {
   it("CONFIRM, patience suspend / Approval persisted pending, gate.required audited, outcome pending with its id (case 88)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const outcome = await h.runtime.invoke(mail, asker);
     expect(outcome).toMatchObject({
       status: "pending",
@@ -17,7 +17,7 @@ describe("a durable approval", () => {
   });
 
   it("approval row / exact payload, why, risk, autonomy snapshot, expiry, trace (case 89)", async () => {
-    await using h = await house({ autonomy: "A2" });
+    await using h = await runtimeFixture({ autonomy: "A2" });
     const { approvalId = "" } = await h.runtime.invoke(mail, {
       ...asker,
       traceId: "0".repeat(31).concat("7"),
@@ -36,7 +36,7 @@ describe("a durable approval", () => {
   });
 
   it("decision journaled / who, when, why, risk, tool; denial as well (case 99)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     for (const [to, decision] of [
       ["x", "approved"],
       ["y", "denied"],
@@ -66,7 +66,7 @@ describe("a durable approval", () => {
   });
 
   it("BLOCK / call / no Approval created, tool not run, gate.blocked (case 136)", async () => {
-    await using h = await house({ autonomy: "A2" });
+    await using h = await runtimeFixture({ autonomy: "A2" });
     expect((await h.runtime.invoke({ tool: "drop", arguments: { to: "x" } }, asker)).refusal?.code).toBe("blocked");
     expect(await h.runtime.approvals.list()).toEqual([]);
     expect(h.ran).toEqual([]);
@@ -74,14 +74,14 @@ describe("a durable approval", () => {
   });
 
   it("ALLOW / call / no Approval record (case 137)", async () => {
-    await using h = await house({ autonomy: "A4" });
+    await using h = await runtimeFixture({ autonomy: "A4" });
     expect((await h.runtime.invoke(mail, asker)).status).toBe("ok");
     expect(await h.runtime.approvals.list()).toEqual([]);
   });
 });
 
 describe("a preview", () => {
-  const showing = (preview: () => unknown, keys: string[] = []): NonNullable<Parameters<typeof house>[1]> => [
+  const showing = (preview: () => unknown, keys: string[] = []): NonNullable<Parameters<typeof runtimeFixture>[1]> => [
     {
       name: "pay",
       description: "Pays.",
@@ -102,7 +102,7 @@ describe("a preview", () => {
 
   it("PREVIEW with preview support / preview called once, execute never, outcome preview carries it (case 138)", async () => {
     const keys: string[] = [];
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A0" },
       showing(() => ({ summary: "pays 7", diff: "-7" }), keys),
     );
@@ -119,13 +119,13 @@ describe("a preview", () => {
   });
 
   it("returns null / CONFIRM: Approval still made; PREVIEW: still not run, 'unsupported' said (case 139)", async () => {
-    await using confirming = await house(
+    await using confirming = await runtimeFixture(
       { autonomy: "A2" },
       showing(() => null),
     );
     const { approvalId = "" } = await confirming.runtime.invoke({ tool: "pay" }, asker);
     expect((await confirming.runtime.approvals.get(approvalId))?.state).toBe("pending");
-    await using previewing = await house(
+    await using previewing = await runtimeFixture(
       { autonomy: "A0" },
       showing(() => null),
     );
@@ -138,7 +138,7 @@ describe("a preview", () => {
 
   it("then execution / same idempotency_key (case 140)", async () => {
     const keys: string[] = [];
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A2" },
       showing(() => "pays", keys),
     );

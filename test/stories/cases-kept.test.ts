@@ -3,8 +3,8 @@ import { createRedactor } from "../../src/secrets/redactor.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
 import { posting, probe } from "../fakes/probe.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } } as const;
 
@@ -12,7 +12,7 @@ describe("what has begun", () => {
   it("store blips once while recording the outcome / the record is retried; effect not re-run, not reported failed (case 166)", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map();
-    await using h = await house({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
+    await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
     failing.set("settle", 1);
     const running = h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, idempotencyKey: "k" });
     await clock.advance(1000);
@@ -26,7 +26,7 @@ describe("what has begun", () => {
 
   it("intent recorded before execution / order in the log / attempted precedes the tool's own effect (case 167)", async () => {
     let types: readonly string[] = [];
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A4" },
       probe({
         risk: "high",
@@ -45,7 +45,7 @@ describe("what has begun", () => {
   it("a lent secret in the arguments / refused secret_in_arguments before anybody is asked (case 168)", async () => {
     const redactor = createRedactor();
     redactor.learn("a-long-secret-value");
-    await using h = await house({ redactor });
+    await using h = await runtimeFixture({ redactor });
     const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "a-long-secret-value" } }, asker);
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "secret_in_arguments" } });
     expect(await h.runtime.approvals.list()).toEqual([]);
@@ -56,7 +56,7 @@ describe("what has begun", () => {
 describe("artifacts in arguments", () => {
   it('argument {"$artifact": ref} / tool gets the bytes, not the object (case 182)', async () => {
     const ran: unknown[] = [];
-    await using h = await house({ autonomy: "A4" }, posting(ran));
+    await using h = await runtimeFixture({ autonomy: "A4" }, posting(ran));
     const { digest } = await h.runtime.artifacts.put(
       new TextEncoder().encode("the bytes"),
       "text/plain",
@@ -70,7 +70,7 @@ describe("artifacts in arguments", () => {
 
   it("unknown ref / refused artifact_unavailable before anybody is asked, tool not run (case 183)", async () => {
     const ran: unknown[] = [];
-    await using h = await house({}, posting(ran));
+    await using h = await runtimeFixture({}, posting(ran));
     for (const digest of ["0".repeat(64), "", "../../etc/passwd", "__proto__"]) {
       expect(
         (await h.runtime.invoke({ tool: "post", arguments: { body: { $artifact: digest } } }, asker)).refusal?.code,
@@ -83,7 +83,7 @@ describe("artifacts in arguments", () => {
 
 describe("trace, hooks and log", () => {
   it("two ok calls / trace / two records, tool names, ok, duration ≥ 0 (case 189)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     await session.invoke(echo);
     await session.invoke(echo);
@@ -95,7 +95,7 @@ describe("trace, hooks and log", () => {
   });
 
   it("denied / trace denied; cancelled / still one record (case 191)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, { ...asker, patience: "deny" });
     await session.invoke({ tool: "mail", arguments: { to: "x" } });
     await session.invoke(echo, { signal: AbortSignal.abort(new Error("gone")) }).catch(() => {});
@@ -103,7 +103,7 @@ describe("trace, hooks and log", () => {
   });
 
   it("args_digest / same for reordered keys, differs for other values, 16 hex, arguments themselves absent (case 192)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     for (const given of [
       { to: "secret-x", slow: false },
@@ -120,7 +120,7 @@ describe("trace, hooks and log", () => {
 
   it("tool throws / TOOL_END still fires (case 194)", async () => {
     const told: string[] = [];
-    await using h = await house(
+    await using h = await runtimeFixture(
       {
         hooks: {
           toolStart: ({ toolName }) => void told.push(`start ${toolName}`),
@@ -140,7 +140,7 @@ describe("trace, hooks and log", () => {
   it("audit write fails / operation fails, tool not run when it failed before the attempt (case 198)", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map([["claim", 1]]);
-    await using h = await house({ clock, store: new FaultyStore(clock, failing) });
+    await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing) });
     expect(await h.runtime.invoke(echo, asker)).toMatchObject({
       status: "error",
       refusal: { code: "audit_unavailable", retry: "later" },
@@ -150,7 +150,7 @@ describe("trace, hooks and log", () => {
   });
 
   it("audit log / update or delete through any API / impossible (case 199)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.invoke(echo, asker);
     const { audit } = h.runtime;
     const verbs = new Set<string>();
@@ -167,7 +167,7 @@ describe("trace, hooks and log", () => {
   });
 
   it("every audit event / trace_id non-null (case 200)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.invoke(echo, asker);
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
@@ -180,9 +180,9 @@ describe("trace, hooks and log", () => {
   });
 });
 
-describe("tools of the house", () => {
+describe("tools of the runtime", () => {
   it("a locked registry / addTool / false, not registered (case 268)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     h.runtime.tools.lock();
     expect(h.runtime.tools.tryRegister({ ...probe()[0] } as never)).toBe(false);
     expect((await h.runtime.invoke({ tool: "probe" }, asker)).refusal?.code).toBe("tool_unknown");
@@ -192,7 +192,7 @@ describe("tools of the house", () => {
     const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
     for (const name of Object.keys(manifest.dependencies))
       expect(name).not.toMatch(/openai|anthropic|google|mistral|ollama|^ai$|@ai-sdk|langchain/);
-    await using h = await house();
+    await using h = await runtimeFixture();
     expect((await h.runtime.invoke(echo)).status).toBe("ok");
   });
 });

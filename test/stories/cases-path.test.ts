@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { checkedLimits } from "../../src/core/session.ts";
 import { chainLimits, createRuntime, directLimits, type ToolOutcome } from "../../src/index.ts";
 import { legacyTool } from "../../src/tools/index.ts";
-import { asker, eventTypes, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
+import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } } as const;
 
 describe("the invoker", () => {
   it("tool returns is_error / invoke / status error, text kept (case 45)", async () => {
-    await using h = await house(
+    await using h = await runtimeFixture(
       {},
       probe({
         execute: () => ({ content: [{ type: "text", text: "no such city" }], isError: true }),
@@ -23,7 +23,7 @@ describe("the invoker", () => {
 
   it("the caller cancels while the tool runs / the tool gets an abort signal (case 52)", async () => {
     let signal: AbortSignal | undefined;
-    await using h = await house(
+    await using h = await runtimeFixture(
       {},
       probe({
         execute: (_given: unknown, context) => {
@@ -41,7 +41,7 @@ describe("the invoker", () => {
   });
 
   it("arguments were not valid / the model is told, nothing executed, its next valid call runs once (case 54)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     expect(await session.invoke({ tool: "echo", arguments: "{to:" as never })).toMatchObject({
       status: "error",
@@ -53,7 +53,7 @@ describe("the invoker", () => {
   });
 
   it("unavailable tool / call / fails fast, execute never called, audit written (case 31)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     h.runtime.tools.updateHealth("echo", { status: "unavailable", lastError: "gone" });
     expect((await h.runtime.invoke(echo, asker)).refusal?.code).toBe("tool_unavailable");
     expect(h.ran).toEqual([]);
@@ -89,7 +89,7 @@ describe("budgets and sessions", () => {
   });
 
   it("two sessions / 50 calls each / both allowed (case 61)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const sessions = [h.runtime.openSession(chainLimits, asker), h.runtime.openSession(chainLimits, asker)];
     const outcomes: ToolOutcome[] = [];
     for (const session of sessions) for (let i = 0; i < 50; i += 1) outcomes.push(await session.invoke(echo));
@@ -99,7 +99,7 @@ describe("budgets and sessions", () => {
   });
 
   it("direct caller / 60 calls in one run / none refused by the chain's 50 (case 64)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     for (let i = 0; i < 60; i += 1)
       expect((await h.runtime.invoke(echo, { ...asker, runId: "run_1" })).status).toBe("ok");
     const session = h.runtime.openSession({}, asker);
@@ -111,7 +111,7 @@ describe("budgets and sessions", () => {
   });
 
   it("an agent's own call timeout of 50 ms / slow tool / result not ok, 'timed out' (case 66)", async () => {
-    await using h = await house({}, probe({ execute: () => new Promise(() => {}) }));
+    await using h = await runtimeFixture({}, probe({ execute: () => new Promise(() => {}) }));
     const session = h.runtime.openSession({ callTimeoutMs: 50 }, asker);
     const running = session.invoke({ tool: "probe" });
     await h.clock.advance(51);
@@ -128,11 +128,11 @@ describe("budgets and sessions", () => {
   it("limits with the reverse / warned of in the log, once (case 81)", async () => {
     const told: string[] = [];
     const log = (problem: string): void => void told.push(problem);
-    await using _reverse = await house({ log, limits: { approvalWaitMs: 70_000, callTimeoutMs: 60_000 } });
+    await using _reverse = await runtimeFixture({ log, limits: { approvalWaitMs: 70_000, callTimeoutMs: 60_000 } });
     expect(told).toEqual([expect.stringMatching(/`approvalWaitMs` \(70000\).*`callTimeoutMs` \(60000\)/)]);
-    await using _equal = await house({ log, limits: { approvalWaitMs: 60_000, callTimeoutMs: 60_000 } });
+    await using _equal = await runtimeFixture({ log, limits: { approvalWaitMs: 60_000, callTimeoutMs: 60_000 } });
     expect(told).toHaveLength(2);
-    await using _shorter = await house({ log, limits: { approvalWaitMs: 59_999, callTimeoutMs: 60_000 } });
+    await using _shorter = await runtimeFixture({ log, limits: { approvalWaitMs: 59_999, callTimeoutMs: 60_000 } });
     expect(told).toHaveLength(2);
   });
 
@@ -152,7 +152,7 @@ describe("budgets and sessions", () => {
 describe("scopes", () => {
   it("missing one required scope / denied scope_missing, audit written, not retried, execute not called (case 143)", async () => {
     let ran = 0;
-    await using h = await house(
+    await using h = await runtimeFixture(
       {},
       probe({
         scopes: ["mail:read", "mail:write"],
@@ -173,7 +173,7 @@ describe("scopes", () => {
   });
 
   it("superset of scopes / passes; empty required / passes; omitted scopes are none (case 144)", async () => {
-    await using h = await house({}, probe({ scopes: ["mail:read"] }));
+    await using h = await runtimeFixture({}, probe({ scopes: ["mail:read"] }));
     expect((await h.runtime.invoke({ tool: "probe" }, { ...asker, scopes: ["mail:read", "mail:write"] })).status).toBe(
       "ok",
     );

@@ -6,15 +6,15 @@ import type { defineTool, RuntimeOptions } from "../../src/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, boss, type House, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 
 const yes = { decision: "approved", by: boss } as const;
 const no = { decision: "denied", by: boss } as const;
 const durabilities = ["snapshot", "replay"] as const;
 
-interface Room extends House {
+interface Room extends RuntimeFixture {
   readonly did: string[];
 }
 
@@ -45,13 +45,13 @@ async function room(durability: "snapshot" | "replay" = "replay", options: Runti
     execute: () => made.clock.advance(6_000),
   };
   const chains = { drivers: [driver], engines: [driver.name], ...options.chains };
-  const made = await house({ ...options, chains }, [work, shaky, slow]);
+  const made = await runtimeFixture({ ...options, chains }, [work, shaky, slow]);
   return Object.assign(made, { did });
 }
 
 /** Sends it, answers the first request, and sends it again. */
 async function resumed(
-  { runtime }: House,
+  { runtime }: RuntimeFixture,
   code: string,
   said: typeof yes | typeof no = yes,
 ): Promise<ReturnType<typeof resultOf>> {
@@ -215,7 +215,8 @@ describe("what is kept of a script", () => {
     const source =
       "/*\ndef f(a):\nimport os\n*/ const None = 1; print('True'); await call('mail', { to: 'm' }); return 'sent';";
     const store = `sqlite:${join(ownFolder(), "postern.db")}`;
-    const at = (engines: readonly string[]): Promise<House> => house({ store, chains: { drivers, engines } });
+    const at = (engines: readonly string[]): Promise<RuntimeFixture> =>
+      runtimeFixture({ store, chains: { drivers, engines } });
     let id = "";
     {
       await using h = await at(names);
@@ -245,7 +246,7 @@ describe("what is kept of a script", () => {
         Object.assign(await driver.start(...given), { freeze: () => Promise.reject(new Error("too stiff")) }),
     };
     const log = (problem: string): void => void said.push(problem);
-    await using h = await house({ chains: { drivers: [stiff], engines: ["fake"] }, log });
+    await using h = await runtimeFixture({ chains: { drivers: [stiff], engines: ["fake"] }, log });
     expect(await resumed(h, rest.replace("work", "echo"))).toMatchObject({ status: "ok", output_text: "sent" });
     expect(said.join()).toContain("too stiff");
   });

@@ -2,8 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, house } from "../fakes/house.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const base = { ...asker, runId: "run_1" } as const;
 const code = 'await call("echo", { to: "a" }); return (await call("echo", { to: "b" })).text;';
@@ -27,12 +27,12 @@ it("a script's calls are beneath it in their run's folder, as they happened and 
   ];
   let position = "";
   {
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, { ...base, runId: "run_0" });
   }
   position = readFileSync(join(folder, ".position.json"), "utf8");
   {
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     await h.runtime.runChain({ code }, base);
     await h.runtime.runs?.flush();
     expect(nested()).toEqual(beneath);
@@ -43,7 +43,7 @@ it("a script's calls are beneath it in their run's folder, as they happened and 
   writeFileSync(join(folder, ".position.json"), position);
   rmSync(join(folder, "run_1"), { recursive: true });
   {
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     await h.runtime.runs?.flush();
     expect(run.calls.every(({ recovered }) => recovered === true)).toBe(true);
     expect(nested()).toEqual(beneath);

@@ -3,11 +3,11 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Runtime } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { settled } from "../fakes/clock.ts";
-import { enginesHere, watched } from "../fakes/engine-room.ts";
-import { asker, type House } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { enginesHere, watched } from "../fakes/engine-fixture.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
+import { asker, type RuntimeFixture } from "../fakes/runtime-fixture.ts";
 import { Bench, left, room, traceOf, yes } from "../fakes/script-bench.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 /** Who ends a script is the host, in every engine alike; Pyodide, whose starts are seconds, has chains-killed. */
@@ -28,7 +28,7 @@ function lines(language: "javascript" | "python", ...calls: readonly (readonly [
 
 /** The lines of a script's calls, as the timeline of its run tells them. */
 async function linesOf(runtime: Runtime, runId: string): Promise<readonly (readonly [tool: string, line: unknown])[]> {
-  await using door = await httpHouse(runtime);
+  await using door = await httpFixture(runtime);
   const answer = await door.ask(`/v1/runs/${runId}/timeline`, { as: "operator" });
   const { calls } = (await answer.json()) as {
     readonly calls: readonly { readonly tool: string; readonly line?: number }[];
@@ -43,7 +43,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
   const says = (sentence: string, body: () => Promise<void>): void =>
     it.skipIf(missing !== undefined)(sentence, body, patient);
   const seen = { programs: [], limits: [], sessions: [], settled: [] };
-  const open = (bench: Bench, options: Parameters<typeof room>[2] = {}): Promise<House> =>
+  const open = (bench: Bench, options: Parameters<typeof room>[2] = {}): Promise<RuntimeFixture> =>
     room(bench, watched(driver, { seen }), options);
   const script = { code: lines(language, ["work", "a"], ["hold", ""], ["work", "b"]), language };
   const whole = ["work ok", "hold ok", "work ok"];
@@ -81,7 +81,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
-  says("one that a stop of the house ended goes on in the next house, and repeats nothing", async () => {
+  says("one that a stop of the runtime ended goes on in the next runtime, and repeats nothing", async () => {
     const bench = new Bench();
     const store = `sqlite:${files.at(`${driver.name}.db`)}`;
     {

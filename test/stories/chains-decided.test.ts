@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, boss, house } from "../fakes/house.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 
 const chains = { drivers: [fakeDriver()], engines: ["fake"] };
 const yes = { decision: "approved", by: boss } as const;
@@ -17,7 +17,7 @@ it("a script calls a tool that runs at its decision / it goes on with that, and 
     detached: true,
     execute: () => void pushed.push("pushed"),
   };
-  await using h = await house({ chains }, [push]);
+  await using h = await runtimeFixture({ chains }, [push]);
   const code = 'await call("push", {}); await call("mail", { to: "m" }); return "both";';
   const script = await h.runtime.runChain({ code }, asker);
   await h.runtime.approvals.decide(script.approvalId ?? "", yes);
@@ -37,7 +37,7 @@ it("a tool that a script called asks for a person, and answers / resumed, the ap
     execute: async (_: unknown, { call }: ToolContext) =>
       (await call({ tool: "mail", arguments: { to: "inner" } })).status,
   };
-  await using h = await house({ chains }, [outer]);
+  await using h = await runtimeFixture({ chains }, [outer]);
   const script = await h.runtime.runChain({ code: 'return (await call("outer", {})).text;' }, asker);
   expect(resultOf(script)).toMatchObject({ output_text: "pending" });
   const [approval] = await h.runtime.approvals.list({ state: "pending" });

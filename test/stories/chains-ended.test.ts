@@ -5,10 +5,10 @@ import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, house } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { Bench, holding, left, room, traceOf, yes } from "../fakes/script-bench.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -30,7 +30,7 @@ describe("a script whose caller left", () => {
 
   it("in an engine of its own goes on too", async () => {
     const bench = new Bench();
-    await using h = await house({ chains: { engines: ["quickjs"] } }, bench.tools);
+    await using h = await runtimeFixture({ chains: { engines: ["quickjs"] } }, bench.tools);
     const code = 'await tools.work({ to: "a" }); await tools.hold({}); await tools.work({ to: "b" }); return "end";';
     await left(h, bench, { code });
     bench.isHeld = false;
@@ -269,7 +269,7 @@ it("a script that goes on from its image is not checked against the tools of tha
 it("a script whose connection is dropped goes on when it is sent again over HTTP", async () => {
   const bench = new Bench();
   await using h = await room(bench);
-  await using http = await httpHouse(h.runtime);
+  await using http = await httpFixture(h.runtime);
   const body = { tool: "tool_chain", arguments: { code: holding } };
   const controller = new AbortController();
   const token = http.tokens.agent;

@@ -4,9 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Json, RuntimeOptions } from "../../src/index.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, boss, type House } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
-import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { asker, boss, type RuntimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -19,9 +19,9 @@ function folder(): string {
   return made;
 }
 
-function at(place: string, driver = fakeDriver(), options: RuntimeOptions = {}): Promise<House> {
+function at(place: string, driver = fakeDriver(), options: RuntimeOptions = {}): Promise<RuntimeFixture> {
   const store = `sqlite:${join(place, "postern.db")}`;
-  return scriptHouse({ store, folder: place, ...options }, driver);
+  return scriptFixture({ store, folder: place, ...options }, driver);
 }
 
 const code = `const a = await call("echo", { to: "first" });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { diaryOf, lived } from "../fakes/chain-lives.ts";
-import { enginesHere } from "../fakes/engine-room.ts";
+import { enginesHere } from "../fakes/engine-fixture.ts";
 
 /** How many of the moments are tried; every one with POSTERN_KILLS=100. */
 const kills = Number(process.env["POSTERN_KILLS"] ?? 3);

@@ -4,9 +4,9 @@ import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { defineTool } from "../../src/index.ts";
-import { watched } from "../fakes/engine-room.ts";
-import { asker, boss, type House, house } from "../fakes/house.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { watched } from "../fakes/engine-fixture.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 
 const closing = new AsyncDisposableStack();
 afterAll(() => closing.disposeAsync());
@@ -23,7 +23,7 @@ async function engine(name: string): Promise<{ readonly driver: SandboxDriver; r
 const cpython = await engine("cpython");
 const quickjs = await engine("quickjs");
 
-interface Room extends House {
+interface Room extends RuntimeFixture {
   readonly did: string[];
 }
 
@@ -39,7 +39,7 @@ async function room(drivers: readonly SandboxDriver[]): Promise<Room> {
     },
   };
   const chains = { drivers, engines: drivers.map(({ name }) => name) };
-  return Object.assign(await house({ chains }, [note]), { did });
+  return Object.assign(await runtimeFixture({ chains }, [note]), { did });
 }
 
 /** Another build each time it begins a script, in whose source `LIFE` is how often it did. */

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { inJavaScript, inPython, live, type Spoken, stories } from "../fakes/restless-scripts.ts";
+import { inJavaScript, inPython, live, type Spoken, stories } from "../fakes/freezing-scripts.ts";
 
 const isWhole = process.env["CORPORA"] === "whole";
 /** Of what the whole gate tries at length: processes are started for each life of a Python script. */

@@ -6,9 +6,9 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { Bench, room, yes } from "../fakes/script-bench.ts";
-import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -21,7 +21,7 @@ function once(first: string): string {
   return `${lives} = (${lives} ?? 0) + 1; if (${lives} === 1) { ${first} } return "end";`;
 }
 
-async function statesOf({ runtime }: House): Promise<readonly string[]> {
+async function statesOf({ runtime }: RuntimeFixture): Promise<readonly string[]> {
   return (await runtime.approvals.list()).map(({ state }) => state);
 }
 
@@ -35,13 +35,13 @@ describe("a thawed script that has less time left than it takes to thaw", () => 
         return driver.restore(...given);
       },
     };
-    const slow: Parameters<typeof house>[1] = [
+    const slow: Parameters<typeof runtimeFixture>[1] = [
       {
         ...{ name: "slow", description: "Takes nearly all.", risk: "safe", effects: "read", idempotent: true },
         execute: () => h.clock.advance(9_990),
       },
     ];
-    await using h: House = await house({ chains: { drivers: [late], engines: [late.name] } }, slow);
+    await using h: RuntimeFixture = await runtimeFixture({ chains: { drivers: [late], engines: [late.name] } }, slow);
     const script = { code: 'await call("slow", {}); await call("mail", { to: "m" }); return "sent";', timeout: 10 };
     const { approvalId = "" } = await h.runtime.runChain(script, asker);
     await h.runtime.approvals.decide(approvalId, yes);
@@ -64,7 +64,7 @@ it("a thawed script that has more left than most thaws take waits on where one t
       return driver.restore(...given);
     },
   };
-  await using h: House = await house({ chains: { drivers: [late], engines: [late.name] } });
+  await using h: RuntimeFixture = await runtimeFixture({ chains: { drivers: [late], engines: [late.name] } });
   const script = { code: 'await call("mail", { to: "m" }); return "sent";', timeout: 6 };
   const { approvalId = "", callId } = await h.runtime.runChain(script, asker);
   await h.runtime.approvals.decide(approvalId, yes);
@@ -83,7 +83,7 @@ it("a thawed script that has more left than most thaws take waits on where one t
 describe("no request outlives the script that made it", () => {
   it("where its caller left while a person was asked, and sent again it never came to that call", async () => {
     const driver = fakeDriver({ durability: "replay" });
-    await using h = await scriptHouse({ approvals: { patience: "wait" } }, driver);
+    await using h = await scriptFixture({ approvals: { patience: "wait" } }, driver);
     const code = once('await call("mail", { to: "m" });');
     const controller = new AbortController();
     const running = h.runtime.runChain({ code }, { ...asker, signal: controller.signal });
@@ -96,7 +96,7 @@ describe("no request outlives the script that made it", () => {
   });
 
   it("where it waited for several, and run again it never came to them", async () => {
-    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const code = once('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
     await h.runtime.runChain({ code }, asker);
     expect(await statesOf(h)).toEqual(["pending", "pending"]);

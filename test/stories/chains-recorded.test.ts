@@ -7,9 +7,9 @@ import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { openSqliteStore, SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { countedSyncs } from "../fakes/counted-syncs.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { traceOf } from "../fakes/script-bench.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const { at } = sqliteFiles();
@@ -22,8 +22,8 @@ const reads = (count: number): string =>
 function room(
   store: SqliteStore,
   { onWrite = () => {}, ...options }: RuntimeOptions & { readonly onWrite?: () => unknown } = {},
-  more: Parameters<typeof house>[1] = [],
-): Promise<House> {
+  more: Parameters<typeof runtimeFixture>[1] = [],
+): Promise<RuntimeFixture> {
   const input = { type: "object" } as const;
   const write = {
     name: "write",
@@ -32,7 +32,7 @@ function room(
     effects: "write",
     idempotent: false,
   } as const;
-  return house({ clock: new FakeClock(), store, chains, ...options }, [
+  return runtimeFixture({ clock: new FakeClock(), store, chains, ...options }, [
     {
       ...write,
       input,

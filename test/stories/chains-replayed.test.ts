@@ -1,8 +1,8 @@
 /** A script on an engine that cannot be frozen, with a person in the middle: it is run again, and asks for what it asked for. */
 import { afterAll, expect, it } from "vitest";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
-import { asker, boss } from "../fakes/house.ts";
-import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { asker, boss } from "../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 const driver = new CpythonDriver({ warm: 1 });
 const missing = await driver.unavailable();
@@ -20,7 +20,7 @@ sent = tools.mail(to="ann", body=" ".join(str(part) for part in parts))
 it.skipIf(missing !== undefined)(
   "the time, chance, sets and objects in a call that waited are the same minutes later, and it runs once",
   async () => {
-    await using h = await scriptHouse({}, driver);
+    await using h = await scriptFixture({}, driver);
     const begun = new Date(h.clock.now()).toISOString();
     const script = { code, language: "python" } as const;
     const pending = await h.runtime.runChain(script, asker);

@@ -4,9 +4,9 @@ import { SystemClock } from "../../src/core/clock.ts";
 import { CpythonDriver } from "../../src/engines/cpython/cpython.ts";
 import { quickJsDriver } from "../../src/engines/quickjs/driver.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { Bench, room, yes } from "../fakes/script-bench.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -20,9 +20,9 @@ it.skipIf(missing !== undefined)(
     const bench = new Bench();
     const [work] = bench.tools;
     if (work === undefined) throw new Error("The bench has no tools.");
-    const open = (driver: CpythonDriver, tools: Parameters<typeof house>[1]): Promise<House> => {
+    const open = (driver: CpythonDriver, tools: Parameters<typeof runtimeFixture>[1]): Promise<RuntimeFixture> => {
       const options: RuntimeOptions = { store, chains: { drivers: [driver], engines: ["cpython"] } };
-      return house(options, tools);
+      return runtimeFixture(options, tools);
     };
     const code = `tools.work(to="a")
 said = []

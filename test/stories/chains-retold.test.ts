@@ -6,9 +6,9 @@ import type { RuntimeOptions } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { Bench, left, yes } from "../fakes/script-bench.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -20,8 +20,11 @@ class Room {
   readonly set: string[] = [];
   failures = 0;
 
-  open(options: RuntimeOptions = {}, driver: SandboxDriver = fakeDriver({ durability: "replay" })): Promise<House> {
-    const tool: Parameters<typeof house>[1] = [
+  open(
+    options: RuntimeOptions = {},
+    driver: SandboxDriver = fakeDriver({ durability: "replay" }),
+  ): Promise<RuntimeFixture> {
+    const tool: Parameters<typeof runtimeFixture>[1] = [
       {
         ...{ name: "set", description: "Has an effect.", risk: "safe", effects: "write", idempotent: true },
         input: { type: "object", properties: { to: { type: "string" } } },
@@ -32,7 +35,7 @@ class Room {
       },
     ];
     const chains = { drivers: [driver], engines: [driver.name] };
-    return house({ chains, ...options }, [...this.bench.tools, ...tool]);
+    return runtimeFixture({ chains, ...options }, [...this.bench.tools, ...tool]);
   }
 }
 

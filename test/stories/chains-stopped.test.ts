@@ -6,9 +6,9 @@ import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker } from "../fakes/house.ts";
+import { asker } from "../fakes/runtime-fixture.ts";
 import { Bench, holding, left, room, traceOf, yes } from "../fakes/script-bench.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -75,7 +75,7 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }, key))["output_text"]).toBe("1");
   });
 
-  it("does not keep the house from closing", async () => {
+  it("does not keep the runtime from closing", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
     const h = await room(new Bench(), slow.driver);
@@ -124,7 +124,7 @@ describe("an engine that takes its time to start", () => {
   });
 });
 
-describe("a stop of the house", () => {
+describe("a stop of the runtime", () => {
   it.each(["without a key", "with its key"])("loses nothing of a script sent %s", async (how) => {
     const bench = new Bench();
     const store = `sqlite:${files.at(`${how}.db`)}`;

@@ -1,12 +1,12 @@
 /** What whoever sent a script is told of it: what it waits for, what it did not see, what it left behind. */
 import { describe, expect, it } from "vitest";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, type House, house } from "../fakes/house.ts";
-import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 describe("a script that waits for persons", () => {
   it("says for which of its calls, and where they stand", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: 'await call("echo", { to: "x" }); await call("mail", { to: "x" });' });
     expect(one.text).toBe(
       `\`tool_chain\` waits for a person's approval of \`mail\` (line 2) (${one.approvalId}). Send the same call again later.`,
@@ -19,8 +19,8 @@ describe("a script that waits for persons", () => {
 
 describe("a result that is too big to be whole in a script", () => {
   const note = "of `report` (line 1) the text was only its beginning";
-  const room = (): Promise<House> =>
-    house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [
+  const room = (): Promise<RuntimeFixture> =>
+    runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [
       {
         name: "report",
         description: "Says much.",
@@ -55,7 +55,7 @@ describe("an engine's check that does not come to an end", () => {
 
   it("ends with the script's time, and is told that nobody waits", async () => {
     const seen: { signal?: AbortSignal } = {};
-    await using h = await house({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
     const running = h.runtime.runChain({ code: "return 1;", timeout: 2 });
     await expect.poll(async () => (await h.runtime.chains?.list())?.length).toBe(1);
     await h.clock.advance(2_000);
@@ -64,9 +64,9 @@ describe("an engine's check that does not come to an end", () => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
-  it("ends with its caller, and with the house", async () => {
+  it("ends with its caller, and with the runtime", async () => {
     const seen: { signal?: AbortSignal } = {};
-    await using h = await house({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [slow(seen)], engines: ["fake"] } });
     const cancel = new AbortController();
     const left = h.runtime.runChain({ code: "return 1;" }, { signal: cancel.signal });
     await expect.poll(() => seen.signal).toBeDefined();
@@ -88,7 +88,7 @@ describe("an engine's check that does not come to an end", () => {
         return undefined;
       },
     });
-    await using h = await house({ chains: { drivers: [driver], engines: ["fake"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [driver], engines: ["fake"] } });
     const outcome = await h.runtime.runChain({ code: "return 1;", timeout: 2 });
     expect(outcome.text).toContain("in 1500 ms]");
   });
@@ -103,7 +103,7 @@ describe("an engine that does not start", () => {
   it("is logged and passed over", async () => {
     const logged: string[] = [];
     const drivers = [broken("first"), fakeDriver({ name: "second" })];
-    await using h = await house({
+    await using h = await runtimeFixture({
       log: (line) => logged.push(line),
       chains: { drivers, engines: ["first", "second"] },
     });
@@ -116,7 +116,7 @@ describe("an engine that does not start", () => {
   it("is passed over when what fails is its check of the script", async () => {
     const check = (): Promise<never> => Promise.reject(new Error("no process"));
     const drivers = [fakeDriver({ name: "first", check }), fakeDriver({ name: "second" })];
-    await using h = await house({ chains: { drivers, engines: ["first", "second"] } });
+    await using h = await runtimeFixture({ chains: { drivers, engines: ["first", "second"] } });
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({ engine: "second" });
   });
 
@@ -125,7 +125,7 @@ describe("an engine that does not start", () => {
     const whole = fakeDriver({ name: "first" });
     const start: typeof whole.start = (...given) =>
       isDown ? Promise.reject(new Error("its binding is missing")) : whole.start(...given);
-    await using h = await house({ chains: { drivers: [{ ...whole, start }], engines: ["first"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [{ ...whole, start }], engines: ["first"] } });
     const problem = async (): Promise<string | undefined> => (await h.runtime.chains?.engines())?.[0]?.problem;
     expect(await problem()).toBeUndefined();
     await h.runtime.runChain({ code: "return 1;" });
@@ -137,7 +137,7 @@ describe("an engine that does not start", () => {
   });
 
   it("is the reason where there is no other, and the script is not blamed", async () => {
-    await using h = await house({ chains: { drivers: [broken("first")], engines: ["first"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [broken("first")], engines: ["first"] } });
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }))).toMatchObject({
       ...{ status: "error", error_kind: "crash", tool_calls: 0 },
       error:
@@ -155,7 +155,7 @@ describe("an engine that does not start", () => {
       restore: () => Promise.reject(new Error("gone")),
     };
     const drivers = [first, fakeDriver({ name: "second" })];
-    await using h = await house({ chains: { drivers, engines: ["first", "second"] } });
+    await using h = await runtimeFixture({ chains: { drivers, engines: ["first", "second"] } });
     const code = 'await call("echo", { to: "x" }); await call("mail", { to: "y" }); return "sent";';
     const { approvalId = "" } = await h.runtime.runChain({ code }, asker);
     isDown = true;

@@ -5,21 +5,21 @@ import { answerOf } from "../../src/mcp/server/answer.ts";
 import { learnNamed } from "../../src/secrets/lend.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, type House, house } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const longName = "a_server_with_a_long_name__a_tool_with_a_name_as_long_as_allowed";
 const plainName = "read_a_file_of_a_project";
 const calls = (count: number, name = longName): string =>
   `for (let n = 0; n < ${count}; n++) await call("${name}", { n })`;
 
-async function room(options: RuntimeOptions = {}): Promise<House> {
+async function room(options: RuntimeOptions = {}): Promise<RuntimeFixture> {
   const input = { type: "object", properties: { n: { type: "number" } } } as const;
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const tools = [longName, plainName].map((name) => {
     return { ...safe, name, description: "Does it.", input, execute: () => "done" };
   });
-  return house({ chains: { drivers: [fakeDriver()], engines: ["fake"] }, ...options }, tools);
+  return runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] }, ...options }, tools);
 }
 
 function structuredOf({ structured }: { readonly structured?: Json }): JsonObject {
@@ -87,7 +87,7 @@ describe("a script that made 45 calls", () => {
 
   it("comes with all its rows over HTTP, also when it is asked for later", async () => {
     await using h = await room();
-    await using http = await httpHouse(h.runtime);
+    await using http = await httpFixture(h.runtime);
     const body = { tool: "tool_chain", arguments: { code: `${calls(50)}; return "fine";` } };
     const made = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
       readonly call_id: string;
@@ -114,7 +114,7 @@ describe("a script that printed 10 kB", () => {
 
   it.each(Object.entries(ends))("%s says so in a program, over HTTP and to an agent", async (_how, { code, told }) => {
     await using h = await room();
-    await using http = await httpHouse(h.runtime);
+    await using http = await httpFixture(h.runtime);
     const outcome = await h.runtime.runChain({ code }, asker);
     const body = { tool: "tool_chain", arguments: { code } };
     const wire = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
@@ -145,7 +145,7 @@ it("a short script's trace is as it always was, and told once", async () => {
 
 it("a trace that an agent can read in short is no reason to keep an artifact of it", async () => {
   await using h = await room();
-  await using http = await httpHouse(h.runtime);
+  await using http = await httpFixture(h.runtime);
   const code = `${calls(50, plainName)}; return "fine";`;
   const outcome = await h.runtime.runChain({ code }, asker);
   expect(Buffer.byteLength(JSON.stringify(outcome.structured))).toBeGreaterThan(4096);

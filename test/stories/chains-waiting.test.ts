@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
-import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 describe("a script that needs a person", () => {
   const code = `const a = await call("echo", { to: "first" });
@@ -12,7 +12,7 @@ describe("a script that needs a person", () => {
 
   it("freezes, frees the process, and goes on where it was when it is sent again", async () => {
     const how: string[] = [];
-    await using h = await scriptHouse({}, fakeDriver({ started: (which) => void how.push(which) }));
+    await using h = await scriptFixture({}, fakeDriver({ started: (which) => void how.push(which) }));
     const pending = await h.runtime.runChain({ code }, asker);
     expect(pending).toMatchObject({ status: "pending", approvalId: expect.stringMatching(/^apr_/) });
     expect(await h.runtime.chains?.list()).toMatchObject([
@@ -40,7 +40,7 @@ describe("a script that needs a person", () => {
     ["soon", "late"],
     ["late", "soon"],
   ])("waits as long as all of what it waits for is open: %s, then %s", async (...asked) => {
-    const wait = (name: string, approvalTtlMs: number): Parameters<typeof house>[1] => [
+    const wait = (name: string, approvalTtlMs: number): Parameters<typeof runtimeFixture>[1] => [
       {
         name,
         description: "Waits.",
@@ -53,14 +53,14 @@ describe("a script that needs a person", () => {
     ];
     const driver = fakeDriver();
     const options = { chains: { drivers: [driver], engines: [driver.name] } };
-    await using h = await house(options, [...(wait("soon", 60_000) ?? []), ...(wait("late", 600_000) ?? [])]);
+    await using h = await runtimeFixture(options, [...(wait("soon", 60_000) ?? []), ...(wait("late", 600_000) ?? [])]);
     const calls = asked.map((name) => `call("${name}", {})`).join();
     const { expiresAt } = await h.runtime.runChain({ code: `await Promise.all([${calls}]);` }, asker);
     expect(expiresAt).toBe(h.clock.now() + 60_000);
   });
 
   it("resuming by the approval, or by the script's id, lets the script go on", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     for (const by of ["approval", "id"] as const) {
       const one = await h.runtime.runChain({ code }, { ...asker, idempotencyKey: by });
       await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
@@ -76,7 +76,7 @@ describe("a script that needs a person", () => {
   it("a denial, a skip and an expiry are exceptions in the script, however late it goes on", async () => {
     const catching = 'try { await call("mail", { to: "x" }); } catch (error) { return error.code; }';
     for (const decision of ["denied", "skipped", "expired"] as const) {
-      await using h = await scriptHouse();
+      await using h = await scriptFixture();
       const pending = await h.runtime.runChain({ code: catching }, asker);
       if (decision !== "expired") await h.runtime.approvals.decide(pending.approvalId ?? "", { decision, by: boss });
       await h.clock.advance(5 * 24 * 3_600_000);
@@ -88,7 +88,7 @@ describe("a script that needs a person", () => {
   });
 
   it("runs what the approver wrote instead", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", {
       decision: "modified",
@@ -99,7 +99,7 @@ describe("a script that needs a person", () => {
   });
 
   it("days of waiting do not count, its budget does", async () => {
-    await using h = await scriptHouse({ approvals: { patience: "suspend", ttlMs: 30 * 24 * 3_600_000 } });
+    await using h = await scriptFixture({ approvals: { patience: "suspend", ttlMs: 30 * 24 * 3_600_000 } });
     const long = `for (let n = 0; n < 30; n += 1) await call("echo", { to: "a" + n });
       await call("mail", { to: "x" });
       let ran = 0;
@@ -114,7 +114,7 @@ describe("a script that needs a person", () => {
   });
 
   it("of a batch, what is done is not done again when the rest was waited for", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const batch = `const all = await Promise.all([call("echo", { to: "1" }), call("mail", { to: "2" }), call("mail", { to: "3" })]);
       return all.map((one) => one.text).join();`;
     const first = await h.runtime.runChain({ code: batch }, asker);
@@ -129,7 +129,7 @@ describe("a script that needs a person", () => {
   });
 
   it("an engine that cannot be frozen is replayed over what it did", async () => {
-    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const pending = await h.runtime.runChain({ code }, asker);
     await h.runtime.approvals.decide(pending.approvalId ?? "", { decision: "approved", by: boss });
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ status: "ok", tool_calls: 3 });
@@ -137,7 +137,7 @@ describe("a script that needs a person", () => {
   });
 
   it("a script that does not repeat itself ends, and nothing is done twice", async () => {
-    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const chance = `globalThis.turn = (globalThis.turn ?? 0) + 1;
       await call("echo", { to: "t" + globalThis.turn });
       await call("mail", { to: "x" });`;
@@ -149,7 +149,7 @@ describe("a script that needs a person", () => {
   });
 
   it("another tool in the same place is a divergence too", async () => {
-    await using h = await scriptHouse({}, fakeDriver({ durability: "replay" }));
+    await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const chance = `globalThis.other = (globalThis.other ?? 0) + 1;
       if (globalThis.other === 2) await call("echo", { to: "new" });
       await call("mail", { to: "x" });`;
@@ -161,7 +161,7 @@ describe("a script that needs a person", () => {
   });
 
   it("with patience it waits inside, as long as a script may wait for a person", async () => {
-    await using h = await scriptHouse({ approvals: { patience: "wait" } });
+    await using h = await scriptFixture({ approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code }, asker);
     await settled(100);
     const [asked] = await h.runtime.approvals.list({ state: "pending" });
@@ -174,7 +174,7 @@ describe("a script that needs a person", () => {
   });
 
   it("who can come back holds the line for a while first, and then the script freezes", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const running = h.runtime.runChain({ code }, { ...asker, approvalWaitMs: 20_000 });
     await settled(100);
     expect(await h.runtime.chains?.list()).toMatchObject([{ state: "running" }]);
@@ -195,7 +195,7 @@ describe("a script that needs a person", () => {
         step.step === "done" ? { step: "failed", why: "unsupported", message: "no classes here" } : step,
     });
     const drivers = [first, fakeDriver({ name: "whole" })];
-    await using h = await house({ autonomy: "A4", chains: { drivers, engines: ["half", "whole"] } });
+    await using h = await runtimeFixture({ autonomy: "A4", chains: { drivers, engines: ["half", "whole"] } });
     const done = await h.runtime.runChain({ code: 'await call("mail", { to: "x" }); return 7;' }, asker);
     expect(resultOf(done)).toMatchObject({ status: "ok", engine: "whole", output_text: "7", tool_calls: 1 });
     expect(h.ran).toHaveLength(1);

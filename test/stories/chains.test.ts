@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { RuntimeFault } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { asker, house } from "../fakes/house.ts";
-import { resultOf, scriptHouse } from "../fakes/script-house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../fakes/script-fixture.ts";
 
 describe("tool_chain", () => {
   it("answers with what the script returned, what it printed, and its trace (cases 208, 220)", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = 'print("hello"); const r = await call("echo", { to: "x" }); return r.text;';
     const outcome = await h.runtime.runChain({ code }, asker);
     expect(outcome).toMatchObject({ status: "ok" });
@@ -25,19 +25,19 @@ describe("tool_chain", () => {
   });
 
   it("no interpreter / the tool is not registered (case 210)", async () => {
-    await using h = await house({ chains: { drivers: [fakeDriver({ unavailable: "no bubblewrap" })] } });
-    await using bare = await house();
+    await using h = await runtimeFixture({ chains: { drivers: [fakeDriver({ unavailable: "no bubblewrap" })] } });
+    await using bare = await runtimeFixture();
     expect(bare.runtime.tools.has("tool_chain")).toBe(false);
     expect(bare.runtime.chains).toBeUndefined();
     expect((await h.runtime.chains?.engines())?.[0]).toMatchObject({ name: "fake", problem: "no bubblewrap" });
     await expect(
-      house({ chains: { drivers: [fakeDriver({ unavailable: "no bubblewrap" })], engines: ["fake"] } }),
+      runtimeFixture({ chains: { drivers: [fakeDriver({ unavailable: "no bubblewrap" })], engines: ["fake"] } }),
     ).rejects.toThrow(/no bubblewrap/);
   });
 
   it("the script sent to the sandbox comes with the registry's tool names (cases 204, 211)", async () => {
     let names: readonly string[] = [];
-    await using h = await scriptHouse(
+    await using h = await scriptFixture(
       {},
       fakeDriver({
         started: (_how, program) => {
@@ -52,7 +52,7 @@ describe("tool_chain", () => {
   });
 
   it("an engine that reports an error gives is_error, status error and the trace (case 209)", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const outcome = await h.runtime.runChain({ code: 'await call("echo", { to: "x" }); throw new Error("boom");' });
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
     expect(resultOf(outcome)).toMatchObject({ status: "error", error: expect.stringContaining("boom") });
@@ -61,7 +61,7 @@ describe("tool_chain", () => {
   });
 
   it("an engine that throws gives an error, no session is left and pins are released (case 212)", async () => {
-    await using h = await scriptHouse(
+    await using h = await scriptFixture(
       {},
       fakeDriver({
         step: () => {
@@ -75,7 +75,7 @@ describe("tool_chain", () => {
   });
 
   it("a high tool without approval is a permission exception inside the script (case 214)", async () => {
-    await using h = await scriptHouse({ approvals: { patience: "deny" } });
+    await using h = await scriptFixture({ approvals: { patience: "deny" } });
     const code = 'try { await call("mail", { to: "x" }); } catch (error) { return error.code; }';
     const outcome = await h.runtime.runChain({ code }, asker);
     expect(resultOf(outcome)).toMatchObject({ output_text: "approval_unavailable" });
@@ -84,13 +84,13 @@ describe("tool_chain", () => {
   });
 
   it("an unknown tool is an exception that lists what there is (case 215)", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = 'try { await call("ehco", {}); } catch (error) { return error.message; }';
     expect(resultOf(await h.runtime.runChain({ code }))["output_text"]).toMatch(/ehco.*There are: drop, echo, mail/);
   });
 
   it("a script that crashes after the second of three tools lists two records with statuses (case 217)", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code =
       'await call("echo", { to: "1" }); await call("echo", { to: "2" }); null.x; await call("echo", { to: "3" });';
     expect(resultOf(await h.runtime.runChain({ code }))["call_trace"]).toMatchObject([
@@ -102,7 +102,7 @@ describe("tool_chain", () => {
   it.each([49, 50, 51, 60])(
     "a script of %i calls in parallel gets 50 and no more; it may catch the rest (case 218)",
     async (count) => {
-      await using h = await scriptHouse();
+      await using h = await scriptFixture();
       const code = `const all = await Promise.allSettled(Array.from({ length: ${count} }, (_, n) => call("echo", { to: String(n) })));
       return all.filter((one) => one.status === "fulfilled").length + "/" + all.filter((one) => one.reason?.code === "budget_exhausted").length;`;
       const outcome = await h.runtime.runChain({ code });
@@ -112,7 +112,7 @@ describe("tool_chain", () => {
   );
 
   it("a script that swallows every exception to go on after the budget ends", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = 'for (;;) try { await call("echo", { to: "x" }); } catch {}';
     const outcome = await h.runtime.runChain({ code });
     expect(outcome.status).toBe("error");
@@ -121,7 +121,7 @@ describe("tool_chain", () => {
   });
 
   it("a script that waits past its total time ends as timeout with its trace, and its engine is killed (cases 219, 213)", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = 'await call("echo", { to: "x" }); await new Promise(() => {});';
     const running = h.runtime.runChain({ code, timeout: 9999 }, asker);
     await expect.poll(async () => (await h.runtime.calls.list({ state: "ok" })).length).toBe(1);
@@ -134,7 +134,7 @@ describe("tool_chain", () => {
   });
 
   it("a call that is cut short with its script is in the trace", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const running = h.runtime.runChain({ code: 'await call("echo", { to: "x", slow: true });', timeout: 5 }, asker);
     await settled(60);
     await h.clock.advance(6_000);
@@ -144,7 +144,7 @@ describe("tool_chain", () => {
   });
 
   it("is not callable from a script, nor are hosted tools", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     h.runtime.tools.register({ name: "web", description: "Search.", providerSpecs: { openai: {} } });
     const code = `const codes = [];
       for (const tool of ["tool_chain", "web"]) try { await call(tool, { code: "1" }); } catch (error) { codes.push(error.code); }
@@ -153,7 +153,7 @@ describe("tool_chain", () => {
   });
 
   it("its calls belong to its run, to its caller and to it", async () => {
-    await using h = await scriptHouse({ autonomy: "A4" });
+    await using h = await scriptFixture({ autonomy: "A4" });
     const scopes = ["mail:write"];
     const outcome = await h.runtime.runChain(
       { code: 'await call("echo", { to: "x" }); return 1;' },
@@ -166,7 +166,7 @@ describe("tool_chain", () => {
   });
 
   it("refuses options that cannot work", async () => {
-    await expect(house({ chains: { engines: ["rubber"] } })).rejects.toThrow(RuntimeFault);
-    await expect(house({ chains: { cpuMs: -1 } })).rejects.toThrow(/cpuMs/);
+    await expect(runtimeFixture({ chains: { engines: ["rubber"] } })).rejects.toThrow(RuntimeFault);
+    await expect(runtimeFixture({ chains: { cpuMs: -1 } })).rejects.toThrow(/cpuMs/);
   });
 });

@@ -3,7 +3,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { type Listening, listen } from "../../src/server/http/serve.ts";
-import { type HttpHouse, httpHouse } from "../fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { type Receiver, receiver } from "../fakes/receiver.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -26,7 +26,7 @@ describe("a receiver that is told of a request over a real line, and answers wit
   const ran: string[] = [];
   let at: Receiver;
   let runtime: Runtime;
-  let door: HttpHouse;
+  let door: HttpFixture;
   let listening: Listening;
   const hosts: string[] = [];
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe("a receiver that is told of a request over a real line, and answers wit
       secrets: { get: async () => ({ reveal: () => secret }) } as never,
       channels: { webhooks: [{ ...hook, url: `${at.url}/in` }] },
     });
-    door = await httpHouse(runtime, { hosts: () => hosts });
+    door = await httpFixture(runtime, { hosts: () => hosts });
     listening = await listen({ door: door.door, port: 0 });
     hosts.push(`127.0.0.1:${listening.port}`);
   });

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
-import { asker, boss, type House, house } from "../fakes/house.ts";
-import { scriptHouse } from "../fakes/script-house.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
+import { scriptFixture } from "../fakes/script-fixture.ts";
 
 const ran: string[] = [];
 const look = defineTool({
@@ -29,8 +29,8 @@ const mail = { tool: "mail", arguments: { to: "x" } };
 const slow = { tool: "echo", arguments: { to: "x", slow: true } };
 const closing = { status: "error", refusal: { code: "session_closed" } };
 
-/** Something runs while the house closes; ended, the close is over. */
-async function whileClosing(h: House, then: (close: Promise<void>) => Promise<void>): Promise<void> {
+/** Something runs while the runtime closes; ended, the close is over. */
+async function whileClosing(h: RuntimeFixture, then: (close: Promise<void>) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const running = h.runtime.invoke(slow, { ...asker, signal: stop.signal }).catch(() => undefined);
   await expect.poll(() => h.runtime.calls.list({ tool: "echo", state: "attempted" })).toHaveLength(1);
@@ -41,7 +41,7 @@ async function whileClosing(h: House, then: (close: Promise<void>) => Promise<vo
 }
 
 it("resumed while the runtime closes / an approved call is refused as a new one is, and is approved still", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { approvalId = "" } = await h.runtime.invoke(mail, asker);
   await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
   await whileClosing(h, async () => {
@@ -53,7 +53,7 @@ it("resumed while the runtime closes / an approved call is refused as a new one 
 });
 
 it("resumed while the runtime closes / a script waits on", async () => {
-  await using h = await scriptHouse();
+  await using h = await scriptFixture();
   const script = await h.runtime.runChain({ code: 'await call("mail", { to: "m" });' }, asker);
   await h.runtime.approvals.decide(script.approvalId ?? "", { decision: "approved", by: boss });
   await whileClosing(h, async () => {
@@ -65,7 +65,7 @@ it("resumed while the runtime closes / a script waits on", async () => {
 });
 
 it("closed twice / both wait until it is closed", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const order: string[] = [];
   await whileClosing(h, async (close) => {
     void close.then(() => order.push("first"));

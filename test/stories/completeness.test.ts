@@ -4,8 +4,8 @@ import { createRedactor } from "../../src/secrets/redactor.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { FaultyStore } from "../fakes/faulty-store.ts";
-import { asker, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { after } from "./completeness/after.ts";
 import { approval } from "./completeness/approval.ts";
 import { before } from "./completeness/before.ts";
@@ -59,7 +59,7 @@ async function inject(fault: Fault, step: string): Promise<void> {
     approvals: { patience: "suspend" },
     ...fault.options,
   };
-  await using h = await house(options, fault.tools ?? []);
+  await using h = await runtimeFixture(options, fault.tools ?? []);
   const scene: Scene = {
     h,
     clock,

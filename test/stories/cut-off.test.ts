@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { asker, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const keyed = { ...asker, idempotencyKey: "k" };
 
@@ -18,7 +18,7 @@ describe("a safe tool that writes and is not idempotent", () => {
       runs += 1;
       throw Object.assign(new Error("gone"), error);
     };
-    await using h = await house({}, probe({ effects: "write", idempotent: false, execute }));
+    await using h = await runtimeFixture({}, probe({ effects: "write", idempotent: false, execute }));
     const first = await h.runtime.invoke({ tool: "probe" }, keyed);
     expect(first.refusal?.code).toBe("outcome_unknown");
     expect((await h.runtime.calls.get(first.callId))?.state).toBe("unknown");
@@ -29,7 +29,7 @@ describe("a safe tool that writes and is not idempotent", () => {
 
   it("is unknown when its caller cancels it", async () => {
     const execute = (): Promise<never> => new Promise(() => {});
-    await using h = await house({}, probe({ effects: "write", idempotent: false, execute }));
+    await using h = await runtimeFixture({}, probe({ effects: "write", idempotent: false, execute }));
     const controller = new AbortController();
     const calling = h.runtime.invoke({ tool: "probe" }, { ...keyed, signal: controller.signal });
     await expect.poll(async () => (await h.runtime.calls.list({ state: "attempted" })).length).toBe(1);
@@ -47,7 +47,7 @@ describe("an idempotent tool that is cut off", () => {
       if (runs === 1) throw Object.assign(new Error("gone"), error);
       return "done";
     };
-    await using h = await house({ autonomy: "A4" }, probe({ risk: "high", effects: "write", execute }));
+    await using h = await runtimeFixture({ autonomy: "A4" }, probe({ risk: "high", effects: "write", execute }));
     const first = await h.runtime.invoke({ tool: "probe" }, keyed);
     expect(first.refusal).toMatchObject({ code: "tool_failed", retry: "same-key" });
     expect(await h.runtime.invoke({ tool: "probe" }, keyed)).toMatchObject({ status: "ok", text: "done" });
@@ -57,7 +57,7 @@ describe("an idempotent tool that is cut off", () => {
     const execute = (): never => {
       throw Object.assign(new Error("busy"), { unknown: true, retryable: true });
     };
-    await using h = await house({ autonomy: "A4" }, probe({ risk: "high", effects: "write", execute }));
+    await using h = await runtimeFixture({ autonomy: "A4" }, probe({ risk: "high", effects: "write", execute }));
     expect((await h.runtime.invoke({ tool: "probe" }, keyed)).refusal).toMatchObject({ retry: "later" });
   });
 });
@@ -69,7 +69,10 @@ it("a tool that only reads, at high risk and not idempotent, runs again with the
     if (runs === 1) throw Object.assign(new Error("gone"), { unknown: true });
     return "read";
   };
-  await using h = await house({ autonomy: "A4" }, probe({ risk: "high", effects: "read", idempotent: false, execute }));
+  await using h = await runtimeFixture(
+    { autonomy: "A4" },
+    probe({ risk: "high", effects: "read", idempotent: false, execute }),
+  );
   expect((await h.runtime.invoke({ tool: "probe" }, keyed)).refusal?.retry).toBe("same-key");
   expect((await h.runtime.invoke({ tool: "probe" }, keyed)).text).toBe("read");
 });

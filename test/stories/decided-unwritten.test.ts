@@ -3,13 +3,13 @@ import { createPolicy, type Policy } from "../../src/policy/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, ask, mail, yes } from "../fakes/deciders.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { asker, eventTypes, type House, house } from "../fakes/house.ts";
+import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const remember = { for: "run", reason: "all to the team" } as const;
 
-async function open(failing: Failing, policy?: Policy): Promise<House> {
+async function open(failing: Failing, policy?: Policy): Promise<RuntimeFixture> {
   const clock = new FakeClock();
-  return house({ clock, store: new FaultyStore(clock, failing), ...(policy && { policy }) });
+  return runtimeFixture({ clock, store: new FaultyStore(clock, failing), ...(policy && { policy }) });
 }
 
 /** Asks at first, and lets everything pass once `eased` is called. */

@@ -3,11 +3,11 @@ import type { Decider } from "../../src/approvals/index.ts";
 import type { AuditEvent } from "../../src/audit/index.ts";
 import { verifyExport } from "../../src/audit/verify.ts";
 import { ann, ask, bob, clerk, mail, no, routed, yes } from "../fakes/deciders.ts";
-import { type House, house } from "../fakes/house.ts";
-import { bodyOf, httpHouse, inSession } from "../fakes/http-house.ts";
+import { bodyOf, httpFixture, inSession } from "../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
-async function told(h: House, type: string): Promise<AuditEvent> {
+async function told(h: RuntimeFixture, type: string): Promise<AuditEvent> {
   const [event] = await h.runtime.audit.query({ type });
   if (event === undefined) throw new Error(`There is no \`${type}\`.`);
   return event;
@@ -20,7 +20,7 @@ describe("the signed log says with which credential a word was said", () => {
     ["a channel", { user: "ann", via: "channel:ops", tenant: "default" }],
     ["the operator's token", clerk],
   ])("a decision by %s, each of them", async (_, by) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await yes(h, await ask(h, mail("1")), by);
     await no(h, await ask(h, mail("2")), by);
     await h.runtime.approvals.decide(await ask(h, mail("3")), { decision: "skipped", by });
@@ -34,7 +34,7 @@ describe("the signed log says with which credential a word was said", () => {
   });
 
   it("a vote, a grant and its end, a delegation and its end", async () => {
-    await using h = await house(routed({ match: { tools: ["drop"] }, quorum: 2 }));
+    await using h = await runtimeFixture(routed({ match: { tools: ["drop"] }, quorum: 2 }));
     await h.runtime.approvals.decide(await ask(h, { tool: "drop", arguments: { to: "x" } }), {
       ...{ decision: "approved", confirmation: "drop", by: ann },
     });
@@ -53,20 +53,20 @@ describe("the signed log says with which credential a word was said", () => {
 
   it("an approver in code, and nobody at all", async () => {
     const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
-    await using h = await house({ approvals: { approver, patience: "suspend", ttlMs: 1000 } });
+    await using h = await runtimeFixture({ approvals: { approver, patience: "suspend", ttlMs: 1000 } });
     await ask(h);
     await h.clock.advance(10);
     expect(await told(h, "gate.approved")).toMatchObject({ decided_by: "code", decided_via: "approver:code" });
-    await using silent = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
+    await using silent = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     await ask(silent);
     await silent.clock.advance(1000);
     expect(await told(silent, "gate.expired")).toMatchObject({ decided_by: "clock", decided_via: "postern" });
   });
 
   it("is told by the door that let it in, stands in the export, and the log is whole with it", async () => {
-    await using h = await house({ accounts: { passwordCost: cheap } });
+    await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"], password: goodPassword }, holder);
-    await using door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+    await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
     const session = inSession(entered(await h.runtime.accounts.signIn("ann", goodPassword, here)));
     const made = await bodyOf(await door.ask("/v1/tokens", { headers: session, body: { name: "ci", kind: "person" } }));
     const { id } = made["details"] as { readonly id: string };

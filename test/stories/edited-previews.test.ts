@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, RuntimeOptions } from "../../src/index.ts";
 import { ann, ask, bob, seen, yes } from "../fakes/deciders.ts";
-import { type House, house } from "../fakes/house.ts";
-import { bodyOf, httpHouse } from "../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 interface Shown {
   /** What the world adds to it. */
@@ -13,10 +13,10 @@ interface Shown {
 
 const pay = { tool: "pay", arguments: { to: "x" } } as const;
 
-/** A house with a tool that shows what it would do, and two who must agree to it. */
-async function open(state: Shown, options: RuntimeOptions = {}, more: object = {}): Promise<House> {
+/** A runtime with a tool that shows what it would do, and two who must agree to it. */
+async function open(state: Shown, options: RuntimeOptions = {}, more: object = {}): Promise<RuntimeFixture> {
   const approvals = { patience: "suspend", routes: [{ quorum: 2 }] } as const;
-  return house({ approvals, ...options }, [
+  return runtimeFixture({ approvals, ...options }, [
     {
       ...({ name: "pay", description: "Pays.", risk: "high", effects: "write", idempotent: false } as const),
       input: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
@@ -35,7 +35,7 @@ async function open(state: Shown, options: RuntimeOptions = {}, more: object = {
   ]);
 }
 
-const edit = async (h: House, id: string, by = ann, given: JsonObject = { to: "y" }) =>
+const edit = async (h: RuntimeFixture, id: string, by = ann, given: JsonObject = { to: "y" }) =>
   h.runtime.approvals.decide(id, { decision: "modified", arguments: given, by, ...(await seen(h, id)) });
 
 describe("a request that is edited and waits for another person", () => {
@@ -58,7 +58,7 @@ describe("a request that is edited and waits for another person", () => {
     expect(after?.previewDigest).toMatch(/^[0-9a-f]{64}$/);
     expect(after?.previewDigest).not.toBe(before?.previewDigest);
     expect(state.shown).toBe(2);
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     expect(await bodyOf(await door.ask(`/v1/approvals/${id}`, { as: "operator" }))).toMatchObject({
       preview: { summary: "pays y, now" },
       preview_digest: after?.previewDigest,

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { canonical, sha256 } from "../../src/core/json.ts";
 import type { AnyTool, RuntimeOptions } from "../../src/index.ts";
 import { ann, ask, clerk, mail, seen, yes } from "../fakes/deciders.ts";
-import { asker, house } from "../fakes/house.ts";
-import { bodyOf, httpHouse } from "../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const suspended: RuntimeOptions = { approvals: { patience: "suspend" } };
 /** The more it pays, the riskier it is. */
@@ -17,7 +17,7 @@ const forSession = { remember: { for: "session", reason: "all to the team" } };
 
 describe("a recorded call that is explained", () => {
   it("names the grant of its session that answered for a person, today and when it ran", async () => {
-    await using h = await house(suspended);
+    await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
     const first = await session.invoke(mail("a"));
     const decided = await yes(h, first.approvalId ?? "", ann, forSession);
@@ -41,7 +41,7 @@ describe("a recorded call that is explained", () => {
   });
 
   it("without a session names the grants of sessions, and does not count them", async () => {
-    await using h = await house(suspended);
+    await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
     await yes(h, (await session.invoke(mail("a"))).approvalId ?? "", ann, forSession);
     const explained = await h.runtime.explain(mail("b"), asker);
@@ -54,8 +54,8 @@ describe("a recorded call that is explained", () => {
   });
 
   it("is explained as it ran where a person changed its arguments, with both digests", async () => {
-    await using h = await house(suspended, [pay]);
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using h = await runtimeFixture(suspended, [pay]);
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     const id = await ask(h, { tool: "pay", arguments: { n: 20 } });
     const edit = { decision: "modified", arguments: { n: 5000 }, confirmation: "pay", by: ann } as const;
     expect(await h.runtime.approvals.decide(id, { ...edit, ...(await seen(h, id)) })).toMatchObject({ decided: true });
@@ -77,7 +77,7 @@ describe("a recorded call that is explained", () => {
   });
 
   it("tells how it was weighed when a person was asked, while it has not begun", async () => {
-    await using h = await house(suspended);
+    await using h = await runtimeFixture(suspended);
     const { callId } = await h.runtime.invoke(mail(), asker);
     const asked = h.clock.now();
     await h.clock.advance(1000);
@@ -87,7 +87,7 @@ describe("a recorded call that is explained", () => {
   });
 
   it("is explained though nothing is recorded of how it was weighed", async () => {
-    await using h = await house({ ...suspended, store: "memory" });
+    await using h = await runtimeFixture({ ...suspended, store: "memory" });
     const { approvalId = "", callId } = await h.runtime.invoke(mail(), asker);
     await yes(h, approvalId, clerk);
     await h.runtime.resume(approvalId);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { urgencyOf } from "../../src/store/urgency.ts";
-import { type HttpHouse, httpHouse } from "../fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../fakes/http-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
 /** What a console may have before it: in whole with `npm run test:whole`, a tenth of the calls otherwise. */
@@ -34,7 +34,7 @@ const tools = [
 describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, () => {
   let folder: string;
   let runtime: Runtime;
-  let house: HttpHouse;
+  let house: HttpFixture;
   let middle = "";
   const clock = new HurriedClock();
   const began = clock.now();
@@ -52,7 +52,7 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, to: { users: ["nobody here"] } }] },
       limits: { maxToolCalls: 1_000_000 },
     });
-    house = await httpHouse(runtime, { accounts: runtime.accounts });
+    house = await httpFixture(runtime, { accounts: runtime.accounts });
     const call = (tool: string, at: number) => {
       const run = at % runs;
       const principal = { tenant: "default", agent: `agent${run % 7}`, user: `user${run % 50}`, via: "token:agent" };

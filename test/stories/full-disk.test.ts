@@ -9,13 +9,13 @@ import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Committed, Durability } from "../../src/store/store.ts";
 import { PointStore } from "../crash/points.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { asker, boss, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
 
 describe("a disk that is full from the Nth write on", () => {
-  /** What one life of a house does; every answer is written down, in order. */
+  /** What one life of a runtime does; every answer is written down, in order. */
   async function live(room: number): Promise<{ readonly refused: number; readonly clean: boolean }> {
     const clock = new FakeClock();
     let writes = 0;
@@ -27,7 +27,7 @@ describe("a disk that is full from the Nth write on", () => {
       }
     }
     const store = new SmallStore(new MemoryStore({ clock, spell: spellWith((text) => text) }), () => {});
-    await using h = await house({ clock, store });
+    await using h = await runtimeFixture({ clock, store });
     const answers: string[] = [];
     const paid = new Map<string, string>();
     const say = async (what: Promise<ToolOutcome | undefined>): Promise<string> => {
@@ -90,7 +90,7 @@ it("a database without room for another page, at any page / what is told is what
     const pages = Number(Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0]);
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
     const store = new SqliteStore(opened, { clock, spell: spellWith((text) => text) });
-    await using h = await house({ clock, store, autonomy: "A4" });
+    await using h = await runtimeFixture({ clock, store, autonomy: "A4" });
     const told = new Map<string, string>();
     for (let i = 0; i < 8; i += 1) {
       for (const tool of ["echo", "mail"]) {

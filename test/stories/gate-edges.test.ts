@@ -8,9 +8,9 @@ import { PointStore } from "../crash/points.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { asker, boss, type House, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { decision, policy } from "./completeness/fault.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
@@ -27,7 +27,11 @@ function risky(ran: unknown[], more: Partial<ProbeTool> = {}): readonly [ProbeTo
   return probe({ risk: "high", effects: "write", idempotent: false, execute, ...more });
 }
 
-async function decide(h: House, { approvalId = "" }: ToolOutcome, decision: "approved" | "denied"): Promise<string> {
+async function decide(
+  h: RuntimeFixture,
+  { approvalId = "" }: ToolOutcome,
+  decision: "approved" | "denied",
+): Promise<string> {
   await h.runtime.approvals.decide(approvalId, { decision, by: boss });
   return approvalId;
 }
@@ -47,14 +51,14 @@ describe("arguments", () => {
   });
 
   it("with a reference are checked by a schema that takes its time as well", async () => {
-    await using h = await house({}, probe(later((value) => ({ value }))));
+    await using h = await runtimeFixture({}, probe(later((value) => ({ value }))));
     const { digest } = await h.runtime.artifacts.put(Buffer.from("x"), "text/plain", asker.principal);
     const outcome = await h.runtime.invoke({ ...call, arguments: { file: { $artifact: digest } } }, asker);
     expect(outcome).toMatchObject({ status: "ok", text: "done" });
   });
 
   it("do not fit a schema that answers nothing, at once or later", async () => {
-    await using h = await house({}, probe(later(() => undefined)));
+    await using h = await runtimeFixture({}, probe(later(() => undefined)));
     const outcome = await h.runtime.invoke({ ...call, arguments: {} }, asker);
     expect(outcome.refusal).toMatchObject({
       code: "arguments_invalid",
@@ -66,14 +70,14 @@ describe("arguments", () => {
 describe("a verdict", () => {
   it("names the rule that refused, and where it stands", async () => {
     const rules = [{ effect: "deny", tool: "probe", id: "no probes", where: "postern.yaml:7" }] as const;
-    await using h = await house({ policy: { rules } }, probe());
+    await using h = await runtimeFixture({ policy: { rules } }, probe());
     expect((await h.runtime.invoke(call, asker)).refusal?.message).toContain("postern.yaml:7");
   });
 
   it("that an adjuster blocks for now says so under its own name, and that no approval lifts it", async () => {
     const reasons = [{ rule: "storm", says: "BLOCK", where: "postern.yaml:9" }];
     const blocked = decision({ verdict: "BLOCK", blockedBy: "storm", reasons });
-    await using h = await house({ policy: policy(() => blocked) }, probe());
+    await using h = await runtimeFixture({ policy: policy(() => blocked) }, probe());
     expect((await h.runtime.invoke(call, asker)).refusal).toMatchObject({
       code: "storm_blocked",
       message: expect.stringContaining("storm (postern.yaml:9)"),
@@ -81,7 +85,7 @@ describe("a verdict", () => {
   });
 
   it("is that of the declared risk where the tool's own look says nothing", async () => {
-    await using h = await house({}, probe({ classifyRisk: (() => undefined) as never }));
+    await using h = await runtimeFixture({}, probe({ classifyRisk: (() => undefined) as never }));
     expect((await h.runtime.invoke(call, asker)).status).toBe("ok");
   });
 });
@@ -90,7 +94,7 @@ describe("once", () => {
   it("asks a store that answers later as it asks one that answers at once", async () => {
     const clock = new FakeClock();
     const store = storeThat(clock, (own) => ({ call: async (by) => own.call(by) }));
-    await using h = await house({ clock, store, autonomy: "A4" });
+    await using h = await runtimeFixture({ clock, store, autonomy: "A4" });
     expect(await h.runtime.invoke(mail, keyed)).toMatchObject({ status: "ok", text: "to x" });
     expect(await h.runtime.invoke(mail, keyed)).toMatchObject({ text: "to x", replayed: true });
     expect(h.ran).toHaveLength(1);
@@ -100,13 +104,13 @@ describe("once", () => {
     const file = `${folder}/emptied.db`;
     const options = { store: `sqlite:${file}`, autonomy: "A4" } as const;
     {
-      await using before = await house(options);
+      await using before = await runtimeFixture(options);
       await before.runtime.invoke(mail, keyed);
     }
     const database = new DatabaseSync(file);
     database.exec("update call set outcome = null");
     database.close();
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     expect((await h.runtime.invoke(mail, keyed)).refusal?.code).toBe("result_unavailable");
     expect(h.ran).toEqual([]);
   });
@@ -116,7 +120,7 @@ describe("asking a person", () => {
   it("is refused when the request cannot be stored: nobody was asked, and the next time it can be", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map([["hold", 1]]);
-    await using h = await house({ clock, store: new FaultyStore(clock, failing) });
+    await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing) });
     expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("audit_unavailable");
     expect(await h.runtime.approvals.list()).toEqual([]);
     expect((await h.runtime.invoke(mail, asker)).status).toBe("pending");
@@ -124,7 +128,7 @@ describe("asking a person", () => {
 
   it("is done once by two who send the same call side by side", async () => {
     const gate = Promise.withResolvers<void>();
-    await using h = await house({}, risky([], { preview: () => gate.promise.then(() => "shown") }));
+    await using h = await runtimeFixture({}, risky([], { preview: () => gate.promise.then(() => "shown") }));
     const both = Promise.all([h.runtime.invoke(call, asker), h.runtime.invoke(call, asker)]);
     await settled();
     gate.resolve();
@@ -141,7 +145,7 @@ describe("asking a person", () => {
     const gates = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     let previews = 0;
     const ran: unknown[] = [];
-    await using h = await house({}, risky(ran, { preview: () => gates[previews++]?.promise ?? "shown" }));
+    await using h = await runtimeFixture({}, risky(ran, { preview: () => gates[previews++]?.promise ?? "shown" }));
     const both = [h.runtime.invoke(call, asker), h.runtime.invoke(call, asker)] as const;
     await settled();
     gates[0]?.resolve("shown");
@@ -155,7 +159,7 @@ describe("asking a person", () => {
   });
 
   it("begins anew for a call with a key whose request was refused or ran out, when that is over", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const first = await h.runtime.invoke(mail, keyed);
     await decide(h, first, "denied");
     expect((await h.runtime.invoke(mail, keyed)).refusal?.code).toBe("approval_denied");
@@ -169,7 +173,7 @@ describe("asking a person", () => {
 
   it("is not done for a second try that the policy allows by now", async () => {
     const answers = [{ content: [], text: "later", isError: true, retryable: true }, "done"];
-    await using h = await house({ autonomy: "A2" }, risky([], { execute: () => answers.shift() as never }));
+    await using h = await runtimeFixture({ autonomy: "A2" }, risky([], { execute: () => answers.shift() as never }));
     const id = await decide(h, await h.runtime.invoke(call, keyed), "approved");
     expect((await h.runtime.resume(id))?.refusal?.retry).toBe("later");
     await h.runtime.controls.setAutonomy("A4", actor("boss"));
@@ -179,7 +183,7 @@ describe("asking a person", () => {
 
   it("is not lifted by a level that was set later, whatever level there was, or none (D24)", async () => {
     for (const first of [undefined, "A2"] as const) {
-      await using h = await house(first === undefined ? {} : { autonomy: first });
+      await using h = await runtimeFixture(first === undefined ? {} : { autonomy: first });
       const { approvalId = "" } = await h.runtime.invoke(mail, asker);
       await h.runtime.controls.setAutonomy("A4", actor("operator"));
       expect((await h.runtime.resume(approvalId))?.status, first).toBe("pending");
@@ -190,7 +194,7 @@ describe("asking a person", () => {
   });
 
   it("falls with a level that was set later, also where there was none", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail, asker);
     await h.runtime.controls.setAutonomy("A0", actor("operator"));
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -201,7 +205,7 @@ describe("asking a person", () => {
   it("runs nothing when the request cannot be found again while somebody waits for it", async () => {
     const clock = new FakeClock();
     const store = storeThat(clock, () => ({ approval: async () => undefined }));
-    await using h = await house({ clock, store, approvals: { patience: "wait" } });
+    await using h = await runtimeFixture({ clock, store, approvals: { patience: "wait" } });
     expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("in_progress");
     expect(h.ran).toEqual([]);
   });
@@ -211,7 +215,7 @@ describe("a run", () => {
   it("whose owner cannot be put on record takes no call; the next time it can be", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map();
-    await using h = await house({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
+    await using h = await runtimeFixture({ clock, store: new FaultyStore(clock, failing), autonomy: "A4" });
     failing.set("document", 1);
     const nightly = { ...asker, runId: "nightly" };
     expect((await h.runtime.invoke(mail, nightly)).refusal?.code).toBe("audit_unavailable");
@@ -223,7 +227,7 @@ describe("a run", () => {
 describe("a tool that suspended", () => {
   it("goes on from its image when the call is sent again, and nobody is asked for that", async () => {
     const seen: unknown[] = [];
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A4" },
       risky([], {
         suspends: true,
@@ -250,7 +254,7 @@ describe("the claim", () => {
           ? Promise.reject(new RuntimeFault("overloaded", "too many"))
           : own.commit(write, durability),
     }));
-    await using h = await house({ clock, store, autonomy: "A4" });
+    await using h = await runtimeFixture({ clock, store, autonomy: "A4" });
     expect((await h.runtime.invoke(mail, asker)).refusal?.code).toBe("overloaded");
     expect(h.ran).toEqual([]);
   });
@@ -267,7 +271,7 @@ describe("the claim", () => {
       ran.push("ran");
       return { content: [], text: "later", isError: true, retryable: true } as never;
     };
-    await using h = await house({}, risky(ran, { preview, execute }));
+    await using h = await runtimeFixture({}, risky(ran, { preview, execute }));
     const id = await decide(h, await h.runtime.invoke(call, asker), "approved");
     const late = h.runtime.resume(id);
     await settled();

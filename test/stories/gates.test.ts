@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const owner = { tenant: "default", agent: "a" };
 
 /** A tool that reads a document given as text, alone or in lists and objects. */
-async function reading(): ReturnType<typeof house> {
-  return house({}, [
+async function reading(): ReturnType<typeof runtimeFixture> {
+  return runtimeFixture({}, [
     {
       name: "read",
       description: "Reads documents.",
@@ -64,7 +64,7 @@ describe("artifacts in arguments (D13, case 182)", () => {
 
 describe("a caller that does not wait", () => {
   it("hears that a request is open, and asks nobody anew", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     const impatient = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...asker, patience: "deny" });
     expect(impatient.refusal).toMatchObject({ code: "approval_unavailable", details: { approval_id: approvalId } });
@@ -74,7 +74,7 @@ describe("a caller that does not wait", () => {
 
 describe("a policy that was loosened meanwhile", () => {
   it("takes an open request back, and the call runs", async () => {
-    await using h = await house({ autonomy: "A2" });
+    await using h = await runtimeFixture({ autonomy: "A2" });
     const { approvalId = "" } = await h.runtime.invoke(
       { tool: "echo", arguments: { to: "x" } },
       { ...asker, autonomy: "A1" },
@@ -85,7 +85,7 @@ describe("a policy that was loosened meanwhile", () => {
   });
 
   it("lets a denied or withdrawn call run when it is sent again under its key", async () => {
-    await using h = await house({ autonomy: "A2", approvals: { patience: "suspend", ttlMs: 1000 } });
+    await using h = await runtimeFixture({ autonomy: "A2", approvals: { patience: "suspend", ttlMs: 1000 } });
     const keyed = { ...asker, idempotencyKey: "k" };
     const { approvalId = "" } = await h.runtime.invoke(
       { tool: "echo", arguments: { to: "x" } },

@@ -4,18 +4,18 @@ import { createRuntime, defineTool } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, ask, forRun, remember, status } from "../fakes/granting.ts";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
 describe("a grant lowers nothing", () => {
   it("does not lift a block, nor the PREVIEW of the lowest level", async () => {
-    await using h = await house({ autonomy: "A2" });
+    await using h = await runtimeFixture({ autonomy: "A2" });
     await remember(h, await ask(h));
     await h.runtime.controls.setAutonomy("A0", actor("boss"));
     expect(await status(h, "y")).toBe("preview");
-    await using blocked = await house({
+    await using blocked = await runtimeFixture({
       policy: { rules: [{ effect: "deny", tool: "mail", arguments: { "$.to": { equals: "evil" } } }] },
     });
     await remember(blocked, await ask(blocked));
@@ -26,7 +26,7 @@ describe("a grant lowers nothing", () => {
     const rules = [
       { effect: "confirm" as const, tool: "mail", arguments: { "$.to": { like: "*boss*" } }, id: "bosses" },
     ];
-    await using h = await house({ policy: { rules } });
+    await using h = await runtimeFixture({ policy: { rules } });
     await remember(h, await ask(h));
     expect([await status(h, "the boss"), await status(h, "y")]).toEqual(["pending", "ok"]);
   });
@@ -56,14 +56,18 @@ describe("a grant lowers nothing", () => {
   it("does not answer what a route of today would let nobody remember", async () => {
     const store = `sqlite:${files.at("routes.db")}`;
     const clock = new FakeClock();
-    const before = await house({ store, clock });
+    const before = await runtimeFixture({ store, clock });
     await remember(before, await ask(before, "x", { runId: "r" }), {
       for: { until: clock.now() + 60_000 },
       reason: "ok",
     });
     expect(await status(before, "y", { runId: "r" })).toBe("ok");
     await before.runtime.close();
-    await using h = await house({ store, clock, approvals: { patience: "suspend", routes: [{ remember: false }] } });
+    await using h = await runtimeFixture({
+      store,
+      clock,
+      approvals: { patience: "suspend", routes: [{ remember: false }] },
+    });
     expect(await status(h, "z", { runId: "r" })).toBe("pending");
   });
 
@@ -91,7 +95,7 @@ describe("a grant lowers nothing", () => {
     ["something unheard of", { for: "ever" as "run" }, /`remember` is/],
     ["a field too many", { who: "me" } as Partial<Remember>, /`remember` is/],
   ])("is refused with %s, and then nothing is decided", async (_, more, message) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h);
     const refused = await remember(h, id, { ...forRun, ...more });
     expect(refused).toMatchObject({
@@ -104,7 +108,7 @@ describe("a grant lowers nothing", () => {
   });
 
   it("is not made of a no, of what is critical, or under a quorum", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { patience: "suspend", routes: [{ match: { tools: ["mail"] }, quorum: 2 }] },
     });
     expect(await remember(h, await ask(h))).toMatchObject({ code: "remember_refused" });

@@ -3,14 +3,14 @@ import type { Remember } from "../../src/approvals/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { ann, ask, forRun, mail, remember, status } from "../fakes/granting.ts";
-import { asker, eventTypes, type House, house } from "../fakes/house.ts";
+import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
 describe("a yes that is remembered", () => {
   it("answers the next calls like it, names itself in the log and in explain, and counts its uses", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const decided = await remember(h, await ask(h));
     const grant = decided.decided ? decided.grant : undefined;
     expect(grant).toMatchObject({ tool: "mail", for: "run", by: "ann", reason: "they are all to the team", uses: 0 });
@@ -32,7 +32,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("answers only arguments that fit its pattern", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const pattern: Remember = { ...forRun, scope: { arguments: { "$.to": { like: "*@example.com" } } } };
     await remember(h, await ask(h, "ann@example.com"), pattern);
     expect(await status(h, "bob@example.com")).toBe("ok");
@@ -52,8 +52,8 @@ describe("a yes that is remembered", () => {
       execute: async () => "updated",
     } as const;
     const clock = new FakeClock();
-    const open = () => house({ clock, store: `sqlite:${files.at("whole.db")}` }, [update as never]);
-    const says = async (h: House, more: object): Promise<string> =>
+    const open = () => runtimeFixture({ clock, store: `sqlite:${files.at("whole.db")}` }, [update as never]);
+    const says = async (h: RuntimeFixture, more: object): Promise<string> =>
       (await h.runtime.invoke({ tool: "update", arguments: { ...rows, ...more } }, { ...asker, runId: "r" })).status;
     const before = await open();
     const call = { tool: "update", arguments: rows };
@@ -76,7 +76,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("holds in its run, for its asker, and for nobody else", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await remember(h, await ask(h));
     expect(await status(h, "y", { runId: "another" })).toBe("pending");
     expect(await status(h, "y", { principal: { ...asker.principal, agent: "b" } })).toBe("pending");
@@ -85,7 +85,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("holds for the user it was asked for, whoever else the same agent calls for", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const always: Remember = { for: { until: h.clock.now() + 60_000 }, reason: "a minute" };
     await remember(h, await ask(h), always);
     const { user: _, ...nobody } = asker.principal;
@@ -98,7 +98,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("holds in its session while that lives", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await using session = h.runtime.openSession({}, asker);
     const { approvalId = "" } = await session.invoke(mail("x"));
     await remember(h, approvalId, { for: "session", reason: "this sitting" });
@@ -108,7 +108,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("holds until its time, in every run", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 60_000 }, reason: "a minute" });
     expect(await status(h, "y", { runId: "another" })).toBe("ok");
     await h.clock.advance(60_000);
@@ -117,7 +117,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("is over at once when it is revoked, which is told by whom and why", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await remember(h, await ask(h));
     const [grant] = h.runtime.approvals.grants.list({ state: "live" });
     expect(await h.runtime.approvals.grants.revoke(grant?.id ?? "", { user: "bob" }, "enough")).toMatchObject({
@@ -131,7 +131,7 @@ describe("a yes that is remembered", () => {
   });
 
   it("comes from an edit as well, and answers what the edited call is like", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h, "wrong");
     const scope = { arguments: { "$.to": { equals: "right" } } };
     const edit = { decision: "modified" as const, by: ann, arguments: { to: "right" } };
@@ -176,7 +176,7 @@ describe("a grant is kept", () => {
 });
 
 it("costs a call that needs nobody no look and no await", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   await remember(h, await ask(h));
   let looked = 0;
   const shelf = h.runtime.approvals.grants;

@@ -8,7 +8,7 @@ import {
   personalData,
   promptInjection,
 } from "../../src/policy/index.ts";
-import { room, said, say, speak, terminals } from "../fakes/guardrail-room.ts";
+import { room, said, say, speak, terminals } from "../fakes/guardrail-fixture.ts";
 
 const secret: Guardrail = patternGuardrail({
   name: "codeword",

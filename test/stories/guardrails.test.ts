@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { type Guardrail, patternGuardrail, personalData, promptInjection } from "../../src/policy/index.ts";
-import { finds, room, said, say, speak, terminals } from "../fakes/guardrail-room.ts";
+import { finds, room, said, say, speak, terminals } from "../fakes/guardrail-fixture.ts";
 import { expectWork } from "../fakes/in-time.ts";
 
 it("a violation in the arguments stops the call before the tool runs, and says why (case 269)", async () => {

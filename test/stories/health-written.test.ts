@@ -6,12 +6,12 @@ import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { house } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 async function asked(runtime: Runtime): Promise<readonly [number, unknown]> {
-  await using web = await httpHouse(runtime);
+  await using web = await httpFixture(runtime);
   const response = await web.ask("/healthz");
   return [response.status, await response.json()];
 }
@@ -20,13 +20,13 @@ describe("/healthz", () => {
   it("answers 503 with the reason while the store refuses writes, and 200 again afterwards", async () => {
     const clock = new FakeClock();
     const failing: Failing = new Map();
-    await using made = await house({ clock, store: new FaultyStore(clock, failing) });
+    await using made = await runtimeFixture({ clock, store: new FaultyStore(clock, failing) });
     expect(await asked(made.runtime)).toEqual([200, { status: "ok" }]);
     failing.set("document", 1);
     await clock.advance(2_000);
     const refused = { status: "broken", problem: expect.stringContaining("the disk is full") };
     expect(await asked(made.runtime)).toEqual([503, refused]);
-    await using web = await httpHouse(made.runtime);
+    await using web = await httpFixture(made.runtime);
     const health = await web.ask("/v1/health", { as: "operator" });
     expect(await health.json()).toMatchObject(refused);
     await clock.advance(2_000);
@@ -36,7 +36,7 @@ describe("/healthz", () => {
   it("answers 503 while a database in a file is read-only", async () => {
     const clock = new FakeClock();
     const opened = openDatabase(join(ownFolder(), "postern.db"), () => {});
-    await using made = await house({
+    await using made = await runtimeFixture({
       clock,
       store: new SqliteStore(opened, { clock, spell: spellWith((text) => text) }),
     });
@@ -57,7 +57,7 @@ describe("/healthz", () => {
         return super.commit(...given);
       }
     }
-    await using made = await house({ clock, store: new CountingStore(clock, new Map()) });
+    await using made = await runtimeFixture({ clock, store: new CountingStore(clock, new Map()) });
     await Promise.all(Array.from({ length: 50 }, () => asked(made.runtime)));
     expect(writes).toBe(1);
   });
@@ -70,7 +70,7 @@ describe("/healthz", () => {
         return super.commit(...given);
       }
     }
-    await using made = await house({ clock, store: new HangingStore(clock, new Map()) });
+    await using made = await runtimeFixture({ clock, store: new HangingStore(clock, new Map()) });
     const answer = asked(made.runtime);
     await expect.poll(() => clock.advance(1_000).then(() => Promise.race([answer, undefined]))).toBeDefined();
     expect((await answer)[0]).toBe(503);

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { defineTool } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
 import { corpus } from "../fakes/corpus.ts";
-import { asker } from "../fakes/house.ts";
 import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { asker } from "../fakes/runtime-fixture.ts";
 
 const tags = [..."hi"].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join("");
 const rows = [

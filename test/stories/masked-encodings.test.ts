@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { asker, type House, house } from "../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /** No encoder changes letters and digits, so this much of the value stays readable in each encoding. */
 const core = "Zq7Rk2Vb9Xw4";
@@ -26,12 +26,12 @@ const written: Readonly<Record<string, string>> = {
 };
 
 /** A tool that borrows the value and gives back what a test made of it. */
-async function telling(result: unknown): Promise<House> {
+async function telling(result: unknown): Promise<RuntimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
   const execute = async (): Promise<unknown> => result;
   const tell = { name: "tell", description: "Tells.", risk: "safe", effects: "read", idempotent: false } as const;
-  return house({ redactor, secrets, policy: { default: "allow" } }, [
+  return runtimeFixture({ redactor, secrets, policy: { default: "allow" } }, [
     { ...tell, inputSchema: anything, execute: execute as () => Promise<string> },
   ]);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../fakes/actors.ts";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const with1 = { ...asker, idempotencyKey: "k1" };
 
 describe("an idempotency key", () => {
   it("first call succeeds / repeat same key and request / execute once, tool_call.deduped, same result (case 156)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const first = await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
     const again = await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
     expect(again).toMatchObject({ status: "ok", text: first.text, replayed: true });
@@ -16,7 +16,7 @@ describe("an idempotency key", () => {
   });
 
   it("argument key order changed / same call; any value changed / conflict, never the cached result (case 168, C9)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.invoke({ tool: "echo", arguments: { slow: false, to: "x" } }, with1);
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "x", slow: false } }, with1)).replayed).toBe(true);
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "y" } }, with1)).refusal?.code).toBe(
@@ -25,7 +25,7 @@ describe("an idempotency key", () => {
   });
 
   it("of one principal is not another's", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1);
     const other = await h.runtime.invoke(
       { tool: "echo", arguments: { to: "x" } },
@@ -36,7 +36,7 @@ describe("an idempotency key", () => {
   });
 
   it("100 callers at once / exactly one execution", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const all = await Promise.all(
       Array.from({ length: 100 }, () => h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, with1)),
     );
@@ -46,7 +46,7 @@ describe("an idempotency key", () => {
   });
 
   it("is required by a tool that says so, for effects (case 157)", async () => {
-    await using h = await house({ autonomy: "A4" }, [
+    await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         name: "pay",
         description: "Pays.",
@@ -63,7 +63,7 @@ describe("an idempotency key", () => {
   });
 
   it("a finished call is replayed at A1 without a second question (case 171)", async () => {
-    await using h = await house({ autonomy: "A1" });
+    await using h = await runtimeFixture({ autonomy: "A1" });
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, with1);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     expect((await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, with1)).status).toBe("ok");
@@ -74,7 +74,7 @@ describe("an idempotency key", () => {
 });
 
 describe("a failure", () => {
-  const failing = (name: string, error: () => unknown): NonNullable<Parameters<typeof house>[1]> => {
+  const failing = (name: string, error: () => unknown): NonNullable<Parameters<typeof runtimeFixture>[1]> => {
     return [
       {
         name,
@@ -92,7 +92,7 @@ describe("a failure", () => {
 
   it("that may be retried runs again under the same key (case 159)", async () => {
     let tries = 0;
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A4" },
       failing("flaky", () => {
         tries += 1;
@@ -108,7 +108,7 @@ describe("a failure", () => {
 
   it("that is final is replayed, not run again (case 160)", async () => {
     let tries = 0;
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A4" },
       failing("final", () => {
         tries += 1;
@@ -122,7 +122,7 @@ describe("a failure", () => {
 
   it("in transport is unknown: not success, not plain failure, and not run again until it is settled (cases 158, 170)", async () => {
     let tries = 0;
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A4" },
       failing("wire", () => {
         tries += 1;
@@ -142,7 +142,7 @@ describe("a failure", () => {
   });
 
   it("settled as succeeded is replayed as that; settling it twice is refused", async () => {
-    await using h = await house(
+    await using h = await runtimeFixture(
       { autonomy: "A4" },
       failing("wire", () => Object.assign(new Error("reset"), { unknown: true })),
     );
@@ -162,7 +162,7 @@ describe("a failure", () => {
   });
 
   it("is reconciled by the tool's own hook (case 170)", async () => {
-    await using h = await house({ autonomy: "A4" }, [
+    await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         ...failing("wire", () => Object.assign(new Error("reset"), { unknown: true }))[0],
         reconcile: async () => ({ found: "succeeded" }),
@@ -174,7 +174,7 @@ describe("a failure", () => {
   });
 
   it("by timeout of an effect is unknown; the trace says timeout (D6)", async () => {
-    await using h = await house({ autonomy: "A4" }, [
+    await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         name: "slow",
         description: "Slow.",

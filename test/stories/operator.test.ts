@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../fakes/actors.ts";
-import { asker, eventTypes, house } from "../fakes/house.ts";
+import { asker, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
 describe("an operator", () => {
   it("pauses all calls and resumes them, audited", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.controls.pause(actor("operator"), "maintenance");
     expect(await h.runtime.invoke(echo)).toMatchObject({
       status: "error",
@@ -18,7 +18,7 @@ describe("an operator", () => {
   });
 
   it("switches a tool off and on", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.controls.setTool("echo", false, actor("operator"));
     expect((await h.runtime.invoke(echo)).refusal?.code).toBe("tool_unavailable");
     await h.runtime.controls.setTool("echo", true, actor("operator"));
@@ -26,7 +26,7 @@ describe("an operator", () => {
   });
 
   it("changes autonomy / next call / new level; operator.action audited; a running task keeps its snapshot when it is raised (case 141)", async () => {
-    await using h = await house({ autonomy: "A1" });
+    await using h = await runtimeFixture({ autonomy: "A1" });
     const session = h.runtime.openSession({}, asker);
     await h.runtime.controls.setAutonomy("A3", actor("operator"));
     expect((await session.invoke(echo)).status).toBe("pending");
@@ -38,7 +38,7 @@ describe("an operator", () => {
 describe("a child call", () => {
   it("has its parent's authority and budget, and goes through the same gates", async () => {
     const outcomes: unknown[] = [];
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         name: "parent",
         description: "Calls others.",

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import { asker, boss, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
 
@@ -31,7 +31,7 @@ describe("options that cannot work", () => {
   }
 
   it("a context whose scopes are no list is refused, not spelled out letter by letter", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await expect(h.runtime.invoke({ tool: "echo" }, { scopes: "mail" as never })).rejects.toThrow(/scopes/);
     await expect(h.runtime.invoke(null as never)).rejects.toMatchObject({ code: "request_invalid" });
   });
@@ -54,7 +54,7 @@ describe("a store in a folder nobody made", () => {
 
 describe("an unknown call", () => {
   it("is settled by the id its caller was told, also when it had waited for a person before (D20)", async () => {
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         name: "wire",
         description: "Loses its connection.",
@@ -84,7 +84,7 @@ describe("a tool that did its work and answers with nonsense", () => {
   it("succeeded, says the ledger; its result is unavailable", async () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
-    await using h = await house({ autonomy: "A4" }, [
+    await using h = await runtimeFixture({ autonomy: "A4" }, [
       {
         name: "odd",
         description: "Writes, and answers with a cycle.",

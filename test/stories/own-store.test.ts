@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import type { OpenStore, Store, StoreContext } from "../../src/store/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
-import { asker, house } from "../fakes/house.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 /** A store made around another one, as an author of a package would: of the package it takes types alone. */
 function counting(open: OpenStore): {
@@ -34,7 +34,7 @@ function counting(open: OpenStore): {
 
 it("a store of one's own is opened with the clock, the log and the spelling of the runtime, and is closed with it", async () => {
   const own = counting((given) => new MemoryStore(given));
-  const h = await house({ store: own.open, approvals: { patience: "suspend" } });
+  const h = await runtimeFixture({ store: own.open, approvals: { patience: "suspend" } });
   const held = await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, asker);
   expect(held.status).toBe("pending");
   expect(own.writes).toContain("hold");

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { CallRefused } from "../../src/index.ts";
-import { asker, boss, eventTypes, house } from "../fakes/house.ts";
+import { asker, boss, eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
 describe("a plain call", () => {
   it("one safe call / audit by trace id / attempted then succeeded, nothing else for the call (cases 40, 197)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     const outcome = await session.invoke(echo);
     expect(outcome).toMatchObject({ status: "ok", text: "to x" });
@@ -16,7 +16,7 @@ describe("a plain call", () => {
   });
 
   it("of an unknown tool is an error that names it, and one trace line (cases 41, 190)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     const outcome = await session.invoke({ tool: "nonexistent" });
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_unknown" } });
@@ -26,7 +26,7 @@ describe("a plain call", () => {
   });
 
   it("a tool called constructor is not found where none is registered", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     expect((await h.runtime.invoke({ tool: "constructor" })).refusal?.code).toBe("tool_unknown");
     expect(
       (await h.runtime.invoke({ tool: "echo", action: "constructor", arguments: { to: "x" } })).refusal?.code,
@@ -34,7 +34,7 @@ describe("a plain call", () => {
   });
 
   it("with arguments that break the schema names the argument and runs nothing (case 53)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const outcome = await h.runtime.invoke({ tool: "echo", arguments: { to: 7 } });
     expect(outcome).toMatchObject({ status: "error", refusal: { code: "arguments_invalid" } });
     expect(outcome.text).toContain("`to`");
@@ -42,7 +42,7 @@ describe("a plain call", () => {
   });
 
   it("with no approver is denied at once, and says that there is no ApprovalHandler (case 68)", async () => {
-    await using h = await house({ approvals: {} });
+    await using h = await runtimeFixture({ approvals: {} });
     const outcome = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } });
     expect(outcome).toMatchObject({ status: "denied", refusal: { code: "approval_unavailable" } });
     expect(outcome.text).toContain("no ApprovalHandler");
@@ -51,7 +51,7 @@ describe("a plain call", () => {
   });
 
   it("the throwing face throws CallRefused with that outcome (cases 88, D29)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await expect(h.runtime.call("mail", "default", { to: "x" }, asker)).rejects.toMatchObject({
       code: "pending",
       outcome: { status: "pending" },
@@ -61,7 +61,7 @@ describe("a plain call", () => {
   });
 
   it("what the giver does to his arguments later changes nothing", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const given = { to: "x" };
     const running = h.runtime.invoke({ tool: "echo", arguments: given });
     given.to = "evil";
@@ -70,7 +70,7 @@ describe("a plain call", () => {
   });
 
   it("arguments that are not JSON are refused, typed, with one event", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     const ugly: unknown[] = [
@@ -98,7 +98,7 @@ describe("a plain call", () => {
 });
 
 describe("a tool that misbehaves", () => {
-  const misbehaving = (name: string, execute: () => unknown): Parameters<typeof house>[1] => [
+  const misbehaving = (name: string, execute: () => unknown): Parameters<typeof runtimeFixture>[1] => [
     {
       name,
       description: "Misbehaves.",
@@ -112,7 +112,7 @@ describe("a tool that misbehaves", () => {
   ];
 
   it("throws / status error with the error's class and message, never a rejection (case 46)", async () => {
-    await using h = await house(
+    await using h = await runtimeFixture(
       {},
       misbehaving("bad", () => {
         throw new TypeError("broken pipe");
@@ -125,7 +125,7 @@ describe("a tool that misbehaves", () => {
 
   it("throws a non-error value, or null / status error, no crash (case 47)", async () => {
     for (const thrown of [null, undefined, 7, "text", Symbol("s"), Object.create(null)]) {
-      await using h = await house(
+      await using h = await runtimeFixture(
         {},
         misbehaving("bad", () => {
           throw thrown;
@@ -136,7 +136,7 @@ describe("a tool that misbehaves", () => {
   });
 
   it("never resolves / error timed out, and the trace says timeout (cases 48, 191)", async () => {
-    await using h = await house(
+    await using h = await runtimeFixture(
       {},
       misbehaving("hang", () => new Promise(() => {})),
     );
@@ -157,7 +157,7 @@ describe("a tool that misbehaves", () => {
   it("answers with a cycle, or with 20 MB / a bounded result", async () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       ...(misbehaving("cycle", () => cycle) ?? []),
       ...(misbehaving("huge", () => "x".repeat(20_000_000)) ?? []),
     ]);
@@ -172,7 +172,7 @@ describe("a tool that misbehaves", () => {
 
 describe("a session", () => {
   it("max_tool_calls 2 / three calls / the third is an error with budget; the tool ran twice (case 56)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({ maxToolCalls: 2 });
     await session.invoke(echo);
     await session.invoke(echo);
@@ -182,7 +182,7 @@ describe("a session", () => {
   });
 
   it("counts unknown tools too (case 57)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({ maxToolCalls: 2 });
     await session.invoke({ tool: "no" });
     await session.invoke({ tool: "no" });
@@ -190,7 +190,7 @@ describe("a session", () => {
   });
 
   it("two tools in parallel / counter 2, two records; a changed trace is only a copy (cases 55, 62)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession();
     await Promise.all([session.invoke(echo), session.invoke(echo)]);
     expect(session.callCount).toBe(2);
@@ -199,7 +199,7 @@ describe("a session", () => {
   });
 
   it("that asks for wider limits gets the runtime's (case 67)", async () => {
-    await using h = await house({ limits: { maxToolCalls: 5, callTimeoutMs: 1000 } });
+    await using h = await runtimeFixture({ limits: { maxToolCalls: 5, callTimeoutMs: 1000 } });
     expect(
       h.runtime.openSession({ maxToolCalls: 50, callTimeoutMs: 10, maxInlineResultBytes: 1_000_000 }).limits,
     ).toMatchObject({ maxToolCalls: 5, callTimeoutMs: 10, maxInlineResultBytes: 4096 });
@@ -207,14 +207,14 @@ describe("a session", () => {
   });
 
   it("that is closed takes no calls and releases its pins", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession();
     await session.close();
     expect((await session.invoke(echo)).refusal?.code).toBe("session_closed");
   });
 
   it("whose total time is over takes no calls", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({ totalTimeoutMs: 1000 });
     await h.clock.advance(1001);
     expect((await session.invoke(echo)).refusal?.code).toBe("budget_exhausted");
@@ -223,7 +223,7 @@ describe("a session", () => {
 
 describe("cancellation", () => {
   it("of a running effect is unknown, recorded once, and rethrown to the caller that cancelled (D15)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x", slow: true } }, asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
     const stop = new AbortController();
@@ -240,7 +240,7 @@ describe("cancellation", () => {
   });
 
   it("before the claim runs nothing, and is one event (cases 191, 51)", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, asker);
     await expect(session.invoke(echo, { signal: AbortSignal.abort(new Error("early")) })).rejects.toThrow("early");
     await expect(session.invoke(echo, { deadline: h.clock.now() - 1 })).rejects.toThrow(/deadline/);

@@ -4,7 +4,7 @@ import { InFlight } from "../../src/runtime/in-flight.ts";
 import { Toolbox } from "../../src/tools/index.ts";
 import { aCall } from "../fakes/call.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { asker } from "../fakes/house.ts";
+import { asker } from "../fakes/runtime-fixture.ts";
 
 const shapes = {
   type: "object",

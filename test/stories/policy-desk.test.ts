@@ -38,7 +38,7 @@ const spend = made("spend", {
   classifyRisk: ({ amount }: { amount?: number }) => ((amount ?? 0) > 100 ? "high" : "safe"),
 });
 
-async function house(policy: PolicyOptions, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
+async function runtimeFixture(policy: PolicyOptions, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
   const runtime = await createRuntime({ tools: [pay, look, wipe, spend], policy, autonomy: "A2", ...more });
   cleanups.push(() => runtime.close());
   return runtime;
@@ -49,7 +49,7 @@ const spelled = ({ changes }: Awaited<ReturnType<Runtime["policy"]["simulate"]>>
 
 describe("simulate", () => {
   it("puts the recorded calls to an edited policy, tells whose verdict changes and why, and runs nothing", async () => {
-    const runtime = await house({});
+    const runtime = await runtimeFixture({});
     await runtime.invoke({ tool: "pay", arguments: { amount: 5 } });
     await runtime.invoke({ tool: "pay", arguments: { amount: 50 } });
     await runtime.invoke({ tool: "look" });
@@ -76,7 +76,7 @@ describe("simulate", () => {
 
   it("replays limits with the times the calls were begun at, also behind those that are replayed", async () => {
     const clock = new FakeClock();
-    const runtime = await house({}, { clock });
+    const runtime = await runtimeFixture({}, { clock });
     for (let i = 0; i < 4; i += 1) {
       await runtime.invoke({ tool: "pay" });
       await clock.advance(20_000);
@@ -89,7 +89,7 @@ describe("simulate", () => {
   });
 
   it("asks the tool itself about the recorded arguments, and goes by the level the call had", async () => {
-    const runtime = await house({}, { approvals: { patience: "suspend" } });
+    const runtime = await runtimeFixture({}, { approvals: { patience: "suspend" } });
     await runtime.invoke({ tool: "spend", arguments: { amount: 500 } }); // held
     await runtime.invoke({ tool: "spend", arguments: { amount: 5 } }, { autonomy: "A1" }); // held
     await runtime.invoke({ tool: "spend", arguments: { amount: 5 } });
@@ -102,7 +102,7 @@ describe("simulate", () => {
   });
 
   it("takes only one tool's or one run's or one tenant's calls, the last so many", async () => {
-    const runtime = await house({});
+    const runtime = await runtimeFixture({});
     await runtime.invoke({ tool: "pay" }, { runId: "run_1" });
     await runtime.invoke({ tool: "pay" }, { runId: "run_2", principal: { tenant: "acme", agent: "ann" } });
     await runtime.invoke({ tool: "look" }, { runId: "run_1" });
@@ -119,10 +119,10 @@ describe("simulate", () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-desk-"));
     cleanups.push(() => rmSync(folder, { recursive: true }));
     const store = `sqlite:${join(folder, "books.db")}`;
-    const first = await house({}, { store });
+    const first = await runtimeFixture({}, { store });
     await first.invoke({ tool: "pay" });
     await first.close();
-    const runtime = await house({}, { store, tools: [look] });
+    const runtime = await runtimeFixture({}, { store, tools: [look] });
     expect(await runtime.policy.simulate({ default: "deny" })).toMatchObject({ replayed: 0, unknownTools: { pay: 1 } });
     const broken = { rules: [{ effect: "dney" }] } as unknown as PolicyOptions; // as a script without types writes it
     await expect(runtime.policy.simulate(broken)).rejects.toMatchObject({ code: "policy_invalid" });
@@ -131,7 +131,7 @@ describe("simulate", () => {
 
 describe("the report of what is so", () => {
   it("is by tool and action with the deciding rule, equal for equal questions (case 152)", async () => {
-    const runtime = await house({
+    const runtime = await runtimeFixture({
       rules: [{ effect: "deny", tool: "pay", id: "no-pay", principal: { agent: "ann" }, where: "p.yaml:9" }],
     });
     const principal = { tenant: "default", agent: "ann" };
@@ -150,7 +150,7 @@ describe("the report of what is so", () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-desk-"));
     cleanups.push(() => rmSync(folder, { recursive: true }));
     writeSkill(folder, "janitor", skillText("name: janitor\ndescription: Cleans.\nallowed-tools: wipe mop"));
-    const runtime = await house({}, { skills: { folders: [folder] } });
+    const runtime = await runtimeFixture({}, { skills: { folders: [folder] } });
     const wiping = (runId?: string) =>
       runtime.policy.effective(runId === undefined ? {} : { runId })?.lines.find(({ tool }) => tool === "wipe");
     expect(wiping()).toMatchObject({ verdict: "DENY", requestedBy: ["janitor"] });
@@ -164,13 +164,13 @@ describe("the report of what is so", () => {
   });
 
   it("warns of what nobody can have meant, in this policy or another", async () => {
-    const runtime = await house({ rules: [{ effect: "deny", tool: "pya" }] });
+    const runtime = await runtimeFixture({ rules: [{ effect: "deny", tool: "pya" }] });
     expect(runtime.policy.warnings()).toMatchObject([{ code: "matches_no_tool" }]);
     expect(runtime.policy.warnings({ mode: "observe" })).toMatchObject([{ code: "observing" }]);
   });
 
   it("the same rules filter what a caller is shown: a tool that some arguments may be called with is on the list", async () => {
-    const runtime = await house({
+    const runtime = await runtimeFixture({
       default: "deny",
       rules: [
         { effect: "allow", tool: "pay", arguments: { "$.amount": { atMost: 10 } } },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { policyWarnings } from "../../src/policy/index.ts";
-import { asker, boss, house } from "../fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 describe("rules on arguments, through the runtime", () => {
   it("refuse one call and let the next pass, naming the rule and its place (case 153)", async () => {
-    await using home = await house({
+    await using home = await runtimeFixture({
       policy: {
         rules: [
           {
@@ -29,7 +29,7 @@ describe("rules on arguments, through the runtime", () => {
   });
 
   it("ask a person for some calls only, and an edit does not get around them", async () => {
-    await using home = await house({
+    await using home = await runtimeFixture({
       policy: {
         rules: [
           { effect: "confirm", tool: "echo", arguments: { "$.to": { like: "*@else.com" } } },
@@ -51,7 +51,7 @@ describe("rules on arguments, through the runtime", () => {
   });
 
   it("hold again when the approved call is used: a sandbox is not lifted by a person", async () => {
-    await using home = await house({ policy: { sandbox: [{ argument: "$.to", within: ["/work/**"] }] } });
+    await using home = await runtimeFixture({ policy: { sandbox: [{ argument: "$.to", within: ["/work/**"] }] } });
     const inside = await home.runtime.invoke({ tool: "mail", arguments: { to: "/work/a" } }, asker);
     expect(inside.status).toBe("pending");
     const outside = await home.runtime.invoke({ tool: "mail", arguments: { to: "/work/../etc/a" } }, asker);
@@ -64,7 +64,7 @@ describe("rules on arguments, through the runtime", () => {
 
 describe("a policy that observes", () => {
   it("lets pass, and writes down what it would have done", async () => {
-    await using home = await house({
+    await using home = await runtimeFixture({
       policy: { mode: "observe", rules: [{ effect: "deny", tool: "mail", id: "no-mail" }] },
     });
     const { runtime } = home;

@@ -6,9 +6,9 @@ import { createRuntime, type Runtime } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
 import { ask, mail, remember, status } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";
-import { asker, boss, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { type ProbeTool, probe } from "../fakes/probe.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
 const policy = { maxRiskUnapproved: "high" } as const;
@@ -94,7 +94,7 @@ describe("a stranger", () => {
   ] as const;
 
   it.each(strangers)("that is %s resumes nothing and gets no result", async (_, principal) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await ask(h);
     await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
     expect(await h.runtime.resume(id, { principal })).toBeUndefined();
@@ -105,7 +105,7 @@ describe("a stranger", () => {
   });
 
   it.each(strangers)("that is %s does not use a grant", async (_, principal) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 3_600_000 }, reason: "they are fine" });
     expect(h.runtime.approvals.grants.list()).toHaveLength(1);
     expect(await status(h, "y")).toBe("ok");

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { listed } from "../../src/mcp/server/offer.ts";
 import { legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/tools/index.ts";
-import { asker } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
+import { asker } from "../fakes/runtime-fixture.ts";
 
 const computer = legacyTool({
   name: "computer",
@@ -33,7 +33,7 @@ it("call types and provider specs are told wherever the tool is told", async () 
     callTypes: ["computer_call", "computer_use"],
   });
   expect(runtime.tools.get("web_search")).toMatchObject({ providerSpecs: search.providerSpecs });
-  const { ask, tokens } = await httpHouse(runtime);
+  const { ask, tokens } = await httpFixture(runtime);
   const answer = await ask("/v1/tools/computer", { headers: { authorization: `Bearer ${tokens.agent}` } });
   expect(await answer.json()).toMatchObject({
     actions: [{ provider_specs: computer.providerSpecs, call_types: computer.callTypes }],

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { asker, type House, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const keyed: CallContext = { ...asker, idempotencyKey: "k" };
 const call = { tool: "probe", arguments: { n: 1 } };
@@ -13,13 +13,13 @@ const call = { tool: "probe", arguments: { n: 1 } };
 async function lost(
   found: (context: ToolContext) => unknown,
   options: RuntimeOptions = {},
-): Promise<House & { readonly id: string }> {
+): Promise<RuntimeFixture & { readonly id: string }> {
   const execute = (): never => {
     throw Object.assign(new Error("gone"), { unknown: true });
   };
   const reconcile = async (_: unknown, context: ToolContext): Promise<unknown> => found(context);
   const tool = { risk: "high", effects: "write", idempotent: false, execute, reconcile } as const;
-  const h = await house({ autonomy: "A4", ...options }, probe(tool as never));
+  const h = await runtimeFixture({ autonomy: "A4", ...options }, probe(tool as never));
   const { callId } = await h.runtime.invoke(call, keyed);
   return { ...h, id: callId };
 }

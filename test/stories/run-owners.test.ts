@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { eventTypes, house } from "../fakes/house.ts";
+import { eventTypes, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const ann = { tenant: "default", agent: "bot", user: "ann", via: "token:agent" };
 const bob = { ...ann, user: "bob" };
@@ -22,7 +22,7 @@ const nightly = (principal: typeof ann) => ({ principal, runId: "nightly" });
 
 describe("a run", () => {
   it("is its first principal's: another one of the tenant is refused and nothing of his runs", async () => {
-    await using at = await house();
+    await using at = await runtimeFixture();
     expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
     expect(await at.runtime.invoke(call, nightly(bob))).toMatchObject(foreign);
     const { user: _, ...nobody } = ann;
@@ -38,7 +38,7 @@ describe("a run", () => {
   });
 
   it("is the same principal's however it was authenticated, in sessions and in calls of tools", async () => {
-    await using at = await house();
+    await using at = await runtimeFixture();
     await using session = at.runtime.openSession({}, nightly(ann));
     expect(await session.invoke(call)).toMatchObject({ status: "ok" });
     expect(await at.runtime.invoke(call, nightly({ ...ann, via: "stdio" }))).toMatchObject({ status: "ok" });
@@ -47,7 +47,7 @@ describe("a run", () => {
   });
 
   it("of another tenant is another run", async () => {
-    await using at = await house();
+    await using at = await runtimeFixture();
     expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
     expect(await at.runtime.invoke(call, nightly({ ...bob, tenant: "acme" }))).toMatchObject({ status: "ok" });
     expect(await at.runtime.invoke(call, nightly({ ...ann, tenant: "acme" }))).toMatchObject(foreign);
@@ -57,11 +57,11 @@ describe("a run", () => {
     const folder = mkdtempSync(join(tmpdir(), "postern-runs-"));
     const options = { store: `sqlite:${join(folder, "postern.db")}`, clock: new SystemClock() };
     {
-      await using before = await house(options);
+      await using before = await runtimeFixture(options);
       expect(await before.runtime.invoke({ tool: "nothing" }, nightly(ann))).toMatchObject({ status: "error" });
     }
     {
-      await using after = await house(options);
+      await using after = await runtimeFixture(options);
       expect(await after.runtime.invoke(call, nightly(bob))).toMatchObject(foreign);
       expect(await after.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
     }
@@ -69,7 +69,7 @@ describe("a run", () => {
   });
 
   it("that many want at once gets one owner", async () => {
-    await using at = await house();
+    await using at = await runtimeFixture();
     const users = Array.from({ length: 20 }, (_, i) => ({ ...ann, user: `user-${i}` }));
     const outcomes = await Promise.all(
       users.flatMap((user) => [at.runtime.invoke(call, nightly(user)), at.runtime.invoke(call, nightly(user))]),
@@ -81,7 +81,7 @@ describe("a run", () => {
   });
 
   it("is opened with an event that tells whose it is, once; a call itself has its own two events and no more", async () => {
-    await using at = await house();
+    await using at = await runtimeFixture();
     const traceId = "a".repeat(32);
     await at.runtime.invoke(call, { ...nightly(ann), traceId });
     await at.runtime.invoke(call, nightly(ann));
@@ -93,7 +93,7 @@ describe("a run", () => {
   });
 
   it("is not opened by a question, and a foreign one is not asked about", async () => {
-    await using at = await house();
+    await using at = await runtimeFixture();
     expect(await at.runtime.explain(call, nightly(bob))).toMatchObject({ reached: "verdict" });
     expect(await at.runtime.invoke(call, nightly(ann))).toMatchObject({ status: "ok" });
     expect(await at.runtime.explain(call, nightly(bob))).toMatchObject({
@@ -106,7 +106,7 @@ describe("a run", () => {
 describe("the run of the day", () => {
   it("is the principal's own, named or not, and nobody can take another one's, not even tomorrow's", async () => {
     const clock = new FakeClock();
-    await using at = await house({ clock });
+    await using at = await runtimeFixture({ clock });
     const { runId: annsRun } = at.runtime.openSession({}, { principal: ann });
     const tomorrows = annsRun.replace(/_\d{8}_/, "_20991231_");
     for (const runId of [annsRun, tomorrows]) {

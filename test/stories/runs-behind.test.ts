@@ -1,14 +1,14 @@
 import { mkdirSync, renameSync, rmdirSync } from "node:fs";
 import { expect, it } from "vitest";
-import { asker, house } from "../fakes/house.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const base = { ...asker, runId: "run_1" } as const;
 
 it("what it cannot keep in memory it makes up from the audit log, and no call is slower or lost for it", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
-  await using h = await house({ archive: { folder }, log: (problem) => void logged.push(problem) });
+  await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
   const session = h.runtime.openSession({}, base);
   for (let i = 0; i < 9_000; i += 1) await session.invoke({ tool: "echo", arguments: { to: `${i}` } });
   expect(logged).toEqual([expect.stringContaining("cannot keep up")]);
@@ -26,7 +26,7 @@ it("what it cannot keep in memory it makes up from the audit log, and no call is
 it("forgets no line of a run that could not be written for long", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
-  await using h = await house({ archive: { folder }, log: (problem) => void logged.push(problem) });
+  await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
   const run = new RunFolder(folder, "run_1");
   const session = h.runtime.openSession({}, base);
   await session.invoke({ tool: "echo", arguments: { to: "first" } });
@@ -55,7 +55,7 @@ it("forgets no line of a run that could not be written for long", async () => {
 
 it("a run that nobody has written to for an hour is sealed and let go, and goes on when it is used again", async () => {
   const folder = runsFolder();
-  await using h = await house({ archive: { folder } });
+  await using h = await runtimeFixture({ archive: { folder } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await h.runtime.runs?.flush();
   await h.clock.advance(3_700_000);
@@ -75,7 +75,7 @@ it("a run that nobody has written to for an hour is sealed and let go, and goes 
 
 it("keeps several hundred runs at once", async () => {
   const folder = runsFolder();
-  await using h = await house({ archive: { folder } });
+  await using h = await runtimeFixture({ archive: { folder } });
   for (let round = 0; round < 2; round += 1) {
     await Promise.all(
       Array.from({ length: 400 }, (_, i) =>

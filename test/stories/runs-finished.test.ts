@@ -3,22 +3,22 @@ import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RunAbout, Runs } from "../../src/observe/index.ts";
-import { asker, type House, house } from "../fakes/house.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const name = { runId: "run_1" };
 const base = { ...asker, runId: "run_1" } as const;
 
-type Tool = NonNullable<Parameters<typeof house>[1]>[number];
+type Tool = NonNullable<Parameters<typeof runtimeFixture>[1]>[number];
 
 async function begun(
   about: RunAbout = {},
   tools: readonly Tool[] = [],
-  options: Parameters<typeof house>[0] = {},
-): Promise<{ h: House; runs: Runs; run: RunFolder } & AsyncDisposable> {
+  options: Parameters<typeof runtimeFixture>[0] = {},
+): Promise<{ h: RuntimeFixture; runs: Runs; run: RunFolder } & AsyncDisposable> {
   const folder = runsFolder();
-  const h = await house({ archive: { folder }, ...options }, tools);
+  const h = await runtimeFixture({ archive: { folder }, ...options }, tools);
   const { runs } = h.runtime;
   if (runs === undefined) throw new Error("no runs");
   await runs.begin(name, about);

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { house } from "../fakes/house.ts";
 import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 it("keeps no secret, whatever holds it: arguments, results, errors, prompts, names", async () => {
   const redactor = createRedactor();
@@ -112,7 +112,7 @@ it("keeps the runs of tenants apart, also when they have the same id", async () 
 it("writes within 50 ms on its own, and run.json within a second", async () => {
   const clock = new FakeClock();
   const folder = runsFolder();
-  await using h = await house({ archive: { folder }, clock });
+  await using h = await runtimeFixture({ archive: { folder }, clock });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   const run = new RunFolder(folder, "run_1");
   expect(run.types).toEqual([]);
@@ -127,7 +127,7 @@ it("projects again from an older position without a change in any file", async (
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
   {
-    await using h = await house({ store, archive: { folder } });
+    await using h = await runtimeFixture({ store, archive: { folder } });
     for (const to of ["a", "b"]) await h.runtime.invoke({ tool: "echo", arguments: { to } }, base);
     await h.runtime.invoke({ tool: "nope", arguments: {} }, base);
     await h.runtime.invoke({ tool: "mail", arguments: { to: "c" } }, base);
@@ -138,7 +138,7 @@ it("projects again from an older position without a change in any file", async (
   const before = files.map((name) => run.text(name));
   writeFileSync(join(folder, ".position.json"), '{"since":0,"up_to":0}');
   {
-    await using h = await house({ store, archive: { folder } });
+    await using h = await runtimeFixture({ store, archive: { folder } });
     expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, problems: [] });
   }
   expect(files.map((name) => run.text(name))).toEqual(before);
@@ -165,6 +165,6 @@ it("lists the latest first, by tenant and agent, as many as wanted", async () =>
 });
 
 it("has no runs when no folder was given", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   expect(h.runtime.runs).toBeUndefined();
 });

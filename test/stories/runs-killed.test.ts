@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
-import { asker, house } from "../fakes/house.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const kills = Number(process.env["POSTERN_KILLS"] ?? 5);
 const child = join(import.meta.dirname, "../crash/runs-child.ts");
@@ -77,12 +77,12 @@ it("projects every lost line again, wherever each file was torn", async () => {
   const folder = runsFolder();
   let position = "";
   {
-    await using h = await house({ store, archive: { folder } });
+    await using h = await runtimeFixture({ store, archive: { folder } });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
   }
   position = readFileSync(join(folder, ".position.json"), "utf8");
   {
-    await using h = await house({ store, archive: { folder } });
+    await using h = await runtimeFixture({ store, archive: { folder } });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
     await h.runtime.invoke({ tool: "nope", arguments: {} }, base);
     await h.runtime.invoke({ tool: "mail", arguments: { to: "b" } }, base);
@@ -97,7 +97,7 @@ it("projects every lost line again, wherever each file was torn", async () => {
   truncateSync(run.file("logs/tools.jsonl"), run.text("logs/tools.jsonl").indexOf("\n") + 20);
   appendFileSync(run.file("logs/errors.jsonl"), '{"half');
   {
-    await using h = await house({ store, archive: { folder } });
+    await using h = await runtimeFixture({ store, archive: { folder } });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "after" } }, base);
     await h.runtime.runs?.flush();
     expect(run.isGapless).toBe(true);
@@ -119,26 +119,26 @@ it("begins where the log is when it is new beside an old one, and says when it w
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
   {
-    await using h = await house({ store });
+    await using h = await runtimeFixture({ store });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
   }
   {
-    await using h = await house({ store, archive: { folder } });
+    await using h = await runtimeFixture({ store, archive: { folder } });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "first" } }, base);
     expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 1 });
   }
   {
-    await using h = await house({ store });
+    await using h = await runtimeFixture({ store });
     await h.runtime.invoke({ tool: "echo", arguments: { to: "while it was off" } }, base);
   }
-  await using h = await house({ store, archive: { folder } });
+  await using h = await runtimeFixture({ store, archive: { folder } });
   expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 2 });
 });
 
 it("a full disk is told to the log, breaks no call, tears no line, and loses nothing when there is room again", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
-  await using h = await house({ archive: { folder }, log: (problem) => void logged.push(problem) });
+  await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "before" } }, base);
   await h.runtime.runs?.flush();
   // No file of this process may grow beyond what the run's events have now and a little more.
@@ -171,7 +171,7 @@ it("a full disk is told to the log, breaks no call, tears no line, and loses not
 
 it("a folder that was removed while it was used comes back, and verify says what is missing", async () => {
   const folder = runsFolder();
-  await using h = await house({ archive: { folder } });
+  await using h = await runtimeFixture({ archive: { folder } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   await h.runtime.runs?.flush();
   rmSync(join(folder, "run_1"), { recursive: true });

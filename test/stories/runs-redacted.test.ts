@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { boss } from "../fakes/house.ts";
 import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
+import { boss } from "../fakes/runtime-fixture.ts";
 
 /** No encoder changes letters and digits, so this much of the value stays readable in each encoding. */
 const core = "Zq7Rk2Vb9Xw4";

@@ -2,20 +2,20 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunVerification } from "../../src/observe/index.ts";
-import { asker, boss, type House, house } from "../fakes/house.ts";
 import { runsFolder } from "../fakes/run-folder.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const name = { runId: "run_1" };
 const base = { ...asker, runId: "run_1" } as const;
 
-let h: House;
+let h: RuntimeFixture;
 const folder = runsFolder();
 const run = join(folder, "run_1");
 const good = join(runsFolder(), "good");
 
 /** One run with everything in it: begun, asked, approved, refused, failed, finished, sealed. */
 beforeAll(async () => {
-  h = await house({ archive: { folder } }, [
+  h = await runtimeFixture({ archive: { folder } }, [
     {
       ...{ name: "failing", description: "Fails.", risk: "safe", effects: "read", idempotent: true },
       input: { type: "object" },
@@ -222,7 +222,7 @@ describe.each<readonly [what: string, change: () => void, named: RegExp]>([
 
 it("says what it cannot compare: a store without a log", async () => {
   const bare = runsFolder();
-  await using other = await house({ archive: { folder: bare }, store: "memory" });
+  await using other = await runtimeFixture({ archive: { folder: bare }, store: "memory" });
   await other.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);
   const found = await other.runtime.runs?.verify(name);
   expect(found?.notes.length).toBeGreaterThan(0);
@@ -230,7 +230,7 @@ it("says what it cannot compare: a store without a log", async () => {
 
 it("verifies a run that is being written", async () => {
   const live = runsFolder();
-  await using other = await house({ archive: { folder: live } });
+  await using other = await runtimeFixture({ archive: { folder: live } });
   const calls = Array.from({ length: 200 }, (_, i) =>
     other.runtime.invoke({ tool: "echo", arguments: { to: `${i}` } }, base),
   );

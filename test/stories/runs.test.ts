@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRedactor } from "../../src/secrets/redactor.ts";
 import { fakeDriver } from "../fakes/fake-sandbox.ts";
-import { boss, house } from "../fakes/house.ts";
 import { base, kept, safe, type Tool } from "../fakes/kept-run.ts";
 import { RunFolder, runsFolder } from "../fakes/run-folder.ts";
+import { boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 it("keeps what a call did: its events, its line, its papers", async () => {
-  await using h = await house({ archive: { folder: runsFolder(), config: "autonomy: A2\n" } });
+  await using h = await runtimeFixture({ archive: { folder: runsFolder(), config: "autonomy: A2\n" } });
   const { runtime } = h;
   const { callId } = await runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...base, taskId: "task 7" });
   const events = await runtime.runs?.events({ runId: "run_1" });
@@ -44,7 +44,7 @@ it("keeps what a call did: its events, its line, its papers", async () => {
 it("has every file of a run, each of its owner alone", async () => {
   const folder = runsFolder();
   {
-    await using h = await house({ archive: { folder, config: "autonomy: A2\n" } });
+    await using h = await runtimeFixture({ archive: { folder, config: "autonomy: A2\n" } });
     await h.runtime.runs?.begin(
       { runId: "run_1" },
       { task: { goal: "sum" }, prompt: "Add them.", systemPrompt: "You add.", transcript: "# Said" },
@@ -174,7 +174,7 @@ it("goes on with the sequence after a restart, and knows what it knew", async ()
   const folder = runsFolder();
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   for (const to of ["one", "two", "three"]) {
-    await using h = await house({ archive: { folder }, store });
+    await using h = await runtimeFixture({ archive: { folder }, store });
     await h.runtime.invoke({ tool: "echo", arguments: { to } }, base);
     await h.runtime.invoke({ tool: "mail", arguments: { to } }, base);
     expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true });
@@ -256,7 +256,7 @@ it("what was only previewed is blocked as `preview_only`, told by the call and t
   const atTheBeginning = JSON.stringify({ since: 0, up_to: 0, gaps: [] }); // the second has only the log to go by
   writeFileSync(join(folders[1] ?? "", ".position.json"), atTheBeginning);
   for (const folder of folders) {
-    await using h = await house({ archive: { folder }, store, autonomy: "A0" });
+    await using h = await runtimeFixture({ archive: { folder }, store, autonomy: "A0" });
     if (said.length === 0) await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, base);
     await h.runtime.runs?.flush();
     const run = new RunFolder(folder, "run_1");
@@ -273,7 +273,7 @@ it("counts a call once that ran, however often it is sent, and beside it what ra
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const counts = { started: 2, completed: 1, failed: 1, blocked: 1, waiting: 0, replayed: 3 };
   {
-    await using h = await house({ archive: { folder }, store });
+    await using h = await runtimeFixture({ archive: { folder }, store });
     const wobbly: Tool = {
       ...safe,
       name: "wobbly",
@@ -289,12 +289,12 @@ it("counts a call once that ran, however often it is sent, and beside it what ra
     await h.runtime.runs?.flush();
     expect(await h.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
   }
-  await using again = await house({ archive: { folder }, store });
+  await using again = await runtimeFixture({ archive: { folder }, store });
   expect(await again.runtime.runs?.get({ runId: "run_1" })).toMatchObject({ counts });
 });
 
 it("counts a script once that waited for a person, and as a request only what it waits for", async () => {
-  await using h = await house({
+  await using h = await runtimeFixture({
     archive: { folder: runsFolder() },
     chains: { drivers: [fakeDriver()], engines: ["fake"] },
   });

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { SystemClock } from "../../src/core/clock.ts";
 import { knownEngines } from "../../src/engines/known-engines.ts";
 import { createRuntime, defineTool, type Json, type Runtime } from "../../src/index.ts";
-import { resultOf } from "../fakes/script-house.ts";
+import { resultOf } from "../fakes/script-fixture.ts";
 
 const engines = await Promise.all(
   (["quickjs", "cpython"] as const).map(async (name) => {

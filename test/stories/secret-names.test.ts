@@ -5,25 +5,25 @@ import { callTool } from "../../src/mcp/server/call.ts";
 import { Windows } from "../../src/runtime/windows.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { asker, type House, house } from "../fakes/house.ts";
-import { bodyOf, httpHouse } from "../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const value = "p@ss hunter2-hunter2";
 const secretly = [value, encodeURIComponent(value), Buffer.from(`x${value}`).toString("base64url")];
 const members = ["idempotency_key", "task_id", "step_id", "trace_id", "run_id"] as const;
 const cases = members.flatMap((member) => secretly.map((text) => [member, text] as const));
 
-async function knowing(): Promise<House> {
+async function knowing(): Promise<RuntimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
-  return house({ redactor, secrets });
+  return runtimeFixture({ redactor, secrets });
 }
 
 describe("a call whose context names a known secret", () => {
   it.each(cases)("is refused over HTTP with 422: %s is %s", async (member, text) => {
     await using made = await knowing();
     const logged: string[] = [];
-    await using web = await httpHouse(made.runtime, { log: (message) => void logged.push(message) });
+    await using web = await httpFixture(made.runtime, { log: (message) => void logged.push(message) });
     const body = { tool: "echo", arguments: { to: "ann" }, [member]: text };
     for (const path of ["/v1/calls", "/v1/explain"]) {
       const response = await web.ask(path, { as: "agent", body });
@@ -39,7 +39,7 @@ describe("a call whose context names a known secret", () => {
 
   it("is refused over HTTP when the Idempotency-Key header names it", async () => {
     await using made = await knowing();
-    await using web = await httpHouse(made.runtime);
+    await using web = await httpFixture(made.runtime);
     const headers = { "idempotency-key": value };
     const response = await web.ask("/v1/calls", { as: "agent", body: { tool: "echo" }, headers });
     expect([response.status, await bodyOf(response)]).toMatchObject([422, { error: { code: "context_invalid" } }]);
@@ -77,7 +77,7 @@ describe("a fault inside a request", () => {
     ];
     for (const [fault, status, code] of faults) {
       const invoke = (): Promise<never> => Promise.reject(fault);
-      await using web = await httpHouse({
+      await using web = await httpFixture({
         ...runtime,
         openSession: () => ({ ...runtime.openSession(), invoke }),
       } as never);

@@ -3,13 +3,13 @@ import type { CallContext, RuntimeOptions, ToolContext } from "../../src/index.t
 import type { AgentProgress } from "../../src/observe/index.ts";
 import { environmentSecrets } from "../../src/secrets/index.ts";
 import { createRedactor } from "../../src/secrets/redactor.ts";
-import { asker, boss, house } from "../fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const value = "hunter2-hunter2-hunter2";
 const anything = { type: "object" } as const;
 
 /** A tool that borrows, keeps what it borrowed, and shows it where it can. */
-async function lending(options: RuntimeOptions = {}): ReturnType<typeof house> {
+async function lending(options: RuntimeOptions = {}): ReturnType<typeof runtimeFixture> {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
   const borrow = async (_: unknown, context: ToolContext): Promise<string> => {
@@ -18,7 +18,7 @@ async function lending(options: RuntimeOptions = {}): ReturnType<typeof house> {
     return `it has ${length}: ${value}`;
   };
   const plain = { effects: "write", idempotent: false, inputSchema: anything } as const;
-  return house({ redactor, secrets, policy: { default: "allow" }, ...options }, [
+  return runtimeFixture({ redactor, secrets, policy: { default: "allow" }, ...options }, [
     { ...plain, name: "borrow", description: "Borrows.", risk: "safe", execute: borrow },
     {
       ...plain,

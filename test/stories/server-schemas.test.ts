@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "../../src/index.ts";
 import { Changing, type ListedTool } from "../fakes/changing.ts";
-import { asker } from "../fakes/house.ts";
 import { closing, type Offering, offering } from "../fakes/offering.ts";
+import { asker } from "../fakes/runtime-fixture.ts";
 
 interface Scene extends Offering {
   readonly server: Changing;

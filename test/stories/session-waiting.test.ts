@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { SessionCall } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
-import { asker, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
+import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
 const own: SessionCall = { taskId: "task-1" };
 
 describe("what a session was opened with holds for a call that says something of its own", () => {
   it("a session that asks nobody asks nobody, whatever patience a call has", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, { ...asker, patience: "deny" });
     for (const call of [own, { patience: "suspend" }, { patience: "wait", taskId: "task-1" }] as const)
       expect(await session.invoke(mail, call)).toMatchObject({ refusal: { code: "approval_unavailable" } });
@@ -17,7 +17,7 @@ describe("what a session was opened with holds for a call that says something of
   });
 
   it("a call may ask nobody where its session would wait", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const session = h.runtime.openSession({}, { ...asker, patience: "suspend" });
     expect(await session.invoke(mail, { patience: "deny" })).toMatchObject({
       refusal: { code: "approval_unavailable" },
@@ -26,14 +26,14 @@ describe("what a session was opened with holds for a call that says something of
 
   it("the session's deadline ends a call that sets itself a later one", async () => {
     const clock = new FakeClock();
-    await using h = await house({ clock, autonomy: "A4" });
+    await using h = await runtimeFixture({ clock, autonomy: "A4" });
     const session = h.runtime.openSession({}, { ...asker, deadline: clock.now() - 1 });
     await expect(session.invoke(mail, { ...own, deadline: clock.now() + 60_000 })).rejects.toThrow("deadline passed");
     expect(h.ran).toEqual([]);
   });
 
   it("either signal cancels: the session's and the call's", async () => {
-    await using h = await house({ autonomy: "A4" });
+    await using h = await runtimeFixture({ autonomy: "A4" });
     const gone = AbortSignal.abort(new Error("gone"));
     const waits = new AbortController().signal;
     for (const [opened, call] of [
@@ -48,7 +48,7 @@ describe("what a session was opened with holds for a call that says something of
 
   it("the session hears the progress of a call that names no sink of its own", async () => {
     const heard: string[] = [];
-    await using h = await house({}, probe({ execute: (_, { progress }) => void progress("half") }));
+    await using h = await runtimeFixture({}, probe({ execute: (_, { progress }) => void progress("half") }));
     const session = h.runtime.openSession({}, { ...asker, onProgress: ({ content }) => void heard.push(content) });
     await session.invoke({ tool: "probe", arguments: {} }, own);
     await session.invoke({ tool: "probe", arguments: {} }, { ...own, onProgress: () => {} });

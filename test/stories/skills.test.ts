@@ -7,9 +7,9 @@ import { createPolicy } from "../../src/policy/index.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";
 import { skilled } from "../../src/tools/toolsets/wrappers.ts";
 import { CommandLine } from "../fakes/command-line.ts";
-import { asker, boss, eventTypes, type House, house } from "../fakes/house.ts";
-import { httpHouse } from "../fakes/http-house.ts";
+import { httpFixture } from "../fakes/http-fixture.ts";
 import { ownFolder } from "../fakes/own-folder.ts";
+import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { skillText, writeSkill } from "../fakes/skill-folder.ts";
 
 const folder = ownFolder();
@@ -35,12 +35,12 @@ const open: RuntimeOptions = {
   policy: { maxRiskUnapproved: "critical", allowUnattendedCritical: true },
   skills: { folders: [folder] },
 };
-const call = (at: House, tool: string, args: object = {}) =>
+const call = (at: RuntimeFixture, tool: string, args: object = {}) =>
   at.runtime.invoke({ tool, arguments: args as Record<string, string> }, context);
 
 describe("a run that is held to a skill", () => {
   it("can call what the skill allows and what finds skills; everything else is denied by name (C17)", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     expect(await call(at, "echo", { to: "x" })).toMatchObject({ status: "ok" });
     expect(await call(at, "skills", { action: "activate", name: "letters" })).toMatchObject({
       status: "ok",
@@ -60,7 +60,7 @@ describe("a run that is held to a skill", () => {
   });
 
   it("is held to the union of several, and let go by the host alone (D3)", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     const { skills } = at.runtime;
     await skills?.activate(run, "letters");
     await skills?.activate(run, "tables");
@@ -75,7 +75,7 @@ describe("a run that is held to a skill", () => {
 
   it("gains nothing: what configuration denies stays denied, whatever a skill asks for (case 147)", async () => {
     const policy = { ...open.policy, rules: [{ effect: "deny", tool: "drop" }] } as const;
-    await using at = await house({ ...open, policy });
+    await using at = await runtimeFixture({ ...open, policy });
     await at.runtime.skills?.activate(run, "tables");
     expect((await call(at, "drop", { to: "x" })).refusal?.code).toBe("permission_denied");
     expect(at.ran).toEqual([]);
@@ -90,14 +90,14 @@ describe("a run that is held to a skill", () => {
 
   it("may call what a skill asks for and configuration enables (case 148)", async () => {
     const policy = { ...open.policy, default: "deny", rules: [{ effect: "allow", tool: "drop" }] } as const;
-    await using at = await house({ ...open, policy });
+    await using at = await runtimeFixture({ ...open, policy });
     await at.runtime.skills?.activate(run, "tables");
     expect((await call(at, "drop", { to: "x" })).status).toBe("ok");
   });
 
   it("ignores a tool nobody registered, with a warning (case 155)", async () => {
     const told: string[] = [];
-    await using at = await house({ ...open, log: (message) => void told.push(message) });
+    await using at = await runtimeFixture({ ...open, log: (message) => void told.push(message) });
     const letters = at.runtime.skills?.find("letters");
     expect(letters && at.runtime.skills?.unknownTools(letters)).toEqual(["gone"]);
     await at.runtime.skills?.activate(run, "letters");
@@ -106,7 +106,7 @@ describe("a run that is held to a skill", () => {
   });
 
   it("has its instructions at the end of its prompt, and a shorter list of tools (case 239)", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     const { skills } = at.runtime;
     const box = new Toolbox(
       ["echo", "mail", "load_skill"].map((name) =>
@@ -127,17 +127,17 @@ describe("a run that is held to a skill", () => {
   it("is held to it after a restart, and the log says once what was found", async () => {
     const data = join(folder, "..", `${folder.split("/").at(-1)}-data.db`);
     {
-      await using at = await house({ ...open, store: `sqlite:${data}` });
+      await using at = await runtimeFixture({ ...open, store: `sqlite:${data}` });
       await at.runtime.skills?.activate(run, "letters");
     }
-    await using at = await house({ ...open, store: `sqlite:${data}` });
+    await using at = await runtimeFixture({ ...open, store: `sqlite:${data}` });
     expect((await call(at, "echo", { to: "x" })).refusal?.code).toBe("permission_denied");
     expect(at.runtime.skills?.instructions(run)).toContain("Be short.");
     expect((await eventTypes(at.runtime)).filter((type) => type === "skill.indexed")).toHaveLength(1);
   });
 
   it("is weighed again when an approved call goes on: a skill that came meanwhile refuses it", async () => {
-    await using at = await house({ skills: { folders: [folder] } });
+    await using at = await runtimeFixture({ skills: { folders: [folder] } });
     const held = await at.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { ...context, patience: "suspend" });
     expect(held.status).toBe("pending");
     await at.runtime.skills?.activate(run, "tables");
@@ -150,7 +150,7 @@ describe("a run that is held to a skill", () => {
 
 describe("the tools", () => {
   it("say what was wrong: no name, an unknown one, an action that is none (case 240)", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     expect(await call(at, "skills", { action: "activate" })).toMatchObject({
       status: "error",
       text: expect.stringContaining("`activate` needs `name`"),
@@ -164,7 +164,7 @@ describe("the tools", () => {
   });
 
   it("list, and answer an unknown id clearly; no grant is changed by any of it (case 241)", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     expect((await call(at, "list_skills")).structured).toMatchObject({
       skills: [
         { skill_id: "free" },
@@ -185,7 +185,7 @@ describe("the tools", () => {
   });
 
   it("read what a skill brings along, and nothing else; each word is announced", async () => {
-    await using at = await house(open);
+    await using at = await runtimeFixture(open);
     const said: (readonly [string, unknown])[] = [];
     using _watching = at.runtime.watch((event: CallEvent) => {
       if (event.moment === "emitted") said.push([event.type, event.data]);
@@ -211,7 +211,7 @@ describe("the tools", () => {
 
   it("are ordinary tools: the gate can refuse them, and a name that is taken is said at the start", async () => {
     const policy = { ...open.policy, rules: [{ effect: "deny", tool: "load_skill" }] } as const;
-    await using at = await house({ ...open, policy });
+    await using at = await runtimeFixture({ ...open, policy });
     expect((await call(at, "load_skill", { skill_id: "letters" })).refusal?.code).toBe("permission_denied");
     const mine = defineTool({ name: "skills", description: "mine", risk: "safe", idempotent: true, execute: () => "" });
     await expect(createRuntime({ ...open, tools: [mine] })).rejects.toMatchObject({ code: "tool_duplicate" });
@@ -223,19 +223,19 @@ it("a runtime takes skills that were opened already; without any there are no to
     folders: [],
     skills: [defineSkill({ name: "one", instructions: "x", allowedTools: ["mail"] })],
   });
-  await using at = await house({ ...open, skills });
+  await using at = await runtimeFixture({ ...open, skills });
   expect(at.runtime.skills).toBe(skills);
   await skills.activate(run, "one");
   expect((await call(at, "echo", { to: "x" })).status).toBe("denied");
-  await using bare = await house();
+  await using bare = await runtimeFixture();
   expect(bare.runtime.skills).toBeUndefined();
   expect(bare.runtime.tools.has("list_skills")).toBe(false);
 });
 
 describe("for people", () => {
   it("HTTP lists them, and an operator alone holds a run to one", async () => {
-    await using at = await house(open);
-    await using http = await httpHouse(at.runtime);
+    await using at = await runtimeFixture(open);
+    await using http = await httpFixture(at.runtime);
     const listed = (await (await http.ask("/v1/skills", { as: "operator" })).json()) as Record<string, unknown>;
     expect(listed).toMatchObject({
       skills: [
@@ -251,8 +251,8 @@ describe("for people", () => {
     expect(await (await change("activate", "letters")).json()).toEqual({ run_id: "run_1", active: ["letters"] });
     expect((await change("activate", "nope")).status).toBe(404);
     expect(await (await change("deactivate", "letters")).json()).toEqual({ run_id: "run_1", active: [] });
-    await using bare = await house();
-    await using empty = await httpHouse(bare.runtime);
+    await using bare = await runtimeFixture();
+    await using empty = await httpFixture(bare.runtime);
     expect(await (await empty.ask("/v1/skills", { as: "operator" })).json()).toEqual({
       skills: [],
       refused: [],

@@ -5,7 +5,7 @@ import type { FeedEvent } from "../../src/observe/index.ts";
 import { actor } from "../fakes/actors.ts";
 import { ann, ask, remember } from "../fakes/granting.ts";
 import { heldDisk } from "../fakes/held-disk.ts";
-import { type House, house } from "../fakes/house.ts";
+import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -14,21 +14,23 @@ const run = { tenant: "default", runId: "run_1" };
 interface Change {
   readonly told: string;
   /** What it changes: its id. */
-  readonly before?: (h: House) => Promise<string | undefined>;
-  readonly make: (h: House, id: string) => Promise<unknown>;
+  readonly before?: (h: RuntimeFixture) => Promise<string | undefined>;
+  readonly make: (h: RuntimeFixture, id: string) => Promise<unknown>;
   /** As a live page asks that has just been told. */
-  readonly asked: (h: House) => unknown;
+  readonly asked: (h: RuntimeFixture) => unknown;
   readonly is: unknown;
 }
 
-const give = (h: House) => h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
-const given = async (h: House) => (await give(h)) && h.runtime.approvals.delegations.list()[0]?.id;
-const granted = async (h: House) => (await remember(h, await ask(h))) && h.runtime.approvals.grants.list()[0]?.id;
-const deputies = (h: House) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
-const grants = (h: House) => h.runtime.approvals.grants.list({ state: "live" }).map(({ tool }) => tool);
+const give = (h: RuntimeFixture) =>
+  h.runtime.approvals.delegations.make({ to: "bob", until: h.clock.now() + 60_000 }, ann);
+const given = async (h: RuntimeFixture) => (await give(h)) && h.runtime.approvals.delegations.list()[0]?.id;
+const granted = async (h: RuntimeFixture) =>
+  (await remember(h, await ask(h))) && h.runtime.approvals.grants.list()[0]?.id;
+const deputies = (h: RuntimeFixture) => h.runtime.approvals.delegations.list({ live: true }).map(({ to }) => to);
+const grants = (h: RuntimeFixture) => h.runtime.approvals.grants.list({ state: "live" }).map(({ tool }) => tool);
 
-function skillsOf({ runtime: { skills } }: House): Skills {
-  if (skills === undefined) throw new Error("this house was opened with skills");
+function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
+  if (skills === undefined) throw new Error("this runtime was opened with skills");
   return skills;
 }
 
@@ -66,7 +68,7 @@ const changes: Readonly<Record<string, Change>> = {
 describe("who is told of it before the disk has answered is not shown what was before:", () => {
   it.each(Object.entries(changes))("%s", async (name, { told, before, make, asked, is }) => {
     const skills = { folders: [], skills: [defineSkill({ name: "free", instructions: "Do it." })] };
-    await using h = await house({ store: `sqlite:${files.at(`${name}.db`)}`, skills });
+    await using h = await runtimeFixture({ store: `sqlite:${files.at(`${name}.db`)}`, skills });
     const id = (await before?.(h)) ?? "";
     const heard: string[] = [];
     const take = (events: readonly FeedEvent[]): boolean => heard.push(...events.map(({ type }) => type)) > 0;

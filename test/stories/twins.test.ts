@@ -2,17 +2,17 @@
 import { describe, expect, it } from "vitest";
 import type { CallContext, ToolOutcome } from "../../src/index.ts";
 import { settled } from "../fakes/clock.ts";
-import { asker, boss, type House, house } from "../fakes/house.ts";
 import { probe } from "../fakes/probe.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const mail = { tool: "mail", arguments: { to: "bob" } };
 const keyed = (idempotencyKey: string): CallContext => ({ ...asker, idempotencyKey });
-const decide = (h: House, id: string | undefined, decision: "approved" | "denied") =>
+const decide = (h: RuntimeFixture, id: string | undefined, decision: "approved" | "denied") =>
   h.runtime.approvals.decide(id ?? "", { decision, by: boss });
 
 describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the same arguments, in %s", (store) => {
   it("is a new call while the approval of the first one lives", async () => {
-    await using h = await house({ store });
+    await using h = await runtimeFixture({ store });
     for (const key of ["a", "b"]) {
       const { approvalId } = await h.runtime.invoke(mail, keyed(key));
       await decide(h, approvalId, "approved");
@@ -25,7 +25,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
   });
 
   it("has a request and a denial of its own", async () => {
-    await using h = await house({ store });
+    await using h = await runtimeFixture({ store });
     const [a, b] = await Promise.all(["a", "b"].map((key) => h.runtime.invoke(mail, keyed(key))));
     expect(a?.approvalId).not.toBe(b?.approvalId);
     await decide(h, a?.approvalId, "denied");
@@ -36,7 +36,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
   });
 
   it("is not answered with a call that was sent without a key, nor the other way round", async () => {
-    await using h = await house({ store });
+    await using h = await runtimeFixture({ store });
     const contexts = [asker, keyed("a"), asker, keyed("b")];
     const asked: ToolOutcome[] = [];
     for (const context of contexts) asked.push(await h.runtime.invoke(mail, context));
@@ -56,7 +56,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
       return "sent";
     };
     const risky = probe({ risk: "high", effects: "write", idempotent: false, execute });
-    await using h = await house({ store, autonomy: "A4" }, risky);
+    await using h = await runtimeFixture({ store, autonomy: "A4" }, risky);
     const first = await h.runtime.invoke({ tool: "probe" }, keyed("a"));
     expect(first.refusal?.code).toBe("outcome_unknown");
     expect(await h.runtime.invoke({ tool: "probe" }, keyed("b"))).toMatchObject({ status: "ok", text: "sent" });
@@ -74,7 +74,10 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
       if (runs === 1) throw Object.assign(new Error("gone"), { unknown: true });
       return "sent";
     };
-    await using h = await house({ store }, probe({ risk: "high", effects: "write", idempotent: false, execute }));
+    await using h = await runtimeFixture(
+      { store },
+      probe({ risk: "high", effects: "write", idempotent: false, execute }),
+    );
     for (const [key, code] of [["a", "outcome_unknown"] as const, ["b", undefined] as const]) {
       const { approvalId } = await h.runtime.invoke({ tool: "probe" }, keyed(key));
       await decide(h, approvalId, "approved");
@@ -97,7 +100,7 @@ function slow(more: Parameters<typeof probe>[0] = {}) {
 describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the first call runs, in %s", (store) => {
   it("is told that it runs, whatever session it comes from, and starts no second one", async () => {
     const { running, tools, letGo } = slow();
-    await using h = await house({ store, autonomy: "A4" }, tools);
+    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
     const session = h.runtime.openSession({}, asker);
     const first = session.invoke({ tool: "probe" });
     await settled();
@@ -117,7 +120,7 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
 
   it("starts once when both are sent at once, also where the schema is checked beside the loop", async () => {
     const { running, tools, letGo } = slow({ input: { type: "object", properties: { a: { pattern: "^(a+)+$" } } } });
-    await using h = await house({ store, autonomy: "A4" }, tools);
+    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
     const codes: string[] = [];
     const sent = [1, 2, 3].map(async () => {
       const { status, refusal } = await h.runtime.invoke({ tool: "probe", arguments: { a: "aa" } }, asker);
@@ -131,7 +134,7 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
 
   it("runs beside it when it is another principal's, another call's, or one with a key", async () => {
     const { running, tools, letGo } = slow();
-    await using h = await house({ store, autonomy: "A4" }, tools);
+    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
     const other = { principal: { tenant: "default", agent: "other" } };
     const first = h.runtime.invoke({ tool: "probe" }, asker);
     await settled();
@@ -151,7 +154,7 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
 
   it("is told that it runs when the first one has a key", async () => {
     const { tools, letGo } = slow();
-    await using h = await house({ store, autonomy: "A4" }, tools);
+    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
     const first = h.runtime.invoke({ tool: "probe" }, keyed("a"));
     await settled();
     const again = await h.runtime.invoke({ tool: "probe" }, asker);
@@ -163,7 +166,7 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
   it("runs beside it when a second run does no harm", async () => {
     for (const more of [{ idempotent: true }, { effects: "read" }] as const) {
       const { running, tools, letGo } = slow(more);
-      await using h = await house({ store, autonomy: "A4" }, tools);
+      await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
       const sent = [1, 2].map(() => h.runtime.invoke({ tool: "probe" }, asker));
       await settled();
       expect(running).toHaveLength(2);
@@ -175,7 +178,7 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
   it("runs beside it in one batch, whether its calls run together or one by one", async () => {
     for (const concurrencySafe of [true, false]) {
       const { running, tools, letGo } = slow({ concurrencySafe });
-      await using h = await house({ store, autonomy: "A4" }, tools);
+      await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
       await using session = h.runtime.openSession({}, asker);
       const batch = session.invokeAll([{ tool: "probe" }, { tool: "probe" }]);
       await settled();
@@ -190,7 +193,7 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
   });
 
   it("of a whole batch that asked goes on with each of its requests", async () => {
-    await using h = await house({ store });
+    await using h = await runtimeFixture({ store });
     await using session = h.runtime.openSession({}, asker);
     const asked = await session.invokeAll([mail, mail]);
     const ids = asked.map(({ approvalId }) => approvalId);

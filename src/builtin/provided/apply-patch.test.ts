@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { agent, providedHouse } from "../../../test/fakes/provided-house.ts";
+import { agent, providedFixture } from "../../../test/fakes/provided-fixture.ts";
 import { openAgentTools } from "../../agents/agent-tools.ts";
 import { openaiResult, openaiTools, openaiToolUses } from "../../agents/openai.ts";
 import { applyPatchTool } from "./apply-patch.ts";
@@ -7,7 +7,7 @@ import { applyPatchTool } from "./apply-patch.ts";
 const patch = (...lines: readonly string[]): string => ["*** Begin Patch", ...lines, "*** End Patch"].join("\n");
 
 it("runs OpenAI's items and answers in OpenAI's form", async () => {
-  await using house = await providedHouse((options) => applyPatchTool({ ...options, delete: true }));
+  await using house = await providedFixture((options) => applyPatchTool({ ...options, delete: true }));
   house.put("a.txt", "one\r\ntwo\r\n");
   house.put("gone.txt", "x\n");
   await using tools = openAgentTools(house.runtime, agent);
@@ -41,7 +41,7 @@ it("runs OpenAI's items and answers in OpenAI's form", async () => {
 });
 
 it("runs Codex's text in a custom tool's call", async () => {
-  await using house = await providedHouse((options) => applyPatchTool({ ...options, declare: "custom" }));
+  await using house = await providedFixture((options) => applyPatchTool({ ...options, declare: "custom" }));
   house.put("a.txt", "x\n");
   await using tools = openAgentTools(house.runtime, agent);
   expect(openaiTools(tools.list())).toMatchObject([{ type: "custom", name: "apply_patch" }]);
@@ -58,7 +58,7 @@ it("runs Codex's text in a custom tool's call", async () => {
 });
 
 it("changes no file if one hunk does not match, and lists all problems", async () => {
-  await using house = await providedHouse(applyPatchTool);
+  await using house = await providedFixture(applyPatchTool);
   house.put("a.txt", "a\n");
   house.put("b.txt", "b\nc\n");
   const input = patch(
@@ -91,7 +91,7 @@ it.each([
   ["deletes without leave", patch("*** Delete File: a.txt"), "may not delete"],
   ["is none", "diff --git a b", "The patch must begin with"],
 ])("refuses a patch that %s", async (_, input, why) => {
-  await using house = await providedHouse(applyPatchTool);
+  await using house = await providedFixture(applyPatchTool);
   house.put("a.txt", "a\n");
   house.put("b.txt", "b\n");
   expect(await house.call("apply_patch", { input })).toMatchObject({
@@ -101,7 +101,7 @@ it.each([
 });
 
 it("previews a patch, and runs exactly the approved one", async () => {
-  await using house = await providedHouse((options) => applyPatchTool(options), {
+  await using house = await providedFixture((options) => applyPatchTool(options), {
     ...{ autonomy: "A2", approvals: { patience: "suspend" } },
   });
   house.put("a.txt", "one\n");
@@ -121,7 +121,7 @@ it("previews a patch, and runs exactly the approved one", async () => {
 });
 
 it("treats a patch that deletes as a critical call", async () => {
-  await using house = await providedHouse((options) => applyPatchTool({ ...options, delete: true }));
+  await using house = await providedFixture((options) => applyPatchTool({ ...options, delete: true }));
   const explained = await house.runtime.explain(
     { tool: "apply_patch", arguments: { input: patch("*** Delete File: a.txt") } },
     agent,
@@ -130,7 +130,7 @@ it("treats a patch that deletes as a critical call", async () => {
 });
 
 it("refuses invalid operations before it runs", async () => {
-  await using house = await providedHouse(applyPatchTool);
+  await using house = await providedFixture(applyPatchTool);
   for (const given of [{}, { operation: { type: "truncate_file", path: "a" } }, { operation: { type: "update_file" } }])
     expect(await house.call("apply_patch", given)).toMatchObject({ refusal: { code: "arguments_invalid" } });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { agent, providedHouse } from "../../../test/fakes/provided-house.ts";
+import { agent, providedFixture } from "../../../test/fakes/provided-fixture.ts";
 import { openAgentTools } from "../../agents/agent-tools.ts";
 import { anthropicResult, anthropicTools, anthropicToolUses } from "../../agents/anthropic.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -10,7 +10,7 @@ import { memoryTool } from "./memory-tool.ts";
 const editor = "str_replace_based_edit_tool";
 
 it("runs Anthropic's editor calls and answers in Anthropic's form", async () => {
-  await using house = await providedHouse(textEditorTool);
+  await using house = await providedFixture(textEditorTool);
   house.put("a.txt", "one\r\ntwo\r\nthree\r\n");
   await using tools = openAgentTools(house.runtime, agent);
   expect(anthropicTools(tools.list())).toEqual([{ type: "text_editor_20250728", name: editor }]);
@@ -42,7 +42,7 @@ it.each<[string, JsonObject, string | RegExp]>([
   ["a range that goes backwards", { view_range: [3, 2] }, /cannot be shown from line 3 to 2/],
   ["a range of no two numbers", { view_range: [1] }, /arguments do not fit/],
 ])("shows %s of a file", async (_, more, shown) => {
-  await using house = await providedHouse(textEditorTool);
+  await using house = await providedFixture(textEditorTool);
   house.put("a.txt", "a\nb\nb\nd\n");
   const { text, refusal } = await house.call(editor, { command: "view", path: "a.txt", ...more });
   expect(text === "" ? refusal?.message : text).toEqual(
@@ -51,14 +51,14 @@ it.each<[string, JsonObject, string | RegExp]>([
 });
 
 it("says how to continue in a file that is cut", async () => {
-  await using house = await providedHouse((options) => textEditorTool({ ...options, maxFileBytes: 20 }));
+  await using house = await providedFixture((options) => textEditorTool({ ...options, maxFileBytes: 20 }));
   house.put("a.txt", "1234567\n".repeat(9));
   const first = await house.call(editor, { command: "view", path: "a.txt" });
   expect(first.text).toBe("     1\t1234567\n     2\t1234567\n[The file goes on: view_range [3, -1].]");
 });
 
 it("lists a folder two levels deep, without hidden names and packages", async () => {
-  await using house = await providedHouse(textEditorTool);
+  await using house = await providedFixture(textEditorTool);
   for (const path of ["a.txt", "d/e.txt", "d/f/g.txt", ".hidden", "node_modules/x.js", "d/.git/config"])
     house.put(path, "12345");
   const { text } = await house.call(editor, { command: "view", path: "/workspace" });
@@ -75,7 +75,7 @@ it.each<[string, JsonObject, string]>([
   ["a text that is not there", { command: "str_replace", old_str: "z", new_str: "c" }, "does not hold the text"],
   ["a line that is not there", { command: "insert", insert_line: 5, insert_text: "x" }, "has 4 lines"],
 ])("says what is wrong with %s, and changes nothing", async (_, given, why) => {
-  await using house = await providedHouse(textEditorTool);
+  await using house = await providedFixture(textEditorTool);
   house.put("a.txt", "a\nb\nb\nd\n");
   expect(await house.call(editor, { path: "a.txt", ...given })).toMatchObject({
     ...{ status: "error", text: expect.stringContaining(why) },
@@ -84,7 +84,7 @@ it.each<[string, JsonObject, string]>([
 });
 
 it("views without asking and asks before it writes", async () => {
-  await using house = await providedHouse(textEditorTool, { autonomy: "A2", approvals: { patience: "suspend" } });
+  await using house = await providedFixture(textEditorTool, { autonomy: "A2", approvals: { patience: "suspend" } });
   house.put("a.txt", "a\n");
   expect(await house.call(editor, { command: "view", path: "a.txt" })).toMatchObject({ text: "     1\ta" });
   house.put("a.txt", "a\nb\n");
@@ -97,7 +97,7 @@ it("views without asking and asks before it writes", async () => {
 });
 
 it("keeps each agent's memories in its own files", async () => {
-  await using house = await providedHouse((_, base) => memoryTool({ folder: `${base}/memories` }));
+  await using house = await providedFixture((_, base) => memoryTool({ folder: `${base}/memories` }));
   const call = (given: JsonObject, name = "a", tenant = "default"): Promise<ToolOutcome> =>
     house.runtime.invoke({ tool: "memory", arguments: given }, { principal: { tenant, agent: name } });
   const view = async (path: string, name?: string, tenant?: string): Promise<string> =>
@@ -117,7 +117,7 @@ it("keeps each agent's memories in its own files", async () => {
 });
 
 it("declares the memory tool and reads its calls", async () => {
-  await using house = await providedHouse((_, base) => memoryTool({ folder: `${base}/memories` }));
+  await using house = await providedFixture((_, base) => memoryTool({ folder: `${base}/memories` }));
   await using tools = openAgentTools(house.runtime, agent);
   expect(anthropicTools(tools.list())).toEqual([{ type: "memory_20250818", name: "memory" }]);
   const [use] = anthropicToolUses([

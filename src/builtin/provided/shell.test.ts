@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { agent, providedHouse } from "../../../test/fakes/provided-house.ts";
+import { agent, providedFixture } from "../../../test/fakes/provided-fixture.ts";
 import { openAgentTools } from "../../agents/agent-tools.ts";
 import { anthropicResult, anthropicTools, anthropicToolUses } from "../../agents/anthropic.ts";
 import { openaiResult, openaiTools, openaiToolUses } from "../../agents/openai.ts";
@@ -10,7 +10,7 @@ const here = existsSync("/usr/bin/bwrap");
 if (!here) console.warn("SKIPPED: the shell tool: this machine lacks `bwrap`");
 
 it.skipIf(!here)("keeps the folder, variables and functions of bash until it is restarted", async () => {
-  await using house = await providedHouse(shellTool);
+  await using house = await providedFixture(shellTool);
   await using tools = openAgentTools(house.runtime, agent);
   expect(anthropicTools(tools.list())).toEqual([{ type: "bash_20250124", name: "bash" }]);
   const inputs = [
@@ -35,7 +35,7 @@ it.skipIf(!here)("keeps the folder, variables and functions of bash until it is 
 });
 
 it.skipIf(!here)("keeps a session to its run", async () => {
-  await using house = await providedHouse(shellTool);
+  await using house = await providedFixture(shellTool);
   const say = async (command: string, runId = "run_1"): Promise<string> =>
     (await house.runtime.invoke({ tool: "bash", arguments: { command } }, { ...agent, runId })).text;
   await say("x=mine");
@@ -44,7 +44,7 @@ it.skipIf(!here)("keeps a session to its run", async () => {
 });
 
 it.skipIf(!here)("answers OpenAI's shell with each command's output", async () => {
-  await using house = await providedHouse(shellTool);
+  await using house = await providedFixture(shellTool);
   await using tools = openAgentTools(house.runtime, agent);
   expect(openaiTools(tools.list())).toEqual([{ type: "shell", environment: { type: "local" } }]);
   const action = {
@@ -66,7 +66,7 @@ it.skipIf(!here)("answers OpenAI's shell with each command's output", async () =
 });
 
 it.skipIf(!here)("answers OpenAI's local shell by the item's id", async () => {
-  await using house = await providedHouse((options) => shellTool({ ...options, declare: "local_shell" }));
+  await using house = await providedFixture((options) => shellTool({ ...options, declare: "local_shell" }));
   await using tools = openAgentTools(house.runtime, agent);
   expect(openaiTools(tools.list())).toEqual([{ type: "local_shell" }]);
   const command = ["sh", "-c", 'echo "$0:$A:$PWD"', "it's; echo no"];
@@ -88,11 +88,11 @@ it.skipIf(!here)("answers OpenAI's local shell by the item's id", async () => {
 });
 
 it.skipIf(!here)("is off until a rule names it, and asks a person even then", async () => {
-  await using off = await providedHouse(shellTool, { policy: { rules: [{ effect: "allow", tool: "*" }] } });
+  await using off = await providedFixture(shellTool, { policy: { rules: [{ effect: "allow", tool: "*" }] } });
   expect(await off.call("bash", { command: "true" })).toMatchObject({
     ...{ status: "denied", refusal: { message: expect.stringContaining("needs a rule that names `shell`") } },
   });
-  await using house = await providedHouse(shellTool, { approvals: { patience: "suspend" } });
+  await using house = await providedFixture(shellTool, { approvals: { patience: "suspend" } });
   expect(await house.call("bash", { command: "true" })).toMatchObject({ status: "pending" });
 });
 
@@ -101,5 +101,5 @@ it.skipIf(!here).each([
   ["a root that is none", { root: "nowhere" }, "is none of its roots"],
   ["no whole number", { timeoutMs: 0.5 }, "`timeoutMs` is `0.5`"],
 ])("refuses %s", async (_, more, why) => {
-  await expect(providedHouse((options) => shellTool({ ...options, ...more }))).rejects.toThrow(why);
+  await expect(providedFixture((options) => shellTool({ ...options, ...more }))).rejects.toThrow(why);
 });

@@ -171,7 +171,7 @@ it.each<[string, unknown]>([
   ["async function main() { return (await tools.echo({ n: 1 })).structured.n; }\nexport default await main()", 1],
   ["export default async function main() { return await two(); }\nexport async function two() { return 2; }", 2],
   ["interface Found { readonly n: number }\nexport default async (): Promise<Found> => ({ n: 3 });", { n: 3 }],
-  ["export default async function () {\n  return 4;\n}\nexport type Told = string;", 4],
+  ["export default async function () {\n  return 4;\n}\nexport type ChannelFixture = string;", 4],
   ["const text = `\nexport default 1`;\ntext.length", 17],
   ["export default function () {}\n", undefined],
 ])("the default export of a script that is written as a module is its answer: %j", async (source, value) => {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { type Failing, FaultyStore } from "../../../test/fakes/faulty-store.ts";
-import { asker, house } from "../../../test/fakes/house.ts";
-import { bodyOf, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { Channel, Notice } from "../notify/channel.ts";
 import { StoreAlarm } from "./store-alarm.ts";
 
@@ -36,8 +36,8 @@ describe("a store that fails", () => {
   it("is raised once, acknowledged and resolved, with a notice each time it begins and ends", async () => {
     const [clock, ops] = [new FakeClock(), listener()];
     const failing: Failing = new Map();
-    await using h = await house({ store: new FaultyStore(clock, failing), clock, channels: { also: [ops] } });
-    await using door = await httpHouse(h.runtime, { clock });
+    await using h = await runtimeFixture({ store: new FaultyStore(clock, failing), clock, channels: { also: [ops] } });
+    await using door = await httpFixture(h.runtime, { clock });
     const alarm = async () => (await bodyOf(await door.ask("/v1/alarms", { as: "operator" })))["alarms"];
     const say = async (verb: string) =>
       (await door.ask(`/v1/alarms/alm_store_broken/${verb}`, { as: "operator", body: { reason: "seen" } })).status;
@@ -120,11 +120,11 @@ const pageBytes = 4096;
 describe("a log that is edited under a Postern that runs", () => {
   it("is found by a verification, raised once, and resolved when the log is intact", async () => {
     const ops = listener();
-    await using h = await house({
+    await using h = await runtimeFixture({
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
       limits: { maxToolCalls: 100_000 },
     });
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     const ask = async (path: string, body?: object) =>
       bodyOf(await door.ask(path, { as: "operator", ...(body !== undefined && { body }) }));
     const first = (await h.runtime.invoke(echo, asker)).callId;
@@ -157,11 +157,11 @@ describe("a log that is edited under a Postern that runs", () => {
 
   it("is found in the background and raised once", async () => {
     const [ops, said] = [listener(), [] as string[]];
-    await using h = await house({
+    await using h = await runtimeFixture({
       ...{ store: `sqlite:${join(folder, "postern.db")}`, folder, channels: { also: [ops] } },
       log: (problem) => said.push(problem),
     });
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
     const minutes = async (count: number) => {
       await h.clock.advance(count * 61_000);
@@ -186,8 +186,8 @@ describe("a log that is edited under a Postern that runs", () => {
   });
 
   it("is raised for a torn page, and not intact until it can be read", async () => {
-    await using h = await house({ store: `sqlite:${join(folder, "postern.db")}`, folder });
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using h = await runtimeFixture({ store: `sqlite:${join(folder, "postern.db")}`, folder });
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     const ask = async (path: string) => bodyOf(await door.ask(path, { as: "operator" }));
     const ids: string[] = [];
     for (let i = 0; i < 300; i += 1) ids.push((await h.runtime.invoke(echo, asker)).callId);
@@ -219,7 +219,7 @@ describe("a log that is edited under a Postern that runs", () => {
 
   it("is not found if the background check is off", async () => {
     const audit = { recheck: { enabled: false } };
-    await using h = await house({ store: `sqlite:${join(folder, "postern.db")}`, folder, audit });
+    await using h = await runtimeFixture({ store: `sqlite:${join(folder, "postern.db")}`, folder, audit });
     await h.clock.advance(3_600_000);
     expect(h.runtime.audit.checked).toBeUndefined();
   });

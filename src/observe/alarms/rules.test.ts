@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { settled } from "../../../test/fakes/clock.ts";
-import { asker, eventTypes, type House, house } from "../../../test/fakes/house.ts";
+import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
 import { onVerified } from "./open-alarms.ts";
 import type { AlarmRepository } from "./repository.ts";
 
 const anything = { type: "object" } as const;
-const open = (h: House): readonly string[] =>
+const open = (h: RuntimeFixture): readonly string[] =>
   h.runtime.alarms
     .list()
     .filter(({ state }) => state !== "resolved")
     .map(({ kind }) => kind);
 
-async function moodyHouse(says = "no luck"): Promise<House & { mood: { fails: boolean } }> {
+async function moodyHouse(says = "no luck"): Promise<RuntimeFixture & { mood: { fails: boolean } }> {
   const mood = { fails: true };
-  const h = await house({}, [
+  const h = await runtimeFixture({}, [
     {
       name: "moody",
       description: "Fails or not.",
@@ -68,7 +68,7 @@ describe("alarm rules", () => {
   );
 
   it("more approvals than people read, until it is quiet for ten minutes", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     for (let call = 0; call < 52; call += 1)
       await h.runtime.invoke({ tool: "mail", arguments: { to: `${call}` } }, asker);
     await settled();
@@ -81,7 +81,7 @@ describe("alarm rules", () => {
   });
 
   it("a server's tool that changed, until its definition is approved or comes back", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const note = (type: string) => h.runtime.note(type, `\`fs_read\` ${type}`, { data: { tool: "fs_read" } });
     await note("mcp.tool_changed");
     await settled();
@@ -96,7 +96,7 @@ describe("alarm rules", () => {
   });
 
   it("a server that refuses Postern, until it is connected", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const note = (type: string, summary: string) => h.runtime.note(type, summary, { data: { server: "github" } });
     await note("mcp.disconnected", "Server `github` is not connected: the process ended");
     await settled();
@@ -110,7 +110,7 @@ describe("alarm rules", () => {
   });
 
   it("sign-ins that fail again and again", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     for (let time = 0; time < 11; time += 1) await h.runtime.note("operator.action.sign_in_failed", "no");
     await settled();
     expect(h.runtime.alarms.list()).toEqual([
@@ -119,7 +119,7 @@ describe("alarm rules", () => {
   });
 
   it("an API token that expires within three days, until it has expired", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { accounts } = h.runtime;
     const admin = { by: "operator", via: "token:operator" };
     const ann = await accounts.add({ name: "ann", roles: ["viewer"] }, admin);
@@ -139,7 +139,7 @@ describe("alarm rules", () => {
   });
 
   it("a secret in the log: critical, and without the secret", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const token = `ghp_${"a1B2".repeat(9)}`;
     await h.runtime.note("operator.action.test", `with ${token}`);
     await settled();
@@ -150,7 +150,7 @@ describe("alarm rules", () => {
   });
 
   it("an audit log that is not intact, after a verification", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await h.runtime.audit.verify();
     await settled();
     expect(open(h)).toEqual([]);

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { asker, eventTypes, type House, house } from "../../../test/fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { shownDigest } from "../../approvals/binding.ts";
 import type { Principal } from "../../core/call.ts";
 import { keyFrom, sign } from "./signature.ts";
@@ -16,9 +16,11 @@ const hook = {
   events: ["alarm.resolved"] as const,
 };
 
-async function room(more: Parameters<typeof house>[0] = {}): Promise<{ h: House; door: HttpHouse } & AsyncDisposable> {
-  const h = await house({ secrets, channels: { webhooks: [hook] }, ...more });
-  const door = await httpHouse(h.runtime, { clock: h.clock });
+async function room(
+  more: Parameters<typeof runtimeFixture>[0] = {},
+): Promise<{ h: RuntimeFixture; door: HttpFixture } & AsyncDisposable> {
+  const h = await runtimeFixture({ secrets, channels: { webhooks: [hook] }, ...more });
+  const door = await httpFixture(h.runtime, { clock: h.clock });
   return {
     ...{ h, door },
     async [Symbol.asyncDispose]() {
@@ -28,7 +30,7 @@ async function room(more: Parameters<typeof house>[0] = {}): Promise<{ h: House;
   };
 }
 
-async function asked(h: House, tool = "mail", principal: Principal = asker.principal): Promise<string> {
+async function asked(h: RuntimeFixture, tool = "mail", principal: Principal = asker.principal): Promise<string> {
   const { approvalId = "" } = await h.runtime.invoke({ tool, arguments: { to: "x" } }, { principal });
   return approvalId;
 }
@@ -42,13 +44,17 @@ interface Sent {
 }
 
 /** A yes as a program sends it: with the digest of what the notice was made of. */
-async function yes(h: House, id: string): Promise<object> {
+async function yes(h: RuntimeFixture, id: string): Promise<object> {
   const approval = await h.runtime.approvals.get(id);
   const digest = approval && shownDigest(approval);
   return { approval_id: id, decision: "approved", user: "U123", expected_digest: digest };
 }
 
-function send({ h, door }: { h: House; door: HttpHouse }, body: object | string, sent: Sent = {}): Promise<Response> {
+function send(
+  { h, door }: { h: RuntimeFixture; door: HttpFixture },
+  body: object | string,
+  sent: Sent = {},
+): Promise<Response> {
   const { id = `msg_${randomBytes(8).toString("hex")}`, late = 0, channel = "chat" } = sent;
   const raw = typeof body === "string" ? body : JSON.stringify(body);
   const timestamp = Math.floor(h.clock.now() / 1000) - late;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { type ChannelFixture, fixtureWith, notTaken, told } from "../../../test/fakes/channel-fixture.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { mail } from "../../../test/fakes/deciders.ts";
-import { asker, house } from "../../../test/fakes/house.ts";
+import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import { houseWith, notTaken, type Told, told } from "../../../test/fakes/told.ts";
 import { spellWith } from "../../audit/entry.ts";
 import { MemoryStore } from "../../store/memory-store.ts";
 import { Outbox } from "./outbox.ts";
@@ -28,7 +28,7 @@ function room() {
   };
   return {
     alarm: () => note("alarm.tool_errors"),
-    open: async (channel: Told) => {
+    open: async (channel: ChannelFixture) => {
       const clock = new FakeClock();
       const parts = { approval: async () => undefined, console: () => undefined, note: async () => {}, log: () => {} };
       const outbox = new Outbox({ ...parts, store, clock, channel, size: () => size, random: () => 0.5 });
@@ -42,17 +42,17 @@ describe("a channel", () => {
     const channel = told();
     channel.answers.push(notTaken);
     const store = `sqlite:${files.at("outbox.db")}`;
-    const first = await houseWith(channel, { store });
+    const first = await fixtureWith(channel, { store });
     await first.runtime.invoke(mail("x"), asker);
     await settled(20);
     await first.runtime.close();
-    const second = await houseWith(channel, { store });
+    const second = await fixtureWith(channel, { store });
     await settled(20);
     await second.clock.advance(60_000);
     expect(channel.told).toHaveLength(2);
     expect(channel.told[0]?.id).toBe(channel.told[1]?.id);
     await second.runtime.close();
-    const third = await houseWith(channel, { store });
+    const third = await fixtureWith(channel, { store });
     await settled(20);
     await third.clock.advance(60_000);
     expect(channel.told).toHaveLength(2);
@@ -85,11 +85,11 @@ describe("a channel", () => {
 
   it("gets nothing from before it was added", async () => {
     const store = `sqlite:${files.at("new.db")}`;
-    const first = await house({ store });
+    const first = await runtimeFixture({ store });
     await first.runtime.invoke(mail("x"), asker);
     await first.runtime.close();
     const channel = told();
-    await using second = await houseWith(channel, { store });
+    await using second = await fixtureWith(channel, { store });
     await settled(20);
     expect(channel.told).toEqual([]);
     await second.runtime.invoke(mail("y"), asker);

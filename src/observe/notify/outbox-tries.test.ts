@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { channelOf, fixtureWith, notTaken, told } from "../../../test/fakes/channel-fixture.ts";
 import { settled } from "../../../test/fakes/clock.ts";
 import { mail } from "../../../test/fakes/deciders.ts";
-import { asker, boss, eventTypes } from "../../../test/fakes/house.ts";
-import { channelOf, houseWith, notTaken, told } from "../../../test/fakes/told.ts";
+import { asker, boss, eventTypes } from "../../../test/fakes/runtime-fixture.ts";
 
 describe("a channel", () => {
   it("is tried again with growing delays, under the same id, until it is delivered", async () => {
     const channel = told();
     channel.answers.push(notTaken, new Error("ECONNREFUSED"), notTaken);
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     await h.runtime.invoke(mail("x"), asker);
     await settled(20);
     expect(channelOf(h)).toMatchObject({ waiting: 1, problem: "It answered 500." });
@@ -28,7 +28,7 @@ describe("a channel", () => {
   it("waits as long as the receiver asks", async () => {
     const channel = told();
     channel.answers.push({ ...notTaken, retryAfterMs: 600_000 });
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     await h.runtime.invoke(mail("x"), asker);
     await settled(20);
     await h.clock.advance(599_000);
@@ -40,7 +40,7 @@ describe("a channel", () => {
   it("is given up after eight tries, with an alarm, and tried again on request", async () => {
     const channel = told({ wants: ({ type }) => type === "approval.decided" });
     channel.answers.push(...Array.from({ length: 8 }, () => notTaken));
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
     for (let hour = 0; hour < 15; hour += 1) await h.clock.advance(3_600_000);
@@ -64,7 +64,7 @@ describe("a channel", () => {
   it("is given up at once if another try is of no use", async () => {
     const channel = told();
     channel.answers.push({ ...notTaken, final: true });
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     await h.runtime.invoke(mail("x"), asker);
     await settled(20);
     expect(channelOf(h)?.dead).toHaveLength(1);
@@ -73,7 +73,7 @@ describe("a channel", () => {
   it("gets nothing after `gone` until a person asks, and what it missed is recorded", async () => {
     const channel = told({ wants: ({ type }) => type === "approval.requested" });
     channel.answers.push({ ...notTaken, final: true, gone: true });
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     for (const to of ["x", "y", "z"]) await h.runtime.invoke(mail(to), asker);
     await settled(20);
     for (let minute = 0; minute < 10; minute += 1) await h.clock.advance(60_000);

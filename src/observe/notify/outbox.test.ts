@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
+import { channelOf, fixtureWith, notTaken, told } from "../../../test/fakes/channel-fixture.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { ann, bob, mail } from "../../../test/fakes/deciders.ts";
 import { FaultyStore } from "../../../test/fakes/faulty-store.ts";
-import { asker, boss, house } from "../../../test/fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import { channelOf, houseWith, notTaken, told } from "../../../test/fakes/told.ts";
 
 const _files = sqliteFiles();
 
@@ -24,7 +24,7 @@ class BreakingStore extends FaultyStore {
 describe("a channel", () => {
   it("gets requests and decisions once, with a link to the approval", async () => {
     const channel = told();
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await settled(20);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -43,7 +43,7 @@ describe("a channel", () => {
   it("gets an edited request, but not each vote", async () => {
     const channel = told();
     const routes = [{ match: { tools: ["mail"] }, quorum: 2 }];
-    await using h = await houseWith(channel, { approvals: { patience: "suspend", routes } });
+    await using h = await fixtureWith(channel, { approvals: { patience: "suspend", routes } });
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: ann });
     await h.runtime.approvals.decide(approvalId, { decision: "modified", arguments: { to: "y" }, by: bob });
@@ -54,7 +54,7 @@ describe("a channel", () => {
 
   it("gets only the events that it wants", async () => {
     const channel = told({ wants: ({ type, tenant }) => type === "approval.decided" && tenant === "default" });
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(approvalId, { decision: "denied", by: boss });
     await settled(20);
@@ -63,7 +63,7 @@ describe("a channel", () => {
 
   it("gets alarms that open and end, but no acknowledgements", async () => {
     const channel = told();
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     await h.runtime.note("mcp.tool_changed", "`fs_read` changed", { data: { tool: "fs_read" } });
     await settled(20);
     const id = h.runtime.alarms.list()[0]?.id ?? "";
@@ -86,7 +86,7 @@ describe("a channel", () => {
       escalateAfterMs: 1_800_000,
       escalateTo: { users: ["eve"] },
     };
-    await using h = await houseWith(channel, { approvals: { patience: "suspend", routes: [route] } });
+    await using h = await fixtureWith(channel, { approvals: { patience: "suspend", routes: [route] } });
     const { approvalId } = await h.runtime.invoke(mail("x"), asker);
     for (let minute = 0; minute < 55; minute += 1) await h.clock.advance(60_000);
     await settled(20);
@@ -99,7 +99,7 @@ describe("a channel", () => {
   it("does not get a request that is decided before it is sent", async () => {
     const channel = told();
     channel.answers.push(notTaken);
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     await settled(20);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -120,7 +120,7 @@ describe("a channel", () => {
         return { delivered: true };
       },
     });
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     for (let call = 0; call < 150; call += 1) await h.runtime.invoke(mail(`${call}`), asker);
     await settled(200);
     expect(channelOf(h)?.waiting).toBe(100);
@@ -132,7 +132,7 @@ describe("a channel", () => {
 
   it("is tested on demand, and an unknown one is not found", async () => {
     const channel = told();
-    await using h = await houseWith(channel);
+    await using h = await fixtureWith(channel);
     expect(await h.runtime.channels?.test("mine")).toEqual({ delivered: true });
     expect(channel.told[0]).toMatchObject({ type: "channel.test" });
     channel.answers.push(new Error("no"));
@@ -144,7 +144,7 @@ describe("a channel", () => {
     const channel = told();
     const clock = new FakeClock();
     const store = new BreakingStore(clock, new Map());
-    await using h = await houseWith(channel, { store, clock });
+    await using h = await fixtureWith(channel, { store, clock });
     store.why = new Error("the disk is full");
     for (const to of ["x", "y"])
       expect((await h.runtime.invoke({ tool: "echo", arguments: { to } }, asker)).refusal?.code).toBe(
@@ -161,6 +161,8 @@ describe("a channel", () => {
   });
 
   it("is refused at start if its name is used twice", async () => {
-    await expect(house({ channels: { also: [told(), told()] } })).rejects.toMatchObject({ code: "channels_invalid" });
+    await expect(runtimeFixture({ channels: { also: [told(), told()] } })).rejects.toMatchObject({
+      code: "channels_invalid",
+    });
   });
 });

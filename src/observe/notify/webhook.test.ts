@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
+import { channelOf } from "../../../test/fakes/channel-fixture.ts";
 import { settled } from "../../../test/fakes/clock.ts";
-import { asker, boss, type House, house } from "../../../test/fakes/house.ts";
 import { type Receiver, receiver } from "../../../test/fakes/receiver.ts";
-import { channelOf } from "../../../test/fakes/told.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { ApprovalRoute } from "../../approvals/index.ts";
 import type { WebhookSettings } from "./open-channels.ts";
 
@@ -21,12 +21,16 @@ const hook = (r: Receiver, more: Partial<WebhookSettings> = {}): WebhookSettings
 });
 const consoleUrl = "https://postern.example";
 
-async function houseWith(settings: WebhookSettings, ...routes: readonly ApprovalRoute[]): Promise<House> {
+async function fixtureWith(settings: WebhookSettings, ...routes: readonly ApprovalRoute[]): Promise<RuntimeFixture> {
   const approvals = { patience: "suspend", routes } as const;
-  return house({ secrets, channels: { webhooks: [settings], consoleUrl }, approvals });
+  return runtimeFixture({ secrets, channels: { webhooks: [settings], consoleUrl }, approvals });
 }
 
-async function asked(h: House, tool = "mail", args: Readonly<Record<string, string>> = { to: "x" }): Promise<string> {
+async function asked(
+  h: RuntimeFixture,
+  tool = "mail",
+  args: Readonly<Record<string, string>> = { to: "x" },
+): Promise<string> {
   const { approvalId = "" } = await h.runtime.invoke({ tool, arguments: args }, asker);
   return approvalId;
 }
@@ -41,7 +45,7 @@ const bodyAt = (r: Receiver, at: number): Body => JSON.parse(r.requests[at]?.bod
 describe("a webhook", () => {
   it("is signed and has the request without its arguments", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r));
+    await using h = await fixtureWith(hook(r));
     const id = await asked(h);
     await r.count(1);
     const [request] = r.requests;
@@ -73,7 +77,7 @@ describe("a webhook", () => {
     ["wants a person who signed in", "mail", { signedIn: true }],
   ])("sends people to the console where a call %s", async (_, tool, route) => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r), route);
+    await using h = await fixtureWith(hook(r), route);
     await asked(h, tool);
     await r.count(1);
     expect(bodyAt(r, 0)).toMatchObject({ data: { approval: { decided_in: "console" } } });
@@ -81,7 +85,7 @@ describe("a webhook", () => {
 
   it("marks a test, without an approval or an alarm", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r));
+    await using h = await fixtureWith(hook(r));
     expect(await h.runtime.channels?.test("hook")).toEqual({ delivered: true });
     expect(bodyAt(r, 0)).toEqual({
       type: "channel.test",
@@ -115,7 +119,7 @@ describe("a webhook", () => {
 
   it("holds masked arguments if the operator wants it", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r, { arguments: true }));
+    await using h = await fixtureWith(hook(r, { arguments: true }));
     await asked(h, "mail", { to: `ghp_${"a1B2".repeat(9)}` });
     await r.count(1);
     expect(bodyAt(r, 0).data.approval["arguments"]).toEqual({ to: expect.stringContaining("[") });
@@ -125,7 +129,7 @@ describe("a webhook", () => {
   it("has the decision, its author and reason, and is sent again after a 500 with the same id", async () => {
     await using r = await receiver();
     r.answers.push({ status: 500 });
-    await using h = await houseWith(hook(r, { events: ["approval.decided"] }));
+    await using h = await fixtureWith(hook(r, { events: ["approval.decided"] }));
     const id = await asked(h);
     await h.runtime.approvals.decide(id, { decision: "denied", by: boss, reason: "not today" });
     await r.count(1);
@@ -140,7 +144,7 @@ describe("a webhook", () => {
     await using other = await receiver();
     await using r = await receiver();
     r.answers.push({ status, headers: { location: other.url } });
-    await using h = await houseWith(hook(r));
+    await using h = await fixtureWith(hook(r));
     await asked(h);
     await r.count(1);
     await expect.poll(() => channelOf(h)?.problem).toContain("redirect");
@@ -149,7 +153,7 @@ describe("a webhook", () => {
 
   it("goes to no machine of this network unless the operator permits it", async () => {
     await using r = await receiver();
-    await using h = await houseWith({ ...hook(r), url: r.url.replace("http:", "https:"), allowPrivate: false });
+    await using h = await fixtureWith({ ...hook(r), url: r.url.replace("http:", "https:"), allowPrivate: false });
     await asked(h);
     await expect.poll(() => channelOf(h)?.problem).toContain("allow_private");
     expect(r.requests).toEqual([]);
@@ -158,7 +162,7 @@ describe("a webhook", () => {
   it("sends nothing if its secret is too short, and says why", async () => {
     await using r = await receiver();
     const short = { get: async () => ({ reveal: () => "too short" }) } as never;
-    await using h = await house({ secrets: short, channels: { webhooks: [hook(r)] } });
+    await using h = await runtimeFixture({ secrets: short, channels: { webhooks: [hook(r)] } });
     await asked(h);
     await expect.poll(() => channelOf(h)?.problem).toContain("24 bytes");
     expect(r.requests).toEqual([]);
@@ -167,7 +171,7 @@ describe("a webhook", () => {
   it("hides its address if that is a secret", async () => {
     await using r = await receiver();
     urlOf.set("slack", `${r.url}/services/T0/B0/very-secret-part`);
-    await using h = await houseWith(hook(r, { url: "secret://slack/url" }));
+    await using h = await fixtureWith(hook(r, { url: "secret://slack/url" }));
     r.answers.push({ status: 410 });
     await asked(h);
     await r.count(1);
@@ -181,7 +185,7 @@ describe("a webhook", () => {
 describe("a message for Slack", () => {
   it("has what people need to decide, and a button to the approval", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r, { kind: "slack" }));
+    await using h = await fixtureWith(hook(r, { kind: "slack" }));
     const id = await asked(h);
     await r.count(1);
     const message = JSON.parse(r.requests[0]?.body ?? "{}") as { text: string; blocks: unknown[] };
@@ -198,7 +202,7 @@ describe("a message for Slack", () => {
 
   it("masks what looks like a secret", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r, { kind: "slack", arguments: true }));
+    await using h = await fixtureWith(hook(r, { kind: "slack", arguments: true }));
     await asked(h, "mail", { to: `ghp_${"a1B2".repeat(9)}` });
     await r.count(1);
     expect(r.requests[0]?.body).toContain("to");
@@ -207,7 +211,7 @@ describe("a message for Slack", () => {
 
   it("shows fillers, variation selectors and look-alike letters of the arguments", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r, { kind: "slack", arguments: true }));
+    await using h = await fixtureWith(hook(r, { kind: "slack", arguments: true }));
     await asked(h, "mail", { to: "p\u0430ypal@acme.com\u3164\u{e0101}\ufe00" });
     await r.count(1);
     const { blocks } = JSON.parse(r.requests[0]?.body ?? "{}") as { blocks: { text?: { text: string } }[] };
@@ -218,7 +222,7 @@ describe("a message for Slack", () => {
 
   it("has no button for a critical call", async () => {
     await using r = await receiver();
-    await using h = await houseWith(hook(r, { kind: "slack" }));
+    await using h = await fixtureWith(hook(r, { kind: "slack" }));
     await asked(h, "drop");
     await r.count(1);
     const body = r.requests[0]?.body ?? "";
@@ -229,17 +233,20 @@ describe("a message for Slack", () => {
   it("shows texts of tools and agents without markup, mentions and hidden characters", async () => {
     await using r = await receiver();
     const nasty = "<!channel> <https://evil.example|ok> *bold* \u202egnp.exe \u001b[31m";
-    await using h = await house({ secrets, channels: { webhooks: [hook(r, { kind: "slack" })], consoleUrl } }, [
-      {
-        name: "sly",
-        description: "Says a lot.",
-        risk: "high",
-        idempotent: false,
-        input: { type: "object" },
-        classifyRisk: () => ({ risk: "high", summary: nasty }),
-        execute: async () => "done",
-      },
-    ]);
+    await using h = await runtimeFixture(
+      { secrets, channels: { webhooks: [hook(r, { kind: "slack" })], consoleUrl } },
+      [
+        {
+          name: "sly",
+          description: "Says a lot.",
+          risk: "high",
+          idempotent: false,
+          input: { type: "object" },
+          classifyRisk: () => ({ risk: "high", summary: nasty }),
+          execute: async () => "done",
+        },
+      ],
+    );
     await asked(h, "sly", {});
     await r.count(1);
     const message = JSON.parse(r.requests[0]?.body ?? "{}") as {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { aCall } from "../../../test/fakes/call.ts";
-import { asker, house } from "../../../test/fakes/house.ts";
 import { probe } from "../../../test/fakes/probe.ts";
+import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { Action, Tools } from "../../tools/tool.ts";
 import { ask } from "./budget.ts";
 import { lookup } from "./lookup.ts";
@@ -30,7 +30,7 @@ it("a script may not call what is not callable from a chain; anybody else may", 
 it("suggests the near name of a mistyped one, of those the caller may see and no other", async () => {
   const named = (name: string) => ({ ...probe()[0], name });
   const rules = [{ effect: "deny", tool: "send_fax", principal: { agent: "a" } }] as const;
-  await using h = await house({ policy: { rules } }, ["send_mail", "send_fax"].map(named));
+  await using h = await runtimeFixture({ policy: { rules } }, ["send_mail", "send_fax"].map(named));
   const told = async (tool: string) => (await h.runtime.invoke({ tool }, asker)).refusal?.message;
   expect(await told("send_mial")).toBe(
     "No tool is named `send_mial`; did you mean `send_mail`? Else list the tools to see what there is.",

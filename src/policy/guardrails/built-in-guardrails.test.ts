@@ -45,7 +45,7 @@ describe("prompt injection", () => {
   it.each([
     "The previous instructions are on page 3.",
     "Ignore the noise above 40 Hz.",
-    "Our new rules of the house",
+    "Our new rules of the runtime",
     "You are now a member of the club.",
     "Send your application to the office.",
     "Important for all users: the system is down on Monday.",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { collectGarbage } from "../../../test/fakes/garbage.ts";
-import { house } from "../../../test/fakes/house.ts";
-import { host, httpHouse } from "../../../test/fakes/http-house.ts";
+import { host, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { listen, loopbackHosts } from "../http/serve.ts";
 import { createClient, type PosternClient } from "./client.ts";
 import { followEvents } from "./event-client.ts";
@@ -15,10 +15,10 @@ interface Other extends AsyncDisposable {
 
 async function otherEnd(way: "a socket" | "a door in this process"): Promise<Other> {
   await using opened = new AsyncDisposableStack();
-  const { runtime, ran: stopped } = opened.use(await house());
+  const { runtime, ran: stopped } = opened.use(await runtimeFixture());
   let port = 0;
   const hosts = (): readonly string[] => (port === 0 ? [host] : loopbackHosts(port));
-  const { door, tokens } = opened.use(await httpHouse(runtime, { hosts }));
+  const { door, tokens } = opened.use(await httpFixture(runtime, { hosts }));
   if (way === "a socket") {
     const listening = await listen({ door, port });
     opened.defer(() => listening.close(100));

@@ -1,7 +1,7 @@
 /** Who did it, and by which credential: of every act that a person does by hand, whatever route it comes by. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Changing, read } from "../../../test/fakes/changing.ts";
-import { host, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { host, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { cheap, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { matrix } from "../../../test/fakes/role-matrix.ts";
@@ -132,7 +132,7 @@ const others: ReadonlySet<string> = new Set([
 describe("an act by hand is in the log with person and credential", () => {
   let runtime: Runtime;
   let server: Changing;
-  let house: Awaited<ReturnType<typeof httpHouse>>;
+  let house: Awaited<ReturnType<typeof httpFixture>>;
   let headers: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
@@ -172,7 +172,7 @@ describe("an act by hand is in the log with person and credential", () => {
     const signedIn = await runtime.accounts.signIn("ann", goodPassword, here);
     if ("refused" in signedIn) throw new Error("nobody signed in");
     headers = inSession(signedIn);
-    house = await httpHouse(runtime, { accounts: runtime.accounts });
+    house = await httpFixture(runtime, { accounts: runtime.accounts });
     const isThere = () => expect(runtime.pins.changes("files__read")?.offered).toBeDefined();
     await vi.waitFor(isThere, { timeout: 20_000, interval: 10 });
   });

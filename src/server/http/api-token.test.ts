@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, host } from "../../../test/fakes/http-house.ts";
+import { bodyOf, host } from "../../../test/fakes/http-fixture.ts";
 import { scene } from "../../../test/fakes/session-scene.ts";
 
 const origin = `http://${host}`;

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { ann, ask, bob, cal, seen, yes } from "../../../test/fakes/deciders.ts";
-import { type House, house } from "../../../test/fakes/house.ts";
-import { bodyOf, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { cheap } from "../../../test/fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import type { ApprovalRoute } from "../../approvals/index.ts";
 import { defineTool } from "../../index.ts";
@@ -21,8 +21,8 @@ const pay = defineTool({
 });
 
 /** What a console is told of it, alone and in the list, which is the same. */
-async function told(h: House, id: string): Promise<Record<string, unknown>> {
-  await using door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+async function told(h: RuntimeFixture, id: string): Promise<Record<string, unknown>> {
+  await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   const { input_schema: _, ...alone } = await bodyOf(await door.ask(`/v1/approvals/${id}`, { as: "operator" }));
   const list = (await bodyOf(await door.ask("/v1/approvals", { as: "operator" })))["approvals"];
   if (alone["status"] === "pending") expect(list).toContainEqual(alone);
@@ -34,7 +34,7 @@ it("an approval that was edited up to critical tells what is demanded of a yes t
     { name: "crit", match: { risk: "critical" }, quorum: 3 },
     { name: "two", quorum: 2 },
   ];
-  await using h = await house({ approvals: { patience: "suspend", routes }, accounts }, [pay]);
+  await using h = await runtimeFixture({ approvals: { patience: "suspend", routes }, accounts }, [pay]);
   const id = await ask(h, { tool: "pay", arguments: { n: 1 } });
   expect(await told(h, id)).toMatchObject({
     routed: { rule: "two", quorum: 2, typed_confirmation: false, signed_in: false },
@@ -54,13 +54,13 @@ it("an approval that was edited up to critical tells what is demanded of a yes t
 
 it("an approval that was asked before the routes were tightened tells what they demand now", async () => {
   const store = `sqlite:${files.at("tightened.db")}`;
-  const before = await house({ approvals: { patience: "suspend" }, accounts, store });
+  const before = await runtimeFixture({ approvals: { patience: "suspend" }, accounts, store });
   const id = await ask(before);
   expect(await told(before, id)).toMatchObject({ routed: { rule: "default", quorum: 1 }, remembers_allowed: true });
   await before.runtime.close();
   const to = { users: ["ann", "bob"] };
   const route: ApprovalRoute = { name: "r", quorum: 2, typedConfirmation: true, remember: false, to };
-  await using h = await house({ approvals: { patience: "suspend", routes: [route] }, accounts, store });
+  await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [route] }, accounts, store });
   expect(await told(h, id)).toMatchObject({
     routed: { rule: "r", quorum: 2, typed_confirmation: true, to },
     ...{ quorum_left: 2, remembers_allowed: false },
@@ -70,10 +70,14 @@ it("an approval that was asked before the routes were tightened tells what they 
 
 it("an approval that is over tells what was demanded of it, whatever the routes say since", async () => {
   const store = `sqlite:${files.at("over.db")}`;
-  const before = await house({ approvals: { patience: "suspend" }, accounts, store });
+  const before = await runtimeFixture({ approvals: { patience: "suspend" }, accounts, store });
   const id = await ask(before);
   await yes(before, id, ann);
   await before.runtime.close();
-  await using h = await house({ approvals: { patience: "suspend", routes: [{ quorum: 2 }] }, accounts, store });
+  await using h = await runtimeFixture({
+    approvals: { patience: "suspend", routes: [{ quorum: 2 }] },
+    accounts,
+    store,
+  });
   expect(await told(h, id)).toMatchObject({ status: "approved", routed: { rule: "default", quorum: 1 } });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ann, bob, yes } from "../../../test/fakes/deciders.ts";
-import { house } from "../../../test/fakes/house.ts";
-import { bodyOf, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { bodyOf, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
+import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { ApprovalRoute } from "../../approvals/index.ts";
 import type { Role } from "../../identity/roles.ts";
 import type { Runtime } from "../../index.ts";
@@ -24,14 +24,17 @@ const people: Readonly<Record<string, readonly Role[]>> = {
 };
 
 async function scene(...routes: readonly ApprovalRoute[]): Promise<Scene> {
-  const inside = await house({ approvals: { patience: "suspend", routes }, accounts: { passwordCost: cheap } });
+  const inside = await runtimeFixture({
+    approvals: { patience: "suspend", routes },
+    accounts: { passwordCost: cheap },
+  });
   const { accounts } = inside.runtime;
   const sessions = new Map<string, Readonly<Record<string, string>>>();
   for (const [name, roles] of Object.entries(people)) {
     await accounts.add({ name, roles, password: goodPassword }, holder);
     sessions.set(name, inSession(entered(await accounts.signIn(name, goodPassword, here))));
   }
-  const door = await httpHouse(inside.runtime, { accounts, clock: inside.clock });
+  const door = await httpFixture(inside.runtime, { accounts, clock: inside.clock });
   const as = (name: string) =>
     name === "operator" ? ({ as: "operator" } as const) : { headers: sessions.get(name) ?? {} };
   return {
@@ -126,7 +129,7 @@ describe("who looks at a request is told what they may say to it", () => {
   });
 
   it("and so is a program", async () => {
-    await using h = await house({ approvals: { patience: "suspend", routes: [{ quorum: 2 }] } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [{ quorum: 2 }] } });
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, byAnAgent);
     await yes(h, approvalId, ann);
     const found = await h.runtime.approvals.get(approvalId);

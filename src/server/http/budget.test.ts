@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { house } from "../../../test/fakes/house.ts";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { Runtime, RuntimeOptions } from "../../index.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -10,13 +10,13 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function opened(options: RuntimeOptions = {}): Promise<HttpHouse & { runtime: Runtime; clock: FakeClock }> {
+async function opened(options: RuntimeOptions = {}): Promise<HttpFixture & { runtime: Runtime; clock: FakeClock }> {
   const clock = new FakeClock();
   const {
     runtime,
     ran: _,
     ...own
-  } = await house({ limits: { maxToolCalls: 3 }, ...options, clock }, [
+  } = await runtimeFixture({ limits: { maxToolCalls: 3 }, ...options, clock }, [
     {
       name: "inbox",
       description: "Reads mail.",
@@ -27,7 +27,7 @@ async function opened(options: RuntimeOptions = {}): Promise<HttpHouse & { runti
       execute: () => "ok",
     },
   ]);
-  const http = await httpHouse(runtime, { clock });
+  const http = await httpFixture(runtime, { clock });
   cleanups.push(
     () => own[Symbol.asyncDispose](),
     () => http[Symbol.asyncDispose](),

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { fakeDriver } from "../../../test/fakes/fake-sandbox.ts";
-import { house } from "../../../test/fakes/house.ts";
-import { httpHouse } from "../../../test/fakes/http-house.ts";
+import { httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
 const jsonOf = async (response: Response) => (await response.json()) as Record<string, never>;
 const code = 'const b = await call("mail", { to: "a" }); return b.text;';
 
 it("a script is called as any tool is, listed while it waits, and goes on by its id", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime);
   const body = { tool: "tool_chain", arguments: { code, language: "javascript" } };
   const pending = await door.ask("/v1/calls", { as: "agent", body });
   expect(pending.status).toBe(202);
@@ -37,8 +37,8 @@ it("a script is called as any tool is, listed while it waits, and goes on by its
 });
 
 it("a person who lets a script go on is in the log, once; not while it waits still, and not the agent whose own it is", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime, { clock: h.clock });
   const began = async (to: string): Promise<readonly [string, string]> => {
     const args = { code: code.replace('"a"', JSON.stringify(to)), language: "javascript" };
     const pending = await door.ask("/v1/calls", { as: "agent", body: { tool: "tool_chain", arguments: args } });
@@ -59,16 +59,16 @@ it("a person who lets a script go on is in the log, once; not while it waits sti
 });
 
 it("another agent's script does not exist for this one", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime);
   const { callId } = await h.runtime.runChain({ code }, { principal: { tenant: "default", agent: "other" } });
   expect(await jsonOf(await door.ask("/v1/chains", { as: "agent" }))).toMatchObject({ chains: [] });
   expect((await door.ask(`/v1/chains/${callId}/resume`, { as: "agent", body: {} })).status).toBe(404);
 });
 
 it("an agent's own script is listed however many newer ones of others there are, and whatever the limit", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime);
   const body = { tool: "tool_chain", arguments: { code } };
   const { call_id } = await jsonOf(await door.ask("/v1/calls", { as: "agent", body }));
   for (let n = 0; n < 3; n += 1) {
@@ -80,8 +80,8 @@ it("an agent's own script is listed however many newer ones of others there are,
 });
 
 it("scripts are gone through page by page, new to old: nothing twice, nothing left out", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime);
   const began: string[] = [];
   for (const to of ["a", "b", "c", "d", "e"]) {
     const args = { code: code.replace('"a"', JSON.stringify(to)), language: "javascript" };
@@ -102,8 +102,8 @@ it("scripts are gone through page by page, new to old: nothing twice, nothing le
 });
 
 it("a run's timeline has the line of each call of a script, while it waits, and when it is on another page", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime);
   const twice = `await call("echo", { to: "a" }); ${code}`;
   const sent = { as: "agent", body: { tool: "tool_chain", arguments: { code: twice }, run_id: "r" } } as const;
   const { call_id, approval_id } = await jsonOf(await door.ask("/v1/calls", sent));
@@ -125,8 +125,8 @@ it("a run's timeline has the line of each call of a script, while it waits, and 
 });
 
 it("a page of a run's timeline brings the scripts that made its calls, where they stand on another one", async () => {
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } });
+  await using door = await httpFixture(h.runtime);
   const body = { tool: "tool_chain", arguments: { code }, run_id: "r" };
   const { call_id } = await jsonOf(await door.ask("/v1/calls", { as: "agent", body }));
   const page = async (query: string) => jsonOf(await door.ask(`/v1/runs/r/timeline${query}`, { as: "agent" }));
@@ -138,7 +138,7 @@ it("a page of a run's timeline brings the scripts that made its calls, where the
 });
 
 it("without code mode there is nothing to list", async () => {
-  await using h = await house();
-  await using door = await httpHouse(h.runtime);
+  await using h = await runtimeFixture();
+  await using door = await httpFixture(h.runtime);
   expect(await jsonOf(await door.ask("/v1/chains", { as: "operator" }))).toEqual({ chains: [], engines: [] });
 });

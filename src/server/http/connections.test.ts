@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { createClient, type PosternClient } from "../client/client.ts";
@@ -10,12 +10,12 @@ import { type ConnectionLimits, type Listening, listen, loopbackHosts } from "./
 
 const limits: ConnectionLimits = { headersMs: 300, requestMs: 600, stalledMs: 400, checkEveryMs: 50, perAddress: 1000 };
 
-let house: HttpHouse;
+let house: HttpFixture;
 let listening: Listening;
 let agent: PosternClient;
 
 async function serve(more: Partial<ConnectionLimits> = {}, runtime: Runtime = stubRuntime().runtime): Promise<void> {
-  house = await httpHouse(runtime, { hosts: () => loopbackHosts(listening.port) });
+  house = await httpFixture(runtime, { hosts: () => loopbackHosts(listening.port) });
   listening = await listen({ door: house.door, port: 0, limits: { ...limits, ...more } });
   agent = createClient({ url: listening.url, token: house.tokens.agent });
 }

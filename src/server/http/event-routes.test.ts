@@ -2,20 +2,20 @@ import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
 import { settled } from "../../../test/fakes/clock.ts";
-import { asker, type House, house } from "../../../test/fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { feedEvent } from "../contract/events.ts";
 import { listen, loopbackHosts } from "./serve.ts";
 
 const echo = { tool: "echo", arguments: { to: "x" } };
 
-interface Told {
+interface ChannelFixture {
   readonly id?: string;
   readonly event?: string;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-function frames(text: string): readonly Told[] {
+function frames(text: string): readonly ChannelFixture[] {
   return text
     .split("\n\n")
     .filter((frame) => frame !== "" && !frame.startsWith(":"))
@@ -36,11 +36,16 @@ function frames(text: string): readonly Told[] {
 }
 
 async function follow(
-  h: House,
-  door: HttpHouse,
+  h: RuntimeFixture,
+  door: HttpFixture,
   path = "/v1/events",
   headers: Readonly<Record<string, string>> = {},
-): Promise<{ told(): Promise<readonly Told[]>; cancel(): Promise<void>; status: number; response: Response }> {
+): Promise<{
+  told(): Promise<readonly ChannelFixture[]>;
+  cancel(): Promise<void>;
+  status: number;
+  response: Response;
+}> {
   const response = await door.ask(path, { as: "operator", headers });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -65,8 +70,8 @@ async function follow(
 
 describe("GET /v1/events", () => {
   it("tells what happens in the documented shape", async () => {
-    await using h = await house();
-    await using door = await httpHouse(h.runtime);
+    await using h = await runtimeFixture();
+    await using door = await httpFixture(h.runtime);
     const line = await follow(h, door);
     expect(line.response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     await h.runtime.invoke(echo, asker);
@@ -94,8 +99,8 @@ describe("GET /v1/events", () => {
   });
 
   it("narrows to types, a run and a trace", async () => {
-    await using h = await house();
-    await using door = await httpHouse(h.runtime);
+    await using h = await runtimeFixture();
+    await using door = await httpFixture(h.runtime);
     const traceId = "a".repeat(32);
     const types = await follow(h, door, "/v1/events?type=tool_call.succeeded,operator.");
     const run = await follow(h, door, "/v1/events?run_id=mine");
@@ -110,8 +115,8 @@ describe("GET /v1/events", () => {
   });
 
   it("goes on after Last-Event-ID, and resets an id it cannot know", async () => {
-    await using h = await house();
-    await using door = await httpHouse(h.runtime);
+    await using h = await runtimeFixture();
+    await using door = await httpFixture(h.runtime);
     const line = await follow(h, door);
     await h.runtime.invoke(echo, asker);
     const seen = (await line.told()).at(2)?.id ?? "";
@@ -126,8 +131,8 @@ describe("GET /v1/events", () => {
   });
 
   it("tells who begins after what the session answered all that came since, whether anybody followed before or not", async () => {
-    await using h = await house();
-    await using door = await httpHouse(h.runtime);
+    await using h = await runtimeFixture();
+    await using door = await httpFixture(h.runtime);
     const session = async (as: "agent" | "operator") => await bodyOf(await door.ask("/v1/session", { as }));
     const since = async () => ({ "last-event-id": String((await session("operator"))["last_event_id"]) });
     const begins = [await since()];
@@ -147,8 +152,8 @@ describe("GET /v1/events", () => {
   });
 
   it("is not for an agent's token, and refuses filters it does not know", async () => {
-    await using h = await house();
-    await using door = await httpHouse(h.runtime);
+    await using h = await runtimeFixture();
+    await using door = await httpFixture(h.runtime);
     expect((await door.ask("/v1/events", { as: "agent" })).status).toBe(403);
     const odd = await door.ask("/v1/events?kind=all", { as: "operator" });
     expect([odd.status, JSON.stringify(await bodyOf(odd))]).toEqual([422, expect.stringContaining("kind")]);
@@ -156,7 +161,7 @@ describe("GET /v1/events", () => {
 
   it("shows nothing of a secret that a tool says", async () => {
     const secrets = { get: async () => ({ reveal: () => "hunter2-hunter2" }) };
-    await using h = await house({ secrets: secrets as never }, [
+    await using h = await runtimeFixture({ secrets: secrets as never }, [
       {
         name: "leaky",
         description: "Says too much.",
@@ -171,7 +176,7 @@ describe("GET /v1/events", () => {
         },
       },
     ]);
-    await using door = await httpHouse(h.runtime);
+    await using door = await httpFixture(h.runtime);
     const line = await follow(h, door);
     await h.runtime.invoke({ tool: "leaky", arguments: {} }, asker);
     const told = await line.told();
@@ -180,8 +185,8 @@ describe("GET /v1/events", () => {
   });
 
   it("lets go of a reader that does not read, and keeps no more than half a mebibyte for it", async () => {
-    await using h = await house();
-    await using door = await httpHouse(h.runtime);
+    await using h = await runtimeFixture();
+    await using door = await httpFixture(h.runtime);
     const listening = await listen({ door: { ...door.door, fetch: onOwnHost(door) }, port: 0 });
     const socket = await new Promise<import("node:http").IncomingMessage>((resolve) =>
       request(
@@ -211,6 +216,6 @@ describe("GET /v1/events", () => {
 });
 
 /** The door knows itself by one name only; the socket has another port. */
-function onOwnHost(door: HttpHouse): HttpHouse["door"]["fetch"] {
+function onOwnHost(door: HttpFixture): HttpFixture["door"]["fetch"] {
   return (asked, connection) => door.door.fetch(new Request(asked.url.replace(/:\d+\//, ":7420/"), asked), connection);
 }

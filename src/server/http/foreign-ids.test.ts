@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { actor } from "../../../test/fakes/actors.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import { matrix } from "../../../test/fakes/role-matrix.ts";
 import { type OpenMemory, openMemory } from "../../builtin/memory/open-memory.ts";
@@ -74,7 +74,7 @@ let folder: string;
 let runtime: Runtime;
 let memory: OpenMemory;
 const atTheDoor = new FakeClock();
-let house: HttpHouse;
+let house: HttpFixture;
 const owned = new Map<string, Belongings>();
 
 beforeAll(async () => {
@@ -97,7 +97,7 @@ beforeAll(async () => {
     channels: { also: [channel] },
     accounts: { passwordCost: cheap },
   });
-  house = await httpHouse(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
+  house = await httpFixture(runtime, { accounts: runtime.accounts, memory: memory.candidates, clock: atTheDoor });
   await runtime.controls.pause(actor("all-default"), "lunch of -default");
   await runtime.controls.resume(actor("all-default"));
   for (const tenant of ["default", "acme"]) owned.set(tenant, await settle(tenant));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { corpus } from "../../../test/fakes/corpus.ts";
-import { httpHouse } from "../../../test/fakes/http-house.ts";
+import { httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import type { CallRequest, Runtime } from "../../runtime/api.ts";
 
@@ -34,7 +34,7 @@ describe("a hostile body", () => {
     ["a wait that is not whole", '{"tool":"echo","approval_wait_ms":1.5}', 422, "request_invalid"],
   ])("is refused with a code and a sentence: %s", async (_, raw, status, code) => {
     const stub = stubRuntime();
-    await using house = await httpHouse(stub.runtime);
+    await using house = await httpFixture(stub.runtime);
     const response = await house.ask("/v1/calls", { as: "agent", raw });
     expect(await response.json()).toMatchObject({
       error: { code, message: expect.stringMatching(/.{10}/) },
@@ -44,7 +44,7 @@ describe("a hostile body", () => {
   });
 
   it("names the field it does not know", async () => {
-    await using house = await httpHouse(stubRuntime().runtime);
+    await using house = await httpFixture(stubRuntime().runtime);
     const response = await house.ask("/v1/calls", {
       as: "agent",
       body: { tool: "echo", argumants: {} },
@@ -53,7 +53,7 @@ describe("a hostile body", () => {
   });
 
   it("is refused when it is not UTF-8", async () => {
-    await using house = await httpHouse(stubRuntime().runtime);
+    await using house = await httpFixture(stubRuntime().runtime);
     const raw = new Uint8Array([...Buffer.from('{"tool":"'), 0xff, 0xfe, ...Buffer.from('"}')]);
     expect((await house.ask("/v1/calls", { as: "agent", raw })).status).toBe(400);
   });
@@ -69,7 +69,7 @@ describe("a hostile body", () => {
     "of JSONTestSuite is read as arguments or refused by a code, and the next call goes on",
     async () => {
       const { runtime } = echoing();
-      await using house = await httpHouse(runtime);
+      await using house = await httpFixture(runtime);
       for (const row of suite) {
         const text = Buffer.concat([
           Buffer.from(row.b64 ?? "", "base64"),
@@ -96,7 +96,7 @@ describe("a hostile body", () => {
     "of naughty strings comes through byte for byte, as argument, as name of an argument and as reason",
     async () => {
       const { runtime, seen } = echoing();
-      await using house = await httpHouse(runtime);
+      await using house = await httpFixture(runtime);
       for (const text of naughty) {
         const response = await house.ask("/v1/calls", {
           as: "agent",
@@ -107,7 +107,7 @@ describe("a hostile body", () => {
         expect(seen.at(-1)?.arguments).toEqual(JSON.parse(JSON.stringify({ it: text, [text]: 1 })));
       }
       const stub = stubRuntime();
-      await using other = await httpHouse(stub.runtime);
+      await using other = await httpFixture(stub.runtime);
       for (const text of naughty) {
         await other.ask("/v1/approvals/apr_1/deny", { as: "operator", body: { reason: text } });
         expect(stub.said.at(-1)?.[2]).toMatchObject({ reason: text });
@@ -119,7 +119,7 @@ describe("a hostile body", () => {
     "of naughty strings as a tool's name reaches the runtime unchanged or is refused by a code, in the body and in the path",
     async () => {
       const { runtime, seen } = echoing();
-      await using house = await httpHouse(runtime);
+      await using house = await httpFixture(runtime);
       for (const text of naughty) {
         const response = await house.ask("/v1/calls", { as: "agent", body: { tool: text } });
         if (response.status === 200) expect(seen.at(-1)?.tool).toBe(text);
@@ -134,7 +134,7 @@ describe("a hostile body", () => {
 describe("what is handed on to MCP", () => {
   it("carries who asks, the server of the path and the body as it came: the MCP door reads it", async () => {
     const got: unknown[] = [];
-    await using house = await httpHouse(stubRuntime().runtime, {
+    await using house = await httpFixture(stubRuntime().runtime, {
       mcp: async (request, by, path) => {
         got.push([request.method, by.kind, path, await request.text(), request.headers.get("mcp-session-id")]);
         return new Response(null, { status: 202 });
@@ -153,7 +153,7 @@ describe("what is handed on to MCP", () => {
   });
 
   it("is bounded like every body", async () => {
-    await using house = await httpHouse(stubRuntime().runtime, {
+    await using house = await httpFixture(stubRuntime().runtime, {
       maxBodyBytes: 100,
       mcp: async () => new Response("{}"),
     });
@@ -161,7 +161,7 @@ describe("what is handed on to MCP", () => {
   });
 
   it("is refused where no MCP door is", async () => {
-    await using house = await httpHouse(stubRuntime().runtime);
+    await using house = await httpFixture(stubRuntime().runtime);
     expect((await house.ask("/mcp", { as: "agent", body: {} })).status).toBe(501);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { host, httpHouse } from "../../../test/fakes/http-house.ts";
+import { host, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-server.ts";
 
@@ -23,7 +23,7 @@ describe("a web page that would act for somebody", () => {
 
   it.each(pages)("is refused at every route that changes something: %s", async (_, headers, status) => {
     const stub = stubRuntime();
-    await using house = await httpHouse(stub.runtime);
+    await using house = await httpFixture(stub.runtime);
     for (const route of routes.filter(({ method }) => method !== "get")) {
       const path = route.path.replace("{id}", "apr_1").replace("{name}", "echo");
       const response = await house.ask(path, {
@@ -41,7 +41,7 @@ describe("a web page that would act for somebody", () => {
   });
 
   it("is refused before the token is looked at, and has no preflight to ask", async () => {
-    await using house = await httpHouse(stubRuntime().runtime);
+    await using house = await httpFixture(stubRuntime().runtime);
     expect((await house.ask("/healthz", { headers: { host: "evil.example" } })).status).toBe(421);
     const preflight = { origin: "https://evil.example", "access-control-request-method": "POST" };
     expect((await house.ask("/v1/calls", { method: "OPTIONS", headers: preflight })).status).toBe(403);
@@ -49,7 +49,7 @@ describe("a web page that would act for somebody", () => {
   });
 
   it("is no page of ours: same origin, or no origin at all, passes", async () => {
-    await using house = await httpHouse(stubRuntime().runtime);
+    await using house = await httpFixture(stubRuntime().runtime);
     expect(
       (
         await house.ask("/v1/tools", {
@@ -62,7 +62,7 @@ describe("a web page that would act for somebody", () => {
   });
 
   it("finds no cookie that would do in a token's place", async () => {
-    await using house = await httpHouse(stubRuntime().runtime);
+    await using house = await httpFixture(stubRuntime().runtime);
     const cookie = `token=${house.tokens.operator}; authorization=Bearer ${house.tokens.operator}`;
     expect((await house.ask("/v1/controls/pause", { body: {}, headers: { cookie } })).status).toBe(401);
     expect(
@@ -71,7 +71,7 @@ describe("a web page that would act for somebody", () => {
   });
 
   it("gets headers on every answer that keep it from being kept, guessed, run or framed", async () => {
-    await using house = await httpHouse(stubRuntime().runtime, {
+    await using house = await httpFixture(stubRuntime().runtime, {
       mcp: async () =>
         new Response("{}", {
           headers: { "access-control-allow-origin": "*", "cache-control": "public" },

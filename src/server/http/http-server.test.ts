@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, stubHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, stubFixture } from "../../../test/fakes/http-fixture.ts";
 import { anApproval, anOutcome, aRecord } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../core/refusals.ts";
 import { roles } from "../../identity/roles.ts";
 
-const house = stubHouse();
+const house = stubFixture();
 
 describe("calls", () => {
   it("tells the runtime who calls by the token alone, and only the scopes that the token grants", async () => {

@@ -1,6 +1,6 @@
 import { it } from "vitest";
 import { collectGarbage } from "../../../test/fakes/garbage.ts";
-import { httpHouse } from "../../../test/fakes/http-house.ts";
+import { httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { listen, loopbackHosts } from "./serve.ts";
 
@@ -11,7 +11,7 @@ it.each(["GET", "POST"])(
     const left = Promise.withResolvers<void>();
     let port = 0;
     const { door, tokens } = opened.use(
-      await httpHouse(stubRuntime().runtime, {
+      await httpFixture(stubRuntime().runtime, {
         hosts: () => loopbackHosts(port),
         mcp: async ({ signal }) => {
           signal.addEventListener("abort", () => left.resolve());

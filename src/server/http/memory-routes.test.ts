@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { type OpenMemory, openMemory } from "../../builtin/memory/open-memory.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../index.ts";
 import { openRunFolders } from "../../observe/runs/folders.ts";
@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 interface Office extends AsyncDisposable {
   readonly runtime: Runtime;
-  readonly house: HttpHouse;
+  readonly house: HttpFixture;
   readonly clock: FakeClock;
   readonly memory: OpenMemory;
 }
@@ -46,7 +46,7 @@ async function office(
     approvals: { patience: "suspend" },
     ...options,
   });
-  const house = await httpHouse(runtime, { memory: memory.candidates });
+  const house = await httpFixture(runtime, { memory: memory.candidates });
   const dispose = async (): Promise<void> => {
     await house[Symbol.asyncDispose]();
     await runtime.close();
@@ -57,18 +57,18 @@ async function office(
 
 type Body = Record<string, unknown> & { readonly candidates?: readonly Record<string, unknown>[] };
 
-async function ask(house: HttpHouse, path: string, body?: object): Promise<{ status: number; body: Body }> {
+async function ask(house: HttpFixture, path: string, body?: object): Promise<{ status: number; body: Body }> {
   const response = await house.ask(path, { as: "operator", ...(body !== undefined && { body }) });
   return { status: response.status, body: (await response.json()) as Body };
 }
 
-async function propose(house: HttpHouse, content: string, run: string, more: object = {}): Promise<string> {
+async function propose(house: HttpFixture, content: string, run: string, more: object = {}): Promise<string> {
   const call = { tool: "write_memory", arguments: { content, ...more }, run_id: run };
   const response = await house.ask("/v1/calls", { as: "agent", body: call });
   return ((await response.json()) as { structured: { candidate_id: string } }).structured.candidate_id;
 }
 
-async function recalled(house: HttpHouse, query: string): Promise<readonly string[]> {
+async function recalled(house: HttpFixture, query: string): Promise<readonly string[]> {
   const call = { tool: "recall_memory", arguments: { query } };
   const response = await house.ask("/v1/calls", { as: "agent", body: call });
   const { structured } = (await response.json()) as { structured: { memories: { content: string }[] } };

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { Changing, read } from "../../../test/fakes/changing.ts";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { createRuntime, defineTool } from "../../index.ts";
 
 const cleanups: (() => unknown)[] = [];
@@ -9,14 +9,14 @@ afterEach(async () => {
 });
 
 /** A gateway to a server whose tool is new and waits for an operator. */
-async function gateway(): Promise<HttpHouse> {
+async function gateway(): Promise<HttpFixture> {
   const server = new Changing({ ...read, description: "Reads \u0430 file.\u200b" });
   const own = defineTool({ name: "own", description: "Ours.", risk: "safe", idempotent: true, execute: () => "ok" });
   const runtime = await createRuntime({
     tools: [own],
     servers: { files: server.config({ pin: "strict", risk: "safe" }) },
   });
-  const house = await httpHouse(runtime);
+  const house = await httpFixture(runtime);
   cleanups.push(
     () => server[Symbol.dispose](),
     () => runtime.close(),

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { readPolicyText, readTestsText } from "../../config/policy-text.ts";
 import { createRuntime, defineTool, type Runtime } from "../../index.ts";
 
@@ -33,7 +33,7 @@ const deploy = defineTool({
   execute: () => "done",
 });
 
-async function house(): Promise<HttpHouse & { readonly runtime: Runtime }> {
+async function runtimeFixture(): Promise<HttpFixture & { readonly runtime: Runtime }> {
   const runtime = await createRuntime({
     tools: [echo, mail, deploy],
     autonomy: "A2",
@@ -45,7 +45,7 @@ async function house(): Promise<HttpHouse & { readonly runtime: Runtime }> {
       ],
     },
   });
-  const opened = await httpHouse(runtime, {
+  const opened = await httpFixture(runtime, {
     policies: {
       policy: (text) => readPolicyText(text, import.meta.dirname),
       tests: async (text) => readTestsText(text),
@@ -63,7 +63,7 @@ const named = (text: string, name = "p.yaml") => ({ name, text });
 
 describe("policy over HTTP", () => {
   it("tells what is so for whoever is asked about", async () => {
-    const { ask } = await house();
+    const { ask } = await runtimeFixture();
     const verdictOf = async (query: string): Promise<unknown> => {
       const { lines } = (await bodyOf(await ask(`/v1/policy${query}`, { as }))) as unknown as {
         lines: { tool: string; verdict: string }[];
@@ -77,7 +77,7 @@ describe("policy over HTTP", () => {
   });
 
   it("explains a call of anybody, with the scopes the tool needs or those that are named", async () => {
-    const { ask } = await house();
+    const { ask } = await runtimeFixture();
     const explain = async (body: object) => bodyOf(await ask("/v1/policy/explain", { as, body }));
     expect(await explain({ tool: "echo", agent: "ann" })).toMatchObject({
       decision: { verdict: "DENY", reasons: [{ rule: "rule deny #1 (not-ann)" }] },
@@ -87,7 +87,7 @@ describe("policy over HTTP", () => {
   });
 
   it("explains a recorded call with the authority it had", async () => {
-    const { ask, runtime } = await house();
+    const { ask, runtime } = await runtimeFixture();
     const asked = await runtime.invoke(
       { tool: "deploy" },
       { principal: { tenant: "default", agent: "bo", user: "bob" }, scopes: ["deploy:all"], patience: "suspend" },
@@ -105,7 +105,7 @@ describe("policy over HTTP", () => {
   });
 
   it("simulates and tests another policy, and tells its mistakes with their lines", async () => {
-    const { ask } = await house();
+    const { ask } = await runtimeFixture();
     await ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
     const configuration = named("policy:\n  rules:\n    - { effect: deny, tool: echo }");
     expect(await bodyOf(await ask("/v1/policy/simulate", { as, body: { configuration } }))).toMatchObject({
@@ -126,7 +126,7 @@ describe("policy over HTTP", () => {
   });
 
   it("refuses what is no question", async () => {
-    const { ask } = await house();
+    const { ask } = await runtimeFixture();
     for (const body of [
       {},
       { configuration: "policy: {}" },

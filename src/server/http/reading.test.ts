@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, httpHouse, stubHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, httpFixture, stubFixture } from "../../../test/fakes/http-fixture.ts";
 import { aDigest, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { routes } from "./http-server.ts";
 
-const house = stubHouse();
+const house = stubFixture();
 
 describe("audit, artifacts, health", () => {
   it.each(["PUT", "PATCH", "DELETE", "POST"])("changes nothing of the audit log by %s (case 199)", async (method) => {
@@ -62,7 +62,7 @@ describe("audit, artifacts, health", () => {
     const { runtime } = stubRuntime();
     const server = { name: "files", status: "connected", refused: [], processId: 7 } as const;
     const health = () => ({ status: "ok", tools: 1, servers: [server] }) as const;
-    await using other = await httpHouse({ ...runtime, health, checkHealth: async () => health() });
+    await using other = await httpFixture({ ...runtime, health, checkHealth: async () => health() });
     expect(await bodyOf(await other.ask("/v1/health", { as: "agent" }))).toEqual({
       status: "ok",
       tools: 1,
@@ -102,7 +102,7 @@ it("answers an error inside with a trace id and nothing of the error", async () 
     ...runtime,
     invoke: () => Promise.reject(new Error("password=hunter2 at /home/x")),
   };
-  await using other = await httpHouse(broken, { log: (...line) => log.push(line) });
+  await using other = await httpFixture(broken, { log: (...line) => log.push(line) });
   const response = await other.ask("/v1/calls", { as: "agent", body: { tool: "echo" } });
   const text = await response.text();
   expect(response.status).toBe(500);

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ask, mail } from "../../../test/fakes/deciders.ts";
-import { type House, house } from "../../../test/fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
-let h: House;
-let door: HttpHouse;
+let h: RuntimeFixture;
+let door: HttpFixture;
 beforeEach(async () => {
-  h = await house();
-  door = await httpHouse(h.runtime, { clock: h.clock });
+  h = await runtimeFixture();
+  door = await httpFixture(h.runtime, { clock: h.clock });
 });
 afterEach(async () => {
   await door[Symbol.asyncDispose]();

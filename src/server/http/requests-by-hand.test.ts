@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { ann, mail, yes } from "../../../test/fakes/deciders.ts";
-import { house } from "../../../test/fakes/house.ts";
-import { bodyOf, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { bodyOf, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
+import { runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
 it("a request is taken back by who decides when an agent of theirs asked, in whatever spelling; by nobody else who only decides", async () => {
-  await using h = await house({ accounts: { passwordCost: cheap } });
+  await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
   const { accounts, approvals } = h.runtime;
   for (const name of ["ann", "bob", "vic"])
     await accounts.add({ name, roles: [name === "vic" ? "viewer" : "approver"], password: goodPassword }, holder);
-  await using door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+  await using door = await httpFixture(h.runtime, { accounts, clock: h.clock });
   const withdrawn = async (name: string, user: string): Promise<readonly unknown[]> => {
     const principal = { tenant: "default", agent: "a", user, via: "token:agent" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: name + user } }, { principal });
@@ -30,8 +30,8 @@ it("a request is taken back by who decides when an agent of theirs asked, in wha
 });
 
 it("who lets an approved call run is in the log, once; the agent that asked lets its own run without a word", async () => {
-  await using h = await house();
-  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  await using h = await runtimeFixture();
+  await using door = await httpFixture(h.runtime, { clock: h.clock });
   const agent = { principal: { tenant: "default", agent: "local-agent" } };
   const approved = async (to: string): Promise<string> => {
     const { approvalId = "" } = await h.runtime.invoke(mail(to), agent);

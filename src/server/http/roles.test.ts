@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { bodyOf, type HttpHouse, httpHouse, inSession, stubHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture, inSession, stubFixture } from "../../../test/fakes/http-fixture.ts";
 import { everybody, holder, type People, people } from "../../../test/fakes/people.ts";
 import { type Column, columns, expected, grid, matrix, numbered, pathOf } from "../../../test/fakes/role-matrix.ts";
 import { aRecord, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
@@ -12,14 +12,14 @@ const codeOf = async (response: Response): Promise<unknown> =>
 
 describe("the matrix of roles, routes and tenants", () => {
   let crowd: People;
-  let house: HttpHouse;
+  let house: HttpFixture;
   beforeEach(async () => {
     crowd = await people();
     await everybody(crowd);
     await crowd.add("target", ["viewer"]);
     await crowd.add("sponsor", ["operator", "admin"]);
     await crowd.add("sponsor@acme", ["operator", "admin"], "acme");
-    house = await httpHouse(stubRuntime({ owner: "bot" }).runtime, { accounts: crowd.accounts, clock: crowd.clock });
+    house = await httpFixture(stubRuntime({ owner: "bot" }).runtime, { accounts: crowd.accounts, clock: crowd.clock });
   });
   afterEach(() => house[Symbol.asyncDispose]());
 
@@ -32,7 +32,7 @@ describe("the matrix of roles, routes and tenants", () => {
     if (by === "session") return inSession(await crowd.signIn(name));
     const isAgent = who === "agent";
     const owner = await accounts.get(isAgent ? (tenant === "acme" ? "sponsor@acme" : "sponsor") : name, holder);
-    // The runtime of this house knows what belongs to the agent `bot`.
+    // The runtime of this runtime knows what belongs to the agent `bot`.
     const wanted = isAgent ? { name: "bot", kind: "agent", agent: "bot" } : { name: "ci", kind: "person" };
     const { text } = await accounts.makeToken({ ...wanted, kind: isAgent ? "agent" : "person" }, owner, holder);
     return { authorization: `Bearer ${text}` };
@@ -68,7 +68,7 @@ describe("the matrix of roles, routes and tenants", () => {
     async (route) => {
       const [method = "", path = ""] = route.split(" ");
       const stub = stubRuntime();
-      await using other = await httpHouse(stub.runtime, { accounts: crowd.accounts });
+      await using other = await httpFixture(stub.runtime, { accounts: crowd.accounts });
       const refused = await other.ask(path.replace(/\{\w+\}/, "apr_unknown"), {
         as: "agent",
         method: method.toUpperCase(),
@@ -82,7 +82,7 @@ describe("the matrix of roles, routes and tenants", () => {
 });
 
 describe("who may do what", () => {
-  const house = stubHouse();
+  const house = stubFixture();
 
   it.each(["/v1/nothing", "/v1", "/", "/openapi.json", "/mcp", "/mcp/files", "/healthz/", "/v1/calls/"])(
     "asks for a token before saying whether %s exists",
@@ -114,7 +114,7 @@ describe("who may do what", () => {
 
   it("slows an address down after ten wrong tokens in a second, and still lets the right token in", async () => {
     const clock = new FakeClock();
-    await using slow = await httpHouse(stubRuntime().runtime, { clock });
+    await using slow = await httpFixture(stubRuntime().runtime, { clock });
     const wrong = { headers: { authorization: "Bearer wrong" } };
     for (let attempt = 0; attempt < 10; attempt += 1) expect((await slow.ask("/v1/tools", wrong)).status).toBe(401);
     expect((await slow.ask("/v1/tools", wrong)).status).toBe(429);

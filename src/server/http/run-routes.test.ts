@@ -1,17 +1,17 @@
 import { expect, it } from "vitest";
-import { type House, house } from "../../../test/fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { runsFolder } from "../../../test/fakes/run-folder.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
 const own = { principal: { tenant: "default", agent: "local-agent" }, runId: "own" };
 const others = { principal: { tenant: "default", agent: "other" }, runId: "others" };
 const foreign = { principal: { tenant: "acme", agent: "local-agent" }, runId: "foreign" };
 
-async function served(): Promise<{ h: House; http: HttpHouse } & AsyncDisposable> {
-  const h = await house({ archive: { folder: runsFolder() } });
+async function served(): Promise<{ h: RuntimeFixture; http: HttpFixture } & AsyncDisposable> {
+  const h = await runtimeFixture({ archive: { folder: runsFolder() } });
   for (const context of [own, others, foreign])
     await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, context);
-  const http = await httpHouse(h.runtime);
+  const http = await httpFixture(h.runtime);
   return {
     h,
     http,
@@ -22,7 +22,7 @@ async function served(): Promise<{ h: House; http: HttpHouse } & AsyncDisposable
   };
 }
 
-async function listed(http: HttpHouse, as: "agent" | "operator", query = ""): Promise<readonly unknown[]> {
+async function listed(http: HttpFixture, as: "agent" | "operator", query = ""): Promise<readonly unknown[]> {
   const { runs } = (await bodyOf(await http.ask(`/v1/runs${query}`, { as }))) as { runs: { run_id: string }[] };
   return runs.map(({ run_id }) => run_id).sort();
 }
@@ -40,14 +40,14 @@ it("turns the pages of runs: each once, also when one goes on meanwhile, and nam
   const folder = runsFolder();
   const ran = ["one", "two", "three", "four", "five"];
   {
-    const before = await house({ archive: { folder } });
+    const before = await runtimeFixture({ archive: { folder } });
     for (const runId of ran.slice(0, 3))
       await before.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...own, runId });
     await before.runtime.close();
   }
-  const h = await house({ archive: { folder } });
+  const h = await runtimeFixture({ archive: { folder } });
   for (const runId of ran.slice(3)) await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, { ...own, runId });
-  await using http = await httpHouse(h.runtime);
+  await using http = await httpFixture(h.runtime);
   const page = async (after = ""): Promise<{ readonly ids: readonly string[]; readonly next: string | undefined }> => {
     const { runs, next_after: next } = (await bodyOf(
       await http.ask(`/v1/runs?limit=2${after}`, { as: "operator" }),
@@ -110,8 +110,8 @@ it("verifies and exports for the operator alone", async () => {
 });
 
 it("says that no runs are kept where none are", async () => {
-  await using h = await house();
-  await using http = await httpHouse(h.runtime);
+  await using h = await runtimeFixture();
+  await using http = await httpFixture(h.runtime);
   for (const path of ["/v1/runs", "/v1/runs/own", "/v1/runs/own/events"]) {
     const answered = await http.ask(path, { as: "operator" });
     expect(answered.status).toBe(501);
@@ -153,9 +153,9 @@ it("lets an agent begin, describe and finish runs of its own, and no other", asy
 });
 
 it("refuses to begin a run whose owner is known to the ledger alone", async () => {
-  await using h = await house({ archive: { folder: runsFolder() } });
+  await using h = await runtimeFixture({ archive: { folder: runsFolder() } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, others);
-  await using http = await httpHouse(h.runtime);
+  await using http = await httpFixture(h.runtime);
   const runs = h.runtime.runs;
   await expect(runs?.begin({ runId: "others" }, { principal: own.principal })).rejects.toMatchObject({
     code: "run_foreign",

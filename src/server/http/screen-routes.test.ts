@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
-import { boss, type House, house } from "../../../test/fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { runsFolder } from "../../../test/fakes/run-folder.ts";
+import { boss, type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { verifyInclusion } from "../../audit/proofs.ts";
 import { openPolicyFile } from "../../config/policy-file.ts";
 import { readPolicyText } from "../../config/policy-text.ts";
@@ -21,10 +21,10 @@ const inRun = (runId: string, more: object = {}) => ({ principal, runId, ...more
 
 async function served(
   options: RuntimeOptions = {},
-  door: Parameters<typeof httpHouse>[1] = {},
-): Promise<{ h: House; http: HttpHouse }> {
-  const h = await house(options);
-  const http = await httpHouse(h.runtime, door);
+  door: Parameters<typeof httpFixture>[1] = {},
+): Promise<{ h: RuntimeFixture; http: HttpFixture }> {
+  const h = await runtimeFixture(options);
+  const http = await httpFixture(h.runtime, door);
   cleanups.push(
     () => h.runtime.close(),
     () => http[Symbol.asyncDispose](),
@@ -37,7 +37,7 @@ interface Timeline {
   readonly next_before?: string;
 }
 
-const timeline = async (http: HttpHouse, path: string, as: "agent" | "operator" = "operator"): Promise<Timeline> =>
+const timeline = async (http: HttpFixture, path: string, as: "agent" | "operator" = "operator"): Promise<Timeline> =>
   (await bodyOf(await http.ask(`/v1/runs/${path}`, { as }))) as unknown as Timeline;
 
 describe("the timeline of a run", () => {
@@ -206,7 +206,7 @@ describe("the policy's text, over HTTP", () => {
     };
     return { path, ...(await served({}, { policies })) };
   }
-  const read = async (http: HttpHouse) =>
+  const read = async (http: HttpFixture) =>
     (await bodyOf(await http.ask("/v1/policy/text", { as: "operator" }))) as {
       digest: string;
       editable: boolean;

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { anOutcome, stubRuntime } from "../../../test/fakes/stub-runtime.ts";
 import { refusal } from "../../core/refusals.ts";
 import type { CallContext, Runtime } from "../../runtime/api.ts";
@@ -11,13 +11,13 @@ import { ClientProblem, createClient, type PosternClient } from "../client/clien
 import type { HttpServer } from "./http-server.ts";
 import { type Listening, listen, loopbackHosts } from "./serve.ts";
 
-let house: HttpHouse;
+let house: HttpFixture;
 let listening: Listening;
 let agent: PosternClient;
 let operator: PosternClient;
 
 async function serve(runtime: Runtime): Promise<void> {
-  house = await httpHouse(runtime, { hosts: () => loopbackHosts(listening.port) });
+  house = await httpFixture(runtime, { hosts: () => loopbackHosts(listening.port) });
   listening = await listen({ door: house.door, port: 0 });
   agent = createClient({ url: listening.url, token: house.tokens.agent });
   operator = createClient({ url: listening.url, token: house.tokens.operator });
@@ -111,7 +111,7 @@ it.each([
 ])("takes a client that leaves in the middle of its body for nothing of its own (%s)", async (framing, half) => {
   await listening.close(100);
   const logged: string[] = [];
-  await using own = await httpHouse(stubRuntime().runtime, {
+  await using own = await httpFixture(stubRuntime().runtime, {
     hosts: () => loopbackHosts(listening.port),
     log: (message) => void logged.push(message),
   });

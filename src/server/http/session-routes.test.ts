@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, host, httpHouse } from "../../../test/fakes/http-house.ts";
+import { bodyOf, host, httpFixture } from "../../../test/fakes/http-fixture.ts";
 import { goodPassword, holder } from "../../../test/fakes/people.ts";
 import { type Scene, scene } from "../../../test/fakes/session-scene.ts";
 import { stubRuntime } from "../../../test/fakes/stub-runtime.ts";
@@ -39,7 +39,7 @@ describe("signing in to the console", () => {
     expect(out.status).toBe(204);
   });
 
-  it("tells people of the house how commands are typed here, and nobody else where anything lies", async () => {
+  it("tells people of the runtime how commands are typed here, and nobody else where anything lies", async () => {
     const command = { ofTheHouse: "postern --data /srv/books", ofAnybody: "postern --data …" };
     const { crowd, house, signIn } = await scene({ command });
     await crowd.add("ada", ["viewer"]);
@@ -215,7 +215,7 @@ describe("a session", () => {
     const { crowd } = await scene();
     const { accounts, clock } = crowd;
     const page = () => new Response("page");
-    await using house = await httpHouse(stubRuntime().runtime, { accounts, clock, page });
+    await using house = await httpFixture(stubRuntime().runtime, { accounts, clock, page });
     const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
     expect(await (await house.ask("/approvals/apr_1", { headers: link })).text()).toBe("page");
     expect((await house.ask("/v1/tools", { as: "agent", headers: link })).status).toBe(403);

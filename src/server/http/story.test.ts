@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type House, house } from "../../../test/fakes/house.ts";
-import { type HttpHouse, httpHouse } from "../../../test/fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../../test/fakes/http-fixture.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 
 /** The door over the real runtime: from the request to the audit log. */
-let inside: House;
-let http: HttpHouse;
+let inside: RuntimeFixture;
+let http: HttpFixture;
 beforeEach(async () => {
-  inside = await house({ approvals: { patience: "suspend", ttlMs: 60_000 } });
-  http = await httpHouse(inside.runtime);
+  inside = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 60_000 } });
+  http = await httpFixture(inside.runtime);
 });
 afterEach(async () => {
   await http[Symbol.asyncDispose]();

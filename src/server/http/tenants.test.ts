@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../../test/fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../../test/fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../../test/fakes/people.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { createRuntime } from "../../runtime/create.ts";
@@ -15,7 +15,7 @@ const send = defineTool({
   execute: async () => "sent",
 });
 let runtime: Runtime;
-let house: HttpHouse;
+let house: HttpFixture;
 const approvalIds = new Map<string, string>();
 const callIds = new Map<string, string>();
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
     accounts: { passwordCost: cheap },
   });
   const { accounts } = runtime;
-  house = await httpHouse(runtime, { accounts });
+  house = await httpFixture(runtime, { accounts });
   for (const tenant of ["default", "acme"]) {
     const asked = await runtime.invoke({ tool: "send" }, { principal: { tenant, agent: "bot" } });
     approvalIds.set(tenant, asked.approvalId ?? "");

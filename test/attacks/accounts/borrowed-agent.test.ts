@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type House, house } from "../../fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-let h: House;
-let door: HttpHouse;
+let h: RuntimeFixture;
+let door: HttpFixture;
 beforeEach(async () => {
-  h = await house({ accounts: { passwordCost: cheap } });
-  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  h = await runtimeFixture({ accounts: { passwordCost: cheap } });
+  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   const { accounts } = h.runtime;
   await accounts.add({ name: "ada", roles: ["operator", "approver", "admin"], password: goodPassword }, holder);
   await accounts.add({ name: "eve", roles: ["operator", "approver"], password: goodPassword }, holder);

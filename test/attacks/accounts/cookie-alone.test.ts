@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { routes } from "../../../src/server/http/http-server.ts";
-import { bodyOf, type HttpHouse, host, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { bodyOf, type HttpFixture, host, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { entered, goodPassword, here, holder, type People, people } from "../../fakes/people.ts";
 import { matrix, pathOf } from "../../fakes/role-matrix.ts";
 import { stubRuntime } from "../../fakes/stub-runtime.ts";
@@ -10,14 +10,14 @@ import { stubRuntime } from "../../fakes/stub-runtime.ts";
  * cookie of whoever looks at its pages, and is no browser itself: it sends what headers it likes.
  */
 let crowd: People;
-let house: HttpHouse;
+let house: HttpFixture;
 let stub: ReturnType<typeof stubRuntime>;
 beforeEach(async () => {
   crowd = await people();
   await crowd.add("ada", ["approver", "operator", "auditor", "admin"]);
   stub = stubRuntime();
   const { accounts, clock } = crowd;
-  house = await httpHouse(stub.runtime, { accounts, clock, mcp: async () => Response.json({}) });
+  house = await httpFixture(stub.runtime, { accounts, clock, mcp: async () => Response.json({}) });
 });
 afterEach(() => house[Symbol.asyncDispose]());
 
@@ -85,7 +85,7 @@ it("a cookie that another port planted beside ours, or in its place, begins nobo
 
 it("over TLS only the cookie that no other port can set is read", async () => {
   const { accounts, clock } = crowd;
-  await using far = await httpHouse(stub.runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
+  await using far = await httpFixture(stub.runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
   const { cookie, csrf } = await crowd.signIn("ada");
   const read = async (name: string): Promise<number> => {
     const headers = { cookie: `${name}=${cookie}`, "x-postern-csrf": csrf };

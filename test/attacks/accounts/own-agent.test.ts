@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type House, house } from "../../fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-let h: House;
-let door: HttpHouse;
+let h: RuntimeFixture;
+let door: HttpFixture;
 beforeEach(async () => {
-  h = await house({
+  h = await runtimeFixture({
     approvals: { patience: "suspend", routes: [{ name: "others", separateUser: true }] },
     accounts: { passwordCost: cheap },
   });
-  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   for (const name of ["eve", "ann"])
     await h.runtime.accounts.add({ name, roles: ["approver", "operator", "admin"], password: goodPassword }, holder);
 });

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type House, house } from "../../fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-let h: House;
-let door: HttpHouse;
+let h: RuntimeFixture;
+let door: HttpFixture;
 beforeEach(async () => {
-  h = await house({ approvals: { patience: "suspend" }, accounts: { passwordCost: cheap } });
-  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  h = await runtimeFixture({ approvals: { patience: "suspend" }, accounts: { passwordCost: cheap } });
+  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   for (const name of ["alice", "bob"])
     await h.runtime.accounts.add({ name, roles: ["approver", "operator"], password: goodPassword }, holder);
 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { asker, type House, house } from "../../fakes/house.ts";
-import { type HttpHouse, host, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { type HttpFixture, host, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { cheap, entered, goodPassword, here, holder } from "../../fakes/people.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-let h: House;
-let door: HttpHouse;
+let h: RuntimeFixture;
+let door: HttpFixture;
 beforeEach(async () => {
-  h = await house({ accounts: { passwordCost: cheap } });
-  door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  h = await runtimeFixture({ accounts: { passwordCost: cheap } });
+  door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   await h.runtime.accounts.add({ name: "eve", roles: ["approver"], password: goodPassword }, holder);
 });
 afterEach(async () => {
@@ -86,7 +86,7 @@ it("an MCP message whose body comes slowly does nothing once its token was revok
     seen += 1;
     return Response.json({});
   };
-  await using other = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock, mcp });
+  await using other = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock, mcp });
   await h.runtime.accounts.add({ name: "olga", roles: ["operator"] }, holder);
   const owner = await h.runtime.accounts.get("olga", holder);
   const { text, token } = await h.runtime.accounts.makeToken({ name: "bot", kind: "agent" }, owner, holder);

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { asker, boss, type House } from "../../fakes/house.ts";
+import { asker, boss, type RuntimeFixture } from "../../fakes/runtime-fixture.ts";
 
 export const mail = (to: string): { tool: string; arguments: { to: string } } => ({
   tool: "mail",
@@ -9,7 +9,7 @@ export const mail = (to: string): { tool: string; arguments: { to: string } } =>
 
 /** The same call, held and approved. @returns its approval */
 export async function approved(
-  h: House,
+  h: RuntimeFixture,
   request: { tool: string; arguments: JsonObject } = mail("x"),
 ): Promise<string> {
   const { approvalId = "" } = await h.runtime.invoke(request, asker);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Approver } from "../../../src/approvals/index.ts";
 import { FakeClock, settled } from "../../fakes/clock.ts";
-import { asker, eventTypes, type House, house } from "../../fakes/house.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
+import { asker, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
 const mail = { tool: "mail", arguments: { to: "x" } };
@@ -20,7 +20,7 @@ function silent(): { readonly approver: Approver; readonly signals: AbortSignal[
 describe("an approver in this process", () => {
   it("hears that its question is over when the last caller's wait ran out, and is asked again when the call comes again", async () => {
     const { approver, signals } = silent();
-    await using h = await house({ approvals: { patience: "wait", approver } });
+    await using h = await runtimeFixture({ approvals: { patience: "wait", approver } });
     const waiting = h.runtime.invoke(mail, { ...asker, approvalWaitMs: 1000 });
     await h.clock.advance(500);
     const other = h.runtime.invoke(mail, { ...asker, approvalWaitMs: 1000 });
@@ -47,7 +47,7 @@ describe("an approver in this process", () => {
         return new Promise((resolve) => answers.push(resolve));
       },
     };
-    await using h = await house({ approvals: { patience: "suspend", approver } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", approver } });
     await h.runtime.invoke(mail, asker);
     await settled();
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
@@ -62,7 +62,7 @@ describe("an approver in this process", () => {
   it("denies nothing by the answer it gives because nobody waits any more", async () => {
     const ask: Approver["ask"] = (_, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve({ decision: "denied" })));
-    await using h = await house({ approvals: { patience: "wait", approver: { name: "leaves", ask } } });
+    await using h = await runtimeFixture({ approvals: { patience: "wait", approver: { name: "leaves", ask } } });
     const waiting = h.runtime.invoke(mail, { ...asker, approvalWaitMs: 1000 });
     await h.clock.advance(2000);
     expect((await waiting).refusal?.code).toBe("approval_timed_out");
@@ -74,7 +74,11 @@ describe("an approver in this process", () => {
     const clock = new FakeClock();
     const first = silent();
     {
-      await using h = await house({ store, clock, approvals: { patience: "suspend", approver: first.approver } });
+      await using h = await runtimeFixture({
+        store,
+        clock,
+        approvals: { patience: "suspend", approver: first.approver },
+      });
       expect((await h.runtime.invoke(mail, asker)).status).toBe("pending");
     }
     let asked = 0;
@@ -85,13 +89,13 @@ describe("an approver in this process", () => {
         return { decision: "approved" };
       },
     };
-    await using h = await house({ store, clock, approvals: { patience: "wait", approver } });
+    await using h = await runtimeFixture({ store, clock, approvals: { patience: "wait", approver } });
     expect((await sent(h)).status).toBe("ok");
     expect([asked, h.ran.length]).toEqual([1, 1]);
   });
 });
 
-async function sent(h: House): ReturnType<House["runtime"]["invoke"]> {
+async function sent(h: RuntimeFixture): ReturnType<RuntimeFixture["runtime"]["invoke"]> {
   const running = h.runtime.invoke(mail, asker);
   let isOver = false;
   void running.then(() => {
@@ -117,7 +121,7 @@ describe("the time of a request", () => {
 
   it("is over also where the wall clock was set back meanwhile, and the log says so", async () => {
     const clock = new SteppingClock();
-    await using h = await house({ clock });
+    await using h = await runtimeFixture({ clock });
     await h.runtime.invoke(mail, asker);
     clock.stepMs = -2000;
     await clock.advance(3_600_000);
@@ -131,7 +135,7 @@ describe("the time of a request", () => {
     const day = 86_400_000;
     const clock = new SteppingClock();
     const route = { name: "long", ttlMs: 30 * day, remindBeforeMs: 3_600_000 };
-    await using h = await house({ clock, approvals: { patience: "suspend", routes: [route] } });
+    await using h = await runtimeFixture({ clock, approvals: { patience: "suspend", routes: [route] } });
     await h.runtime.invoke(mail, asker);
     await clock.advance(29 * day);
     expect(await eventTypes(h.runtime)).not.toContain("approval.reminder");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { asker, boss, house } from "../../fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { approved, mail } from "./approved.ts";
 
 describe("arguments that look alike", () => {
@@ -26,7 +26,7 @@ describe("arguments that look alike", () => {
 
   it.each(texts)("%s / runs as exactly what was shown, or is another call", async (_what, text) => {
     const ran: JsonObject[] = [];
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         name: "pay",
         description: "Pays.",
@@ -62,7 +62,7 @@ describe("arguments that look alike", () => {
   });
 
   it("under one key, other arguments / a conflict, never the shown call's result", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const keyed = { ...asker, idempotencyKey: "k" };
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), keyed);
     await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
@@ -72,7 +72,7 @@ describe("arguments that look alike", () => {
   });
 
   it("of the asker's object, changed while a person thinks / what was shown runs", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const given = { to: "x" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: given }, asker);
     given.to = "evil";
@@ -94,7 +94,7 @@ describe("edited arguments", () => {
   } as const;
 
   it("that the policy would block are refused when edited, with the rule's words", async () => {
-    await using h = await house({ autonomy: "A2" }, [
+    await using h = await runtimeFixture({ autonomy: "A2" }, [
       {
         ...classed,
         input: { type: "object", properties: { n: { type: "number" } } },
@@ -119,7 +119,7 @@ describe("edited arguments", () => {
   it("are gated again when run: what became critical meanwhile is blocked", async () => {
     let limit = 100;
     const ran: unknown[] = [];
-    await using h = await house({ autonomy: "A2" }, [
+    await using h = await runtimeFixture({ autonomy: "A2" }, [
       {
         ...classed,
         input: { type: "object", properties: { n: { type: "number" } } },
@@ -148,7 +148,7 @@ describe("edited arguments", () => {
   });
 
   it("that are not JSON, too deep or of the wrong kind / refused, still open", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const cycle: Record<string, unknown> = { to: "x" };
     cycle["self"] = cycle;

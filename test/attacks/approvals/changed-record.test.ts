@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { asker, boss, house } from "../../fakes/house.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
 import { posting } from "../../fakes/probe.ts";
+import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { approved, mail } from "./approved.ts";
 
 describe("a record edited in the store", () => {
@@ -47,13 +47,13 @@ describe("a record edited in the store", () => {
     const options = { store: `sqlite:${file}`, folder: `${file}.keys` };
     let id = "";
     {
-      await using before = await house(options);
+      await using before = await runtimeFixture(options);
       id = await approved(before);
     }
     const database = new DatabaseSync(file);
     edit(database);
     database.close();
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     const outcome = await h.runtime.resume(id);
     expect(outcome?.status, outcome?.text).not.toBe("ok");
     await h.runtime.invoke(mail("x"), asker);
@@ -65,13 +65,13 @@ describe("a record edited in the store", () => {
     const options = { store: `sqlite:${file}`, folder: `${file}.keys` };
     let id = "";
     {
-      await using before = await house(options);
+      await using before = await runtimeFixture(options);
       id = await approved(before);
     }
     const database = new DatabaseSync(file);
     database.exec(`update call set arguments = '{"to":"evil"}'`);
     database.close();
-    await using h = await house(options);
+    await using h = await runtimeFixture(options);
     await h.runtime.resume(id);
     expect(h.ran).toEqual([{ to: "x" }]);
   });
@@ -80,7 +80,7 @@ describe("a record edited in the store", () => {
 describe("an artifact that an approved call names", () => {
   it("is bound by its digest: other bytes are another call, and a foreign or missing one is refused before anybody is asked", async () => {
     const ran: unknown[] = [];
-    await using h = await house({}, posting(ran));
+    await using h = await runtimeFixture({}, posting(ran));
     const put = (text: string, owner: { tenant: string; agent: string } = asker.principal) =>
       h.runtime.artifacts.put(new TextEncoder().encode(text), "text/plain", owner);
     const good = (await put("good")).digest;
@@ -110,7 +110,7 @@ describe("an artifact that an approved call names", () => {
   it("whose bytes were swapped in the folder after the approval / not run with them", async () => {
     const folder = ownFolder();
     const ran: unknown[] = [];
-    await using h = await house({ folder }, posting(ran));
+    await using h = await runtimeFixture({ folder }, posting(ran));
     const { digest } = await h.runtime.artifacts.put(new TextEncoder().encode("good"), "text/plain", asker.principal);
     const id = await approved(h, { tool: "post", arguments: { body: { $artifact: digest } } });
     const files = readdirSync(join(folder, "artifacts"), { recursive: true, withFileTypes: true })

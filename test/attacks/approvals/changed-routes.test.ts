@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
 import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
-import { cal, lend, openRouted } from "../../fakes/route-house.ts";
+import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();

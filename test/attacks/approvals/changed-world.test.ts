@@ -3,7 +3,7 @@ import { defineTool, type LocalTool } from "../../../src/index.ts";
 import { createPolicy, type Policy } from "../../../src/policy/index.ts";
 import { shownApproval } from "../../../src/server/http/approval-view.ts";
 import { actor } from "../../fakes/actors.ts";
-import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
+import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
 import { approved, mail } from "./approved.ts";
 
@@ -35,7 +35,9 @@ describe("a tool that changes between approval and use", () => {
 
   it.each(changes)("its %s / the approval is void, nothing runs, sending again asks anew", async (_what, change) => {
     const ran: unknown[] = [];
-    await using h = await house({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [tool({}, ran) as never]);
+    await using h = await runtimeFixture({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
+      tool({}, ran) as never,
+    ]);
     const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
     h.runtime.tools.register(tool(change, ran), { replace: true });
     await h.runtime.tools.ready();
@@ -50,7 +52,9 @@ describe("a tool that changes between approval and use", () => {
     "its %s / an edit of what was shown before is refused, and what was asked stays open",
     async (_what, change) => {
       const ran: unknown[] = [];
-      await using h = await house({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [tool({}, ran) as never]);
+      await using h = await runtimeFixture({ policy: { rules: [{ effect: "allow", tool: "pay" }] } }, [
+        tool({}, ran) as never,
+      ]);
       const call = { tool: "pay", arguments: { to: "x" } };
       const { approvalId = "" } = await h.runtime.invoke(call, { ...asker, scopes: ["pay:all"] });
       h.runtime.tools.register(tool(change, ran), { replace: true });
@@ -65,7 +69,7 @@ describe("a tool that changes between approval and use", () => {
 
   it("nothing of it / the approval holds", async () => {
     const ran: unknown[] = [];
-    await using h = await house({}, [tool({}, ran) as never]);
+    await using h = await runtimeFixture({}, [tool({}, ran) as never]);
     const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
     h.runtime.tools.register(tool({}, ran), { replace: true });
     await h.runtime.tools.ready();
@@ -75,7 +79,7 @@ describe("a tool that changes between approval and use", () => {
 
   it("is taken away / unknown, nothing runs; back again, the approval still holds", async () => {
     const ran: unknown[] = [];
-    await using h = await house({}, [tool({}, ran) as never]);
+    await using h = await runtimeFixture({}, [tool({}, ran) as never]);
     const id = await approved(h, { tool: "pay", arguments: { to: "x" } });
     h.runtime.tools.unregister("pay");
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("tool_unknown");
@@ -87,7 +91,7 @@ describe("a tool that changes between approval and use", () => {
 });
 
 describe("a policy tightened between approval and use", () => {
-  const tighten: readonly (readonly [string, string, (h: House, deny: () => void) => unknown])[] = [
+  const tighten: readonly (readonly [string, string, (h: RuntimeFixture, deny: () => void) => unknown])[] = [
     [
       "the tool is switched off",
       "tool_unavailable",
@@ -107,7 +111,7 @@ describe("a policy tightened between approval and use", () => {
       decide: (facts) => policy.decide(facts),
       offers: (principal, tool) => policy.offers(principal, tool),
     };
-    await using h = await house({ policy: swapping, autonomy: "A2" });
+    await using h = await runtimeFixture({ policy: swapping, autonomy: "A2" });
     const ids: string[] = [];
     for (let i = 0; i < 100; i += 1) ids.push(await approved(h, mail(`${i}`)));
     const waiting = h.runtime.invoke(mail("waits"), { ...asker, patience: "wait" });
@@ -128,7 +132,7 @@ describe("a policy tightened between approval and use", () => {
   });
 
   it("critical becomes blocked by a level / no approval lifts it", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await approved(h, { tool: "drop", arguments: { to: "x" } });
     await h.runtime.controls.setAutonomy("A2", actor("operator"));
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("blocked");
@@ -152,7 +156,7 @@ describe("a preview", () => {
 
   it("and would show another thing now / the approval is void, nothing runs", async () => {
     let balance = 10;
-    await using h = await house({}, [previewing(() => `pays from ${balance}`)]);
+    await using h = await runtimeFixture({}, [previewing(() => `pays from ${balance}`)]);
     const id = await approved(h, { tool: "pay", arguments: {} });
     balance = 0;
     const outcome = await h.runtime.resume(id);
@@ -166,7 +170,7 @@ describe("a preview", () => {
 
   it("and shows the same / runs; one that fails now / void", async () => {
     let fails = false;
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       previewing(() => {
         if (fails) throw new Error("no");
         return "pays";
@@ -181,7 +185,7 @@ describe("a preview", () => {
 
   it("that changed / the call asks anew, with what would happen now, and runs once that is approved", async () => {
     let balance = 10;
-    await using h = await house({}, [previewing(() => `pays from ${balance}`)]);
+    await using h = await runtimeFixture({}, [previewing(() => `pays from ${balance}`)]);
     const call = { tool: "pay", arguments: {} };
     const first = await approved(h, call);
     balance = 5;
@@ -202,7 +206,7 @@ describe("a preview", () => {
 
   it("that moves by itself, and says so / the card tells, and the call runs", async () => {
     let rate = 1.07;
-    await using h = await house({}, [previewing(() => `sells at ${rate}`, { previewBinds: false })]);
+    await using h = await runtimeFixture({}, [previewing(() => `sells at ${rate}`, { previewBinds: false })]);
     const id = await approved(h, { tool: "pay", arguments: {} });
     const record = await h.runtime.approvals.get(id);
     expect(record && shownApproval(record)).toMatchObject({ preview_binds: false });
@@ -215,7 +219,7 @@ describe("a preview", () => {
       [true, false],
       [false, true],
     ]) {
-      await using h = await house({}, [previewing(() => "pays", { previewBinds: before })]);
+      await using h = await runtimeFixture({}, [previewing(() => "pays", { previewBinds: before })]);
       const id = await approved(h, { tool: "pay", arguments: {} });
       h.runtime.tools.register(
         previewing(() => "pays", { previewBinds: after }),
@@ -230,8 +234,10 @@ describe("a preview", () => {
     ["another / void", "0", "approval_expired"],
     ["none / void", "", "approval_expired"],
   ])("that shows %s after a restart in between", async (_, later, ends) => {
-    const open = (store: string, balance: string): ReturnType<typeof house> =>
-      house({ store }, [previewing(() => `pays from ${balance}`, balance === "" ? { preview: undefined } : {})]);
+    const open = (store: string, balance: string): ReturnType<typeof runtimeFixture> =>
+      runtimeFixture({ store }, [
+        previewing(() => `pays from ${balance}`, balance === "" ? { preview: undefined } : {}),
+      ]);
     const store = `sqlite:${files.at(`previewed-${later}.db`)}`;
     let id = "";
     {

@@ -3,14 +3,16 @@ import type { Decided, Decider } from "../../../src/approvals/index.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
 import { ann, bob, seen } from "../../fakes/deciders.ts";
-import { asker, type House, house } from "../../fakes/house.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const script: Decider = { ...ann, via: "token:tok_1", signedIn: false };
 
 /** Pays; above 100 it is critical. */
-async function till(options: RuntimeOptions = {}): Promise<{ readonly h: House; readonly paid: JsonObject[] }> {
+async function till(
+  options: RuntimeOptions = {},
+): Promise<{ readonly h: RuntimeFixture; readonly paid: JsonObject[] }> {
   const paid: JsonObject[] = [];
-  const h = await house(options, [
+  const h = await runtimeFixture(options, [
     {
       name: "pay",
       description: "Pays.",
@@ -29,11 +31,11 @@ async function till(options: RuntimeOptions = {}): Promise<{ readonly h: House; 
   return { h, paid };
 }
 
-async function asked({ runtime }: House): Promise<string> {
+async function asked({ runtime }: RuntimeFixture): Promise<string> {
   return (await runtime.invoke({ tool: "pay", arguments: { amount: 5 } }, asker)).approvalId ?? "";
 }
 
-function edit({ runtime }: House, id: string, by: Decider, more: object = {}): Promise<Decided> {
+function edit({ runtime }: RuntimeFixture, id: string, by: Decider, more: object = {}): Promise<Decided> {
   return runtime.approvals.decide(id, { decision: "modified", arguments: { amount: 9_000 }, by, ...more });
 }
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { ann, bob } from "../../fakes/deciders.ts";
-import { bodyOf, httpHouse, inSession } from "../../fakes/http-house.ts";
+import { bodyOf, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { entered, goodPassword, here, holder } from "../../fakes/people.ts";
-import { cal, lend, openRouted } from "../../fakes/route-house.ts";
+import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
 
 it("a delegation is ended by who gave it, by who has it, or by who administers, and by nobody else", async () => {
   await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
@@ -28,7 +28,7 @@ it("a delegation is ended over HTTP by an admin who decides nothing, and by nobo
   await accounts.add({ name: "root", roles: ["admin"], password: goodPassword }, holder);
   await accounts.setPassword("bob", goodPassword, holder);
   await accounts.change("bob", { roles: ["approver"] }, holder);
-  await using door = await httpHouse(h.runtime, { accounts, clock: h.clock });
+  await using door = await httpFixture(h.runtime, { accounts, clock: h.clock });
   const one = await lend(h, ann, "cal");
   const path = `/v1/delegations/${one.id}/revoke`;
   for (const [name, status] of [

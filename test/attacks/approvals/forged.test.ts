@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asker, boss, house } from "../../fakes/house.ts";
+import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const mail = (to: string): { tool: string; arguments: { to: string } } => ({
   tool: "mail",
@@ -30,7 +30,7 @@ function guesses(id: string, count: number): readonly string[] {
 
 describe("an id that nobody was given", () => {
   it("1,000 guessed, cut and neighbouring ids / none can be resumed, decided, withdrawn or seen", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), asker);
     await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
     let tried = 0;
@@ -51,7 +51,7 @@ describe("an id that nobody was given", () => {
   });
 
   it("cannot be guessed: 1,000 ids are all different, with at least 72 random bits each", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const ids = new Set<string>();
     for (let i = 0; i < 1000; i += 1) ids.add((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
     expect(ids.size).toBe(1000);
@@ -62,7 +62,7 @@ describe("an id that nobody was given", () => {
   });
 
   it("1,000 of another tenant / to that tenant's people they do not exist", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const stranger = { user: "boss", via: "token:stranger", tenant: "other" };
     for (let i = 0; i < 1000; i += 1) {
       const { approvalId: id = "" } = await h.runtime.invoke(mail(`${i}`), asker);
@@ -82,7 +82,7 @@ describe("an id that nobody was given", () => {
   });
 
   it("1,000 that expired / none is decided, none runs", async () => {
-    await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const ids: string[] = [];
     for (let i = 0; i < 1000; i += 1) ids.push((await h.runtime.invoke(mail(`${i}`), asker)).approvalId ?? "");
     for (const id of ids.slice(0, 500)) await h.runtime.approvals.decide(id, { decision: "approved", by: boss });
@@ -107,7 +107,7 @@ describe("who decides", () => {
     ],
     ["the agent that asked, by its own name", { tenant: "default", agent: "a" }, { user: "a", via: "agent:a" }],
   ])("%s / refused, and still open to others", async (_who, principal, by) => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), { principal });
     for (const decision of ["approved", "denied", "skipped"] as const)
       expect(await h.runtime.approvals.decide(id, { decision, by })).toMatchObject({
@@ -122,7 +122,7 @@ describe("who decides", () => {
   });
 
   it("with separateUser: the asking user with another credential / refused", async () => {
-    await using h = await house({ approvals: { patience: "suspend", separateUser: true } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", separateUser: true } });
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), asker);
     expect(
       await h.runtime.approvals.decide(id, {
@@ -134,7 +134,7 @@ describe("who decides", () => {
   });
 
   it("a decision that is none of the four / refused, and the request stays open", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId: id = "" } = await h.runtime.invoke(mail("x"), asker);
     for (const decision of [
       "yes",
@@ -166,7 +166,7 @@ describe("who decides", () => {
 
   it("an approver that answers nonsense / denied, nothing runs, and it is written down", async () => {
     for (const answer of [undefined, null, {}, { decision: "yes" }, { decision: "modified" }, "approved"]) {
-      await using h = await house({
+      await using h = await runtimeFixture({
         approvals: { approver: { name: "broken", ask: async () => answer as never } },
       });
       const running = h.runtime.invoke(mail("x"), asker);

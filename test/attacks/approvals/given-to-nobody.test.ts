@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ann } from "../../fakes/deciders.ts";
-import { house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 describe("a word is given to somebody who may decide, where people have accounts", () => {
   it.each([
@@ -12,7 +12,7 @@ describe("a word is given to somebody who may decide, where people have accounts
     ["the data folder's operator", "operator", "There is no account `operator`"],
     ["oneself, in another spelling", "Ann", "`ann` is you"],
   ])("not to %s", async (_, to, said) => {
-    await using h = await house({ accounts: { passwordCost: cheap } });
+    await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     const { accounts, approvals } = h.runtime;
     await accounts.add({ name: "ann", roles: ["approver"] }, holder);
     await accounts.add({ name: "vic", roles: ["viewer", "operator", "admin"] }, holder);
@@ -26,14 +26,14 @@ describe("a word is given to somebody who may decide, where people have accounts
   });
 
   it("and is theirs by the name their account has", async () => {
-    await using h = await house({ accounts: { passwordCost: cheap } });
+    await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     for (const name of ["ann", "bob"]) await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
     const made = await h.runtime.approvals.delegations.make({ to: "Bob", until: h.clock.now() + 60_000 }, ann);
     expect(made).toMatchObject({ delegation: { to: "bob" } });
   });
 
   it("a program's own people have none, and give to whom they name", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const made = await h.runtime.approvals.delegations.make({ to: "whoever", until: h.clock.now() + 60_000 }, ann);
     expect(made).toMatchObject({ delegation: { to: "whoever" } });
   });

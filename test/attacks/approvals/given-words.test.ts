@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute, Decider } from "../../../src/approvals/index.ts";
 import { ann, ask, bob, yes } from "../../fakes/deciders.ts";
-import { asker, type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** A house with accounts, where Ann has given Bob her word. */
-async function given(route: ApprovalRoute): Promise<House> {
-  const h = await house({ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } });
+/** A runtime with accounts, where Ann has given Bob her word. */
+async function given(route: ApprovalRoute): Promise<RuntimeFixture> {
+  const h = await runtimeFixture({
+    approvals: { patience: "suspend", routes: [route] },
+    accounts: { passwordCost: cheap },
+  });
   for (const name of ["ann", "bob", "cal"])
     await h.runtime.accounts.add({ name, roles: ["approver"], groups: [] }, holder);
   const until = h.clock.now() + 3_600_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { FakeClock } from "../../fakes/clock.ts";
-import { asker, boss, type House, house } from "../../fakes/house.ts";
+import { asker, boss, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 interface Wire {
-  readonly h: House;
+  readonly h: RuntimeFixture;
   readonly ran: unknown[];
   /** How long a preview takes from now on, in milliseconds, and what it fails of. */
   readonly world: { slowMs: number; problem: string | undefined };
@@ -14,7 +14,7 @@ async function wired(): Promise<Wire & AsyncDisposable> {
   const ran: unknown[] = [];
   const world: Wire["world"] = { slowMs: 0, problem: undefined };
   const time: { clock?: FakeClock } = {};
-  const h = await house({}, [
+  const h = await runtimeFixture({}, [
     {
       name: "wire",
       description: "Sends money.",
@@ -46,7 +46,7 @@ async function approved({ h }: Wire): Promise<string> {
 }
 
 describe("a caller whose own time ends while a preview is made", () => {
-  it.each<readonly [string, (h: House) => Promise<unknown>]>([
+  it.each<readonly [string, (h: RuntimeFixture) => Promise<unknown>]>([
     ["deadline", (h) => h.runtime.invoke(call, { ...asker, deadline: h.clock.now() + 100 })],
     ["session", (h) => h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call)],
     ["patience", (h) => h.runtime.invoke(call, { ...asker, signal: abortedAfter(h, 100) })],
@@ -100,7 +100,7 @@ describe("a preview that fails when the approved call would run", () => {
   });
 });
 
-function abortedAfter({ clock }: House, ms: number): AbortSignal {
+function abortedAfter({ clock }: RuntimeFixture, ms: number): AbortSignal {
   const controller = new AbortController();
   clock.in(ms, () => controller.abort(new Error("gone")));
   return controller.signal;

@@ -4,8 +4,8 @@ import { type Decider, shownDigest } from "../../../src/approvals/index.ts";
 import type { AuditEvent } from "../../../src/audit/index.ts";
 import { canonical, sha256 } from "../../../src/core/json.ts";
 import type { JsonObject } from "../../../src/index.ts";
-import { type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const people = ["ann", "bob", "cal", "dan"] as const;
 const agent = { principal: { tenant: "default", agent: "a", via: "token:agent" }, runId: "one" } as const;
@@ -23,7 +23,7 @@ function dice(seed: number): (sides: number) => number {
 }
 
 interface Stage {
-  readonly h: House;
+  readonly h: RuntimeFixture;
   readonly ran: JsonObject[];
   readonly quorum: number;
   /** The tool as it is defined now. */
@@ -45,7 +45,7 @@ async function stage(roll: (sides: number) => number): Promise<Stage> {
   });
   const quorum = 1 + roll(2);
   const approvals = { patience: "suspend", ttlMs: 10_000, routes: [{ quorum }] } as const;
-  const h = await house({ approvals, accounts: { passwordCost: cheap } }, [pay()]);
+  const h = await runtimeFixture({ approvals, accounts: { passwordCost: cheap } }, [pay()]);
   for (const name of people) await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
   const define = async (): Promise<void> => {
     version += 1;

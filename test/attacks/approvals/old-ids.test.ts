@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { ann, seen } from "../../fakes/deciders.ts";
-import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
+import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const hourMs = 3_600_000;
 const request = { tool: "mail", arguments: { to: "asked" } } as const;
 const keyed = { ...asker, idempotencyKey: "mine" } as const;
 
-const ask = async (h: House): Promise<string> => (await h.runtime.invoke(request, keyed)).approvalId ?? "";
+const ask = async (h: RuntimeFixture): Promise<string> => (await h.runtime.invoke(request, keyed)).approvalId ?? "";
 
 /** A request that was edited, approved and never used, and the one that came after it. */
-async function superseded(h: House): Promise<{ readonly old: string; readonly newer: string }> {
+async function superseded(h: RuntimeFixture): Promise<{ readonly old: string; readonly newer: string }> {
   const old = await ask(h);
   const edit = { decision: "modified", arguments: { to: "edited" }, by: ann, ...(await seen(h, old)) } as const;
   expect(await h.runtime.approvals.decide(old, edit)).toMatchObject({ approval: { state: "approved" } });
@@ -20,7 +20,7 @@ async function superseded(h: House): Promise<{ readonly old: string; readonly ne
 }
 
 it("an approval that a newer request has replaced is over: resumed, it runs nothing and leaves the newer one as it is", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { old, newer } = await superseded(h);
   await h.runtime.approvals.decide(newer, { decision: "approved", by: boss });
   const outcome = await h.runtime.resume(old);
@@ -34,7 +34,7 @@ it("an approval that a newer request has replaced is over: resumed, it runs noth
 });
 
 it("nor does its resume wait for the newer one", async () => {
-  await using h = await house();
+  await using h = await runtimeFixture();
   const { old, newer } = await superseded(h);
   expect(await h.runtime.resume(old, { patience: "wait" })).toMatchObject({ refusal: { code: "approval_expired" } });
   expect(await h.runtime.approvals.get(newer)).toMatchObject({ state: "pending" });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ann, ask, bob, mail, seen, yes } from "../../fakes/deciders.ts";
-import { asker, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
-import { cal, lend, openRouted } from "../../fakes/route-house.ts";
+import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
+import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 describe("two spellings of a name are one person", () => {
   it.each(["Ann", "ANN", "ａｎｎ"])("`%s` who asked is `ann` who would decide", async (user) => {
@@ -16,7 +16,7 @@ describe("two spellings of a name are one person", () => {
   });
 
   it("and a vote from before there were accounts, and one by the account, are one person's", async () => {
-    await using h = await house({
+    await using h = await runtimeFixture({
       approvals: { patience: "suspend", routes: [{ quorum: 2 }] },
       accounts: { passwordCost: cheap },
     });
@@ -31,7 +31,7 @@ describe("two spellings of a name are one person", () => {
   });
 
   it("and a route and a delegation may spell it either way", async () => {
-    await using h = await house({ approvals: { patience: "suspend", routes: [{ to: { users: ["Ann"] } }] } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [{ to: { users: ["Ann"] } }] } });
     expect(await yes(h, await ask(h, mail("1")), ann)).toMatchObject({ approval: { state: "approved" } });
     await lend(h, ann, "Bob");
     expect(await yes(h, await ask(h, mail("2")), bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalRoute } from "../../../src/approvals/index.ts";
 import { ann, ask, bob, clerk, mail, no, yes } from "../../fakes/deciders.ts";
-import { type House, house } from "../../fakes/house.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-/** A house where Ann and Bob have accounts, or nobody has. */
-async function open(route: ApprovalRoute, accounts = true): Promise<House> {
-  const h = await house({ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } });
+/** A runtime where Ann and Bob have accounts, or nobody has. */
+async function open(route: ApprovalRoute, accounts = true): Promise<RuntimeFixture> {
+  const h = await runtimeFixture({
+    approvals: { patience: "suspend", routes: [route] },
+    accounts: { passwordCost: cheap },
+  });
   for (const name of accounts ? ["ann", "bob"] : [])
     await h.runtime.accounts.add({ name, roles: ["approver"] }, holder);
   return h;

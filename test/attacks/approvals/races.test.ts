@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { asker, boss } from "../../fakes/house.ts";
 import { numbers } from "../../fakes/jumping-clock.ts";
 import { allAtOnce, racing } from "../../fakes/racing.ts";
+import { asker, boss } from "../../fakes/runtime-fixture.ts";
 
 const races = process.env["CORPORA"] === "whole" ? 10_000 : 1000;
 const atOnce = 50;

@@ -1,26 +1,26 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { asker, boss, eventTypes, type House, house } from "../../fakes/house.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
+import { asker, boss, eventTypes, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const mail = (to: string): { tool: string; arguments: { to: string } } => ({
   tool: "mail",
   arguments: { to },
 });
 
-async function approved(h: House, to = "x"): Promise<string> {
+async function approved(h: RuntimeFixture, to = "x"): Promise<string> {
   const { approvalId = "" } = await h.runtime.invoke(mail(to), asker);
   await h.runtime.approvals.decide(approvalId, { decision: "approved", by: boss });
   return approvalId;
 }
 
-function fileHouse(file: string): Promise<House> {
-  return house({ store: `sqlite:${file}`, folder: `${file}.keys` });
+function fileHouse(file: string): Promise<RuntimeFixture> {
+  return runtimeFixture({ store: `sqlite:${file}`, folder: `${file}.keys` });
 }
 
 describe("an approval that is used again", () => {
   it("by 100 who resume at once / one execution, and the others hear of it", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const id = await approved(h);
     const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.resume(id)));
     expect(h.ran).toEqual([{ to: "x" }]);
@@ -34,7 +34,7 @@ describe("an approval that is used again", () => {
   });
 
   it("by 50 who resume, 50 who send again and 50 who wait, at once / one execution", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const waiting = Array.from({ length: 50 }, () => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" }));
     await h.clock.advance(1);
@@ -47,7 +47,7 @@ describe("an approval that is used again", () => {
 
   it("after a failure that may be repeated / the used approval does not pay for the second try", async () => {
     let tries = 0;
-    await using h = await house({}, [
+    await using h = await runtimeFixture({}, [
       {
         name: "flaky",
         description: "Fails.",
@@ -71,7 +71,7 @@ describe("an approval that is used again", () => {
   });
 
   it("after its expiry / refused, whoever comes and however", async () => {
-    await using h = await house({ approvals: { patience: "suspend", ttlMs: 1000 } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const id = await approved(h);
     await h.clock.advance(1000);
     expect((await h.runtime.resume(id))?.refusal?.code).toBe("approval_expired");
@@ -103,9 +103,12 @@ describe("after a restart", () => {
   });
 
   it.each([
-    ["resumes", (h: House, id: string) => h.runtime.resume(id)],
-    ["sends it again", (h: House) => h.runtime.invoke(mail("x"), asker)],
-    ["sends it again and waits", (h: House) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const })],
+    ["resumes", (h: RuntimeFixture, id: string) => h.runtime.resume(id)],
+    ["sends it again", (h: RuntimeFixture) => h.runtime.invoke(mail("x"), asker)],
+    [
+      "sends it again and waits",
+      (h: RuntimeFixture) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const }),
+    ],
   ])("what was approved is honoured by whoever %s, once", async (how, use) => {
     const file = join(folder, `${how}.db`);
     let id = "";

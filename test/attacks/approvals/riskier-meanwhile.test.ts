@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Risk } from "../../../src/index.ts";
 import { ann, yes } from "../../fakes/deciders.ts";
-import { asker, house } from "../../fakes/house.ts";
+import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 it.each<[Risk, Risk, boolean]>([
   ["high", "critical", false],
@@ -23,7 +23,7 @@ it.each<[Risk, Risk, boolean]>([
       return "moved";
     },
   } as const;
-  await using h = await house({}, [tool]);
+  await using h = await runtimeFixture({}, [tool]);
   const { approvalId: id = "" } = await h.runtime.invoke({ tool: "move", arguments: {} }, asker);
   expect(await yes(h, id, ann, { confirmation: "move" })).toMatchObject({ decided: true });
   risk = now;

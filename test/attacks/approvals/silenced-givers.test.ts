@@ -3,9 +3,9 @@ import type { ApprovalRoute, Decider, Grant } from "../../../src/approvals/index
 import type { AccountChange } from "../../../src/identity/index.ts";
 import type { RuntimeOptions } from "../../../src/index.ts";
 import { ann, ask, bob, clerk, mail, yes } from "../../fakes/deciders.ts";
-import { asker, type House, house } from "../../fakes/house.ts";
-import { bodyOf, httpHouse } from "../../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { asker, type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
@@ -17,8 +17,12 @@ function freshStore(): string {
   return `sqlite:${files.at(`${number}.db`)}`;
 }
 
-async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions = {}): Promise<House> {
-  const h = await house({ approvals: { patience: "suspend", routes }, accounts: { passwordCost: cheap }, ...more });
+async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions = {}): Promise<RuntimeFixture> {
+  const h = await runtimeFixture({
+    approvals: { patience: "suspend", routes },
+    accounts: { passwordCost: cheap },
+    ...more,
+  });
   if (!h.runtime.accounts.exist)
     for (const name of ["ann", "bob", "cal"])
       await h.runtime.accounts.add({ name, roles: ["approver"], groups: name === "ann" ? ["ops"] : [] }, holder);
@@ -26,7 +30,7 @@ async function open(routes: readonly ApprovalRoute[] = [], more: RuntimeOptions 
 }
 
 /** What somebody remembers of a first mail. */
-async function grant(h: House, by: Decider = ann, more: object = {}): Promise<Grant> {
+async function grant(h: RuntimeFixture, by: Decider = ann, more: object = {}): Promise<Grant> {
   const remember = { for: { until: h.clock.now() + hourMs }, reason: "to the team" };
   number += 1;
   const decided = await yes(h, await ask(h, mail(`first ${number}`)), by, { remember, ...more });
@@ -34,13 +38,13 @@ async function grant(h: House, by: Decider = ann, more: object = {}): Promise<Gr
   return decided.grant;
 }
 
-async function next(h: House, principal: object = asker.principal): Promise<string> {
+async function next(h: RuntimeFixture, principal: object = asker.principal): Promise<string> {
   number += 1;
   return (await h.runtime.invoke(mail(String(number)), { ...asker, principal: { ...asker.principal, ...principal } }))
     .status;
 }
 
-async function reasons(h: House): Promise<readonly string[]> {
+async function reasons(h: RuntimeFixture): Promise<readonly string[]> {
   const explained = await h.runtime.explain(mail("explained"), asker);
   return explained.reached === "verdict" ? explained.decision.reasons.map(({ rule }) => rule) : [];
 }
@@ -142,7 +146,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
 
   it("and of the operator's token not as a sign-in once people sign in", async () => {
     const signedIn: ApprovalRoute = { name: "people", signedIn: true };
-    await using h = await house({ approvals: { patience: "suspend", routes: [signedIn] } });
+    await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [signedIn] } });
     await grant(h, clerk);
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
@@ -181,7 +185,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
   it("and lists say so", async () => {
     await using h = await open();
     await grant(h);
-    await using door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+    await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
     const listed = async () => bodyOf(await door.ask("/v1/grants?state=live", { as: "operator" }));
     expect((await listed())["grants"]).toEqual([expect.not.objectContaining({ silent: expect.anything() })]);
     await h.runtime.accounts.change("ann", { disabled: true }, holder);
@@ -198,7 +202,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
   });
 
   it("and what a program's own people said, who have no account, holds as it was said", async () => {
-    await using h = await house();
+    await using h = await runtimeFixture();
     await grant(h, { user: "somebody" });
     expect(await next(h)).toBe("ok");
     await h.runtime.accounts.add({ name: "ann", roles: ["viewer"] }, holder);
@@ -207,7 +211,9 @@ describe("a remembered yes answers only while who gave it could still say it", (
 });
 
 describe("a revoked API token takes back", () => {
-  async function byToken(h: House): Promise<{ readonly by: Decider; readonly revoke: () => Promise<unknown> }> {
+  async function byToken(
+    h: RuntimeFixture,
+  ): Promise<{ readonly by: Decider; readonly revoke: () => Promise<unknown> }> {
     const { accounts } = h.runtime;
     const own = { name: "ci", kind: "person" } as const;
     const { token } = await accounts.makeToken(own, await accounts.get("ann", holder), holder);

@@ -1,20 +1,20 @@
 import { expect, it } from "vitest";
 import { ann, mail, yes } from "../../fakes/deciders.ts";
-import { type House, house } from "../../fakes/house.ts";
-import { bodyOf, type HttpHouse, httpHouse } from "../../fakes/http-house.ts";
+import { bodyOf, type HttpFixture, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const agent = { principal: { tenant: "default", agent: "local-agent", via: "token:agent" }, scopes: [] } as const;
 const remember = { reason: "a word among people" };
 
-/** A house behind its door where people have accounts, and Ann is one of them. */
-async function open(): Promise<House & { readonly door: HttpHouse }> {
-  const h = await house({
+/** A runtime behind its door where people have accounts, and Ann is one of them. */
+async function open(): Promise<RuntimeFixture & { readonly door: HttpFixture }> {
+  const h = await runtimeFixture({
     approvals: { patience: "suspend" },
     accounts: { passwordCost: cheap },
   });
   await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
-  return { ...h, door: await httpHouse(h.runtime, { clock: h.clock }) };
+  return { ...h, door: await httpFixture(h.runtime, { clock: h.clock }) };
 }
 
 it("an agent that asks what would be decided is told the verdict, and nothing of a word that counts no more, of whose it was or why", async () => {

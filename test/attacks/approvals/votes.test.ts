@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { seen } from "../../fakes/deciders.ts";
-import { asker } from "../../fakes/house.ts";
 import { numbers } from "../../fakes/jumping-clock.ts";
 import { allAtOnce, racing } from "../../fakes/racing.ts";
+import { asker } from "../../fakes/runtime-fixture.ts";
 
 const whole = process.env["CORPORA"] === "whole";
 const races = whole ? 10_000 : 300;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { ann, yes } from "../../fakes/deciders.ts";
-import { asker, house } from "../../fakes/house.ts";
+import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 /** What was approved and how much of it is remembered; then what somebody tries to make of it. */
 const attempts: readonly (readonly [string, JsonObject, object, readonly JsonObject[]])[] = [
@@ -93,7 +93,7 @@ describe("a remembered yes to", () => {
         return "sent";
       },
     } as const;
-    await using h = await house({}, [tool]);
+    await using h = await runtimeFixture({}, [tool]);
     const call = (given: JsonObject, key: string) =>
       h.runtime.invoke({ tool: "send", arguments: given }, { ...asker, idempotencyKey: key });
     const { approvalId = "" } = await call(shown, "first");

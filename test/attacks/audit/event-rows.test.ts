@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
-import { asker, house } from "../../fakes/house.ts";
+import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -16,7 +16,7 @@ async function logged(): Promise<{ readonly store: string; readonly file: string
   folders.push(folder);
   const file = join(folder, "postern.db");
   const kept = { store: `sqlite:${file}`, file, folder };
-  await using h = await house({ store: kept.store, folder, policy: { maxRiskUnapproved: "high" } } as never);
+  await using h = await runtimeFixture({ store: kept.store, folder, policy: { maxRiskUnapproved: "high" } } as never);
   for (const to of ["a", "b", "c", "d"]) {
     await h.runtime.invoke({ tool: "echo", arguments: { to } }, asker);
     await h.runtime.invoke({ tool: "mail", arguments: { to } }, asker);
@@ -61,7 +61,7 @@ describe("a log whose rows were edited behind its back", () => {
     const database = new DatabaseSync(file);
     expect(Object.values(database.prepare("select count(*) from event").get() ?? {})[0]).toBeGreaterThan(1);
     database.close();
-    await using h = await house({ store, folder });
+    await using h = await runtimeFixture({ store, folder });
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
@@ -71,7 +71,11 @@ describe("a log whose rows were edited behind its back", () => {
     edit(database);
     database.close();
     const problems: string[] = [];
-    await using h = await house({ store, folder, log: (problem: string) => void problems.push(problem) } as never);
+    await using h = await runtimeFixture({
+      store,
+      folder,
+      log: (problem: string) => void problems.push(problem),
+    } as never);
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: false, firstBroken: expect.any(Number) });
     expect((await h.runtime.invoke({ tool: "echo", arguments: { to: "on" } }, asker)).status).toBe("ok");
     await expect(h.runtime.audit.query({ limit: 100 })).resolves.toBeDefined();

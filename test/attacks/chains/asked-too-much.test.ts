@@ -1,15 +1,15 @@
 /** What a script asks for beyond its budget, in whatever order and company, costs nobody else anything. */
 import { describe, expect, it, vi } from "vitest";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
-import { asker, house } from "../../fakes/house.ts";
-import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
 describe("what a script joins of pieces", () => {
   const tried = `const codes = [];
     const put = async (given) => { try { return (await host("artifact", given)).ref; } catch (error) { codes.push(error.code); } };`;
 
   it("is never more than it has put, whichever pieces it names and however often", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const kept = vi.spyOn(h.runtime.artifacts, "put");
     const opened = vi.spyOn(h.runtime.artifacts, "open");
     const code = `${tried}
@@ -26,7 +26,7 @@ describe("what a script joins of pieces", () => {
   });
 
   it("may be alike, where each of them came", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `${tried}
       const pieces = [];
       for (let n = 0; n < 3; n += 1) pieces.push(await put({ text: "same ", piece: true }));
@@ -37,7 +37,7 @@ describe("what a script joins of pieces", () => {
   });
 
   it("stays so when it has waited for a person in between", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `${tried}
       const piece = await put({ text: "x".repeat(1_000), piece: true });
       await put({ pieces: [piece] });
@@ -59,20 +59,20 @@ describe("a script that goes on calling after its budget", () => {
     ["with nothing else", ""],
     ["with a question of the host in each batch", 'host("help", { tool: "echo" }),'],
   ])("%s is ended after about a thousand of them", async (_how, among) => {
-    await using h = await house({ chains: { drivers: [driver], engines: ["fake"] } });
+    await using h = await runtimeFixture({ chains: { drivers: [driver], engines: ["fake"] } });
     const ended = resultOf(await h.runtime.runChain({ code: flood(among) }, asker));
     expect(ended).toMatchObject({ status: "error", error_kind: "budget" });
     expect(ended["tool_calls"]).toBeLessThan(1_400);
   });
 
   it("one at a time, is ended as soon, whatever it asks of the host in between", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `for (;;) { await call("echo", { to: "x" }).catch(() => {}); await host("progress", { text: "x" }); }`;
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "budget", tool_calls: 54 });
   });
 
   it("and so is one that goes on asking the host", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `for (;;) await Promise.all(Array.from({ length: 500 }, () => host("help").catch(() => {})));`;
     expect(resultOf(await h.runtime.runChain({ code }, asker))).toMatchObject({ error_kind: "budget", tool_calls: 0 });
   });

@@ -4,8 +4,8 @@ import type { ScriptStep } from "../../../src/engines/sandbox.ts";
 import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
-import { asker, boss, house } from "../../fakes/house.ts";
-import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
 const fake = { drivers: [fakeDriver()], engines: ["fake"] };
 
@@ -13,7 +13,7 @@ it("the time a script had used before it waited for a person is used when it goe
   const held = Promise.withResolvers<string>();
   const safe = { risk: "safe", effects: "read", idempotent: true } as const;
   const chains = { ...fake, limits: { callTimeoutMs: 250_000 } };
-  await using h = await house({ chains }, [
+  await using h = await runtimeFixture({ chains }, [
     { ...safe, name: "hold", description: "Takes its time.", execute: () => held.promise },
   ]);
   const code = 'await call("hold", {}); await call("mail", { to: "x" }); await new Promise(() => {});';
@@ -33,7 +33,7 @@ it("the time a script had used before it waited for a person is used when it goe
 });
 
 it("a call that a person refused while the script was frozen counts as the one it was", async () => {
-  await using h = await house({ chains: { ...fake, limits: { maxToolCalls: 2 } } });
+  await using h = await runtimeFixture({ chains: { ...fake, limits: { maxToolCalls: 2 } } });
   const code = `const codes = [];
     for (const tool of ["mail", "echo", "echo"]) try { await call(tool, { to: "x" }); codes.push("ok"); } catch (error) { codes.push(error.code); }
     return codes.join();`;
@@ -47,7 +47,7 @@ it.each(["return r.text.length;", 'throw new Error("boom");', "await new Promise
   "what a script's calls kept is held by nobody when it has ended: %s",
   async (ending) => {
     const safe = { risk: "safe", effects: "read", idempotent: true } as const;
-    await using h = await house({ chains: fake }, [
+    await using h = await runtimeFixture({ chains: fake }, [
       { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
     ]);
     const held = holdsIn(h.runtime);
@@ -67,7 +67,7 @@ it("an engine that waits for nothing is ended, and not asked for ever", async ()
     if (steps > 100) throw new Error("asked for ever");
     return { step: "calls", calls: [] };
   };
-  await using h = await scriptHouse({}, fakeDriver({ step }));
+  await using h = await scriptFixture({}, fakeDriver({ step }));
   const outcome = await h.runtime.runChain({ code: "return 1;" }, asker);
   expect(resultOf(outcome)).toMatchObject({ status: "error", error_kind: "deadlock" });
   expect(steps).toBe(1);

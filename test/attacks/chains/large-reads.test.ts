@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
-import { asker, house } from "../../fakes/house.ts";
-import { resultOf } from "../../fakes/script-house.ts";
+import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
+import { resultOf } from "../../fakes/script-fixture.ts";
 
 it("a script asks for what is larger than it gets, many at once / it is told the size, and nothing of it was read", async () => {
   const large = {
     ...({ name: "large", description: "Large.", risk: "safe", effects: "read", idempotent: true } as const),
     execute: () => "x".repeat(5_000_000),
   };
-  await using h = await house({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [large]);
+  await using h = await runtimeFixture({ chains: { drivers: [fakeDriver()], engines: ["fake"] } }, [large]);
   const read: string[] = [];
   const { artifacts } = h.runtime;
   const open = artifacts.open.bind(artifacts);

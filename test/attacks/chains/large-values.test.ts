@@ -1,10 +1,10 @@
 /** A script that hands over more than it may: refused in its own language, on record, and nobody else waits for it. */
 import { afterAll, describe, expect, it } from "vitest";
 import { createRuntime, defineTool } from "../../../src/index.ts";
-import { type EngineRoom, engineRoom, enginesHere, wholeResultOf } from "../../fakes/engine-room.ts";
+import { type EngineFixture, engineFixture, enginesHere, wholeResultOf } from "../../fakes/engine-fixture.ts";
 import { inShortTurns } from "../../fakes/held-up.ts";
-import { asker, boss, house } from "../../fakes/house.ts";
-import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
 const engines = await enginesHere();
 const thirty = 30_000_000;
@@ -35,8 +35,8 @@ const take: Parameters<typeof defineTool>[0] = {
 describe.each(engines)("on $name", (engine) => {
   const { language } = engine;
   const isPython = language === "python";
-  const room = (): Promise<EngineRoom> =>
-    engineRoom(engine, { chains: { cpuMs: 60_000, memoryBytes: 512 << 20, outputBytes: 1 << 20 } });
+  const room = (): Promise<EngineFixture> =>
+    engineFixture(engine, { chains: { cpuMs: 60_000, memoryBytes: 512 << 20, outputBytes: 1 << 20 } });
   it.skipIf(engine.missing !== undefined)(
     "an argument of 30 MB is refused where the script can catch it, and holds nobody up",
     async () => {
@@ -84,7 +84,7 @@ tools.take(value=[])
            await tools.take({ value: [] }); return "went on";`;
       const result = await inShortTurns(100, async () => {
         const chains = { cpuMs: 60_000, memoryBytes: 512 << 20 };
-        await using at = await engineRoom(engine, { chains, tools: [defineTool(take)] });
+        await using at = await engineFixture(engine, { chains, tools: [defineTool(take)] });
         return await wholeResultOf(at, await at.runtime.runChain({ code, language, timeout: 150 }));
       });
       expect(result).toMatchObject({ status: "ok", output_text: "went on", tool_calls: 3 });
@@ -136,7 +136,7 @@ tools.take(value=[])
 
 describe("whatever the engine", () => {
   it("more values than a call may hold are refused also where no frame is looked through, and signs in texts are none", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `const ends = [];
       for (const to of [Array(100_000).fill([]), Array(99_998).fill(0), '\\\\"[,:{'.repeat(100_000)])
         try { await call("echo", { to }); ends.push("ok"); } catch (error) { ends.push(error.code + " " + error.message); }
@@ -149,7 +149,7 @@ describe("whatever the engine", () => {
   });
 
   it("an answer of more values than it may hold is told as that", async () => {
-    await using h = await house({ chains: { engines: ["quickjs"], argumentValues: 1_000 } });
+    await using h = await runtimeFixture({ chains: { engines: ["quickjs"], argumentValues: 1_000 } });
     const code = "return Array(1_000).fill({});";
     expect(resultOf(await h.runtime.runChain({ code, language: "javascript" }, asker))).toMatchObject({
       ...{ status: "error", error_kind: "output" },
@@ -172,7 +172,7 @@ describe("whatever the engine", () => {
   );
 
   it("counts a refused call, and says so each time it is replayed", async () => {
-    await using h = await scriptHouse({}, undefined);
+    await using h = await scriptFixture({}, undefined);
     const code = `try { await call("echo", { to: "x".repeat(5_000_000) }) } catch (error) { return error.code + error.message; }`;
     const result = resultOf(await h.runtime.runChain({ code }, asker));
     expect(result["output_text"]).toMatch(/^arguments_invalidThe arguments of `echo` have 5000009 bytes/);
@@ -181,7 +181,7 @@ describe("whatever the engine", () => {
 
   it("its own limit is what is said for scripts", async () => {
     const chains = { argumentBytes: 100_000, engines: ["quickjs"] };
-    await using h = await scriptHouse({ chains });
+    await using h = await scriptFixture({ chains });
     const code = `const ends = [];
       for (const length of [50_000, 99_000, 101_000, 400_000]) try { await tools.echo({ to: "x".repeat(length) }); ends.push("ok") } catch (error) { ends.push(error.code) }
       return ends.join();`;
@@ -191,7 +191,7 @@ describe("whatever the engine", () => {
   });
 
   it("what goes into a script at once is bounded, and comes one after the other", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `const { ref } = await host("artifact", { text: "m".repeat(4_000_000) });
       const all = await Promise.allSettled(Array.from({ length: 10 }, () => host("materialize", { ref })));
       const again = await host("materialize", { ref });
@@ -201,7 +201,7 @@ describe("whatever the engine", () => {
   });
 
   it("a script that asks for much together with a call that waits is replayed, with nothing of it put away", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `const big = { to: "x".repeat(4_000_000) };
       await Promise.all([call("echo", big), call("echo", big), call("echo", big), call("mail", { to: "b" })]); return "sent";`;
     const { approvalId = "", status } = await h.runtime.runChain({ code }, asker);

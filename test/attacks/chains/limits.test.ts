@@ -6,8 +6,8 @@ import type { SandboxDriver, SandboxLimits, SandboxSession } from "../../../src/
 import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { settled } from "../../fakes/clock.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
-import { asker, boss, house } from "../../fakes/house.ts";
-import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+import { asker, boss, runtimeFixture } from "../../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
 const fake = { drivers: [fakeDriver()], engines: ["fake"] };
 const safe = { risk: "safe", effects: "read", idempotent: true } as const;
@@ -33,7 +33,7 @@ describe("the risk up to which a script's calls ask nobody", () => {
       chains: { ...fake, ...limits },
       ...(ofCaller && { limits: { maxRiskUnapproved: ofCaller } }),
     } as const;
-    await using h = await house(options, [
+    await using h = await runtimeFixture(options, [
       {
         ...safe,
         risk: "medium",
@@ -49,7 +49,7 @@ describe("the risk up to which a script's calls ask nobody", () => {
 
   it("is the operator's word for scripts with an autonomy level too", async () => {
     const options = { autonomy: "A4", approvals: { patience: "deny" } } as const;
-    await using h = await house({ ...options, chains: { ...fake, limits: { maxRiskUnapproved: "safe" } } });
+    await using h = await runtimeFixture({ ...options, chains: { ...fake, limits: { maxRiskUnapproved: "safe" } } });
     expect(resultOf(await h.runtime.runChain({ code: tried }, asker))["output_text"]).toBe("echo");
   });
 });
@@ -63,7 +63,7 @@ describe("calls that are made together", () => {
     const begun: number[] = [];
     let [open, widest] = [0, 0];
     const chains = { ...fake, ...(callsAtOnce !== undefined && { callsAtOnce }) };
-    await using h = await house({ chains }, [
+    await using h = await runtimeFixture({ chains }, [
       {
         ...safe,
         ...{ name: "hold", description: "Takes its time.", input: { type: "object" } },
@@ -84,7 +84,7 @@ describe("calls that are made together", () => {
 
   it("that were not begun when the script was stopped are not begun any more", async () => {
     let begun = 0;
-    await using h = await house({ chains: { ...fake, callsAtOnce: 2 } }, [
+    await using h = await runtimeFixture({ chains: { ...fake, callsAtOnce: 2 } }, [
       {
         ...safe,
         ...{ name: "hold", description: "Never ends by itself." },
@@ -105,7 +105,7 @@ describe("calls that are made together", () => {
 
 it("a script's session is closed however it ended", async () => {
   const close = vi.spyOn(Session.prototype, "close");
-  await using h = await scriptHouse();
+  await using h = await scriptFixture();
   for (const code of ["return 1;", 'throw new Error("boom");', 'await call("mail", { to: "x" });']) {
     close.mockClear();
     await h.runtime.runChain({ code }, asker);
@@ -120,7 +120,7 @@ it("an artifact of more than 4 MiB does not come into a script", async () => {
     [4 * 1024 * 1024, "ok"],
     [4 * 1024 * 1024 + 1, "arguments_invalid"],
   ] as const) {
-    await using h = await house({ chains: fake }, [
+    await using h = await runtimeFixture({ chains: fake }, [
       { ...safe, name: "report", description: "Says much.", execute: () => "m".repeat(bytes) },
     ]);
     const code = `const { ref } = await call("report", {});
@@ -130,7 +130,7 @@ it("an artifact of more than 4 MiB does not come into a script", async () => {
 });
 
 it("what a frozen script holds is held again while it runs, and by nobody when it has ended", async () => {
-  await using h = await house({ chains: fake }, [
+  await using h = await runtimeFixture({ chains: fake }, [
     { ...safe, name: "report", description: "Says much.", execute: () => "much ".repeat(5_000) },
   ]);
   const held = holdsIn(h.runtime);
@@ -151,7 +151,7 @@ it("what a frozen script holds is held again while it runs, and by nobody when i
 });
 
 it("what a script's answer gives back is held by its caller's session, and no longer than that", async () => {
-  await using h = await scriptHouse();
+  await using h = await scriptFixture();
   const held = holdsIn(h.runtime);
   const code = 'return { kept: (await host("artifact", { text: "x", type: "text/plain" })).ref };';
   {
@@ -184,7 +184,7 @@ it("processor time that was used before a person was asked is used; a script tha
     [true, [10_000, 10_000, 10_000, 10_000]],
   ] as const) {
     const seen: number[] = [];
-    await using h = await scriptHouse({}, counting(seen, stubborn));
+    await using h = await scriptFixture({}, counting(seen, stubborn));
     for (;;) {
       const { approvalId, text } = await h.runtime.runChain({ code }, asker);
       if (approvalId === undefined) expect(text).toContain("sent");

@@ -1,8 +1,8 @@
 /** Nobody looks at these scripts while they run: time stands still. What ends them is the kernel, and it is told as what it is. */
 import { expect, it } from "vitest";
 import { CpythonDriver } from "../../../src/engines/cpython/cpython.ts";
-import { house } from "../../fakes/house.ts";
-import { resultOf } from "../../fakes/script-house.ts";
+import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
+import { resultOf } from "../../fakes/script-fixture.ts";
 
 const missing = await new CpythonDriver().unavailable();
 const grows = "kept = []\nwhile True:\n    kept.append(bytearray(b'x' * 10_000_000))";
@@ -27,7 +27,7 @@ said`;
 it.skipIf(missing !== undefined)(
   "a CPython script has no memory that no limit counts, so its own limit comes first",
   async () => {
-    await using h = await house({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
+    await using h = await runtimeFixture({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
     const outcome = await h.runtime.runChain({ code: keptForIt, language: "python" });
     expect(resultOf(outcome)).toMatchObject({ status: "ok", output_text: "no pipe" });
   },
@@ -37,7 +37,7 @@ it.skipIf(missing !== undefined)(
 it.skipIf(missing !== undefined)(
   "a CPython script that outgrows its process's limit ends as memory, with one trace of what it did",
   async () => {
-    await using h = await house({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
+    await using h = await runtimeFixture({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
     const outcome = await h.runtime.runChain({ code: `tools.echo(to='x')\n${grows}`, language: "python" });
     expect(resultOf(outcome)).toMatchObject({
       ...{ status: "error", error_kind: "memory", tool_calls: 1 },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRedactor } from "../../../src/secrets/redactor.ts";
-import { asker } from "../../fakes/house.ts";
-import { scriptHouse } from "../../fakes/script-house.ts";
+import { asker } from "../../fakes/runtime-fixture.ts";
+import { scriptFixture } from "../../fakes/script-fixture.ts";
 
 it.each([
   ["plain letters", "correct-horse-battery"],
@@ -10,7 +10,7 @@ it.each([
 ])("a secret of %s is not put away by a script, however it was put together", async (_, value) => {
   const redactor = createRedactor();
   redactor.learn(value);
-  await using h = await scriptHouse({ redactor });
+  await using h = await scriptFixture({ redactor });
   const half = Math.floor(value.length / 2);
   const [left, right] = [value.slice(0, half), value.slice(half)];
   const code = `const both = ${JSON.stringify(left)} + ${JSON.stringify(right)};

@@ -4,10 +4,10 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
 import type { RuntimeOptions } from "../../../src/index.ts";
 import { fakeDriver } from "../../fakes/fake-sandbox.ts";
-import { asker, boss } from "../../fakes/house.ts";
-import { httpHouse } from "../../fakes/http-house.ts";
+import { httpFixture } from "../../fakes/http-fixture.ts";
 import { ownFolder } from "../../fakes/own-folder.ts";
-import { resultOf, scriptHouse } from "../../fakes/script-house.ts";
+import { asker, boss } from "../../fakes/runtime-fixture.ts";
+import { resultOf, scriptFixture } from "../../fakes/script-fixture.ts";
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -22,7 +22,7 @@ function keyed(idempotencyKey: string) {
 
 describe("two scripts that wait for the same call", () => {
   it("need two yeses: one approval runs one of them", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const [one, two] = [
       await h.runtime.runChain({ code: mailing }, keyed("1")),
       await h.runtime.runChain({ code: mailing }, keyed("2")),
@@ -36,7 +36,7 @@ describe("two scripts that wait for the same call", () => {
   });
 
   it("let go on a hundred times at once, after one yes, run the call once", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, keyed("1"));
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
     const all = await Promise.all(
@@ -49,7 +49,7 @@ describe("two scripts that wait for the same call", () => {
   });
 
   it("are no help to a direct call: it is asked about by itself", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, asker);
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
     const direct = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
@@ -63,7 +63,7 @@ describe("two scripts that wait for the same call", () => {
     ["its place alone", () => "/0"],
     ["the script's own key", (key: string) => key],
   ])("a direct call under %s is not the script's call", async (_, spell) => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, keyed("mine"));
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
     for (const key of ["mine", one.callId, String((await h.runtime.calls.get(one.callId))?.key)]) {
@@ -81,7 +81,7 @@ describe("two scripts that wait for the same call", () => {
     const other = 'const r = await call("mail", { to: "y" }); await call("echo", { to: "evil" }); return r.text;';
     const ids: string[] = [];
     {
-      await using h = await scriptHouse(options);
+      await using h = await scriptFixture(options);
       for (const code of [mailing, other]) {
         const one = await h.runtime.runChain({ code }, asker);
         await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
@@ -89,7 +89,7 @@ describe("two scripts that wait for the same call", () => {
       }
     }
     exchange(join(place, "postern.db"));
-    await using h = await scriptHouse(options);
+    await using h = await scriptFixture(options);
     for (const id of ids) expect((await h.runtime.chains?.resume(id))?.status).toBe("error");
     expect(h.ran).toEqual([]);
   });
@@ -112,11 +112,11 @@ function exchange(file: string): void {
 
 describe("a script that waits", () => {
   it("is nothing to another agent: neither seen, nor let go on, nor its call approved", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const principal = { tenant: "default", agent: "other", via: "token:other" };
     const one = await h.runtime.runChain({ code: mailing }, { principal });
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
-    await using door = await httpHouse(h.runtime, { clock: h.clock });
+    await using door = await httpFixture(h.runtime, { clock: h.clock });
     const paths = [`/v1/chains/${one.callId}/resume`, `/v1/approvals/${one.approvalId}/resume`];
     for (const path of paths)
       expect((await door.ask(path, { as: "agent", method: "POST", body: {} })).status).toBe(404);
@@ -140,7 +140,7 @@ describe("what a script says of itself", () => {
         return { ...step, calls: step.calls.map((asked) => ({ ...asked, ...claims })) };
       },
     });
-    await using h = await scriptHouse({}, driver);
+    await using h = await scriptFixture({}, driver);
     const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
     for (const record of await h.runtime.calls.list({ tool: "echo" })) seen.push(record.call.authority);
     expect(resultOf(outcome)).toMatchObject({ status: "ok" });
@@ -156,7 +156,7 @@ describe("what a script says of itself", () => {
             ? { ...step, calls: step.calls.map((asked) => ({ ...asked, place: place as number })) }
             : step,
       });
-      await using h = await scriptHouse({}, driver);
+      await using h = await scriptFixture({}, driver);
       const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
       expect(outcome.status).toBe("error");
       expect(h.ran).toEqual([]);
@@ -170,14 +170,14 @@ describe("what a script says of itself", () => {
           ? { ...step, calls: step.calls.flatMap((asked) => [asked, { ...asked, tool: "mail" }]) }
           : step,
     });
-    await using h = await scriptHouse({}, driver);
+    await using h = await scriptFixture({}, driver);
     const outcome = await h.runtime.runChain({ code: 'return (await call("echo", { to: "x" })).text;' }, asker);
     expect(outcome.status).toBe("error");
     expect(h.ran).toEqual([]);
   });
 
   it("51 calls at once are 50, and what it catches after them does not go on", async () => {
-    await using h = await scriptHouse();
+    await using h = await scriptFixture();
     const code = `const all = await Promise.allSettled(Array.from({ length: 51 }, (_, n) => call("echo", { to: "n" + n })));
       let more = 0;
       try { await call("echo", { to: "late" }); more += 1; } catch {}

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { ApprovalRoute } from "../../../src/approvals/index.ts";
 import { say, withChannel } from "../../fakes/channel-scene.ts";
 import { ann, ask, yes } from "../../fakes/deciders.ts";
-import { house } from "../../fakes/house.ts";
+import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const users = { U1: "bob", U2: "cal" };
 
 describe("a channel's secret", () => {
   it("is one credential: whoever it names, it has one word under a quorum, and it says so", async () => {
-    await using h = await house(withChannel(users, { quorum: 2 }));
+    await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     const approvalId = await ask(h);
     expect(await say(h, { approvalId, user: "U1" })).toMatchObject({ status: 200, body: { status: "pending" } });
     const message = `\`channel:chat\` has voted on \`${approvalId}\` already, by \`bob\`: another person with it counts as the same; sign in and decide there.`;
@@ -24,7 +24,7 @@ describe("a channel's secret", () => {
     ["a name that is typed", { typedConfirmation: true }],
     ["a person who signed in", { signedIn: true }],
   ])("approves nothing that takes %s, sends people to the console, and may say no", async (_, route) => {
-    await using h = await house(withChannel(users, route));
+    await using h = await runtimeFixture(withChannel(users, route));
     const approvalId = await ask(h);
     const message = expect.stringMatching(/^This call is approved in the console alone\./);
     expect(await say(h, { approvalId, user: "U1" })).toMatchObject({

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { say, withChannel } from "../../fakes/channel-scene.ts";
 import { ann, ask, yes } from "../../fakes/deciders.ts";
-import { house } from "../../fakes/house.ts";
-import { bodyOf, httpHouse } from "../../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { holder } from "../../fakes/people.ts";
+import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 /** The operator wrote the names as people write them; the accounts' are lower case. */
 const users = { U1: "Ann" };
@@ -11,7 +11,7 @@ const user = "U1";
 
 describe("a person whom a channel spells in another way", () => {
   it("is one person: their word counts once in a quorum", async () => {
-    await using h = await house(withChannel(users, { quorum: 2 }));
+    await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const approvalId = await ask(h);
     await yes(h, approvalId, ann);
@@ -24,7 +24,7 @@ describe("a person whom a channel spells in another way", () => {
     ["where that is forbidden", "bot", { separateUser: true }],
     ["by hand, wherever", "console", {}],
   ])("does not decide what they asked for themselves %s", async (_, agent, route) => {
-    await using h = await house(withChannel(users, route));
+    await using h = await runtimeFixture(withChannel(users, route));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const principal = { tenant: "default", agent, user: "ann", via: "session:ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
@@ -35,11 +35,11 @@ describe("a person whom a channel spells in another way", () => {
 });
 
 it("a message is taken once at every moment at which its timestamp is good, to the millisecond", async () => {
-  await using h = await house(withChannel(users));
+  await using h = await runtimeFixture(withChannel(users));
   const { again, status } = await say(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
   expect(status).toBe(200);
   await h.clock.advance(600_000);
-  await using door = await httpHouse(h.runtime, { clock: h.clock });
+  await using door = await httpFixture(h.runtime, { clock: h.clock });
   const replayed = await bodyOf(await door.ask("/v1/channels/chat/decisions", { method: "POST", ...again }));
   expect(replayed).toMatchObject({ error: { code: "webhook_replayed" } });
 });

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { house } from "../../fakes/house.ts";
-import { bodyOf, httpHouse } from "../../fakes/http-house.ts";
+import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 it("one credential does not take the places of all who look on, and gets its own back", async () => {
-  await using h = await house({ accounts: { passwordCost: cheap } });
-  await using door = await httpHouse(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
+  await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
+  await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   const eve = await h.runtime.accounts.add({ name: "eve", roles: ["viewer"], tenant: "acme" }, holder);
   const { text } = await h.runtime.accounts.makeToken({ name: "cli", kind: "person" }, eve, holder);
   const headers = { authorization: `Bearer ${text}` };

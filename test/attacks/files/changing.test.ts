@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileTools } from "../../../src/builtin/index.ts";
-import { boss } from "../../fakes/house.ts";
+import { boss } from "../../fakes/runtime-fixture.ts";
 import { fileHouse, put } from "./file-house.ts";
 
 describe("changing", () => {

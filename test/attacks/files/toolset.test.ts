@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "nod
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { boss } from "../../fakes/house.ts";
+import { boss } from "../../fakes/runtime-fixture.ts";
 import { fileHouse, put } from "./file-house.ts";
 
 describe("reading", () => {

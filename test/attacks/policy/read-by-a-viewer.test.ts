@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readPolicyText, readTestsText } from "../../../src/config/policy-text.ts";
-import { type House, house } from "../../fakes/house.ts";
-import { type HttpHouse, httpHouse } from "../../fakes/http-house.ts";
+import { type HttpFixture, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
+import { type RuntimeFixture, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "postern-viewer-"));
 const secret = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE";
-let h: House;
-let door: HttpHouse;
+let h: RuntimeFixture;
+let door: HttpFixture;
 let headers: Readonly<Record<string, string>>;
 beforeAll(async () => {
   mkdirSync(join(folder, ".postern"));
@@ -19,8 +19,8 @@ beforeAll(async () => {
   writeFileSync(join(folder, "house.cedar"), "permit(principal, action, resource);");
   symlinkSync(join(folder, ".postern", "operator.token"), join(folder, "linked.cedar"));
   symlinkSync(join(folder, ".postern"), join(folder, "kept"));
-  h = await house({ accounts: { passwordCost: cheap } });
-  door = await httpHouse(h.runtime, {
+  h = await runtimeFixture({ accounts: { passwordCost: cheap } });
+  door = await httpFixture(h.runtime, {
     accounts: h.runtime.accounts,
     clock: h.clock,
     policies: {

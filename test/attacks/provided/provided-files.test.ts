@@ -3,7 +3,7 @@ import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { applyPatchTool, memoryTool, textEditorTool } from "../../../src/builtin/provided/provider-tools.ts";
-import { type ProvidedHouse, providedHouse } from "../../fakes/provided-house.ts";
+import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixture.ts";
 
 const outside = [
   ["goes up", "../outside.txt"],
@@ -19,7 +19,7 @@ const outside = [
   ["is too long", "x/".repeat(3_000)],
 ] as const;
 
-function setTraps({ base, workspace, put }: ProvidedHouse): void {
+function setTraps({ base, workspace, put }: ProvidedFixture): void {
   writeFileSync(join(base, "outside.txt"), "secret\n");
   put("inside.txt", "secret\n");
   put(".git/config", "secret\n");
@@ -28,7 +28,7 @@ function setTraps({ base, workspace, put }: ProvidedHouse): void {
   linkSync(join(base, "outside.txt"), join(workspace, "hard-link"));
 }
 
-function isUntouched({ base, workspace }: ProvidedHouse): void {
+function isUntouched({ base, workspace }: ProvidedFixture): void {
   expect(readFileSync(join(base, "outside.txt"), "utf8")).toBe("secret\n");
   expect(readFileSync(join(workspace, ".git/config"), "utf8")).toBe("secret\n");
   expect(existsSync(join(base, "runs/run_1/new.txt"))).toBe(false);
@@ -40,7 +40,7 @@ describe.each(outside)("a patch whose path %s", (_, path) => {
     ["creates", { type: "create_file", path, diff: "+new" }],
     ["deletes", { type: "delete_file", path }],
   ])("%s nothing", async (_kind, operation) => {
-    await using house = await providedHouse((options) => applyPatchTool({ ...options, delete: true }));
+    await using house = await providedFixture((options) => applyPatchTool({ ...options, delete: true }));
     setTraps(house);
     const { status, text } = await house.call("apply_patch", { operation });
     expect(["error", "denied"]).toContain(status);
@@ -49,7 +49,7 @@ describe.each(outside)("a patch whose path %s", (_, path) => {
   });
 
   it("moves nothing there and changes no file beside it", async () => {
-    await using house = await providedHouse(applyPatchTool);
+    await using house = await providedFixture(applyPatchTool);
     setTraps(house);
     const input = `*** Begin Patch\n*** Add File: new.txt\n+n\n*** Update File: inside.txt\n*** Move to: ${path}\n@@\n-secret\n+s\n*** End Patch`;
     expect(await house.call("apply_patch", { input })).toMatchObject({ status: "error" });
@@ -65,7 +65,7 @@ describe.each(outside)("the editor, asked for a path that %s", (_, path) => {
     ["replaces", { command: "str_replace", path, old_str: "secret", new_str: "changed" }],
     ["inserts", { command: "insert", path, insert_line: 0, insert_text: "changed" }],
   ])("%s nothing", async (kind, given) => {
-    await using house = await providedHouse(textEditorTool);
+    await using house = await providedFixture(textEditorTool);
     setTraps(house);
     const { status, text } = await house.call("str_replace_based_edit_tool", given);
     const mayRead = kind === "shows" && path.startsWith(".git"); // it is the workspace's own
@@ -76,11 +76,11 @@ describe.each(outside)("the editor, asked for a path that %s", (_, path) => {
 });
 
 describe("memories", () => {
-  let house: ProvidedHouse;
+  let house: ProvidedFixture;
   let own: string;
 
   beforeEach(async () => {
-    house = await providedHouse((_, base) => memoryTool({ folder: join(base, "memories") }));
+    house = await providedFixture((_, base) => memoryTool({ folder: join(base, "memories") }));
     own = join(house.base, "memories/default/a");
     mkdirSync(own, { recursive: true });
     writeFileSync(join(house.base, "outside.txt"), "secret\n");

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { shellTool, textEditorTool } from "../../../src/builtin/provided/provider-tools.ts";
-import { type ProvidedHouse, providedHouse } from "../../fakes/provided-house.ts";
+import { type ProvidedFixture, providedFixture } from "../../fakes/provided-fixture.ts";
 
 const here = existsSync("/usr/bin/bwrap");
 if (!here) console.warn("SKIPPED: attacks on the shell tool: this machine lacks `bwrap`");
@@ -15,7 +15,7 @@ interface Said {
   readonly outcome: object;
 }
 
-async function shell(house: ProvidedHouse, ...commands: readonly string[]): Promise<Said> {
+async function shell(house: ProvidedFixture, ...commands: readonly string[]): Promise<Said> {
   const { structured } = await house.call("shell_call", { action: { commands: [...commands], timeout_ms: 20_000 } });
   const { output } = structured as unknown as { readonly output: readonly Said[] };
   return output.at(-1) ?? { stdout: "", stderr: "", outcome: {} };
@@ -40,7 +40,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     ["the host's processes", 'ps -e | wc -l | grep -vx "[2-9]" ; ls /proc/1/root/etc/passwd'],
     ["the kernel's memory", "cat /proc/kcore /dev/mem /dev/kmem | head -c 1"],
   ])("cannot read %s", async (_, command) => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     writeFileSync(join(house.base, "runs/secret.txt"), "secret");
     expect((await shell(house, `{ ${command}; } 2>/dev/null`)).stdout).toBe("");
   });
@@ -48,7 +48,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   it("has nothing of the host's environment", async () => {
     process.env["POSTERN_TEST_SECRET"] = "in the environment";
     try {
-      await using house = await providedHouse(shellTool);
+      await using house = await providedFixture(shellTool);
       const { stdout } = await shell(house, "env; cat /proc/*/environ | tr '\\0' '\\n'");
       expect(stdout).toContain("HOME=/tmp");
       expect(stdout).not.toContain("POSTERN");
@@ -58,7 +58,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("can write to its folder and to /tmp, and nowhere else", async () => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     const places = ["/", "/usr", "/usr/bin", "/bin", "/etc", "/lib", "/proc", "/proc/sys/kernel", "/proc/self"];
     const files = ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/self/oom_score_adj"];
     const probe = `for p in ${[...places, ...files].join(" ")}; do [ ! -w $p ] || echo "$p can be written"; done`;
@@ -70,7 +70,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("has no capability and gets none back", async () => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     const { stdout } = await shell(
       house,
       "grep Cap /proc/self/status; unshare -Ur true && echo a namespace of its own",
@@ -85,9 +85,9 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     const { port } = server.address() as { port: number };
     try {
       const ask = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`;
-      await using house = await providedHouse(shellTool);
+      await using house = await providedFixture(shellTool);
       expect((await shell(house, ask)).stdout).toBe("");
-      await using open = await providedHouse((options) => shellTool({ ...options, network: true }));
+      await using open = await providedFixture((options) => shellTool({ ...options, network: true }));
       expect((await shell(open, ask)).stdout).toBe("reached");
     } finally {
       server.close();
@@ -95,7 +95,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("leaves no process behind when its time is over, in whatever group it is", async () => {
-    await using house = await providedHouse((options) => shellTool({ ...options, timeoutMs: 1_500 }));
+    await using house = await providedFixture((options) => shellTool({ ...options, timeoutMs: 1_500 }));
     const word = `77777.${process.pid}`;
     const { outcome } = await shell(
       house,
@@ -106,7 +106,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("leaves no process behind when it ends", async () => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     const word = `88888.${process.pid}`;
     const { outcome } = await shell(house, `setsid sleep ${word} > /dev/null 2>&1 & echo done`);
     expect(outcome).toEqual({ type: "exit", exit_code: 0 });
@@ -114,21 +114,21 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("is held to its processes: a fork bomb ends with the command", async () => {
-    await using house = await providedHouse((options) => shellTool({ ...options, timeoutMs: 3_000, processes: 20 }));
+    await using house = await providedFixture((options) => shellTool({ ...options, timeoutMs: 3_000, processes: 20 }));
     const { stderr } = await shell(house, "bomb() { bomb | bomb & }; bomb; sleep 1; ls");
     expect(stderr).toContain("Resource temporarily unavailable");
     expect((await shell(house, "echo on")).stdout).toBe("on\n");
   });
 
   it("is held to its memory, also that of /tmp", async () => {
-    await using house = await providedHouse((options) => shellTool({ ...options, memoryBytes: 64 * 1024 * 1024 }));
+    await using house = await providedFixture((options) => shellTool({ ...options, memoryBytes: 64 * 1024 * 1024 }));
     const { stdout } = await shell(house, 'head -c 500m /dev/zero | tail -n 1 | wc -c; echo "left: $?"');
     expect(stdout).not.toContain("524288000");
     expect((await shell(house, "head -c 1g /dev/zero > /tmp/a && echo written")).stdout).toBe("");
   });
 
   it("is ended when it writes without end, and what is kept is bounded", async () => {
-    await using house = await providedHouse((options) => shellTool({ ...options, maxOutputBytes: 1_000 }));
+    await using house = await providedFixture((options) => shellTool({ ...options, maxOutputBytes: 1_000 }));
     const { stdout, stderr, outcome } = await shell(house, "yes");
     expect(stdout.length).toBeLessThan(1_100);
     expect(stdout).toMatch(/\n\[\d+ bytes are left out here\]\n/);
@@ -137,7 +137,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("has a session that is forgotten and not kept when it grows without end", async () => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     await house.call("bash", { command: "x=kept" });
     const { text } = await house.call("bash", { command: "x=$(head -c 90000 /dev/zero | tr '\\0' y)" });
     expect(text).toContain("the earlier ones stay");
@@ -145,7 +145,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("cannot spoil what it leaves for the next", async () => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     await house.call("bash", { command: "cd /tmp; x=1" });
     for (const command of [
       "echo 'exit 9' >&3",
@@ -163,7 +163,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("may make links that no file tool follows", async () => {
-    await using house = await providedHouse(async (options) => shellTool(options));
+    await using house = await providedFixture(async (options) => shellTool(options));
     house.runtime.tools.register(textEditorTool({ roots: { workspace: { path: house.workspace, writable: true } } }));
     await shell(house, "ln -s /etc/passwd passwd; ln -s / root; mkfifo pipe");
     for (const path of ["passwd", "root/etc/passwd", "pipe"])
@@ -173,7 +173,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
   });
 
   it("takes hostile words for words", async () => {
-    await using house = await providedHouse(shellTool);
+    await using house = await providedFixture(shellTool);
     const words = ["-c", "'; touch broken; '", "$(touch broken)", "`touch broken`", "a\nb", "\\", '"'];
     const action = { command: ["printf", "%s|", ...words], env: { X: "'$(touch broken)" }, working_directory: "." };
     const { structured } = await house.call("local_shell_call", { action });

@@ -4,7 +4,13 @@ import { SystemClock } from "../../../src/core/clock.ts";
 import { SandboxProcess } from "../../../src/engines/child/child-process.ts";
 import { ChildSession } from "../../../src/engines/child/session.ts";
 import type { SandboxDriver } from "../../../src/engines/sandbox.ts";
-import { type EngineRoom, engineRoom, enginesHere, roomWith, wholeResultOf } from "../../fakes/engine-room.ts";
+import {
+  type EngineFixture,
+  engineFixture,
+  enginesHere,
+  fixtureWithEngine,
+  wholeResultOf,
+} from "../../fakes/engine-fixture.ts";
 import { lyingChild } from "../../fakes/lying-child.ts";
 import { roomyLimits, sketch } from "../../fakes/scripts.ts";
 
@@ -161,8 +167,8 @@ const attacks: readonly Attack[] = [
 ];
 
 describe.each(engines)("on $name", (engine) => {
-  const room = (): Promise<EngineRoom> =>
-    engineRoom(engine, { chains: { cpuMs, memoryBytes: 48 << 20, outputBytes: 64 << 10 } });
+  const room = (): Promise<EngineFixture> =>
+    engineFixture(engine, { chains: { cpuMs, memoryBytes: 48 << 20, outputBytes: 64 << 10 } });
 
   it.skipIf(engine.missing !== undefined).each(attacks.map((attack) => [attack.name, attack] as const))(
     "contains %s",
@@ -237,7 +243,7 @@ describe("a sandbox that forges its frames", () => {
     ["dies in the middle of a frame", "raw(Buffer.from([0, 0, 1, 0, 123])); process.exit(0)", "crash"],
     ["says nothing", "for (;;) ;", "cpu"],
   ])("%s: it is ended, and nothing was called (cases 205, 221)", async (_, forged, kind) => {
-    await using at = await roomWith(() => [lyingDriver(forged)], {
+    await using at = await fixtureWithEngine(() => [lyingDriver(forged)], {
       approvals: { patience: "deny" },
       chains: { cpuMs: 500, limits: { totalTimeoutMs: 20_000 } },
     });
@@ -269,7 +275,7 @@ function lyingDriver(onNext: string): SandboxDriver {
 }
 
 /** The host is alive, its prototypes are its own, and the one record of the script tells what the tools saw. */
-async function expectHonest({ runtime, ran }: EngineRoom): Promise<void> {
+async function expectHonest({ runtime, ran }: EngineFixture): Promise<void> {
   const [script, ...others] = await runtime.calls.list({ tool: "tool_chain" });
   expect(others).toEqual([]);
   expect(["ok", "failed"]).toContain(script?.state);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ScriptStep } from "../../../src/engines/sandbox.ts";
 import { corpus } from "../../fakes/corpus.ts";
-import { type EngineUnderTest, enginesHere } from "../../fakes/engine-room.ts";
+import { type EngineUnderTest, enginesHere } from "../../fakes/engine-fixture.ts";
 import { driveScript, someTools } from "../../fakes/scripts.ts";
 
 interface Escape {

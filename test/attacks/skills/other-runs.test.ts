@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { defineSkill, type SkillsOptions } from "../../../src/builtin/index.ts";
 import { createRuntime, defineTool, type Runtime } from "../../../src/index.ts";
-import { httpHouse } from "../../fakes/http-house.ts";
+import { httpFixture } from "../../fakes/http-fixture.ts";
 
 const toolNamed = (name: string) =>
   defineTool({
@@ -31,7 +31,7 @@ const principal = { tenant: "default", agent: "local-agent", via: "token:agent" 
 
 it("a skill that an agent is always held to restricts each run that it names", async () => {
   await using runtime = await runtimeOf({ "local-agent": ["letters"] });
-  await using house = await httpHouse(runtime, { agentScopes: [] });
+  await using house = await httpFixture(runtime, { agentScopes: [] });
   const call = async (tool: string, run_id?: string, as: "agent" | "operator" = "agent"): Promise<number> =>
     (await house.ask("/v1/calls", { as, body: { tool, arguments: {}, ...(run_id !== undefined && { run_id }) } }))
       .status;

@@ -3,7 +3,7 @@ import { expect, vi } from "vitest";
 import { holdsIn } from "../../fakes/artifact-holds.ts";
 import { FakeClock } from "../../fakes/clock.ts";
 import { isAlive, onEachEngine, patient } from "../../fakes/engine-cases.ts";
-import { resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
+import { fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
 
 await onEachEngine(({ code, driver, room, says }) => {
   says("an error of the script is is_error, status error, with the trace (case 209)", async () => {
@@ -17,7 +17,7 @@ await onEachEngine(({ code, driver, room, says }) => {
   });
 
   says("an engine that throws is an error, no session is left, and no pin (case 212)", async () => {
-    await using at = await roomWith((seen) => [watched(driver, { seen, tornAfter: 1 })]);
+    await using at = await fixtureWithEngine((seen) => [watched(driver, { seen, tornAfter: 1 })]);
     const held = holdsIn(at.runtime);
     const outcome = await at.runtime.runChain(code("handle"));
     const kept = vi.mocked(at.runtime.artifacts.put).mock.calls.length;

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { defineTool, type Json } from "../../../src/index.ts";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
-import { resultOf } from "../../fakes/engine-room.ts";
+import { resultOf } from "../../fakes/engine-fixture.ts";
 
 const noJson = {
   javascript: [

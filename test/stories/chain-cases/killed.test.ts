@@ -2,8 +2,8 @@
 import { expect } from "vitest";
 import type { SandboxDriver, SandboxSession } from "../../../src/engines/sandbox.ts";
 import { isAlive, onEachEngine, patient } from "../../fakes/engine-cases.ts";
-import { type EngineRoom, resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
-import { boss } from "../../fakes/house.ts";
+import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
+import { boss } from "../../fakes/runtime-fixture.ts";
 
 /** Counts the moments around each frame, and kills the process itself at one of them. */
 class Killer {
@@ -22,7 +22,7 @@ class Killer {
     this.killed += 1;
   }
 
-  around(driver: SandboxDriver, seen: EngineRoom["seen"]): SandboxDriver {
+  around(driver: SandboxDriver, seen: EngineFixture["seen"]): SandboxDriver {
     const { start, restore } = driver;
     return {
       ...watchedOf(driver),
@@ -75,7 +75,7 @@ await onEachEngine(({ driver, language, name, says }) => {
 
   const lived = async (at: number): Promise<Killer> => {
     const killer = new Killer(at);
-    await using room = await roomWith((seen) => [killer.around(watched(driver, { seen }), seen)]);
+    await using room = await fixtureWithEngine((seen) => [killer.around(watched(driver, { seen }), seen)]);
     const { runtime, ran, seen } = room;
     const send = () => runtime.runChain(script, { idempotencyKey: "script" });
     let ended = await send();

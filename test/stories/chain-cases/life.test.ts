@@ -1,10 +1,10 @@
 /** A script's life on each engine: what it leaves behind, which is nothing (CASES 206 to 231). */
 import { expect } from "vitest";
 import { onEachEngine, patient } from "../../fakes/engine-cases.ts";
-import { type EngineRoom, resultOf, roomWith, watched } from "../../fakes/engine-room.ts";
+import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
 
 await onEachEngine(({ code, driver, expectLetGo, room, says }) => {
-  says("when the house closes the script ends as closed, and nothing more is called (case 206)", async () => {
+  says("when the runtime closes the script ends as closed, and nothing more is called (case 206)", async () => {
     await using at = await room();
     const running = at.runtime.runChain(code("sleeps"));
     await expect.poll(() => at.ran.length, { timeout: patient }).toBe(1);
@@ -43,11 +43,11 @@ await onEachEngine(({ code, driver, expectLetGo, room, says }) => {
   );
 
   says("where it cannot run, the tool is not registered, and naming it is refused (case 210)", async () => {
-    const away = (seen: EngineRoom["seen"]) => ({
+    const away = (seen: EngineFixture["seen"]) => ({
       ...watched(driver, { seen }),
       unavailable: async () => "gone",
     });
-    await expect(roomWith((seen) => [away(seen)])).rejects.toThrow(/cannot run here: gone/);
+    await expect(fixtureWithEngine((seen) => [away(seen)])).rejects.toThrow(/cannot run here: gone/);
   });
 
   says("a variable set in one run is not visible in the next (case 228)", async () => {

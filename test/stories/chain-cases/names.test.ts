@@ -1,7 +1,7 @@
 /** What a script finds and calls on each engine (CASES 204 to 215). */
 import { expect } from "vitest";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
-import { resultOf } from "../../fakes/engine-room.ts";
+import { resultOf } from "../../fakes/engine-fixture.ts";
 
 await onEachEngine(({ code, language, name, room, says }) => {
   says(

@@ -1,7 +1,7 @@
 /** What comes back, inside and outside, on each engine: handles, files, output (CASES 216 to 226). */
 import { expect } from "vitest";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
-import { bigText, resultOf, wholeResultOf } from "../../fakes/engine-room.ts";
+import { bigText, resultOf, wholeResultOf } from "../../fakes/engine-fixture.ts";
 
 await onEachEngine(({ code, room, says }) => {
   says(

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { defineTool, type Json } from "../../../src/index.ts";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
-import { type EngineRoom, resultOf } from "../../fakes/engine-room.ts";
+import { type EngineFixture, resultOf } from "../../fakes/engine-fixture.ts";
 
 const safe = { risk: "safe", effects: "read", idempotent: true } as const;
 const awkward = [
@@ -43,7 +43,7 @@ const tools = [orders, record];
 
 await onEachEngine(({ language, room, says }) => {
   const isPython = language === "python";
-  const run = async (at: EngineRoom, python: string, javascript: string): Promise<unknown> =>
+  const run = async (at: EngineFixture, python: string, javascript: string): Promise<unknown> =>
     resultOf(await at.runtime.runChain({ code: isPython ? python : javascript, language })).output_text;
 
   says("an action is called behind its tool", async () => {

@@ -1,8 +1,8 @@
 /** A script that needs a person, on each engine. */
 import { expect } from "vitest";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
-import { resultOf } from "../../fakes/engine-room.ts";
-import { boss } from "../../fakes/house.ts";
+import { resultOf } from "../../fakes/engine-fixture.ts";
+import { boss } from "../../fakes/runtime-fixture.ts";
 
 await onEachEngine(({ expectLetGo, language, room, says }) => {
   says("one that needs a person waits without a process, and goes on when it is sent again", async () => {

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asker } from "../../fakes/house.ts";
+import { asker } from "../../fakes/runtime-fixture.ts";
 import { abort, bad, fails, forEver, mail, type Row, risky, throws, tool } from "./fault.ts";
 
 /** From the claim on. */

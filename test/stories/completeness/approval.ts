@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { actor } from "../../fakes/actors.ts";
-import { asker, boss } from "../../fakes/house.ts";
+import { asker, boss } from "../../fakes/runtime-fixture.ts";
 import {
   abort,
   approvedBefore,

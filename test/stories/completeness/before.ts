@@ -1,6 +1,6 @@
 import { actor } from "../../fakes/actors.ts";
 import { settled } from "../../fakes/clock.ts";
-import { asker } from "../../fakes/house.ts";
+import { asker } from "../../fakes/runtime-fixture.ts";
 import {
   abort,
   atClaim,

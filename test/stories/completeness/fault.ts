@@ -4,8 +4,8 @@ import type { ClaimedCall } from "../../../src/pipeline/gates/stages.ts";
 import type { Decision, Policy } from "../../../src/policy/index.ts";
 import type { FakeClock } from "../../fakes/clock.ts";
 import type { Failing } from "../../fakes/faulty-store.ts";
-import { asker, boss, type House, type house } from "../../fakes/house.ts";
 import { type ProbeTool, probe } from "../../fakes/probe.ts";
+import { asker, boss, type RuntimeFixture, type runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 /** The gates are read from the type that says what a call has passed: a new gate without a row does not compile. */
 export type Gate = keyof ClaimedCall[Extract<keyof ClaimedCall, symbol>];
@@ -20,7 +20,7 @@ export type Way = "throw" | "timeout" | "cancel" | "deny" | "malformed" | "stora
 /** One failure, injected; or, as a text, why it cannot happen there. */
 export interface Fault {
   readonly options?: RuntimeOptions;
-  readonly tools?: NonNullable<Parameters<typeof house>[1]>;
+  readonly tools?: NonNullable<Parameters<typeof runtimeFixture>[1]>;
   readonly limits?: Partial<Limits>;
   readonly context?: CallContext;
   readonly call?: CallRequest;
@@ -40,7 +40,7 @@ export type Cell = Fault | string;
 export type Row = Readonly<Record<Way, Cell>>;
 
 export interface Scene {
-  readonly h: House;
+  readonly h: RuntimeFixture;
   readonly clock: FakeClock;
   readonly stop: AbortController;
   readonly failing: Failing;

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/core/json.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions, type ToolContext } from "../../src/index.ts";
 import { FakeClock } from "./clock.ts";
 
-export interface House extends AsyncDisposable {
+export interface RuntimeFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly clock: FakeClock;
   /** Arguments of every execution, in order. */
@@ -16,10 +16,10 @@ const text = {
 } as const;
 
 /** A safe `echo`, a `mail` of risk high that is not idempotent, a `drop` of risk critical; all write down that they ran. */
-export async function house(
+export async function runtimeFixture(
   options: RuntimeOptions = {},
   more: readonly Parameters<typeof defineTool>[0][] = [],
-): Promise<House> {
+): Promise<RuntimeFixture> {
   const ran: JsonObject[] = [];
   const clock = new FakeClock();
   const execute = async (given: unknown, context: ToolContext): Promise<string> => {

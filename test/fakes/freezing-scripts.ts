@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import type { defineTool, ToolContext } from "../../src/index.ts";
-import { asker, boss, house } from "./house.ts";
-import { resultOf } from "./script-house.ts";
+import { asker, boss, runtimeFixture } from "./runtime-fixture.ts";
+import { resultOf } from "./script-fixture.ts";
 
 /** How a step differs from life to life: as no script should, and some do. */
 type Whim = "never" | "left out later" | "only later" | "other words";
@@ -221,7 +221,7 @@ export async function live({ steps, cuts, answers, isRebuilt }: Story, spoken: S
   const engines = ["first", "second", "third", "fourth", "fifth"];
   const drivers = engines.map((name) => restless(life, spoken.driver, { name, build }));
   const chains = { drivers, engines, limits: { maxRiskUnapproved: "medium" } } as const;
-  await using h = await house({ chains }, toolsOf(life));
+  await using h = await runtimeFixture({ chains }, toolsOf(life));
   const script = { code: spoken.sourceOf(steps), language: spoken.language };
   for (const said = [...answers]; turn < 40; turn += 1) {
     life.leaving = new AbortController();

@@ -13,7 +13,7 @@ import {
 import { openRunFolders } from "../../src/observe/index.ts";
 import { ownFolder } from "./own-folder.ts";
 
-export interface ProvidedHouse extends AsyncDisposable {
+export interface ProvidedFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   /** A temporary folder with the run's folders and whatever a test puts beside them. */
   readonly base: string;
@@ -28,10 +28,10 @@ export const agent = { principal: { tenant: "default", agent: "a" }, runId: "run
 const allowed = { rules: [{ effect: "allow", tool: "shell" }] } as const;
 
 /** Provider-defined tools on a real runtime over a temporary folder; everything is approved. */
-export async function providedHouse(
+export async function providedFixture(
   make: (options: FileToolOptions, base: string) => AnyTool | Promise<AnyTool>,
   options: RuntimeOptions = {},
-): Promise<ProvidedHouse> {
+): Promise<ProvidedFixture> {
   const base = realpathSync(ownFolder());
   const runs = openRunFolders(join(base, "runs"));
   const workspace = join(runs.open("default", "run_1"), "workspace");

@@ -25,7 +25,7 @@ export interface Ways {
   readonly server?: boolean;
 }
 
-export class House implements AsyncDisposable {
+export class RuntimeFixture implements AsyncDisposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "postern-browser-"));
   readonly #ran = join(this.folder, "ran");
   #child: ChildProcess | undefined;
@@ -43,8 +43,8 @@ export class House implements AsyncDisposable {
     writeFileSync(join(this.folder, "postern.yaml"), configuration(ways));
   }
 
-  static async open(ways: Ways = {}): Promise<House> {
-    const house = new House(ways);
+  static async open(ways: Ways = {}): Promise<RuntimeFixture> {
+    const house = new RuntimeFixture(ways);
     await house.start();
     return house;
   }

@@ -1,14 +1,14 @@
 import type { Channel, ChannelState, Delivered, Notice } from "../../src/observe/notify/channel.ts";
-import { type House, house } from "./house.ts";
+import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
-export interface Told extends Channel {
+export interface ChannelFixture extends Channel {
   readonly told: Notice[];
   /** What it answers next; that it took the notice, when there is nothing here. */
   readonly answers: (Delivered | Error)[];
 }
 
 /** A channel of one's own, as an adapter for e-mail would be. */
-export function told(more: Partial<Channel> = {}): Told {
+export function told(more: Partial<Channel> = {}): ChannelFixture {
   const notices: Notice[] = [];
   const answers: (Delivered | Error)[] = [];
   return {
@@ -29,11 +29,14 @@ export const notTaken: Extract<Delivered, { readonly delivered: false }> = {
   problem: "It answered 500.",
 };
 
-export function houseWith(channel: Channel, more: Parameters<typeof house>[0] = {}): Promise<House> {
-  return house({ channels: { also: [channel], consoleUrl: "https://postern.example" }, ...more });
+export function fixtureWith(
+  channel: Channel,
+  more: Parameters<typeof runtimeFixture>[0] = {},
+): Promise<RuntimeFixture> {
+  return runtimeFixture({ channels: { also: [channel], consoleUrl: "https://postern.example" }, ...more });
 }
 
-/** How the house's first channel stands. */
-export function channelOf({ runtime }: House): ChannelState | undefined {
+/** How the runtime's first channel stands. */
+export function channelOf({ runtime }: RuntimeFixture): ChannelState | undefined {
   return runtime.channels?.list()[0];
 }

@@ -1,12 +1,12 @@
 import type { FeedReader, FeedSubscription, ResetReason } from "../../src/observe/feed.ts";
 import type { FeedEvent, FeedFilter } from "../../src/observe/feed-event.ts";
-import type { House } from "./house.ts";
+import type { RuntimeFixture } from "./runtime-fixture.ts";
 
 /** What somebody hears who may hear everything. */
 export const all: FeedFilter = { tenant: "default", also: "everything" };
 
 /** A reader of the feed that writes down what it hears. */
-export class Ears implements FeedReader {
+export class FeedRecorder implements FeedReader {
   readonly heard: FeedEvent[] = [];
   readonly lists: (readonly FeedEvent[])[] = [];
   readonly resets: [id: string, reason: ResetReason][] = [];
@@ -37,11 +37,11 @@ export class Ears implements FeedReader {
 
 /** Takes a seat, and hears from then on. */
 export async function listen(
-  h: House,
+  h: RuntimeFixture,
   filter: FeedFilter = all,
   after?: string,
-): Promise<Ears & { readonly seat: FeedSubscription }> {
-  const ears = new Ears();
+): Promise<FeedRecorder & { readonly seat: FeedSubscription }> {
+  const ears = new FeedRecorder();
   const seat = await h.runtime.feed.open(filter, after, ears);
   if (seat === undefined) throw new Error("no seat");
   return Object.assign(ears, { seat });

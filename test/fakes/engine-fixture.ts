@@ -86,7 +86,7 @@ export function watched(driver: SandboxDriver, { seen, tornAfter }: Watching): S
 
 export const bigText: string = "line of text\n".repeat(20_000);
 
-export interface EngineRoom extends AsyncDisposable {
+export interface EngineFixture extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly seen: Seen;
   /** What tools with effects, and `count`, were given. */
@@ -94,14 +94,14 @@ export interface EngineRoom extends AsyncDisposable {
 }
 
 /** A runtime with one engine and a few tools: `echo` says its text, `report` says much, `count` counts what it is given. */
-export async function engineRoom({ driver }: EngineUnderTest, options: RuntimeOptions = {}): Promise<EngineRoom> {
-  return roomWith((seen) => [watched(driver, { seen })], options);
+export async function engineFixture({ driver }: EngineUnderTest, options: RuntimeOptions = {}): Promise<EngineFixture> {
+  return fixtureWithEngine((seen) => [watched(driver, { seen })], options);
 }
 
-export async function roomWith(
+export async function fixtureWithEngine(
   driversFor: (seen: Seen) => readonly SandboxDriver[],
   options: RuntimeOptions = {},
-): Promise<EngineRoom> {
+): Promise<EngineFixture> {
   const ran: Json[] = [];
   const seen: Seen = { programs: [], limits: [], sessions: [], settled: [] };
   const drivers = driversFor(seen);
@@ -166,7 +166,7 @@ export function resultOf(outcome: { readonly structured?: Json } | undefined): C
 
 /** The same where it was too big to go inline, and is kept as any other big result. */
 export async function wholeResultOf(
-  { runtime }: EngineRoom,
+  { runtime }: EngineFixture,
   outcome: { readonly structured?: Json; readonly callId: string },
 ): Promise<ChainResult> {
   const { $artifact: digest } = (outcome.structured ?? {}) as { readonly $artifact?: string }; // either form has an object

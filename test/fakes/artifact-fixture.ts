@@ -35,7 +35,7 @@ const tools = [
 ];
 
 /** A runtime over a file, closed and opened again as often as a test likes, and what lies in its artifact folder. */
-export class ArtifactHouse implements AsyncDisposable {
+export class ArtifactFixture implements AsyncDisposable {
   readonly clock: FakeClock = new FakeClock();
   readonly folder: string = ownFolder();
   readonly #options: RuntimeOptions;
@@ -46,7 +46,7 @@ export class ArtifactHouse implements AsyncDisposable {
   }
 
   get runtime(): Runtime {
-    if (this.#runtime === undefined) throw new Error("the house is closed");
+    if (this.#runtime === undefined) throw new Error("the runtime is closed");
     return this.#runtime;
   }
 

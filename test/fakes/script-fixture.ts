@@ -1,11 +1,14 @@
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import type { Json, RuntimeOptions } from "../../src/index.ts";
 import { fakeDriver } from "./fake-sandbox.ts";
-import { type House, house } from "./house.ts";
+import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
-/** A house that runs scripts, with an engine that is none. */
-export function scriptHouse(options: RuntimeOptions = {}, driver: SandboxDriver = fakeDriver()): Promise<House> {
-  return house({ chains: { drivers: [driver], engines: [driver.name] }, ...options });
+/** A runtime that runs scripts, with an engine that is none. */
+export function scriptFixture(
+  options: RuntimeOptions = {},
+  driver: SandboxDriver = fakeDriver(),
+): Promise<RuntimeFixture> {
+  return runtimeFixture({ chains: { drivers: [driver], engines: [driver.name] }, ...options });
 }
 
 /** The structured answer of `tool_chain`. */

@@ -2,15 +2,15 @@
 
 import type { ApprovalRoute, Decider, Delegation } from "../../src/approvals/index.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
-import { type House, house } from "./house.ts";
 import { cheap, holder } from "./people.ts";
+import { type RuntimeFixture, runtimeFixture } from "./runtime-fixture.ts";
 
 const hourMs = 3_600_000;
 export const cal: Decider = { user: "cal", via: "session:cal", tenant: "default", roles: ["approver"], signedIn: true };
 
-/** A house where Ann, Bob and Cal have accounts; the first two administer as well, and Ann is of ops. */
-export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}): Promise<House> {
-  const h = await house({
+/** A runtime where Ann, Bob and Cal have accounts; the first two administer as well, and Ann is of ops. */
+export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}): Promise<RuntimeFixture> {
+  const h = await runtimeFixture({
     ...{ approvals: { patience: "suspend", routes: [route] }, accounts: { passwordCost: cheap } },
     ...more,
   });
@@ -22,7 +22,7 @@ export async function openRouted(route: ApprovalRoute, more: RuntimeOptions = {}
   return h;
 }
 
-export async function lend(h: House, from: Decider, to: string): Promise<Delegation> {
+export async function lend(h: RuntimeFixture, from: Decider, to: string): Promise<Delegation> {
   const made = await h.runtime.approvals.delegations.make({ to, until: h.clock.now() + hourMs }, from);
   if (!made.delegated) throw new Error(made.message);
   return made.delegation;

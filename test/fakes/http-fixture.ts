@@ -18,7 +18,7 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface HttpHouse extends AsyncDisposable {
+export interface HttpFixture extends AsyncDisposable {
   readonly door: HttpServer;
   readonly tokens: Readonly<Record<TokenRole, string>>;
   ask(path: string, ask?: Ask): Promise<Response>;
@@ -29,10 +29,10 @@ function onWrongAnswer(route: string, why: string): never {
 }
 
 /** The HTTP door over a runtime, with fresh tokens in a folder of its own; no socket. */
-export async function httpHouse(
+export async function httpFixture(
   runtime: Runtime,
   more: Partial<HttpServerOptions> & { readonly agentScopes?: readonly string[] } = {},
-): Promise<HttpHouse> {
+): Promise<HttpFixture> {
   const folder = ownFolder();
   const { agentScopes = ["mail:read"], ...options } = more;
   const credentials = await openCredentials(folder, { agentScopes });
@@ -59,16 +59,16 @@ export async function httpHouse(
 }
 
 /** The door over a runtime that runs nothing, another for each test of a file. */
-export interface StubHouse extends Pick<HttpHouse, "ask" | "door" | "tokens"> {
+export interface StubFixture extends Pick<HttpFixture, "ask" | "door" | "tokens"> {
   readonly said: readonly Said[];
   /** Instead of the one each test begins with. */
   open(options?: StubOptions): Promise<void>;
 }
 
-export function stubHouse(): StubHouse {
-  let house: HttpHouse | undefined;
+export function stubFixture(): StubFixture {
+  let house: HttpFixture | undefined;
   let said: readonly Said[] = [];
-  const now = (): HttpHouse => {
+  const now = (): HttpFixture => {
     if (house === undefined) throw new Error("no test has begun");
     return house;
   };
@@ -77,7 +77,7 @@ export function stubHouse(): StubHouse {
     await close();
     const stub = stubRuntime(options);
     said = stub.said;
-    house = await httpHouse(stub.runtime);
+    house = await httpFixture(stub.runtime);
   };
   beforeEach(() => open());
   afterAll(close);
