@@ -11,7 +11,7 @@ import type { AskedCall, Printed, SandboxLimits, SandboxSession, ScriptStep, Set
 import { type ReceivedFrame, type SandboxEnd, unaskedFrame } from "./frame-line.ts";
 import { ProtocolBroken } from "./frames.ts";
 import { readStep } from "./step-frames.ts";
-import { type Overrun, ScriptWatch } from "./watch.ts";
+import { type Overrun, ProcessWatch } from "./watch.ts";
 
 /** The terms of one script in a sandbox. */
 export interface SessionTerms {
@@ -34,7 +34,7 @@ export class ChildSession implements SandboxSession {
   readonly #child: SandboxEnd;
   readonly #terms: SessionTerms;
   readonly #begun: number;
-  readonly #watch: ScriptWatch;
+  readonly #watch: ProcessWatch;
   readonly #open: Set<number>;
   #places: number;
   #results: SettledCall[] = [];
@@ -49,7 +49,7 @@ export class ChildSession implements SandboxSession {
     this.#child = child;
     this.#terms = terms;
     this.#begun = terms.clock.monotonic();
-    this.#watch = new ScriptWatch(child.pid, terms.clock);
+    this.#watch = new ProcessWatch(child.pid, terms.clock);
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";

@@ -28,7 +28,7 @@ const firstLookMs = 20;
 const shortTurnMs = 10;
 
 /** Measures one script, turn by turn. */
-export class ScriptWatch {
+export class ProcessWatch {
   readonly #pid: number | undefined;
   readonly #clock: Clock;
   /** What the process had used before the script: known from the first read of `/proc` on. */

@@ -10,19 +10,19 @@ import type { ToolSketch } from "../sandbox.ts";
  */
 export function offeredNames(tools: readonly ToolSketch[]): string {
   const lines = new Map<string, string>();
-  const add = (path: readonly string[], entry: Entry, isAlias = false): void => {
+  const add = (path: readonly string[], entry: OfferedName, isAlias = false): void => {
     const key = JSON.stringify(path);
     if (!lines.has(key)) lines.set(key, JSON.stringify(isAlias ? [path, entry, 1] : [path, entry]));
   };
   const alone = new Set(tools.filter(({ server }) => server === undefined).map(({ name }) => name));
   const servers = new Set(tools.flatMap(({ server }) => server ?? []));
-  const serverEntry = (server: string): Entry => [server, alone.has(server) ? server : null];
-  const own: [path: string[], entry: Entry][] = [
-    ...tools.map(({ name, server, short }): [string[], Entry] => {
+  const serverEntry = (server: string): OfferedName => [server, alone.has(server) ? server : null];
+  const own: [path: string[], entry: OfferedName][] = [
+    ...tools.map(({ name, server, short }): [string[], OfferedName] => {
       if (server !== undefined) return [[server, short], name];
       return [[name], servers.has(name) ? serverEntry(name) : name];
     }),
-    ...[...servers].map((server): [string[], Entry] => [[server], serverEntry(server)]),
+    ...[...servers].map((server): [string[], OfferedName] => [[server], serverEntry(server)]),
   ];
   for (const [path, entry] of own) add(path, entry);
   for (const [path, entry] of own) add(path.with(-1, identifier(path.at(-1) ?? "")), entry, true);
@@ -36,7 +36,7 @@ export function offeredNames(tools: readonly ToolSketch[]): string {
   return lines.size === 0 ? "" : `\n${[...lines.values()].join("\n")}\n`;
 }
 
-type Entry = string | readonly [server: string, itself: string | null];
+type OfferedName = string | readonly [server: string, itself: string | null];
 
 /** A name that can stand after a dot. */
 function identifier(name: string): string {

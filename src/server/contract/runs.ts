@@ -150,7 +150,7 @@ export const runs = {
     query: z.strictObject({
       agent: name.optional(),
       limit: limit.optional(),
-      after: cursor("live", "kept").optional(),
+      after: cursor("live", "stored").optional(),
     }),
     answer: page,
   }),

@@ -64,7 +64,7 @@ it("turns the pages of runs: each once, also when one goes on meanwhile, and nam
   const third = await page(`&after=${second.next}`);
   expect([...first.ids, ...second.ids, ...third.ids].sort()).toEqual([...ran].sort());
   expect(third.next).toBeUndefined();
-  for (const wrong of ["five", "open@1@five", "live@x@five", "kept@1@../x"]) {
+  for (const wrong of ["five", "open@1@five", "live@x@five", "stored@1@../x"]) {
     const refused = await http.ask(`/v1/runs?after=${encodeURIComponent(wrong)}`, { as: "operator" });
     expect(refused.status, wrong).toBe(422);
   }
