@@ -79,7 +79,7 @@ async function listening(server: ReturnType<typeof createServer>): Promise<Serve
 }
 
 async function postern(): Promise<Served> {
-  const runtime = await createRuntime({ tools });
+  const runtime = await createRuntime({ tools, limits: { maxToolCalls: 1_000_000 } });
   const { close, ...serving } = await served(runtime);
   return { ...serving, close: () => close().then(() => runtime.close()) };
 }
