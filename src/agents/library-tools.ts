@@ -47,7 +47,7 @@ export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<
   return (await tools.needsApproval(use)) ? tools.requestApproval(use) : undefined;
 }
 
-/** What a library's tool returns. @throws CallRefused when the tool did not do what was asked */
+/** The value that a library's tool returns. @throws CallRefused when the tool did not run or failed */
 export function resultOf(answer: RenderedToolAnswer): unknown {
   throwIfRefused(answer);
   return answer.structured ?? answer.text;

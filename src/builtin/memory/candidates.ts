@@ -28,7 +28,7 @@ export type CandidateContent = Pick<Candidate, "scope" | "content" | "tags">;
 
 /**
  * A line about a candidate; the last one counts. `accepting` is written before the provider is called: if no line follows,
- * nobody knows whether the memory was written.
+ * it is unknown whether the memory was written.
  */
 export type CandidateStep = "accepting" | "accepted" | "rejected" | "waiting" | "failed";
 

@@ -32,7 +32,7 @@ export function agentRunCommands(group: CommandGroup): void {
         text: ({ runs }, work) => (runs.length === 0 ? "No runs.\n" : tableOf(runs, columns, work)),
       }),
   });
-  group.answer("show <id>", "one run: what was said, called and answered", {
+  group.answer("show <id>", "one run: its messages, calls and answers", {
     ask: async (work, { id }) => {
       const { run, messages } = await readRun(work, id);
       return { ...run, messages };

@@ -24,7 +24,7 @@ export function commands(group: CommandGroup): void {
     columns,
     empty: "No calls.",
   });
-  group.answer("show <id>", "one call: what was asked, decided and done", {
+  group.answer("show <id>", "one call: arguments, decision and outcome", {
     ask: ({ operator }, sent) => operator.calls.show(sent),
     text: callText,
   });

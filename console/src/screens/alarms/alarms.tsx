@@ -80,7 +80,7 @@ const meanings = new Map([
   ],
   [
     "token_expiring",
-    "Whoever uses this token will be refused when it ends. Make a new one, hand it over, and revoke this one.",
+    "Calls with this token are refused when it ends. Make a new one, hand it over, and revoke this one.",
   ],
   [
     "tool_changed",

@@ -40,7 +40,7 @@ export interface Wanted {
   readonly isUnused: boolean;
 }
 
-/** Whether each of the words is in its tool, its requester, its run, or what is said about it. */
+/** Whether each word occurs in the tool, requester, run or description of the request. */
 export function isFound(approval: ApprovalView, words: string): boolean {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return true;

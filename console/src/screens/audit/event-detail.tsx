@@ -75,7 +75,7 @@ function Event({ seq }: { readonly seq: number }): ReactNode {
   if (event === undefined)
     return (
       <div className="p-4">
-        <Notice>What is kept here is not an event: it was changed. Check the whole log.</Notice>
+        <Notice>This entry is not an event: it was changed. Check the whole log.</Notice>
       </div>
     );
   return (
