@@ -8,7 +8,7 @@ import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../c
 import { audienceKey } from "./audience.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
-import { alsoTold, earliestLive, leftUnknownBy, type Rows, rule, type Won } from "./rules.ts";
+import { alsoTold, earliestLive, leftUnknownBy, liveUntil, type Rows, rule, type Won } from "./rules.ts";
 import type {
   ApprovalFilter,
   AudienceFilter,
@@ -45,7 +45,7 @@ export class MemoryStore implements Store {
   readonly #keys = new Map<string, string>();
   readonly #approvals = new Map<string, ApprovalRecord>();
   readonly #documents = new Map<string, Map<string, { readonly version: number; readonly text: string }>>();
-  /** Keys of the rows with one `match`. */
+  /** Keys of the rows with one `match` that a re-send may find. */
   readonly #matches = new Map<string, Set<string>>();
   readonly #entries: StoreEntry[] = [];
   readonly #followers: Followers;
@@ -220,12 +220,11 @@ export class MemoryStore implements Store {
 
   #apply({ call, approval, document }: Won): void {
     if (call !== undefined) {
+      this.#index(this.#calls.get(call.key), call);
       this.#calls.set(call.key, call);
       if (call.key !== call.call.id) this.#keys.set(call.call.id, call.key);
       const left = leftUnknownBy(call);
       if (left !== undefined) this.#keys.set(left, call.key);
-      if (call.match !== undefined)
-        this.#matches.set(call.match, (this.#matches.get(call.match) ?? new Set()).add(call.key));
     }
     if (approval !== undefined) this.#approvals.set(approval.id, approval);
     if (document !== undefined) {
@@ -233,6 +232,17 @@ export class MemoryStore implements Store {
       const ofKind = this.#documents.get(kind) ?? new Map();
       this.#documents.set(kind, ofKind.set(id, { version, text: JSON.stringify(body) }));
     }
+  }
+
+  #index(before: CallRecord | undefined, row: CallRecord): void {
+    const { key, match } = row;
+    if (before?.match !== undefined) {
+      const keys = this.#matches.get(before.match);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#matches.delete(before.match);
+    }
+    if (match !== undefined && liveUntil(row) > -Infinity)
+      this.#matches.set(match, (this.#matches.get(match) ?? new Set()).add(key));
   }
 
   #tellSoon(): PromiseWithResolvers<Committed> {
