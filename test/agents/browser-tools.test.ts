@@ -31,6 +31,8 @@ const pages: Readonly<Record<string, string>> = {
   "/endless": "<body>Endless<img src='/never'>",
   "/link":
     "<body style='margin:0'><a style='position:absolute;left:0;top:0;width:200px;height:200px' href='http://evil.example/'>Out",
+  "/to-slow": "<body style='margin:0'><a style='position:absolute;width:200px;height:200px' href='/slow'>On",
+  "/slow": "<body>Arrived",
   "/socket":
     "<body>Socket<script>const s = new WebSocket('ws://evil.example/'); s.onerror = () => { document.body.textContent = 'no socket'; }</script>",
 };
@@ -44,10 +46,11 @@ beforeAll(async () => {
     asked.push(`${request.headers.host} ${request.url}`);
     const { url = "/" } = request;
     if (url === "/never") return;
+    const delayMs = url === "/slow" ? 300 : 0;
     if (url === "/out") answer.writeHead(302, { location: "http://evil.example/" }).end();
     else if (url === "/file")
       answer.writeHead(200, { "content-disposition": "attachment; filename=a.bin" }).end("bytes");
-    else answer.writeHead(200, { "content-type": "text/html" }).end(pages[url] ?? "nothing");
+    else setTimeout(() => answer.writeHead(200, { "content-type": "text/html" }).end(pages[url] ?? "nothing"), delayMs);
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -130,6 +133,12 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     expect(await on.act("zoom", { region: [0, 0, 320, 200] })).toMatchObject({ isError: false });
   });
 
+  it("waits for the page that a click opens", async () => {
+    await using on = await stage();
+    await on.act("navigate", { url: `${origin}/to-slow` });
+    expect((await on.act("left_click", at(50, 50))).text).toContain(`The page is ${origin}/slow.`);
+  });
+
   it("a page reaches no host that is not allowed: picture, redirect, link, websocket", async () => {
     await using on = await stage();
     expect((await on.act("navigate", { url: `${origin}/` })).text).toContain(
@@ -142,7 +151,7 @@ describe.skipIf(executablePath === undefined)("in Chromium", () => {
     const followed = await on.act("left_click", at(50, 50));
     const after = await on.act("screenshot");
     expect(`${followed.text}\n${after.text}`).toContain("`evil.example` is not among the allowed hosts");
-    await on.act("navigate", { url: `${origin}/socket` });
+    expect(await on.act("navigate", { url: `${origin}/socket` })).toMatchObject({ isError: false });
     expect((await on.act("get_page_text")).text).toContain("no socket");
     expect(asked.filter((one) => one.startsWith("evil"))).toEqual([]);
   });

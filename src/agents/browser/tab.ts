@@ -1,8 +1,9 @@
-import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../core/fault.ts";
 import type { BrowserAction, Viewport } from "./actions.ts";
 import { Egress, type EgressOptions, urlProblem } from "./egress.ts";
 import { Hands } from "./hands.ts";
+import { PageSession } from "./page-session.ts";
 
 export interface TabOptions extends EgressOptions {
   readonly viewport: Viewport;
@@ -41,7 +42,7 @@ export class Tab implements AsyncDisposable {
   readonly #options: TabOptions;
   readonly #notes: string[] = [];
   #page: Page;
-  #cdp: CDPSession | undefined;
+  #session: PageSession;
   /** The page can no longer be used: it crashed, or it did not answer. */
   #lost: string | undefined;
   #secretFocus = false;
@@ -51,14 +52,15 @@ export class Tab implements AsyncDisposable {
   #opening: Promise<unknown> = Promise.resolve();
   readonly #old = new WeakSet<Page>();
 
-  private constructor(context: BrowserContext, page: Page, egress: Egress, options: TabOptions) {
+  private constructor(context: BrowserContext, session: PageSession, egress: Egress, options: TabOptions) {
     this.#context = context;
-    this.#page = page;
-    this.#hands = new Hands(page);
+    this.#page = session.page;
+    this.#session = session;
+    this.#hands = new Hands(session.page);
     this.#egress = egress;
     this.#options = options;
     context.on("page", (other) => this.#closePopup(other));
-    this.#watch(page);
+    this.#watch(session.page);
   }
 
   static async open(browser: Browser, options: TabOptions): Promise<Tab> {
@@ -69,7 +71,7 @@ export class Tab implements AsyncDisposable {
         ...{ proxy: { server: egress.url }, permissions: [] },
       });
       context.setDefaultTimeout(options.actionTimeoutMs);
-      return new Tab(context, await context.newPage(), egress, options);
+      return new Tab(context, await PageSession.open(await context.newPage()), egress, options);
     } catch (error) {
       await egress[Symbol.asyncDispose]();
       throw error;
@@ -126,14 +128,8 @@ export class Tab implements AsyncDisposable {
   async describe(at: readonly [number, number] | undefined): Promise<string | undefined> {
     if (this.#lost !== undefined) return undefined;
     const [x, y] = at ?? this.#hands.at;
-    const look = async (): Promise<string> => {
-      const cdp = await this.#session();
-      const { backendNodeId } = await cdp.send("DOM.getNodeForLocation", { x: Math.floor(x), y: Math.floor(y) });
-      const { nodes } = await cdp.send("Accessibility.getPartialAXTree", { backendNodeId });
-      const [node] = nodes.filter(({ ignored, name }) => !ignored && name?.value !== "");
-      return `${String(node?.role?.value ?? "element")} “${String(node?.name?.value ?? "").slice(0, 200)}”`;
-    };
-    return this.#bounded(look(), this.#options.actionTimeoutMs).catch(() => undefined); // nothing is there, or nothing answers
+    const described = this.#session.describe(Math.floor(x), Math.floor(y));
+    return this.#bounded(described, this.#options.actionTimeoutMs).catch(() => undefined); // nothing is there, or nothing answers
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -144,9 +140,9 @@ export class Tab implements AsyncDisposable {
   async #carryOut(action: BrowserAction): Promise<ActionResult> {
     switch (action.do) {
       case "screenshot":
-        return { image: await this.#capture() };
+        return { image: await this.#session.capture(this.#options.viewport) };
       case "zoom":
-        return { image: await this.#capture(action.region) };
+        return { image: await this.#session.capture(this.#options.viewport, action.region) };
       case "cursor":
         return { text: `x=${this.#hands.at[0]}, y=${this.#hands.at[1]}` };
       case "text":
@@ -169,7 +165,7 @@ export class Tab implements AsyncDisposable {
     return {};
   }
 
-  async #navigate(url: string): Promise<void> {
+  async #navigate(url: string, isSecondTry = false): Promise<void> {
     const problem = urlProblem(url, this.#options);
     if (problem !== undefined) throw new ActionFailed(`Navigation is refused: ${problem}.`);
     try {
@@ -178,6 +174,8 @@ export class Tab implements AsyncDisposable {
       if (/Download is starting|ERR_ABORTED/.test(messageOf(error)))
         throw new ActionFailed(`\`${url}\` is a download; downloads are refused.`);
       await this.#replace(); // the browser's own error page would still come, and end what is opened next
+      // The old page went elsewhere at the same moment. The new page does not.
+      if (/interrupted by another navigation/.test(messageOf(error)) && !isSecondTry) return this.#navigate(url, true);
       const why = this.#egress.takeRefused().join("; ");
       throw new ActionFailed(`The page did not open: ${why === "" ? firstLine(error) : why}.`);
     }
@@ -186,10 +184,7 @@ export class Tab implements AsyncDisposable {
   /** Waits until the page has loaded or its time is over, then reads its state again. */
   async #settle(): Promise<void> {
     const { actionTimeoutMs: timeout } = this.#options;
-    const isLoaded = await this.#page.waitForLoadState("load", { timeout: Math.min(timeout, 3_000) }).then(
-      () => true,
-      () => false, // an endless page can be used all the same
-    );
+    const isLoaded = await this.#session.hasLoaded(Math.min(timeout, 3_000));
     if (!isLoaded && this.#lost === undefined) this.#notes.push("The page is still loading.");
     await this.#leaveForeign();
     if (this.#lost !== undefined) throw new ActionFailed(`${this.#lost} Navigate to go on.`);
@@ -216,29 +211,6 @@ export class Tab implements AsyncDisposable {
         .catch(() => 0),
     ); // a frame that left has no focus
     return (await Promise.all(counts)).some((count) => count > 0);
-  }
-
-  async #capture(region?: readonly [number, number, number, number]): Promise<string> {
-    const cdp = await this.#session();
-    const [x, y, right, bottom] = region ?? [0, 0, this.#options.viewport.width, this.#options.viewport.height];
-    const width = right - x;
-    const height = bottom - y;
-    const clip = { x, y, width, height, scale: Math.min(4, this.#options.viewport.width / width) };
-    const picture = { format: "png", ...(region !== undefined && { clip }) } as const;
-    for (;;) {
-      try {
-        return (await cdp.send("Page.captureScreenshot", picture)).data;
-      } catch (error) {
-        // A page that was just opened may not be painted yet; the action's time limit ends the tries.
-        if (this.#lost !== undefined || !/Unable to capture screenshot/.test(messageOf(error))) throw error;
-        await this.#page.waitForTimeout(50);
-      }
-    }
-  }
-
-  async #session(): Promise<CDPSession> {
-    this.#cdp ??= await this.#context.newCDPSession(this.#page);
-    return this.#cdp;
   }
 
   /** Playwright ends most waits itself, but nothing that a hung renderer should answer. */
@@ -277,8 +249,8 @@ export class Tab implements AsyncDisposable {
     });
     this.#opening = opening.catch(() => undefined);
     const page = await opening;
+    this.#session = await PageSession.open(page);
     this.#hands = new Hands(page);
-    this.#cdp = undefined;
     this.#lost = undefined;
     this.#secretFocus = false;
     this.#watch(page);

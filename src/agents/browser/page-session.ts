@@ -1,0 +1,88 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { CDPSession, Page } from "playwright-core";
+import type { Viewport } from "./actions.ts";
+
+/** What the DevTools protocol tells of one page: whether it loads, what stands at a place, how it looks. */
+export class PageSession {
+  readonly page: Page;
+  readonly #cdp: CDPSession;
+  /** Set while the page loads. It settles when loading ends. */
+  #loading: PromiseWithResolvers<void> | undefined;
+  #isClosed = false;
+
+  private constructor(cdp: CDPSession, page: Page, mainFrame: string) {
+    this.page = page;
+    this.#cdp = cdp;
+    cdp.on("Page.frameStartedLoading", ({ frameId }) => {
+      if (frameId === mainFrame) this.#loading ??= Promise.withResolvers();
+    });
+    cdp.on("Page.frameStoppedLoading", ({ frameId }) => {
+      if (frameId === mainFrame) this.#endLoading();
+    });
+    page.on("crash", () => this.#end());
+    page.on("close", () => this.#end());
+  }
+
+  /** For a page that was just made. */
+  static async open(page: Page): Promise<PageSession> {
+    const cdp = await page.context().newCDPSession(page);
+    const { frameTree } = await cdp.send("Page.getFrameTree");
+    const session = new PageSession(cdp, page, frameTree.frame.id);
+    await cdp.send("Page.enable");
+    return session;
+  }
+
+  /** Waits until the page that the last action opened has loaded. False: it still loads after `limitMs`. */
+  async hasLoaded(limitMs: number): Promise<boolean> {
+    const ended = new AbortController();
+    const isLate = delay(limitMs, false, { signal: ended.signal }).catch(() => false);
+    try {
+      return await Promise.race([this.#loaded(), isLate]);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** Role and name of the element at a place. It is read past the page's own scripts. */
+  async describe(x: number, y: number): Promise<string> {
+    const { backendNodeId } = await this.#cdp.send("DOM.getNodeForLocation", { x, y });
+    const { nodes } = await this.#cdp.send("Accessibility.getPartialAXTree", { backendNodeId });
+    const [node] = nodes.filter(({ ignored, name }) => !ignored && name?.value !== "");
+    return `${String(node?.role?.value ?? "element")} “${String(node?.name?.value ?? "").slice(0, 200)}”`;
+  }
+
+  /** A PNG in base64. The caller limits the time. */
+  async capture(viewport: Viewport, region?: readonly [number, number, number, number]): Promise<string> {
+    const [x, y, right, bottom] = region ?? [0, 0, viewport.width, viewport.height];
+    const width = right - x;
+    const clip = { x, y, width, height: bottom - y, scale: Math.min(4, viewport.width / width) };
+    const picture = { format: "png", ...(region !== undefined && { clip }) } as const;
+    for (;;) {
+      try {
+        return (await this.#cdp.send("Page.captureScreenshot", picture)).data;
+      } catch (error) {
+        // The page was just opened and is not painted yet.
+        const mayCome = /Unable to capture screenshot|Not attached to an active page/.test(String(error));
+        if (this.#isClosed || !mayCome) throw error;
+        await delay(50);
+      }
+    }
+  }
+
+  async #loaded(): Promise<boolean> {
+    // The page answers after it has reported a navigation that the action began.
+    await this.#cdp.send("Runtime.evaluate", { expression: "0" }).catch(() => undefined);
+    await this.#loading?.promise;
+    return true;
+  }
+
+  #end(): void {
+    this.#isClosed = true;
+    this.#endLoading();
+  }
+
+  #endLoading(): void {
+    this.#loading?.resolve();
+    this.#loading = undefined;
+  }
+}
