@@ -22,7 +22,7 @@ function sender(sent: string[], risk: "safe" | "high" = "safe"): LocalTool {
   };
 }
 
-async function opened(store = "sqlite::memory:"): Promise<Runtime> {
+async function opened(store = "memory"): Promise<Runtime> {
   return createRuntime({ store, approvals: { patience: "suspend" } });
 }
 

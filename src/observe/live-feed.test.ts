@@ -104,7 +104,7 @@ describe("the live feed", () => {
   });
 
   it("resets a reader that is more than 2,000 entries behind", async () => {
-    await using h = await runtimeFixture({ store: "sqlite::memory:" });
+    await using h = await runtimeFixture();
     await h.runtime.invoke(echo, asker);
     for (let call = 0; call < 1_001; call += 1) await h.runtime.invoke(echo, asker);
     const ears = await listen(h, all, "0");

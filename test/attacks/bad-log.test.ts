@@ -5,7 +5,7 @@ import { asker, runtimeFixture } from "../fakes/runtime-fixture.ts";
 const echo = { tool: "echo", arguments: { to: "x" } };
 const folder = ownFolder();
 
-describe.each(["memory", "sqlite::memory:", `sqlite:${folder}/bad-log.db`])("on `%s`, a log of one's own", (store) => {
+describe.each(["memory", `sqlite:${folder}/bad-log.db`])("on `%s`, a log of one's own", (store) => {
   it.each([
     [
       "throws",

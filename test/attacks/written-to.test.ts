@@ -12,7 +12,7 @@ import { runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const folder = ownFolder();
 let files = 0;
-const stores = ["memory", "sqlite::memory:", "sqlite:FILE"] as const;
+const stores = ["memory", "sqlite:FILE"] as const;
 const asker = { principal: { tenant: "default", agent: "a", user: "ann" }, scopes: ["mail:send"] } as const;
 const boss = { user: "boss", via: "token:operator" } as const;
 const post = { tool: "post", arguments: { body: "hello", list: [{ to: "bob" }] } };

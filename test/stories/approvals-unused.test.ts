@@ -1,14 +1,15 @@
 import { expect, it } from "vitest";
 import { ann, ask, mail, yes } from "../fakes/deciders.ts";
 import { bodyOf, httpFixture } from "../fakes/http-fixture.ts";
+import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const hourMs = 3_600_000;
 
-it.each(["sqlite::memory:", "memory"] as const)(
+it.each(storeKinds)(
   "what was approved and not used in time is expired in every list, as it is to whoever would use it (%s)",
-  async (store) => {
-    await using h: RuntimeFixture = await runtimeFixture({ store });
+  async (kind) => {
+    await using h: RuntimeFixture = await runtimeFixture({ store: newStore(kind) });
     const listed = async (state?: "approved" | "expired") =>
       (await h.runtime.approvals.list(state && { state })).map(({ id, state: is }) => [id, is]);
     const unused = await ask(h, mail("unused"));

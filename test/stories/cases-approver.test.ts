@@ -7,6 +7,7 @@ import {
   policyApprover,
 } from "../../src/approvals/index.ts";
 import { createRuntime } from "../../src/index.ts";
+import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { asker, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
 const mail = { tool: "mail", arguments: { to: "x" } } as const;
@@ -145,9 +146,9 @@ describe("an approver in this process", () => {
     expect(JSON.parse(JSON.stringify(request))).toEqual(request);
   });
 
-  it.each(["sqlite::memory:", "memory"])(
+  it.each(storeKinds)(
     "handler mutates the request's arguments / execute / original arguments used, with %s (case 80)",
-    async (store) => {
+    async (kind) => {
       const approver: Approver = {
         name: "evil",
         ask: async (request) => {
@@ -156,7 +157,7 @@ describe("an approver in this process", () => {
           return { decision: "approved" };
         },
       };
-      await using h = await runtimeFixture({ store, approvals: { approver } });
+      await using h = await runtimeFixture({ store: newStore(kind), approvals: { approver } });
       await asked(h);
       expect(h.ran).toEqual([{ to: "x" }]);
     },

@@ -97,7 +97,7 @@ const statuses = (outcomes: readonly { readonly status: string }[]): string =>
     .join();
 
 it("at most 3 mails an hour: of 64 sent at once exactly 3 go out, on disk as well", async () => {
-  for (const store of ["sqlite::memory:", `sqlite:${file()}`]) {
+  for (const store of ["memory", `sqlite:${file()}`]) {
     await using runtime = await open(threeAnHour, { store });
     const outcomes = await Promise.all(Array.from({ length: 64 }, (_, i) => mailTo(runtime, `p${i}`, `run_${i % 7}`)));
     expect(outcomes.filter(({ status }) => status === "ok")).toHaveLength(3);
@@ -174,8 +174,8 @@ it("a call stays in the past however often the same approval is used at once, on
     { effect: "deny", tool: "send_email", id: "no-leak", history: forbids },
   ] as const;
   for (const [times, store] of [
-    [1, "sqlite::memory:"],
-    [2, "sqlite::memory:"],
+    [1, "memory"],
+    [2, "memory"],
     [5, `sqlite:${file()}`],
   ] as const) {
     await using runtime = await open({ rules }, { tools: [mail, payroll], store, approvals: { patience: "suspend" } });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { FakeClock } from "../fakes/clock.ts";
 import { type Failing, FaultyStore } from "../fakes/faulty-store.ts";
-import { ownFolder } from "../fakes/own-folder.ts";
+import { newStore, ownFolder, storeKinds } from "../fakes/own-folder.ts";
 import { posting } from "../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -34,12 +34,12 @@ async function approved(runtime: Runtime, context: object = asker): Promise<stri
 const state = async ({ runtime }: Pick<RuntimeFixture, "runtime">, id: string) =>
   (await runtime.approvals.get(id))?.state;
 
-describe.each(["memory", "sqlite::memory:"])("a call whose tool did not run, in %s", (store) => {
+describe.each(storeKinds)("a call whose tool did not run, in %s", (kind) => {
   it.each([["a key", keyed] as const, ["no key", asker] as const])(
     "with %s uses its approval next time",
     async (_, who) => {
       const { ran, tools } = reluctant(2);
-      await using h = await runtimeFixture({ store }, tools);
+      await using h = await runtimeFixture({ store: newStore(kind) }, tools);
       const id = await approved(h.runtime, who);
       for (let n = 0; n < 2; n += 1) {
         const failed = await h.runtime.invoke(post, who);
@@ -57,7 +57,7 @@ describe.each(["memory", "sqlite::memory:"])("a call whose tool did not run, in 
 
   it("runs once, however many resume it at once", async () => {
     const { ran, tools } = reluctant(1);
-    await using h = await runtimeFixture({ store }, tools);
+    await using h = await runtimeFixture({ store: newStore(kind) }, tools);
     const id = await approved(h.runtime);
     expect((await h.runtime.resume(id))?.refusal?.retry).toBe("later");
     await Promise.all(Array.from({ length: 20 }, () => h.runtime.resume(id)));
@@ -67,7 +67,7 @@ describe.each(["memory", "sqlite::memory:"])("a call whose tool did not run, in 
 
   it("has an approval that can be revoked, and that ends in time", async () => {
     const { ran, tools } = reluctant(9);
-    await using h = await runtimeFixture({ store }, tools);
+    await using h = await runtimeFixture({ store: newStore(kind) }, tools);
     const first = await approved(h.runtime);
     await h.runtime.resume(first);
     expect(await h.runtime.approvals.revoke(first, boss)).toMatchObject({ decided: true });
@@ -83,7 +83,7 @@ describe.each(["memory", "sqlite::memory:"])("a call whose tool did not run, in 
 
   it("is told in the log as a failure that ran nothing", async () => {
     const { tools } = reluctant(1);
-    await using h = await runtimeFixture({ store }, tools);
+    await using h = await runtimeFixture({ store: newStore(kind) }, tools);
     const id = await approved(h.runtime);
     await h.runtime.resume(id);
     const events = await h.runtime.audit.query({ type: "tool_call.failed" });
@@ -95,7 +95,7 @@ describe.each(["memory", "sqlite::memory:"])("a call whose tool did not run, in 
 
   it("is not unknown, even if the tool says that as well, and runs again without an approval", async () => {
     const { ran, tools } = reluctant(1, { unknown: true });
-    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+    await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     expect((await h.runtime.invoke(post, keyed)).refusal).toMatchObject({ code: "tool_failed", retry: "later" });
     expect((await h.runtime.invoke(post, keyed)).status).toBe("ok");
     expect(ran).toHaveLength(1);

@@ -1,7 +1,7 @@
 /** Calls with equal arguments: with keys they are several calls, without keys a re-send of one. */
 import { describe, expect, it } from "vitest";
 import type { CallContext, ToolOutcome } from "../../src/index.ts";
-import { settled } from "../fakes/clock.ts";
+import { newStore, storeKinds } from "../fakes/own-folder.ts";
 import { probe } from "../fakes/probe.ts";
 import { asker, boss, type RuntimeFixture, runtimeFixture } from "../fakes/runtime-fixture.ts";
 
@@ -10,9 +10,9 @@ const keyed = (idempotencyKey: string): CallContext => ({ ...asker, idempotencyK
 const decide = (h: RuntimeFixture, id: string | undefined, decision: "approved" | "denied") =>
   h.runtime.approvals.decide(id ?? "", { decision, by: boss });
 
-describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the same arguments, in %s", (store) => {
+describe.each(storeKinds)("a new idempotency key, with the same arguments, in %s", (kind) => {
   it("is a new call while the approval of the first one lives", async () => {
-    await using h = await runtimeFixture({ store });
+    await using h = await runtimeFixture({ store: newStore(kind) });
     for (const key of ["a", "b"]) {
       const { approvalId } = await h.runtime.invoke(mail, keyed(key));
       await decide(h, approvalId, "approved");
@@ -25,7 +25,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
   });
 
   it("has a request and a denial of its own", async () => {
-    await using h = await runtimeFixture({ store });
+    await using h = await runtimeFixture({ store: newStore(kind) });
     const [a, b] = await Promise.all(["a", "b"].map((key) => h.runtime.invoke(mail, keyed(key))));
     expect(a?.approvalId).not.toBe(b?.approvalId);
     await decide(h, a?.approvalId, "denied");
@@ -36,7 +36,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
   });
 
   it("is not answered with a call that was sent without a key, nor the other way round", async () => {
-    await using h = await runtimeFixture({ store });
+    await using h = await runtimeFixture({ store: newStore(kind) });
     const contexts = [asker, keyed("a"), asker, keyed("b")];
     const asked: ToolOutcome[] = [];
     for (const context of contexts) asked.push(await h.runtime.invoke(mail, context));
@@ -56,7 +56,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
       return "sent";
     };
     const risky = probe({ risk: "high", effects: "write", idempotent: false, execute });
-    await using h = await runtimeFixture({ store, autonomy: "A4" }, risky);
+    await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, risky);
     const first = await h.runtime.invoke({ tool: "probe" }, keyed("a"));
     expect(first.refusal?.code).toBe("outcome_unknown");
     expect(await h.runtime.invoke({ tool: "probe" }, keyed("b"))).toMatchObject({ status: "ok", text: "sent" });
@@ -75,7 +75,7 @@ describe.each(["memory", "sqlite::memory:"])("a new idempotency key, with the sa
       return "sent";
     };
     await using h = await runtimeFixture(
-      { store },
+      { store: newStore(kind) },
       probe({ risk: "high", effects: "write", idempotent: false, execute }),
     );
     for (const [key, code] of [["a", "outcome_unknown"] as const, ["b", undefined] as const]) {
@@ -94,16 +94,17 @@ function slow(more: Parameters<typeof probe>[0] = {}) {
   const letGo = (): void => {
     for (const go of running.splice(0)) go();
   };
-  return { running, tools, letGo };
+  const begun = (count: number): Promise<void> => expect.poll(() => running.length).toBe(count);
+  return { running, tools, letGo, begun };
 }
 
-describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the first call runs, in %s", (store) => {
+describe.each(storeKinds)("a re-send without a key while the first call runs, in %s", (kind) => {
   it("is told that it runs, whatever session it comes from, and starts no second one", async () => {
-    const { running, tools, letGo } = slow();
-    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+    const { running, tools, letGo, begun } = slow();
+    await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     const session = h.runtime.openSession({}, asker);
     const first = session.invoke({ tool: "probe" });
-    await settled();
+    await begun(1);
     for (const from of [session, h.runtime.openSession({}, asker)]) {
       const again = await from.invoke({ tool: "probe" });
       expect(again).toMatchObject({ status: "error", refusal: { code: "in_progress" } });
@@ -113,14 +114,14 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
     letGo();
     expect((await first).text).toBe("done");
     const after = session.invoke({ tool: "probe" }); // the first has ended: it is a call of its own
-    await settled();
+    await begun(1);
     letGo();
     expect(await after).toMatchObject({ status: "ok", text: "done" });
   });
 
   it("starts once when both are sent at once, also where the schema is checked beside the loop", async () => {
     const { running, tools, letGo } = slow({ input: { type: "object", properties: { a: { pattern: "^(a+)+$" } } } });
-    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+    await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     const codes: string[] = [];
     const sent = [1, 2, 3].map(async () => {
       const { status, refusal } = await h.runtime.invoke({ tool: "probe", arguments: { a: "aa" } }, asker);
@@ -133,11 +134,11 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
   });
 
   it("runs beside it when it is another principal's, another call's, or one with a key", async () => {
-    const { running, tools, letGo } = slow();
-    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+    const { tools, letGo, begun } = slow();
+    await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     const other = { principal: { tenant: "default", agent: "other" } };
     const first = h.runtime.invoke({ tool: "probe" }, asker);
-    await settled();
+    await begun(1);
     const sent = [
       first,
       h.runtime.invoke({ tool: "probe" }, other),
@@ -145,18 +146,16 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
       h.runtime.invoke({ tool: "probe" }, keyed("a")),
       h.runtime.invoke({ tool: "probe" }, keyed("b")),
     ];
-    await settled();
-    const count = running.length;
+    await begun(5);
     letGo();
-    expect(count).toBe(5);
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(Array(5).fill("ok"));
   });
 
   it("is told that it runs when the first one has a key", async () => {
-    const { tools, letGo } = slow();
-    await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+    const { tools, letGo, begun } = slow();
+    await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
     const first = h.runtime.invoke({ tool: "probe" }, keyed("a"));
-    await settled();
+    await begun(1);
     const again = await h.runtime.invoke({ tool: "probe" }, asker);
     letGo();
     expect(again.refusal).toMatchObject({ code: "in_progress" });
@@ -165,11 +164,10 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
 
   it("runs beside it when a second run does no harm", async () => {
     for (const more of [{ idempotent: true }, { effects: "read" }] as const) {
-      const { running, tools, letGo } = slow(more);
-      await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+      const { tools, letGo, begun } = slow(more);
+      await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
       const sent = [1, 2].map(() => h.runtime.invoke({ tool: "probe" }, asker));
-      await settled();
-      expect(running).toHaveLength(2);
+      await begun(2);
       letGo();
       await Promise.all(sent);
     }
@@ -177,23 +175,22 @@ describe.each(["memory", "sqlite::memory:"])("a re-send without a key while the 
 
   it("runs beside it in one batch, whether its calls run together or one by one", async () => {
     for (const concurrencySafe of [true, false]) {
-      const { running, tools, letGo } = slow({ concurrencySafe });
-      await using h = await runtimeFixture({ store, autonomy: "A4" }, tools);
+      const { tools, letGo, begun } = slow({ concurrencySafe });
+      await using h = await runtimeFixture({ store: newStore(kind), autonomy: "A4" }, tools);
       await using session = h.runtime.openSession({}, asker);
       const batch = session.invokeAll([{ tool: "probe" }, { tool: "probe" }]);
-      await settled();
-      expect(running).toHaveLength(concurrencySafe ? 2 : 1);
+      await begun(concurrencySafe ? 2 : 1);
       const resent = await session.invokeAll([{ tool: "probe" }]);
       expect(resent.map(({ refusal }) => refusal?.code)).toEqual(["in_progress"]);
       letGo();
-      await settled();
+      if (!concurrencySafe) await begun(1);
       letGo();
       expect((await batch).map(({ text }) => text)).toEqual(["done", "done"]);
     }
   });
 
   it("of a whole batch that asked goes on with each of its requests", async () => {
-    await using h = await runtimeFixture({ store });
+    await using h = await runtimeFixture({ store: newStore(kind) });
     await using session = h.runtime.openSession({}, asker);
     const asked = await session.invokeAll([mail, mail]);
     const ids = asked.map(({ approvalId }) => approvalId);

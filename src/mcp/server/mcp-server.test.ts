@@ -71,7 +71,6 @@ async function open(door: Partial<McpGatewayOptions> = { approvalWaitMs: 20 }, c
   const runtime = await createRuntime({
     tools,
     autonomy: "A2",
-    store: "sqlite::memory:",
     approvals: { patience: "suspend" },
     ...(clock && { clock }),
   });

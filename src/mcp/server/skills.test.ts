@@ -33,7 +33,6 @@ it.each(["2025-11-25", "2026-07-28"])(
       tools,
       skills: { folders: [], skills: [letters] },
       autonomy: "A4",
-      store: "sqlite::memory:",
     });
     await using door = createMcpGateway({ runtime });
     const port = Promise.withResolvers<number>();

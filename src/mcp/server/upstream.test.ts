@@ -21,7 +21,6 @@ const everything: ServerConfig = {
 async function postern(options: RuntimeOptions): Promise<{ readonly runtime: Runtime; readonly url: string }> {
   const runtime = await createRuntime({
     autonomy: "A2",
-    store: "sqlite::memory:",
     approvals: { patience: "suspend" },
     ...options,
   });

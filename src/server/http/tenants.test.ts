@@ -22,7 +22,6 @@ const callIds = new Map<string, string>();
 beforeAll(async () => {
   runtime = await createRuntime({
     tools: [send],
-    store: "sqlite::memory:",
     autonomy: "A2",
     approvals: { patience: "suspend" },
     accounts: { passwordCost: cheap },
