@@ -17,7 +17,7 @@ import type { Store } from "../src/store/store.ts";
 const folder = mkdtempSync(join(tmpdir(), "postern-bench-"));
 const clock = new SystemClock();
 const body = `{"outcome":"info","summary":"${"x".repeat(380)}"}`;
-const options = { clock, spell: () => body };
+const options = { clock, serialize: () => body };
 const authority: Authority = {
   principal: { tenant: "default", agent: "bench", user: "ann" },
   scopes: ["a:read"],

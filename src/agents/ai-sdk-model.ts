@@ -72,9 +72,9 @@ function messageOf(message: AgentMessage): object {
 
 /** Of a turn that another model made: only text and calls. */
 function partsOf({ text, uses }: AgentMessage & { readonly role: "assistant" }): object[] {
-  const said = text === "" ? [] : [{ type: "text", text }];
+  const textParts = text === "" ? [] : [{ type: "text", text }];
   return [
-    ...said,
+    ...textParts,
     ...uses.map(({ id, name, arguments: input }) => ({ type: "tool-call", toolCallId: id, toolName: name, input })),
   ];
 }

@@ -62,16 +62,16 @@ const route = z.strictObject({
   typed_confirmation: z
     .boolean()
     .exactOptional()
-    .describe("the decider types the tool's name; for critical when nothing is said"),
+    .describe("the decider types the tool's name; default: only for critical risk"),
   separate_user: z.boolean().exactOptional().describe("the asking user decides nothing, whatever the credential"),
   signed_in: z
     .boolean()
     .exactOptional()
-    .describe("a person signed in decides, not a token; for critical when nothing is said"),
+    .describe("a person signed in decides, not a token; default: only for critical risk"),
   remember: z
     .boolean()
     .exactOptional()
-    .describe("whether a yes may be remembered; not for critical when nothing is said"),
+    .describe("whether an approval may be remembered; default: except for critical risk"),
   ttl_seconds: seconds.describe("how long such a request stays open"),
   remind_before_seconds: seconds.describe("a reminder, so long before it expires"),
   escalate_after_seconds: seconds.describe("then `escalate_to` may decide as well"),
@@ -85,7 +85,7 @@ export const approvalsSchema: z.ZodType<SnakeCased<ApprovalsSection>> = z.strict
     .min(1)
     .max(monthSeconds)
     .exactOptional()
-    .describe("How long a request stays open; 3600 when nothing is said."),
+    .describe("How long a request stays open. Default: 3600."),
   separate_user: z.boolean().exactOptional().describe("The deciding user must not be the asking one."),
   patience: z
     .enum(["deny", "wait", "suspend"])

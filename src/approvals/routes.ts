@@ -2,7 +2,7 @@ import type { Principal, Risk } from "../core/call.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { Addressees, Routed } from "../core/records.ts";
 import { parseRisk, risks } from "../core/risk.ts";
-import { isSamePerson, spelled } from "../core/same-person.ts";
+import { isSamePerson, normalizedName } from "../core/same-person.ts";
 import { globMatcher } from "../policy/rules/glob.ts";
 
 /**
@@ -201,7 +201,7 @@ function checkRoute(route: ApprovalRoute, at: string): void {
   if (!Number.isSafeInteger(quorum) || quorum < 1 || quorum > 100)
     throw invalid(`${at}.quorum`, quorum, "a whole number from 1 to 100");
   const { roles = [], groups = [], users = [] } = to ?? {};
-  const persons = new Set(users.map(spelled)).size;
+  const persons = new Set(users.map(normalizedName)).size;
   if (roles.length + groups.length === 0 && persons > 0 && persons < quorum && escalateTo === undefined)
     throw invalid(`${at}.quorum`, quorum, `at most the ${persons} users of \`to\`: else nothing is ever approved`);
   for (const flag of ["typedConfirmation", "separateUser", "signedIn", "remember"] as const)

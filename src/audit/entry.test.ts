@@ -5,7 +5,7 @@ import type { ToolCall } from "../core/call.ts";
 import { type DurableEvent, endWords } from "../core/event.ts";
 import { type Json, sha256 } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
-import { spellWith } from "./entry.ts";
+import { serializeWith } from "./entry.ts";
 import { auditBody, Timestamps } from "./fields.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 30, 15, 42);
@@ -17,8 +17,8 @@ const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =
     text,
     ...more,
   }) as ToolOutcome; // what is written is told from any shape
-const spell = spellWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
-const read = (event: DurableEvent): Record<string, Json> => JSON.parse(spell(event)) as Record<string, Json>; // spell writes objects
+const serialize = serializeWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
+const read = (event: DurableEvent): Record<string, Json> => JSON.parse(serialize(event)) as Record<string, Json>; // spell writes objects
 const ended = (
   as: keyof typeof endWords,
   more: Partial<Extract<DurableEvent, { moment: "ended" }>> = {},
@@ -165,7 +165,7 @@ describe("a stored event", () => {
 
   it("holds the hash of a result, never arguments or text", () => {
     const call = { ...aCall(), arguments: { to: "argument-text" }, text: '{"to":"argument-text"}' };
-    const text = spell(ended("succeeded", { call, outcome: outcomeOf("result-text") }));
+    const text = serialize(ended("succeeded", { call, outcome: outcomeOf("result-text") }));
     expect(text).not.toMatch(/argument-text|result-text/);
     expect(JSON.parse(text)).toMatchObject({
       latency_ms: 1.235,
@@ -231,7 +231,7 @@ describe("a stored event", () => {
         outcome: "info",
       },
     ];
-    for (const event of events) expect(spell(event)).not.toContain(secret);
+    for (const event of events) expect(serialize(event)).not.toContain(secret);
   });
 
   const noted = {
@@ -245,7 +245,7 @@ describe("a stored event", () => {
   } as const;
 
   it("stores a system event under its own type, with the tenant `default`", () => {
-    expect(spell({ ...noted, by: "ann", data: { before: { b: 1, a: 2 } } })).toBe(
+    expect(serialize({ ...noted, by: "ann", data: { before: { b: 1, a: 2 } } })).toBe(
       '{"data":{"before":{"a":2,"b":1}},"decided_by":"ann","outcome":"success","policy_version":"p1","principal":{"agent":"operator","user":"ann"},"refs":{},"stage":"operator","summary":"paused","tenant":"default","timestamp":"2026-11-20T12:30:15.042Z","trace_id":"t1","type":"operator.action.pause"}',
     );
   });

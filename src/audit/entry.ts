@@ -9,7 +9,7 @@ import { auditBody, type Clean, Timestamps } from "./fields.ts";
  *
  * @param redact masks known secrets; every text from outside passes it
  */
-export function spellWith(redact: (text: string) => string): SerializeEvent {
+export function serializeWith(redact: (text: string) => string): SerializeEvent {
   const clean: Clean = (text) => redact(text).toWellFormed();
   const timestamps = new Timestamps();
   return (event) => {

@@ -1,9 +1,9 @@
-import { codeOf, spelledOut } from "../core/system/card-text.ts";
+import { codeOf, withHiddenShown } from "../core/system/card-text.ts";
 import type { Paint } from "./terminal.ts";
 
 /** One line: every control, bidirectional, invisible or look-alike character is shown by its code. */
 export function visible(text: string): string {
-  return spelledOut(text, (part) => signs.get(part.text) ?? codeOf(part));
+  return withHiddenShown(text, (part) => signs.get(part.text) ?? codeOf(part));
 }
 
 const signs: ReadonlyMap<string, string> = new Map([

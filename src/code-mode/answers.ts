@@ -29,7 +29,7 @@ export async function settledOf(place: number, outcome: ToolOutcome, run: Script
   };
 }
 
-export function refused(place: number, code: RefusalCode, message: string = refusals[code].tell): SettledCall {
+export function refused(place: number, code: RefusalCode, message: string = refusals[code].message): SettledCall {
   const { status, retry } = refusals[code];
   return { place, status, code, message, advice: nextStepOf({ code, retry }), value: { status, text: message } };
 }

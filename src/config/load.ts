@@ -111,7 +111,7 @@ export async function policyOf(
     const cedar = await readCedarSection(policy.cedar, (file) => readFile(resolve(base, file), "utf8"));
     return { ...options, also: [await cedarLayer(cedar)] };
   } catch (error) {
-    throw problemAt("policy", error, { locate, fix: "Correct the policy as said; see docs/reference/policy.md." });
+    throw problemAt("policy", error, { locate, fix: "Correct this part of the policy; see docs/reference/policy.md." });
   }
 }
 
@@ -126,7 +126,7 @@ async function guardrailsOf(
     await openGuardrails(all);
     return all;
   } catch (error) {
-    throw problemAt("guardrails", error, { locate, fix: "Correct it as said; see docs/reference/risk.md." });
+    throw problemAt("guardrails", error, { locate, fix: "Correct this guardrail; see docs/reference/risk.md." });
   }
 }
 
@@ -156,6 +156,6 @@ function checkRoutes({ approvals = {} }: ConfigData, locate: Locate): void {
     ...locate(["approvals", "routes"], "key"),
     key: "approvals.routes",
     message,
-    fix: "Correct the route as said; see docs/reference/approvals.md.",
+    fix: "Correct this route; see docs/reference/approvals.md.",
   });
 }

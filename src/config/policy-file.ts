@@ -38,8 +38,8 @@ export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
       const { line = 1, digest = sha256("") } = section ?? {};
       return { name, text, line, digest, ...given({ whyNot }) };
     },
-    save(change, tell) {
-      const saved = writing.then(() => save(options, change, tell));
+    save(change, onSaved) {
+      const saved = writing.then(() => save(options, change, onSaved));
       writing = saved.catch(() => undefined); // the caller gets the error
       return saved;
     },
@@ -85,7 +85,7 @@ async function whyNotSaved(
 async function save(
   options: PolicyFileOptions,
   { text, expectedDigest }: Parameters<EditablePolicyFile["save"]>[0],
-  tell: Parameters<EditablePolicyFile["save"]>[1],
+  onSaved: Parameters<EditablePolicyFile["save"]>[1],
 ): Promise<PolicySaved> {
   const { file, section, whyNot } = await look(options);
   if (section === undefined || whyNot !== undefined)
@@ -97,7 +97,7 @@ async function save(
   const digest = findSection(name, made)?.digest;
   if (digest === undefined)
     throw new RuntimeFault("policy_invalid", "This cannot be saved: write the policy as a block.");
-  await tell({ name, before: section.digest, after: digest });
+  await onSaved({ name, before: section.digest, after: digest });
   if ((await textOf(options.file)) !== file) return changed();
   const target = await realpath(options.file);
   const { mode } = await stat(target);

@@ -17,7 +17,7 @@ export interface PolicySection {
 
 const empty = "policy: {}\n";
 
-/** Returns undefined if the policy cannot be separated from the rest (JSON, an indented file, an alias into another section). */
+/** Returns undefined if the policy cannot be separated from the rest (JSON, an newText file, an alias into another section). */
 export function findSection(name: string, text: string): PolicySection | undefined {
   if (!isReadable(name, text)) return undefined;
   const { contents } = parseDocument(text, { logLevel: "error" });
@@ -84,10 +84,10 @@ export function withSection(file: string, section: PolicySection, text: string):
       `the text must be \`policy:\` and what belongs to it; it has ${keys.length === 0 ? "nothing" : `\`${keys.join("`, `").slice(0, 200)}\``}`,
     );
   const lineBreak = file.includes("\r\n") ? "\r\n" : "\n";
-  const spelled = `${text.replaceAll("\r\n", "\n").trimEnd()}\n`.replaceAll("\n", lineBreak);
+  const newText = `${text.replaceAll("\r\n", "\n").trimEnd()}\n`.replaceAll("\n", lineBreak);
   const before = file.slice(0, section.start);
   const gap = section.start === section.end && before !== "" && !before.endsWith("\n") ? lineBreak : "";
-  const made = `${before}${gap}${spelled}${file.slice(section.end)}`;
+  const made = `${before}${gap}${newText}${file.slice(section.end)}`;
   const wanted = { ...valuesOf("the file", file), ...added };
   if (canonical(asJson(valuesOf("the file", made))) !== canonical(asJson(wanted)))
     throw invalid(

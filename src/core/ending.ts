@@ -20,7 +20,7 @@ type OneEnding =
       readonly approvalId: string;
       readonly expiresAt: number;
       readonly asked: boolean;
-      readonly tell: string;
+      readonly text: string;
     };
 
 export function isEnding(value: object): value is Ending {
@@ -33,10 +33,10 @@ export function refuse(code: RefusalCode, message?: string, details?: Json): End
 
 /** Frozen: it is handed to callers, and kept. */
 export function outcomeOf(callId: string, end: Ending): ToolOutcome {
-  return deepFrozen(made(callId, end));
+  return deepFrozen(outcomeFor(callId, end));
 }
 
-function made(callId: string, end: Ending): ToolOutcome {
+function outcomeFor(callId: string, end: Ending): ToolOutcome {
   switch (end.ending) {
     case "refused":
       return refusedOutcome(callId, refusals[end.refusal.code].status, end.refusal);
@@ -47,8 +47,8 @@ function made(callId: string, end: Ending): ToolOutcome {
       return { status: "preview", callId, content: [{ type: "text", text }], text, preview: end.preview };
     }
     case "pending": {
-      const { approvalId, expiresAt, tell } = end;
-      return { status: "pending", callId, content: [{ type: "text", text: tell }], text: tell, approvalId, expiresAt };
+      const { approvalId, expiresAt, text } = end;
+      return { status: "pending", callId, content: [{ type: "text", text }], text, approvalId, expiresAt };
     }
   }
 }

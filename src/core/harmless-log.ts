@@ -1,15 +1,12 @@
 import { messageOf } from "./fault.ts";
 
-/**
- * A log as somebody's code handed it over, that changes nothing of what it is told: what it throws, or its promise rejects
- * with, is told once, as a warning of the process.
- */
+/** The application's log, made so that it never throws. The process warns of its first failure only. */
 export function harmless(log: (problem: string) => unknown): (problem: string) => void {
-  let isTold = false;
+  let hasWarned = false;
   const complain = (error: unknown): void => {
-    if (isTold) return;
-    isTold = true;
-    process.emitWarning(`A \`log\` failed: ${messageOf(error)}. What it is told may be lost.`);
+    if (hasWarned) return;
+    hasWarned = true;
+    process.emitWarning(`A \`log\` failed: ${messageOf(error)}. Its messages may be lost.`);
   };
   return (problem) => {
     try {

@@ -166,8 +166,8 @@ function wordsOf(block: ContentBlock): string | undefined {
 }
 
 function lineOf(what: string, parts: readonly (string | undefined)[]): string {
-  const told = parts.filter((part) => part !== undefined && part !== "").map((part) => part?.replaceAll(/\s+/g, " "));
-  return `[${what}: ${told.join(", ")}]`;
+  const texts = parts.filter((part) => part !== undefined && part !== "").map((part) => part?.replaceAll(/\s+/g, " "));
+  return `[${what}: ${texts.join(", ")}]`;
 }
 
 /** An outcome without a result; its text is for the model. */

@@ -8,7 +8,7 @@ export interface RefusalKind {
   readonly http: number;
   readonly retry: Retry;
   /** For the model: what happened. */
-  readonly tell: string;
+  readonly message: string;
   /** What the caller can do next, where its retry hint alone does not say it. */
   readonly next?: string;
 }
@@ -28,200 +28,205 @@ export const refusals = {
     status: "error",
     http: 429,
     retry: "never",
-    tell: "The call budget of this session is used up; finish with what you have.",
+    message: "The call budget of this session is used up; finish with what you have.",
     next: "Finish with what you have.",
   },
   run_foreign: {
     status: "denied",
     http: 403,
     retry: "changed",
-    tell: "This run belongs to another principal; use one of your own.",
+    message: "This run belongs to another principal; use one of your own.",
     next: "Use one of your own.",
   },
   session_closed: {
     status: "error",
     http: 410,
     retry: "never",
-    tell: "This session is closed.",
+    message: "This session is closed.",
     next: "Finish with what you have.",
   },
   paused: {
     status: "error",
     http: 503,
     retry: "later",
-    tell: "An operator has paused all tool calls; try again later.",
+    message: "An operator has paused all tool calls; try again later.",
   },
   tool_unknown: {
     status: "error",
     http: 404,
     retry: "never",
-    tell: "No tool has this name.",
+    message: "No tool has this name.",
     next: "List the tools to see what there is.",
   },
-  tool_unavailable: { status: "error", http: 503, retry: "later", tell: "The tool is not available now." },
+  tool_unavailable: { status: "error", http: 503, retry: "later", message: "The tool is not available now." },
   tool_not_callable: {
     status: "error",
     http: 422,
     retry: "never",
-    tell: "This tool cannot be called from here.",
+    message: "This tool cannot be called from here.",
     next: "Do without it.",
   },
   arguments_invalid: {
     status: "error",
     http: 422,
     retry: "changed",
-    tell: "The arguments do not fit the tool's schema; the tool was not run.",
+    message: "The arguments do not fit the tool's schema; the tool was not run.",
   },
   artifact_unavailable: {
     status: "error",
     http: 422,
     retry: "changed",
-    tell: "An artifact in the arguments is missing or not yours; the tool was not run.",
+    message: "An artifact in the arguments is missing or not yours; the tool was not run.",
   },
   secret_in_arguments: {
     status: "denied",
     http: 422,
     retry: "changed",
-    tell: "The arguments hold a secret; name it by reference instead.",
+    message: "The arguments hold a secret; name it by reference instead.",
   },
   permission_denied: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "The policy does not allow this call.",
+    message: "The policy does not allow this call.",
     next: "Do it another way, or tell the user that it is not allowed.",
   },
   scope_missing: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "This agent lacks a scope the tool needs.",
+    message: "This agent lacks a scope the tool needs.",
     next: "Do it another way, or tell the user that the scope is missing.",
   },
   blocked: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "This call is blocked; no approval can lift that.",
+    message: "This call is blocked; no approval can lift that.",
     next: "Do it another way, or tell the user that it is blocked.",
   },
   antiflap_blocked: {
     status: "denied",
     http: 429,
     retry: "later",
-    tell: "The same was done a moment ago; it is not repeated so soon.",
+    message: "The same was done a moment ago; it is not repeated so soon.",
   },
   storm_blocked: {
     status: "denied",
     http: 429,
     retry: "later",
-    tell: "Too many notifications were sent in the last hour; wait, and send fewer.",
+    message: "Too many notifications were sent in the last hour; wait, and send fewer.",
   },
   preview_only: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "At this autonomy level the tool is only previewed, not run.",
+    message: "At this autonomy level the tool is only previewed, not run.",
     next: "Do it another way, or tell the user what it would do.",
   },
   key_required: {
     status: "error",
     http: 422,
     retry: "changed",
-    tell: "This tool needs an idempotency key.",
+    message: "This tool needs an idempotency key.",
     next: "Send it again with an idempotency key.",
   },
   idempotency_conflict: {
     status: "error",
     http: 409,
     retry: "never",
-    tell: "This idempotency key was used with other arguments.",
+    message: "This idempotency key was used with other arguments.",
     next: "Send it with the arguments it had, or with another key.",
   },
   in_progress: {
     status: "error",
     http: 409,
     retry: "same-key",
-    tell: "The same call is running now; send it again later for its outcome.",
+    message: "The same call is running now; send it again later for its outcome.",
     next: "Send it again later for its outcome.",
   },
   outcome_unknown: {
     status: "error",
     http: 504,
     retry: "same-key",
-    tell: "The call may have happened. Check before you repeat it; an operator can settle it.",
+    message: "The call may have happened. Check before you repeat it; an operator can settle it.",
     next: "", // the message says it: what can be done depends on what is on record
   },
   approval_unavailable: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "The call needs a person's approval and nobody can be asked.",
+    message: "The call needs a person's approval and nobody can be asked.",
     next: "Do it another way, or tell the user that it needs a person.",
   },
   approval_timed_out: {
     status: "denied",
     http: 408,
     retry: "same-key",
-    tell: "The request was not decided in time and is still open. Send the same call again later.",
+    message: "The request was not decided in time and is still open. Send the same call again later.",
   },
   approval_denied: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "A person denied this call.",
+    message: "A person denied this call.",
     next: "Do not ask again; do something else.",
   },
   approval_skipped: {
     status: "denied",
     http: 403,
     retry: "never",
-    tell: "Skipped: continue without it.",
+    message: "Skipped: continue without it.",
     next: "Continue without it.",
   },
   approval_expired: {
     status: "denied",
     http: 408,
     retry: "ask-again",
-    tell: "The approval is not valid any more.",
+    message: "The approval is not valid any more.",
   },
   approval_withdrawn: {
     status: "denied",
     http: 409,
     retry: "ask-again",
-    tell: "The request for approval was withdrawn.",
+    message: "The request for approval was withdrawn.",
   },
   cancelled: {
     status: "error",
     http: 499,
     retry: "same-key",
-    tell: "The caller cancelled the call before the tool was run.",
+    message: "The caller cancelled the call before the tool was run.",
     next: "Go on without it, or ask whether it is still wanted.",
   },
   audit_unavailable: {
     status: "error",
     http: 503,
     retry: "later",
-    tell: "Nothing can be recorded now, so the tool was not run.",
+    message: "Nothing can be recorded now, so the tool was not run.",
   },
-  overloaded: { status: "error", http: 429, retry: "later", tell: "Too much is waiting; try again later." },
-  timed_out: { status: "error", http: 504, retry: "same-key", tell: "The tool timed out." },
-  tool_failed: { status: "error", http: 502, retry: "never", tell: "The tool failed." },
+  overloaded: { status: "error", http: 429, retry: "later", message: "Too much is waiting; try again later." },
+  timed_out: { status: "error", http: 504, retry: "same-key", message: "The tool timed out." },
+  tool_failed: { status: "error", http: 502, retry: "never", message: "The tool failed." },
   result_unavailable: {
     status: "error",
     http: 507,
     retry: "never",
-    tell: "The tool ran and succeeded, but its result could not be kept.",
+    message: "The tool ran and succeeded, but its result could not be kept.",
     next: "Do not repeat the call to see it.",
   },
   result_withheld: {
     status: "error",
     http: 403,
     retry: "never",
-    tell: "The tool ran, but a guardrail withholds what it answered. Do not repeat the call to see it.",
+    message: "The tool ran, but a guardrail withholds what it answered. Do not repeat the call to see it.",
     next: "Do not repeat the call to see it.",
   },
-  internal: { status: "error", http: 500, retry: "later", tell: "Invoker error: the call could not be carried out." },
+  internal: {
+    status: "error",
+    http: 500,
+    retry: "later",
+    message: "Invoker error: the call could not be carried out.",
+  },
 } as const;
 refusals satisfies Record<string, RefusalKind>;
 
@@ -242,7 +247,7 @@ export function nextStepOf({ code, retry }: Pick<Refusal, "code" | "retry">): st
 }
 
 /** @param message what was wrong, with the value, and what to do; without one, the table's own sentence */
-export function refusal(code: RefusalCode, message: string = refusals[code].tell, details?: Json): Refusal {
+export function refusal(code: RefusalCode, message: string = refusals[code].message, details?: Json): Refusal {
   const { retry } = refusals[code];
   return details === undefined ? { code, message, retry } : { code, message, retry, details };
 }

@@ -3,21 +3,21 @@ const longest = 200;
 /** A wrong value as a sentence shows it. Never throws, and never longer than a line or two. */
 export function shown(value: unknown): string {
   if (value === undefined) return "missing";
-  const text = spelled(value);
+  const text = textOf(value);
   return text.length > longest ? `${text.slice(0, longest).toWellFormed()}…` : text.toWellFormed();
 }
 
-function spelled(value: unknown): string {
+function textOf(value: unknown): string {
   if (typeof value === "function") return "a function";
   if (typeof value !== "object") return typeof value === "string" ? JSON.stringify(value) : String(value);
   try {
     return JSON.stringify(value);
   } catch {
-    return Object.prototype.toString.call(value); // a cycle or a throwing getter: its kind is all that can be said
+    return Object.prototype.toString.call(value); // a cycle or a throwing getter: only its kind can be shown
   }
 }
 
-/** `1 call`, `2 calls`. @param several for what does not end in `s` then */
+/** `1 call`, `2 calls`. @param several the plural, if it does not end in `s` */
 export function counted(number: number, one: string, several = `${one}s`): string {
   return `${number} ${number === 1 ? one : several}`;
 }

@@ -1,7 +1,7 @@
 import type { Actor } from "../core/actor.ts";
 import { newId } from "../core/ids.ts";
 import { type JsonObject, sha256 } from "../core/json.ts";
-import { spelled } from "../core/same-person.ts";
+import { normalizedName } from "../core/same-person.ts";
 import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch, type NotedChange } from "./account-notes.ts";
 import type { Account, AccountChange, NewAccount } from "./accounts.ts";
@@ -53,7 +53,7 @@ export class AccountRepository {
   }
 
   async get(name: string, actor: Actor): Promise<Account> {
-    const record = await this.record(spelled(name));
+    const record = await this.record(normalizedName(name));
     if (record === undefined || !mayTouch(actor, record.tenant)) throw unknown(name);
     return accountOf(record);
   }
@@ -151,7 +151,7 @@ export class AccountRepository {
     actor: Actor,
     make: (before: AccountRecord) => { readonly after: AccountRecord; readonly note: AccountNote },
   ): Promise<Account> {
-    const { item } = await this.#notes.change(this.#accounts, spelled(given), (before) => {
+    const { item } = await this.#notes.change(this.#accounts, normalizedName(given), (before) => {
       if (before === undefined || !mayTouch(actor, before.tenant)) throw unknown(given);
       const { after, note } = make(before);
       return JSON.stringify(after) === JSON.stringify(before) ? undefined : { item: after, note };
@@ -191,7 +191,7 @@ function noteOf([act, summary]: ChangeText, account: Account, actor: Actor): Acc
 
 /** @throws RuntimeFault `account_invalid` */
 export function checkedName(given: string): string {
-  const name = spelled(given);
+  const name = normalizedName(given);
   if (!namePattern.test(name))
     throw invalid("name", given, "1 to 64 of a-z 0-9 . _ @ + -, beginning with a letter or a digit");
   if (name === builtInName) throw invalid("name", name, "another: `operator` is who holds the data folder's token");

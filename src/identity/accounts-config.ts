@@ -27,16 +27,11 @@ const openId: z.ZodType<SnakeCased<NonNullable<AccountsSection["openid"]>>> = z.
     )
     .exactOptional()
     .describe("`secret://connector/key`; none for a public client. PKCE is always used."),
-  label: text
-    .max(60)
-    .exactOptional()
-    .describe("What the console's button says; the issuer's host when nothing is said."),
-  scopes: z.array(text).exactOptional().describe("[openid, profile, email] when nothing is said."),
+  label: text.max(60).exactOptional().describe("The text of the console's sign-in button. Default: the issuer's host."),
+  scopes: z.array(text).exactOptional().describe("Default: [openid, profile, email]."),
   name_claim: text
     .exactOptional()
-    .describe(
-      "The claim that is the login name; the verified e-mail address, else preferred_username, when nothing is said.",
-    ),
+    .describe("The claim that is the login name. Default: the verified e-mail address, else preferred_username."),
   roles_claim: text
     .exactOptional()
     .describe("The claim whose values `roles` maps. Roles then follow it at every sign-in."),
@@ -44,14 +39,18 @@ const openId: z.ZodType<SnakeCased<NonNullable<AccountsSection["openid"]>>> = z.
   default_roles: z
     .array(role)
     .exactOptional()
-    .describe("Of everybody who signs in here; [viewer] when nothing is said."),
+    .describe("The roles of everyone who signs in with this provider. Default: [viewer]."),
   groups_claim: text.exactOptional().describe("The claim whose values are the groups of a person."),
-  allowed_domains: z.array(text).min(1).exactOptional().describe("Of verified e-mail addresses; nobody else gets in."),
+  allowed_domains: z
+    .array(text)
+    .min(1)
+    .exactOptional()
+    .describe("Only a verified e-mail address in one of these domains may sign in."),
   unknown: z
     .enum(["refuse", "create"])
     .exactOptional()
-    .describe("Somebody without an account: `refuse` (when nothing is said), or `create` one."),
-  tenant: text.exactOptional().describe("Of accounts that are created; `default` when nothing is said."),
+    .describe("When a person without an account signs in: `refuse` (default), or `create` an account."),
+  tenant: text.exactOptional().describe("The tenant of accounts that are created. Default: `default`."),
 });
 
 export const accountsSchema: z.ZodType<SnakeCased<AccountsSection>> = z.strictObject({
@@ -62,13 +61,13 @@ export const accountsSchema: z.ZodType<SnakeCased<AccountsSection>> = z.strictOb
         .min(1)
         .max(43_200)
         .exactOptional()
-        .describe("Unused for so long, it ends; 720 when nothing is said."),
+        .describe("A session ends when it is unused for so long. Default: 720."),
       absolute_hours: z
         .int()
         .min(1)
         .max(2_160)
         .exactOptional()
-        .describe("However much it is used; 168 when nothing is said."),
+        .describe("A session ends after so long, even when it is used. Default: 168."),
     })
     .exactOptional(),
   openid: openId.exactOptional().describe("Signing in at an OpenID provider; needs the package openid-client."),

@@ -1,5 +1,5 @@
 import type { Actor } from "../core/actor.ts";
-import { spelled } from "../core/same-person.ts";
+import { normalizedName } from "../core/same-person.ts";
 import { AccountNotes, type AccountNotesOptions, accountFault, mayTouch } from "./account-notes.ts";
 import { type AccountRecord, AccountRepository, accountOf, checkedName } from "./account-repository.ts";
 import type {
@@ -146,7 +146,7 @@ class StoredAccounts implements Accounts {
 
   async makeLink(name: string, actor: Actor): Promise<{ readonly token: string; readonly expiresAt: number }> {
     checkNamed(name, actor);
-    if (spelled(name) === builtInName && mayTouch(actor, builtIn.tenant)) {
+    if (normalizedName(name) === builtInName && mayTouch(actor, builtIn.tenant)) {
       if (!this.exist) return this.#links.make(builtIn, builtIn.epoch, actor);
       const message = "There are accounts now, so a link needs a name: `postern accounts link NAME`.";
       throw accountFault("account_unknown", message);

@@ -1,6 +1,6 @@
 import type { Actor } from "../core/actor.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { spelled } from "../core/same-person.ts";
+import { normalizedName } from "../core/same-person.ts";
 import type { AccountNote, AccountNotes } from "./account-notes.ts";
 import { type AccountRecord, type AccountRepository, accountOf, checkedName } from "./account-repository.ts";
 import {
@@ -39,7 +39,7 @@ export class SigningIn {
   }
 
   async byPassword(given: string, password: string, from: Attempt): Promise<SignIn> {
-    const name = spelled(given);
+    const name = normalizedName(given);
     if (this.#options.tries.isOver(`name:${name}`, from.address) || this.#options.passwords.isBusy)
       return { refused: "too_many" };
     this.#options.tries.count(`name:${name}`, from.address); // before the work: tries at the same moment count, too

@@ -155,7 +155,7 @@ function checkedAgent(agent: string): string {
 
 function checkedLife(ttlMs = defaultMs): number {
   if (Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= longestMs) return ttlMs;
-  throw refused("A token lives from 1 second to 366 days; 90 days when nothing is said.");
+  throw refused("A token lives from 1 second to 366 days; 90 days by default.");
 }
 
 function word(field: string, given: string, pattern: RegExp = namePattern): string {

@@ -39,7 +39,7 @@ export function execute(call: ClaimedCall, caller: Caller, parts: ExecuteParts):
     const input = call.references.length === 0 ? call.input : await inputOf(call, parts.artifacts);
     return keptStreams(await found.execute(input, context), { call, caller, run }, parts);
   };
-  const onLate = (late: Ran<unknown>): void => tellLate(call, late, parts);
+  const onLate = (late: Ran<unknown>): void => reportLate(call, late, parts);
   return runForeign<unknown>(body, { limitMs, signal, deadline, clock: parts.clock, onLate });
 }
 
@@ -57,7 +57,7 @@ function keptStreams(
 }
 
 /** An operator who settles an `unknown` call needs this line. A tool that stopped because it was aborted is not logged. */
-function tellLate(call: ClaimedCall, late: Ran<unknown>, { log }: ExecuteParts): void {
+function reportLate(call: ClaimedCall, late: Ran<unknown>, { log }: ExecuteParts): void {
   const failure = late.ran === "threw" ? failureOf(late.error) : undefined;
   if (failure !== undefined && (failure.unknown || /^(?:Abort|Timeout)Error\b/.test(failure.message))) return;
   const how = failure === undefined ? "returned" : `threw: ${failure.message}`;

@@ -4,7 +4,7 @@ import type { Mark, ToolOutcome } from "../core/outcome.ts";
 import { type ResultGuardrail, textIn } from "../policy/guardrails/guardrails.ts";
 import { type CleanResult, cleanResult } from "../results/clean.ts";
 import type { RawResult } from "../results/raw-result.ts";
-import { ask, type GuardrailParts, guardedCall, type Look, tellFailure } from "./gates/guardrails.ts";
+import { ask, type GuardrailParts, guardedCall, type Look, logFailure } from "./gates/guardrails.ts";
 import type { FoundCall } from "./gates/stages.ts";
 
 /** The judgement of the guardrails on a result; `withheld` is the reason why it is not given out. */
@@ -55,7 +55,7 @@ function combineLooks(looks: readonly Look[], call: FoundCall, parts: GuardrailP
       else withheld.push(`guardrail \`${guardrail}\`: ${why}`);
     }
     if (failure === undefined) continue;
-    tellFailure(look, call, parts);
+    logFailure(look, call, parts);
     if (!open) withheld.push(`guardrail \`${guardrail}\` ${failure}`);
   }
   return { withheld: withheld.length === 0 ? undefined : withheld.join("; "), marks };

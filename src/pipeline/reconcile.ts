@@ -91,8 +91,8 @@ async function shapeAnswer(
   const guards = raw.unusable === true ? [] : (parts.guardrails?.onResults ?? []);
   const { withheld, marks } = await guardResult(call, raw, guards, parts);
   if (withheld !== undefined) {
-    const said = `\`${tool}\` ran, but ${withheldText(withheld)}`;
-    return refusedOutcome(callId, "error", refusal("result_withheld", said));
+    const message = `\`${tool}\` ran, but ${withheldText(withheld)}`;
+    return refusedOutcome(callId, "error", refusal("result_withheld", message));
   }
   const limitBytes = session.limits.maxInlineResultBytes;
   const shaped = await shape(raw, { callId, limitBytes, owner: authority.principal, session, tool }, parts);

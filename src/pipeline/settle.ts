@@ -90,9 +90,9 @@ async function settleReturned(
   if (isSuspended(value)) {
     const { suspended: image, approvalId, waitsFor, files = [] } = value;
     const what = waitsFor === undefined ? "" : ` of ${waitsFor}`;
-    const tell = `\`${call.tool}\` waits for a person's approval${what} (${approvalId}). Send the same call again later.`;
+    const text = `\`${call.tool}\` waits for a person's approval${what} (${approvalId}). Send the same call again later.`;
     const expiresAt = value.expiresAt ?? call.claimed.aliveUntil ?? call.arrivedAt;
-    const pending = outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, tell });
+    const pending = outcomeOf(call.id, { ending: "pending", approvalId, expiresAt, asked: true, text });
     return {
       state: "suspended",
       as: "suspended",
@@ -196,16 +196,16 @@ function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts)
   const details = failure.details && redactJson(failure.details, parts.redactor);
   if (failure.notExecuted) return settleNotExecuted(call, message, details);
   if (failure.unknown && !isHarmless(call)) {
-    const said = `The outcome of \`${call.tool}\` is unknown: ${message}. ${adviceFor(call)}`;
-    return unknownSettlement(call, refusedAs(call, "outcome_unknown", said));
+    const text = `The outcome of \`${call.tool}\` is unknown: ${message}. ${adviceFor(call)}`;
+    return unknownSettlement(call, refusedAs(call, "outcome_unknown", text));
   }
-  const said = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
-  const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : said.retry;
+  const failed = refusal("tool_failed", `\`${call.tool}\` failed: ${message}`, details);
+  const retry = failure.retryable ? "later" : failure.unknown ? "same-key" : failed.retry;
   return {
     state: "failed",
     as: "failed",
     retryable: failure.retryable || failure.unknown,
-    outcome: refusedOutcome(call.id, "error", { ...said, retry }),
+    outcome: refusedOutcome(call.id, "error", { ...failed, retry }),
   };
 }
 
@@ -213,12 +213,12 @@ function failedSettlement(call: ClaimedCall, error: unknown, parts: SettleParts)
 function settleNotExecuted(call: ClaimedCall, message: string, details: Json | undefined): Settlement {
   const { approvalId, tool } = call;
   const kept = approvalId === undefined ? "" : ` Its approval \`${approvalId}\` is not used up.`;
-  const said = refusal(
+  const failed = refusal(
     "tool_failed",
     `\`${tool}\` was not run: ${message.replace(/\.$/, "")}.${kept} Try again later.`,
     details,
   );
-  const outcome = refusedOutcome(call.id, "error", { ...said, retry: "later" });
+  const outcome = refusedOutcome(call.id, "error", { ...failed, retry: "later" });
   return { state: "failed", as: "failed", retryable: true, notExecuted: true, outcome };
 }
 
@@ -233,8 +233,8 @@ function settleInterrupted(call: ClaimedCall, code: "timed_out" | "cancelled", m
     const as: EndName = code === "cancelled" ? "cancelled" : "failed";
     return { state: "failed", as, retryable: true, outcome: refusedAs(call, code, message) };
   }
-  const told: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller gets its own cancellation thrown
-  return unknownSettlement(call, refusedAs(call, told, `${message} ${adviceFor(call)}`));
+  const endCode: RefusalCode = code === "cancelled" ? "cancelled" : "outcome_unknown"; // the caller gets its own cancellation thrown
+  return unknownSettlement(call, refusedAs(call, endCode, `${message} ${adviceFor(call)}`));
 }
 
 function unknownSettlement(call: ClaimedCall, outcome: ToolOutcome): Settlement {

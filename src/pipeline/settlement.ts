@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 export type SettlementOutcome = "succeeded" | "failed" | "retry";
 
 /** Who says what became of the call, and why. */
-export interface Testimony {
+export interface SettlementRequest {
   readonly word: SettlementOutcome;
   readonly by: Actor;
   readonly reason: string;
@@ -27,13 +27,13 @@ export interface Testimony {
  */
 export async function settleUnknown(
   record: CallRecord,
-  said: Testimony,
+  request: SettlementRequest,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
 ): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
-  const { word, reason } = said;
-  const { by, via } = said.by;
+  const { word, reason } = request;
+  const { by, via } = request.by;
   const at = clock.now();
-  const outcome = deepFrozen(said.outcome ?? outcomeFor(record, said));
+  const outcome = deepFrozen(request.outcome ?? outcomeFor(record, request));
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const { key, fence, image } = record;
   const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };
@@ -51,7 +51,7 @@ export async function settleUnknown(
   return committed.won ? { won: true, call: { ...record, ...end } } : { won: false, call: committed.call ?? record };
 }
 
-function outcomeFor({ call }: CallRecord, { word, by: { by }, reason }: Testimony): ToolOutcome {
+function outcomeFor({ call }: CallRecord, { word, by: { by }, reason }: SettlementRequest): ToolOutcome {
   const text = `Settled by ${by} as ${word}: ${reason}`;
   if (word === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text }], text };
   return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", text));

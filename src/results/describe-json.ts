@@ -86,9 +86,9 @@ function kindOf(value: Json): string {
   return typeof value === "string" ? "text" : typeof value;
 }
 
-export function listed(names: readonly string[], spell: (name: string) => string): string {
+export function listed(names: readonly string[], format: (name: string) => string): string {
   const more = names.length > mostNamed ? `, and ${names.length - mostNamed} more` : "";
-  return `${names.slice(0, mostNamed).map(spell).join(", ")}${more}`;
+  return `${names.slice(0, mostNamed).map(format).join(", ")}${more}`;
 }
 
 /** Counts characters as it goes, so that a huge value is left early. */

@@ -79,7 +79,7 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
 async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const { content, text, brief } = result;
   const others = content.filter(isOther);
-  const isOneText = others.length === 0 && (result.structured === undefined || isSaidTwice(result));
+  const isOneText = others.length === 0 && (result.structured === undefined || isRepeatedInText(result));
   const structured = restates(result) ? undefined : result.structured;
   const body = isOneText ? text : wholeBody(ownText(content), structured, others);
   const mediaType = isOneText && structured === undefined ? "text/plain" : "application/json";
@@ -155,7 +155,7 @@ function restates({ text, structured }: CleanResult): boolean {
 }
 
 /** Whether text and structured content say the same, so that it counts once: MCP servers send JSON as a text too, often indented. */
-function isSaidTwice(result: CleanResult): boolean {
+function isRepeatedInText(result: CleanResult): boolean {
   const { text, structured } = result;
   if (structured === undefined) return false;
   if (text === structured.text || restates(result)) return true;
@@ -197,7 +197,7 @@ function bytesOf(result: CleanResult): number {
   const { content, text, structured } = result;
   const textBytes = Buffer.byteLength(content.some(isOther) ? ownText(content) : text);
   const structuredBytes = structured === undefined ? 0 : Buffer.byteLength(structured.text);
-  let bytes = isSaidTwice(result) ? Math.max(textBytes, structuredBytes) : textBytes + structuredBytes;
+  let bytes = isRepeatedInText(result) ? Math.max(textBytes, structuredBytes) : textBytes + structuredBytes;
   for (const block of content) {
     if (!isOther(block)) continue;
     // A resource's text is counted above.

@@ -9,7 +9,7 @@ export interface RawResult {
   /** The structured content of a large answer; `structured` is undefined then. */
   readonly large?: LargeJson;
   /** The one block of content is the JSON text of `structured`, as `JSON.stringify` writes it. */
-  readonly spelled?: true;
+  readonly isJsonText?: true;
   readonly isError: boolean;
   /** With `isError`: the same call may be tried again. */
   readonly retryable?: boolean;

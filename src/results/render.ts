@@ -112,10 +112,10 @@ function succeeded({ text, content }: ToolOutcome, structured: Json | undefined)
 function failed(outcome: RefusedOutcome, structured: Json | undefined): RenderedOutcome {
   const { refusal: given, text, content } = outcome;
   const advice = given.retry === "never" ? "" : nextStepOf(given);
-  const isSaid = advice === "" || says(text, advice);
+  const isAlreadyThere = advice === "" || says(text, advice);
   return {
-    text: isSaid ? text : joined(text, advice),
-    content: isSaid ? content : [...content, { type: "text", text: advice }],
+    text: isAlreadyThere ? text : joined(text, advice),
+    content: isAlreadyThere ? content : [...content, { type: "text", text: advice }],
     structured: refusedObject(outcome, given, structured),
     isError: true,
     message: given.message,

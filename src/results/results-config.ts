@@ -16,7 +16,7 @@ export const resultsSchema: z.ZodType<SnakeCased<ResultSettings>> = z.strictObje
     .max(3650)
     .exactOptional()
     .describe(
-      "How long an artifact stays when nobody can be answered with it any more; 30 when nothing is said. 0: until its session ends.",
+      "How long an artifact stays when no call can be answered with it any more. Default: 30. 0: until its session ends.",
     ),
   max_bytes: z
     .int()

@@ -205,7 +205,7 @@ it("structured content that is its own text goes back as it would with both look
     for (const limitBytes of [20, 60, 4096]) {
       const setting = { redactor: hiding("hunter2-hunter2"), limitBytes };
       const apart = await shaped(raw, { ...setting, artifacts: memoryArtifacts() });
-      expect(await shaped({ ...raw, spelled: true }, { ...setting, artifacts: memoryArtifacts() })).toEqual(apart);
+      expect(await shaped({ ...raw, isJsonText: true }, { ...setting, artifacts: memoryArtifacts() })).toEqual(apart);
       expect(JSON.stringify(apart)).not.toContain("hunter2");
     }
   }

@@ -38,7 +38,7 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
       const text = cleanText(only.text, redactor);
       if (artifacts === undefined || fits(text, limitBytes)) return plain(callId, raw, text);
     }
-    if (isPlainText(only) && raw.spelled === true && isClean(only.text, redactor)) {
+    if (isPlainText(only) && raw.isJsonText === true && isClean(only.text, redactor)) {
       if (artifacts === undefined || fits(only.text, limitBytes)) return sameText(callId, raw, only.text);
     }
     return shaped({ raw, order, parts }, cleanResult(raw, redactor));

@@ -1,7 +1,7 @@
 /** The lowest parts: the store, the audit log that follows it, and the event stream. */
 import { join } from "node:path";
 import { openAuditLog } from "../audit/audit-log.ts";
-import { spellWith } from "../audit/entry.ts";
+import { serializeWith } from "../audit/entry.ts";
 import type { AuditLog } from "../audit/log.ts";
 import { paceOf } from "../audit/recheck.ts";
 import { createSigner, loadSigner } from "../audit/signer.ts";
@@ -40,12 +40,12 @@ export interface RuntimeBase {
 
 /** When it resolves, recovery is over: no call of a dead process is left attempted. */
 export async function openBase(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
-  const { clock = new SystemClock(), folder = folderBeside(options.store), log: tell = logNothing } = options;
-  const log = harmless((problem) => tell(secondLayer.written.redact(problem)));
+  const { clock = new SystemClock(), folder = folderBeside(options.store), log: writeLog = logNothing } = options;
+  const log = harmless((problem) => writeLog(secondLayer.written.redact(problem)));
   const redactor = options.redactor ?? createRedactor();
   const secondLayer = await openSecondLayer(redactor, options.secretPatterns ?? "mark", log);
-  const spell = secondLayer.watched(spellWith);
-  const store = closing.use(await openStore(options.store ?? "memory", { clock, spell, log }));
+  const serialize = secondLayer.watched(serializeWith);
+  const store = closing.use(await openStore(options.store ?? "memory", { clock, serialize, log }));
   await recover(store, clock);
   const followed = await openAudit({ ...options, redactor }, { clock, folder, log, store }, closing);
   const stream = createStream(log);

@@ -90,11 +90,11 @@ export class CallFactory {
   }: RequestedClaims): void {
     if ((principal ?? scopes ?? runId ?? traceId ?? taskId ?? stepId ?? idempotencyKey ?? toolCallId) === undefined)
       return;
-    const said = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId];
+    const texts = [runId, traceId, taskId, stepId, idempotencyKey, toolCallId];
     if (typeof principal === "object" && principal !== null)
-      said.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
-    if (Array.isArray(scopes)) said.push(...scopes);
-    const text = said.filter((one) => typeof one === "string").join("\n");
+      texts.push(principal.tenant, principal.agent, principal.user, principal.via, principal.owner);
+    if (Array.isArray(scopes)) texts.push(...scopes);
+    const text = texts.filter((one) => typeof one === "string").join("\n");
     if (text === "" || !this.#options.redactor.finds(text)) return;
     throw new RuntimeFault(
       "context_invalid",

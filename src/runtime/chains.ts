@@ -147,14 +147,14 @@ export class OpenChains implements Chains {
     const header = state === "running" ? undefined : await this.#host.frozen.header(key);
     const waits = state === "waiting" ? header : undefined;
     const { code, language } = call.arguments;
-    const said = header?.language ?? (typeof language === "string" ? language : undefined);
+    const recordedLanguage = header?.language ?? (typeof language === "string" ? language : undefined);
     return {
       callId: call.id,
       state,
       ...(state !== "running" && { advice: advices[state] }),
       principal: call.authority.principal,
       runId: call.authority.runId,
-      language: said,
+      language: recordedLanguage,
       source: this.#host.parts.redactor.redact(typeof code === "string" ? code : "").slice(0, longestSource),
       since: waits?.frozenAt ?? endedAt ?? startedAt ?? call.arrivedAt,
       waiting: (waits?.waiting ?? []).map(({ tool, approvalId, line }) => ({

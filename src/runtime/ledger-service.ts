@@ -17,7 +17,7 @@ import { callStates } from "../core/states.ts";
 import { builtInName } from "../identity/roles.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
 import { askTool, type FoundOutcome } from "../pipeline/reconcile.ts";
-import { type SettlementOutcome, settleUnknown, type Testimony } from "../pipeline/settlement.ts";
+import { type SettlementOutcome, type SettlementRequest, settleUnknown } from "../pipeline/settlement.ts";
 import { releasePins } from "../results/releases.ts";
 import type { CallFilter, Store } from "../store/store.ts";
 import { callStateAt } from "../store/urgency.ts";
@@ -88,7 +88,7 @@ export class LedgerService implements LedgerApi {
     return record.state === "unknown" ? then(record) : notUnknown(record);
   }
 
-  async #write(record: CallRecord, given: Testimony): Promise<SettledAnswer> {
+  async #write(record: CallRecord, given: SettlementRequest): Promise<SettledAnswer> {
     const { clock, redactor } = this.#parts;
     const testimony = { ...given, reason: redactor.redact(given.reason) };
     const { won, call } = await settleUnknown(record, testimony, { store: this.#store, clock });

@@ -17,7 +17,7 @@ export interface ReEntryOptions {
 
 type ParentOfCall = Pick<ToolCall, "id" | "authority"> & { readonly key: string };
 
-export const closedTell =
+export const closedMessage =
   "This runtime is closed: nothing runs in it any more. `createRuntime` makes a new one on the same store.";
 
 export class ReEntry {
@@ -38,7 +38,7 @@ export class ReEntry {
     context: CallContext,
     go: (arrival: ReturnType<CallFactory["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
   ): Promise<ToolOutcome | undefined> {
-    if (this.closed) throw new RuntimeFault("runtime_closed", closedTell);
+    if (this.closed) throw new RuntimeFault("runtime_closed", closedMessage);
     const asker = this.factory.asker(context);
     const { limits, parts } = this.#options;
     const session = new Session(limits, parts.clock);

@@ -43,7 +43,7 @@ import type { OpenChains } from "./chains.ts";
 import { healthOf, WriteProbe } from "./health.ts";
 import type { InFlight } from "./in-flight.ts";
 import { callNamed, callsWhere, LedgerService } from "./ledger-service.ts";
-import { closedTell, type ReEntry } from "./re-entry.ts";
+import { closedMessage, type ReEntry } from "./re-entry.ts";
 import { visibleTo } from "./visible-tools.ts";
 
 /** An open session: its authority and options hold for each of its calls. */
@@ -283,7 +283,7 @@ export class RunningRuntime implements Runtime {
       return Promise.reject(fault);
     }
     if (this.#entrance.closed)
-      return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedTell)));
+      return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedMessage)));
     return invoke(call, this.#factory.caller(session, per), this.#parts).then(readableOutcome);
   }
 

@@ -120,7 +120,7 @@ async function openObservers(options: RuntimeOptions, path: OpenPath): Promise<O
   });
   path.reportAuditTo(alarms);
   channels = await openChannelsIn(options.channels, closing, channelsDependencies(path));
-  secondLayer.tellBy(secretAlarms(alarms, note));
+  secondLayer.recordWith(secretAlarms(alarms, note));
   const size = (): number => audit.size;
   const feed = closing.use(
     new LiveFeed({ store, clock, log, redact, size, watch: (watcher) => stream.watch(watcher) }),

@@ -1,7 +1,7 @@
 import { fewestCharacters } from "./secret-name.ts";
 
 /** A name that says that its value is a secret. */
-const telling =
+const secretNames =
   /token(?!i)|secret|passw|pwd|passphrase|api[-_]?key|authorization|credential|private[-_]?key|cookie|(?:^|[-_])(?:key|auth)$/i;
 /** A name that says where a secret is, or how it is made, not what it is. */
 const aside = /(?:file|path|dir|url|uri|endpoint|host|type|name|ttl|expires?|enabled?|algorithm)$/i;
@@ -21,7 +21,7 @@ const random = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{20,}$/;
 export function looksSecret(name: string, value: string): boolean {
   const text = value.trim();
   if (text.length < fewestCharacters || plainValue.test(text) || /^\$\{.*\}$/s.test(text)) return false;
-  if (!telling.test(name) || aside.test(name)) return false;
+  if (!secretNames.test(name) || aside.test(name)) return false;
   return !path.test(text) || !/credentials?$/i.test(name);
 }
 

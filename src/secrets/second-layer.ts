@@ -27,7 +27,7 @@ export interface SecondLayer extends AsyncDisposable {
   /** Looks through results after they have gone. */
   readonly watcher: Watcher;
   /** Call it once, when there is a place to record: it records what was seen before. */
-  tellBy(note: SecretNote): void;
+  recordWith(note: SecretNote): void;
 }
 
 export async function openSecondLayer(
@@ -43,7 +43,7 @@ export async function openSecondLayer(
     written,
     watched: (serializerWith) => watched(serializerWith, { exact, patterns, suspicions }),
     watcher: (event) => suspicions.watch(event),
-    tellBy: (note) => suspicions.tellBy(note),
+    recordWith: (note) => suspicions.recordWith(note),
     [Symbol.asyncDispose]: () => suspicions.close(),
   };
 }
@@ -115,7 +115,7 @@ class Suspicions {
     this.#log = log;
   }
 
-  tellBy(note: SecretNote): void {
+  recordWith(note: SecretNote): void {
     this.#note = note;
     this.#work();
   }
@@ -129,7 +129,8 @@ class Suspicions {
     if (event.as !== "succeeded" && event.as !== "failed") return;
     const text = textOf(event.outcome);
     const suspects = this.#patterns.suspects(text);
-    if (suspects.length > 0 || text.includes(markStart)) this.#later(() => this.#tellOf(event, suspects, text));
+    if (suspects.length > 0 || text.includes(markStart))
+      this.#later(() => this.#recordSuspicion(event, suspects, text));
   }
 
   /** Raises one critical alarm for the same tenant, event and kinds. */
@@ -145,7 +146,7 @@ class Suspicions {
     this.#raised.set(key, event.at);
     const summary = `A secret (${names.join(", ")}) was in the record of a \`${moment}\`; it was masked before it was written.`;
     const data = { severity: "critical", dedupe_key: key, kinds: names, moment, ...(about && { call: about.id }) };
-    this.#later(() => this.#tell("alarm.secret_in_payload", summary, { tenant, outcome: "failure", data }));
+    this.#later(() => this.#record("alarm.secret_in_payload", summary, { tenant, outcome: "failure", data }));
   }
 
   /** What was seen is recorded before the store closes. */
@@ -154,7 +155,7 @@ class Suspicions {
     this.#note = undefined;
   }
 
-  async #tellOf({ call }: EndedCallEvent, suspects: readonly Suspect[], text: string): Promise<void> {
+  async #recordSuspicion({ call }: EndedCallEvent, suspects: readonly Suspect[], text: string): Promise<void> {
     const kinds = new Map<string, number>();
     const count = (kind: string): void => void kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     for (const { kind } of suspects) count(kind);
@@ -165,10 +166,10 @@ class Suspicions {
     const counts = [...kinds].map(([kind, times]) => (times === 1 ? kind : `${times} × ${kind}`)).join(", ");
     const summary = `The result of \`${call.tool}\` may hold secrets (${counts})${masked ? "; they were masked" : ""}.`;
     const data = { call: call.id, tool: call.tool, kinds: Object.fromEntries(kinds), masked };
-    await this.#tell("secret.suspected", summary, { tenant: principal.tenant, principal, outcome: "info", data });
+    await this.#record("secret.suspected", summary, { tenant: principal.tenant, principal, outcome: "info", data });
   }
 
-  async #tell(...[type, summary, more]: Parameters<SecretNote>): Promise<void> {
+  async #record(...[type, summary, more]: Parameters<SecretNote>): Promise<void> {
     await this.#note?.(type, summary, more).catch((error: unknown) => {
       this.#log(`${summary} This could not be recorded: ${messageOf(error)}`);
     });

@@ -23,13 +23,11 @@ export const secretsSchema: z.ZodType<SnakeCased<SecretsSection>> = z
       .union([backend, z.array(backend).min(1).max(backendNames.length)])
       .exactOptional()
       .describe(
-        "Where `secret://connector/key` comes from; of several the first that has it. [sealed, environment] when nothing is said.",
+        "Where `secret://connector/key` comes from: the first of these that has it. Default: [sealed, environment].",
       ),
     file: path
       .exactOptional()
-      .describe(
-        "Of `sealed`: the file `postern secrets set` writes; secrets.age in the data folder when nothing is said.",
-      ),
+      .describe("Of `sealed`: the file `postern secrets set` writes. Default: secrets.age in the data folder."),
     key_file: path
       .exactOptional()
       .describe("Of `sealed`: its key, mode 0600; secrets.key in the data folder. POSTERN_SECRETS_KEY goes before it."),
@@ -38,7 +36,7 @@ export const secretsSchema: z.ZodType<SnakeCased<SecretsSection>> = z
       .min(2)
       .exactOptional()
       .describe("Of `command`: program and arguments, with {connector} and {key} in them. No shell."),
-    timeout_ms: z.int().min(1).max(300_000).exactOptional().describe("Of `command`: 10000 when nothing is said."),
+    timeout_ms: z.int().min(1).max(300_000).exactOptional().describe("Of `command`. Default: 10000."),
     patterns: z
       .enum(patternModes)
       .exactOptional()

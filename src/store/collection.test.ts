@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { eventOf, spellPlainly } from "../../test/contracts/records.ts";
+import { eventOf, serializePlainly } from "../../test/contracts/records.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { bent } from "../../test/fakes/log-store.ts";
 import { Collection } from "./collection.ts";
@@ -11,7 +11,7 @@ interface Counter {
   readonly count: number;
 }
 
-const aStore = () => new MemoryStore({ clock: new FakeClock(), spell: spellPlainly });
+const aStore = () => new MemoryStore({ clock: new FakeClock(), serialize: serializePlainly });
 const options = (store: Store) => ({ store, kind: "counter", read: (body: unknown) => body as Counter });
 const more = (counter: Counter | undefined) => ({ item: { count: (counter?.count ?? 0) + 1 } });
 

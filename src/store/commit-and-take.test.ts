@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { eventOf, spellPlainly } from "../../test/contracts/records.ts";
+import { eventOf, serializePlainly } from "../../test/contracts/records.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { bent } from "../../test/fakes/log-store.ts";
 import { commitAndTake } from "./commit-and-take.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { StoreEntry } from "./store.ts";
 
-const aStore = () => new MemoryStore({ clock: new FakeClock(), spell: spellPlainly });
+const aStore = () => new MemoryStore({ clock: new FakeClock(), serialize: serializePlainly });
 const bare = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
 const document = (type: string) => ({ ...bare, event: eventOf(type) });
 

@@ -3,14 +3,14 @@ import type { StoreEntry } from "./store.ts";
 
 export type Listener = (entries: readonly StoreEntry[]) => void;
 
-/** Tells each committed batch to everyone, in order, also when a listener makes the next batch while it is told one. */
+/** Gives each committed batch to every listener, in order, also when a listener commits the next batch meanwhile. */
 export class Followers {
   readonly #listeners = new Set<{ readonly listener: Listener }>();
   readonly #log: (problem: string) => void;
-  readonly #untold: (readonly StoreEntry[])[] = [];
-  #telling = false;
+  readonly #pending: (readonly StoreEntry[])[] = [];
+  #isNotifying = false;
 
-  /** @param log throws nothing (core/harmless-log.ts): it would leave the others untold */
+  /** @param log must not throw (core/harmless-log.ts): the listeners after it would miss the batch */
   constructor(log: (problem: string) => void) {
     this.#log = log;
   }
@@ -21,20 +21,20 @@ export class Followers {
     return { [Symbol.dispose]: () => void this.#listeners.delete(follower) };
   }
 
-  tell(entries: readonly StoreEntry[]): void {
+  notify(entries: readonly StoreEntry[]): void {
     if (entries.length === 0 || this.#listeners.size === 0) return;
-    if (this.#telling) {
-      this.#untold.push(entries);
+    if (this.#isNotifying) {
+      this.#pending.push(entries);
       return;
     }
-    this.#telling = true;
-    for (let next: readonly StoreEntry[] | undefined = entries; next !== undefined; next = this.#untold.shift()) {
-      for (const { listener } of this.#listeners) this.#tellOne(listener, next);
+    this.#isNotifying = true;
+    for (let next: readonly StoreEntry[] | undefined = entries; next !== undefined; next = this.#pending.shift()) {
+      for (const { listener } of this.#listeners) this.#notifyOne(listener, next);
     }
-    this.#telling = false;
+    this.#isNotifying = false;
   }
 
-  #tellOne(listener: Listener, entries: readonly StoreEntry[]): void {
+  #notifyOne(listener: Listener, entries: readonly StoreEntry[]): void {
     try {
       listener(entries);
     } catch (error) {

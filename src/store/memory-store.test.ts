@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { note, spellPlainly } from "../../test/contracts/records.ts";
+import { note, serializePlainly } from "../../test/contracts/records.ts";
 import { storeContract } from "../../test/contracts/store-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -7,10 +7,10 @@ import { MemoryStore } from "./memory-store.ts";
 storeContract("MemoryStore", (options) => new MemoryStore(options));
 
 it("makes nothing true whose event cannot be spelled", async () => {
-  const spell = (): string => {
+  const serialize = (): string => {
     throw new Error("unspeakable");
   };
-  await using store = new MemoryStore({ clock: new FakeClock(), spell });
+  await using store = new MemoryStore({ clock: new FakeClock(), serialize });
   const write = { write: "document", kind: "k", id: "i", body: 1, expectedVersion: 0 } as const;
   await expect(
     store.commit(
@@ -33,7 +33,7 @@ it("lets timers and sockets have their turn when writes follow each other for lo
     }
   }
   const clock = new TurnClock();
-  await using store = new MemoryStore({ clock, spell: spellPlainly });
+  await using store = new MemoryStore({ clock, serialize: serializePlainly });
   let turned = false;
   setImmediate(() => {
     turned = true;
@@ -49,7 +49,7 @@ it("tells everyone of every batch, also when a follower and its log throw", asyn
   const fail = (): never => {
     throw new Error("no");
   };
-  await using store = new MemoryStore({ clock: new FakeClock(), spell: spellPlainly, log: fail });
+  await using store = new MemoryStore({ clock: new FakeClock(), serialize: serializePlainly, log: fail });
   const told: number[] = [];
   store.follow(fail);
   store.follow((entries) => told.push(...entries.map(({ seq }) => seq)));

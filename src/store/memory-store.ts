@@ -8,7 +8,7 @@ import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../c
 import { audienceKey } from "./audience.ts";
 import { Followers, type Listener } from "./followers.ts";
 import { digestsIn, mayRunWith, needsArtifacts } from "./references.ts";
-import { alsoTold, earliestLive, leftUnknownBy, liveUntil, type Rows, rule, type Won } from "./rules.ts";
+import { earliestLive, leftUnknownBy, liveUntil, type Rows, rule, secondEventOf, type Won } from "./rules.ts";
 import type {
   ApprovalFilter,
   AudienceFilter,
@@ -32,14 +32,14 @@ const entriesATurn = 256;
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
-  readonly spell: SerializeEvent;
+  readonly serialize: SerializeEvent;
   readonly log?: (problem: string) => void;
 }
 
 /** Everything in Maps, gone with the process: the default, and the reference of the contract. */
 export class MemoryStore implements Store {
   readonly incarnation: string = newId("inc");
-  readonly #spell: SerializeEvent;
+  readonly #serialize: SerializeEvent;
   readonly #calls = new Map<string, CallRecord>();
   /** Keys of rows by the ids of arrivals that are not their key: the first one, and those that left them unknown. */
   readonly #keys = new Map<string, string>();
@@ -50,16 +50,16 @@ export class MemoryStore implements Store {
   readonly #entries: StoreEntry[] = [];
   readonly #followers: Followers;
   readonly #rows: Rows;
-  #untold: StoreEntry[] = [];
-  #told: PromiseWithResolvers<Committed> | undefined;
+  #unpublished: StoreEntry[] = [];
+  #published: PromiseWithResolvers<Committed> | undefined;
   #nextSeq = 0;
   #broken: Error | undefined;
   readonly #clock: Clock;
   #turnBegan: number | undefined;
 
-  constructor({ clock, spell, log = () => {} }: MemoryStoreOptions) {
+  constructor({ clock, serialize, log = () => {} }: MemoryStoreOptions) {
     this.#clock = clock;
-    this.#spell = spell;
+    this.#serialize = serialize;
     this.#followers = new Followers(harmless(log));
     this.#rows = {
       incarnation: this.incarnation,
@@ -88,22 +88,23 @@ export class MemoryStore implements Store {
     if (!ruling.won) return ruling;
     try {
       const { event } = write;
-      const body = event && this.#spell(event);
-      const also = alsoTold(write);
-      const alsoBody = also && this.#spell(also);
+      const body = event && this.#serialize(event);
+      const second = secondEventOf(write);
+      const secondBody = second && this.#serialize(second);
       this.#apply(ruling);
       const named = write.writeId === undefined ? {} : { writeId: write.writeId };
-      if (body !== undefined && event !== undefined) this.#untold.push({ seq: this.#nextSeq++, body, event, ...named });
-      if (alsoBody !== undefined && also !== undefined)
-        this.#untold.push({ seq: this.#nextSeq++, body: alsoBody, event: also });
+      if (body !== undefined && event !== undefined)
+        this.#unpublished.push({ seq: this.#nextSeq++, body, event, ...named });
+      if (secondBody !== undefined && second !== undefined)
+        this.#unpublished.push({ seq: this.#nextSeq++, body: secondBody, event: second });
     } catch (error) {
       throw new RuntimeFault("store_unwritable", `An event could not be written: ${messageOf(error)}`, {
         cause: error,
       });
     }
-    this.#told ??= this.#tellSoon();
+    this.#published ??= this.#publishSoon();
     const isAwaited = durability === "committed" || durability === "synced";
-    return isAwaited ? this.#told.promise : { won: true };
+    return isAwaited ? this.#published.promise : { won: true };
   }
 
   async call(by: CallName): Promise<CallRecord | undefined> {
@@ -215,7 +216,7 @@ export class MemoryStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#broken = new RuntimeFault("store_closed", "The store is closed.");
-    await this.#told?.promise;
+    await this.#published?.promise;
   }
 
   #apply({ call, approval, document }: Won): void {
@@ -245,19 +246,19 @@ export class MemoryStore implements Store {
       this.#matches.set(match, (this.#matches.get(match) ?? new Set()).add(key));
   }
 
-  #tellSoon(): PromiseWithResolvers<Committed> {
-    const told = Promise.withResolvers<Committed>();
-    const tell = (): void => {
-      const entries = this.#untold;
-      this.#untold = [];
-      this.#told = undefined;
+  #publishSoon(): PromiseWithResolvers<Committed> {
+    const published = Promise.withResolvers<Committed>();
+    const publish = (): void => {
+      const entries = this.#unpublished;
+      this.#unpublished = [];
+      this.#published = undefined;
       for (const { seq, body } of entries) this.#entries.push({ seq, body });
-      this.#followers.tell(entries);
-      told.resolve({ won: true });
+      this.#followers.notify(entries);
+      published.resolve({ won: true });
     };
-    if (this.#isTurnYoung()) queueMicrotask(tell);
-    else setImmediate(tell);
-    return told;
+    if (this.#isTurnYoung()) queueMicrotask(publish);
+    else setImmediate(publish);
+    return published;
   }
 
   #isTurnYoung(): boolean {

@@ -113,7 +113,7 @@ export function leftUnknownBy({ state, outcome, call }: CallRecord): string | un
 }
 
 /** The second event of a write, if it has one. */
-export function alsoTold(write: StoreWrite): DurableEvent | undefined {
+export function secondEventOf(write: StoreWrite): DurableEvent | undefined {
   return write.write === "decide" ? write.along?.event : undefined;
 }
 

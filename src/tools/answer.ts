@@ -92,7 +92,7 @@ function resultOf(answer: Record<string, unknown>, structured: Plain | undefined
   const brief = briefOf(answer);
   const blocks = contentOf(content ?? text);
   if (!isError && blocks.length === 0 && isFilled(structured)) {
-    return { content: contentOf(structured.text), structured: structured.value, spelled: true, isError };
+    return { content: contentOf(structured.text), structured: structured.value, isJsonText: true, isError };
   }
   return {
     content: blocks.length === 0 && structured !== undefined ? contentOf(structured.text) : blocks,
@@ -125,7 +125,7 @@ function jsonResult({ text, value }: Plain): RawResult {
   if (value === undefined) return { content, isError: false };
   return isText
     ? { content, structured: value, isError: false }
-    : { content, structured: value, spelled: true, isError: false };
+    : { content, structured: value, isJsonText: true, isError: false };
 }
 
 /** Results in snake_case always have `structured_content`, which may be empty. */

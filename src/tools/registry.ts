@@ -107,9 +107,10 @@ export class Registry implements AsyncDisposable {
       health: new HealthRecord(),
     };
     this.#entries.set(name, entry);
-    for (const { ready } of guards) ready.catch(() => this.#tell({ change: "server", name: options.server ?? name })); // the tool is no longer offered
-    if (isReplaced) this.#tell({ change: "removed", name });
-    this.#tell({ change: "added", name });
+    for (const { ready } of guards)
+      ready.catch(() => this.#announce({ change: "server", name: options.server ?? name })); // the tool is no longer offered
+    if (isReplaced) this.#announce({ change: "removed", name });
+    this.#announce({ change: "added", name });
     return this.#view(entry);
   }
 
@@ -124,7 +125,7 @@ export class Registry implements AsyncDisposable {
     if (!this.#entries.delete(name)) return false;
     this.#names.free(name);
     this.#blocked.delete(name);
-    this.#tell({ change: "removed", name });
+    this.#announce({ change: "removed", name });
     return true;
   }
 
@@ -179,7 +180,7 @@ export class Registry implements AsyncDisposable {
   setServer(name: string, state: "up" | "down", problem?: string): void {
     if (state === "up") this.#down.delete(name);
     else this.#down.set(name, problem);
-    this.#tell({ change: "server", name });
+    this.#announce({ change: "server", name });
   }
 
   /** Blocks every call of the tool until this is called with `undefined`, or the tool is unregistered. */
@@ -188,7 +189,7 @@ export class Registry implements AsyncDisposable {
     if (block === undefined) this.#blocked.delete(name);
     else this.#blocked.set(name, block);
     if (before?.why !== block?.why)
-      this.#tell({ change: "server", name: this.#entries.get(name)?.options.server ?? name });
+      this.#announce({ change: "server", name: this.#entries.get(name)?.options.server ?? name });
   }
 
   blocked(name: string): ToolBlock | undefined {
@@ -302,7 +303,7 @@ export class Registry implements AsyncDisposable {
     return blocked === undefined ? view : Object.freeze({ ...view, blocked: blocked.why });
   }
 
-  #tell(change: RegistryChange): void {
+  #announce(change: RegistryChange): void {
     this.#offers = undefined;
     for (const listener of this.#listeners) listener(change);
   }

@@ -103,7 +103,7 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
     let letGo: (() => void) | undefined;
     const end = (ran: Ran<T>): void => {
       if (ended) {
-        tellLate(ran, limits);
+        reportLate(ran, limits);
         return;
       }
       ended = true;
@@ -128,7 +128,7 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
   });
 }
 
-function tellLate<T>(late: Ran<T>, { onLate }: ForeignLimits<T>): void {
+function reportLate<T>(late: Ran<T>, { onLate }: ForeignLimits<T>): void {
   try {
     onLate?.(late);
   } catch {

@@ -8,7 +8,7 @@ import type { ApprovalRecord, ApprovalState, CallRecord, StoreWrite } from "../.
 import type { SerializeEvent, StoreEntry } from "../../src/store/store.ts";
 
 export const hourMs = 3_600_000;
-export const spellPlainly: SerializeEvent = (event) => canonical(JSON.parse(JSON.stringify(event)));
+export const serializePlainly: SerializeEvent = (event) => canonical(JSON.parse(JSON.stringify(event)));
 
 const counts = new WeakMap<Clock, number>();
 export const authority: Authority = {

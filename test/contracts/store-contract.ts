@@ -14,7 +14,7 @@ import { twinContract } from "./store/twins.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
-  readonly spell: SerializeEvent;
+  readonly serialize: SerializeEvent;
   readonly log: (problem: string) => void;
 }
 export type OpenStore = (options: StoreOptions) => Store | Promise<Store>;

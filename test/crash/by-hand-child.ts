@@ -3,7 +3,7 @@
  * The run `old` was begun in a life before; `new` nobody has heard of.
  */
 import { join } from "node:path";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { StoreWrite } from "../../src/core/records.ts";
 import { createRuntime, SystemClock } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
@@ -23,7 +23,11 @@ class KillingStore extends PointStore {
   }
 }
 
-const store = await openSqliteStore({ location: join(folder, "postern.db"), clock, spell: spellWith((text) => text) });
+const store = await openSqliteStore({
+  location: join(folder, "postern.db"),
+  clock,
+  serialize: serializeWith((text) => text),
+});
 await using runtime = await createRuntime({
   ...{ store: new KillingStore(store, () => {}), clock, folder: join(folder, "postern.db-files") },
   archive: { folder: join(folder, "runs") },

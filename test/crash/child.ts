@@ -5,7 +5,7 @@
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import { createRuntime, defineTool, type Runtime, SystemClock } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { killer, PointStore } from "./points.ts";
@@ -49,7 +49,7 @@ const pay = defineTool({
 
 const clock = new SystemClock();
 const store = new PointStore(
-  await openSqliteStore({ location: join(folder, "postern.db"), clock, spell: spellWith((text) => text) }),
+  await openSqliteStore({ location: join(folder, "postern.db"), clock, serialize: serializeWith((text) => text) }),
   at,
 );
 const runtime = await createRuntime({

@@ -1,4 +1,4 @@
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { CallRecord, StoreWrite } from "../../src/core/records.ts";
 import { RuntimeFault } from "../../src/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -14,7 +14,7 @@ export class FaultyStore extends PointStore {
   readonly #failing: Failing;
 
   constructor(clock: FakeClock, failing: Failing) {
-    super(new MemoryStore({ clock, spell: spellWith((text) => text) }), () => {});
+    super(new MemoryStore({ clock, serialize: serializeWith((text) => text) }), () => {});
     this.#failing = failing;
   }
 

@@ -1,11 +1,11 @@
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store, StoreEntry } from "../../src/store/store.ts";
 
 /** A store of nothing but a log. */
 export function aLogStore(clock: Clock): Store {
-  return new MemoryStore({ clock, spell: spellWith((text) => text) });
+  return new MemoryStore({ clock, serialize: serializeWith((text) => text) });
 }
 
 /** Commits so many events that say nothing. */

@@ -1,4 +1,4 @@
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { Actor } from "../../src/core/actor.ts";
 import type { Account, Accounts, SignedIn, SignIn } from "../../src/identity/accounts.ts";
 import { type AccountsOptions, openAccounts } from "../../src/identity/open-accounts.ts";
@@ -36,7 +36,7 @@ export interface People {
 export async function people(more: Partial<AccountsOptions> = {}): Promise<People> {
   const clock = new FakeClock();
   const redactor = createRedactor();
-  const store = more.store ?? new MemoryStore({ clock, spell: spellWith((text) => redactor.redact(text)) });
+  const store = more.store ?? new MemoryStore({ clock, serialize: serializeWith((text) => redactor.redact(text)) });
   const accounts = await openAccounts({ store, clock, policyVersion: "p1", passwordCost: cheap, ...more });
   return {
     accounts,

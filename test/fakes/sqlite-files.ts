@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/sqlite-store.ts";
-import { spellPlainly } from "../contracts/records.ts";
+import { serializePlainly } from "../contracts/records.ts";
 import { FakeClock } from "./clock.ts";
 import { ownFolder } from "./own-folder.ts";
 
@@ -14,6 +14,6 @@ export function sqliteFiles(): {
   return {
     at,
     openAt: (name, more = {}) =>
-      openSqliteStore({ location: at(name), clock: new FakeClock(), spell: spellPlainly, ...more }),
+      openSqliteStore({ location: at(name), clock: new FakeClock(), serialize: serializePlainly, ...more }),
   };
 }

@@ -189,7 +189,7 @@ function killed(folder: string): string {
     const { killer, PointStore } = await import(${at("test/crash/points.ts")});
     const clock = new SystemClock();
     const location = ${JSON.stringify(join(folder, "postern.db"))};
-    const file = openSqliteStore({ location, clock, spell: (event) => JSON.stringify({ type: event.moment }) });
+    const file = openSqliteStore({ location, clock, serialize: (event) => JSON.stringify({ type: event.moment }) });
     const read = defineTool({ name: "read", description: "Reads.", risk: "high", effects: "write", idempotent: false, input: { type: "object" }, execute: ({ n }) => \`report \${n} \`.repeat(1000) });
     const store = new PointStore(file, killer("settle.before", 2));
     const runtime = await createRuntime({ store, clock, tools: [read], autonomy: "A4", folder: location + "-files", limits: { maxRiskUnapproved: "high" } });

@@ -20,8 +20,8 @@ it("the page about calls lists every refusal as it is", () => {
   const codes = Object.keys(refusals) as RefusalCode[]; // the keys of that table
   expect(listed).toEqual(
     codes.map((code) => {
-      const { status, http, retry, tell } = refusals[code];
-      return [`\`${code}\``, stageOf("refused", code), status, String(http), retry, tell];
+      const { status, http, retry, message } = refusals[code];
+      return [`\`${code}\``, stageOf("refused", code), status, String(http), retry, message];
     }),
   );
 });

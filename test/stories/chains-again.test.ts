@@ -1,7 +1,7 @@
 /** A script that is run again: held against what it did, call by call; what it was told stays so, what is used stays used. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { defineTool, RuntimeOptions } from "../../src/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
@@ -189,7 +189,7 @@ it.each(durabilities)(
   "what a script did is found by one look into the store, however much it may call (%s)",
   async (durability) => {
     const clock = new FakeClock();
-    const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
+    const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
     const call = store.call.bind(store);
     let looks = 0;
     Object.assign(store, {

@@ -1,6 +1,6 @@
 /** How scripts end when they are cut short: what they did is told, and the same call sent again repeats none of it. */
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { FakeClock, settled } from "../fakes/clock.ts";
@@ -154,7 +154,7 @@ describe("the trace of a script", () => {
     const bench = new Bench();
     const failing = { isOn: true };
     const clock = new FakeClock();
-    const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
+    const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
     const commit = store.commit.bind(store);
     Object.assign(store, {
       commit: (...[write, durability]: Parameters<typeof commit>) =>

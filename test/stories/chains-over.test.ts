@@ -1,6 +1,6 @@
 /** A script that can go on no more is over, and what it had open is closed with it. */
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
@@ -124,7 +124,7 @@ it("a store of one's own and no folder for the key: a script goes on after a res
   const bench = new Bench();
   const clock = new FakeClock();
   const location = files.at("own.db");
-  const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
+  const open = () => openSqliteStore({ location, clock, serialize: serializeWith((text) => text) });
   const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
   {
     await using h = await room(bench, fakeDriver(), { store: open(), clock });
@@ -138,7 +138,7 @@ it("a store of one's own and no folder for the key: a script goes on after a res
 
 it("scripts that have ended are not looked at any more by whoever tidies up", async () => {
   const clock = new FakeClock();
-  const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
+  const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
   await using h = await room(new Bench(), fakeDriver(), { store, clock });
   const listed = async () =>
     Promise.all(["frozen-script", "frozen-header"].map((kind) => store.documents.list(kind, "")));

@@ -1,7 +1,7 @@
 /** What a script does is on record before anybody outside can know of it, and its reads share their transactions. */
 import { copyFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { openSqliteStore, SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
@@ -13,7 +13,7 @@ import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const { at } = sqliteFiles();
-const spell = spellWith((text) => text);
+const serialize = serializeWith((text) => text);
 const chains = { engines: ["quickjs"], limits: { maxRiskUnapproved: "high", maxToolCalls: 200 } } as const;
 const reads = (count: number): string =>
   `for (let i = 0; i < ${count}; i++) await tools.echo({ to: "x".repeat(900) + i });`;
@@ -47,7 +47,7 @@ function room(
 
 function opened(name: string, clock = new FakeClock()) {
   const database = openDatabase(at(name), () => {});
-  return { database: database.database, store: new SqliteStore(database, { clock, spell }) };
+  return { database: database.database, store: new SqliteStore(database, { clock, serialize }) };
 }
 
 describe("a script on a disk", () => {
@@ -78,7 +78,7 @@ describe("a script on a disk", () => {
     const { status } = await h.runtime.runChain({ code: `${reads(3)} await tools.write({});` }, asker);
     expect(status).toBe("ok");
     expect([begun, ended]).toEqual([1, 1]);
-    await using found = openSqliteStore({ location: at("lost-power.db"), clock: new FakeClock(), spell });
+    await using found = openSqliteStore({ location: at("lost-power.db"), clock: new FakeClock(), serialize });
     const rows = (await found.calls({})).map(({ call, state }) => `${call.tool} ${state}`);
     expect(rows).toEqual(["write attempted", "echo ok", "echo ok", "echo ok", "tool_chain attempted"]);
   });

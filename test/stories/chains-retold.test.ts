@@ -1,6 +1,6 @@
 /** What a script was told and went on from it is told again: with what it did since, nobody knows what else would be right. */
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver, ScriptStep } from "../../src/engines/sandbox.ts";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { openSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
@@ -92,7 +92,7 @@ describe("a script that is run again", () => {
     const room = new Room();
     const clock = new FakeClock();
     const location = files.at("unknown.db");
-    const open = () => openSqliteStore({ location, clock, spell: spellWith((text) => text) });
+    const open = () => openSqliteStore({ location, clock, serialize: serializeWith((text) => text) });
     {
       const store = open();
       const commit = store.commit.bind(store);

@@ -1,6 +1,6 @@
 /** A script's own limits are heard whatever it waits for, a stop loses nothing, and what is over leaves nothing open. */
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { SandboxDriver, SandboxSession } from "../../src/engines/sandbox.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -257,7 +257,7 @@ describe("what a script that is over leaves", () => {
   it("is no frozen document, when nobody has come back a month after its request lapsed; it is replayed then", async () => {
     const bench = new Bench();
     const clock = new FakeClock();
-    const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
+    const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
     await using h = await room(bench, fakeDriver(), { store, clock });
     const code = `await call("work", { to: "a" });
       try { await call("mail", { to: "m" }); } catch (error) { return error.code; }`;
@@ -274,7 +274,7 @@ describe("what a script that is over leaves", () => {
   it("is no frozen document, however it ended", async () => {
     const bench = new Bench();
     const clock = new FakeClock();
-    const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
+    const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
     let isUnsupported = false;
     const driver = fakeDriver({
       step: (step) => (isUnsupported ? { step: "failed", why: "unsupported", message: "no classes" } : step),

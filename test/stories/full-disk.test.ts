@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { StoreWrite } from "../../src/core/records.ts";
 import { RuntimeFault, type ToolOutcome } from "../../src/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
@@ -26,7 +26,7 @@ describe("a disk that is full from the Nth write on", () => {
         return super.commit(write, durability);
       }
     }
-    const store = new SmallStore(new MemoryStore({ clock, spell: spellWith((text) => text) }), () => {});
+    const store = new SmallStore(new MemoryStore({ clock, serialize: serializeWith((text) => text) }), () => {});
     await using h = await runtimeFixture({ clock, store });
     const answers: string[] = [];
     const paid = new Map<string, string>();
@@ -89,7 +89,7 @@ it("a database without room for another page, at any page / what is told is what
     const opened = openDatabase(join(folder, `${room}.db`), () => {});
     const pages = Number(Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0]);
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
-    const store = new SqliteStore(opened, { clock, spell: spellWith((text) => text) });
+    const store = new SqliteStore(opened, { clock, serialize: serializeWith((text) => text) });
     await using h = await runtimeFixture({ clock, store, autonomy: "A4" });
     const told = new Map<string, string>();
     for (let i = 0; i < 8; i += 1) {

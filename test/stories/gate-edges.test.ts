@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import { RuntimeFault, suspend, type ToolOutcome } from "../../src/index.ts";
 import { MemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -38,7 +38,7 @@ async function decide(
 
 /** A store of which some answers are others. */
 function storeThat(clock: FakeClock, bend: (store: Store) => Partial<Store>): Store {
-  const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
+  const store = new MemoryStore({ clock, serialize: serializeWith((text) => text) });
   return Object.assign(new PointStore(store, () => {}), bend(store));
 }
 

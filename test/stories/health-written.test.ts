@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { spellWith } from "../../src/audit/entry.ts";
+import { serializeWith } from "../../src/audit/entry.ts";
 import type { Runtime } from "../../src/index.ts";
 import { openDatabase } from "../../src/store/sqlite/open.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
@@ -38,7 +38,7 @@ describe("/healthz", () => {
     const opened = openDatabase(join(ownFolder(), "postern.db"), () => {});
     await using made = await runtimeFixture({
       clock,
-      store: new SqliteStore(opened, { clock, spell: spellWith((text) => text) }),
+      store: new SqliteStore(opened, { clock, serialize: serializeWith((text) => text) }),
     });
     expect((await asked(made.runtime))[0]).toBe(200);
     opened.database.exec("PRAGMA query_only = ON");

@@ -31,12 +31,12 @@ export function judge({ actions, checks }: BrowserCall, state: TabState, risk: R
   const target = urls[0] === undefined ? state.origin : URL.parse(urls[0])?.origin;
   const isSecret = state.secretFocus && actions.some(writes);
   const own = isSecret ? "critical" : actions.every(isLook) ? "safe" : risk;
-  const said = actions.map((action) => wordsOf(action, isSecret)).join(", then ");
+  const description = actions.map((action) => wordsOf(action, isSecret)).join(", then ");
   const where = target === undefined ? "" : ` on ${target}`;
   const why = checks.map(({ message, code, id }) => message ?? code ?? id).join("; ");
   return {
     risk: checks.length === 0 ? own : higherRisk(own, risk),
-    summary: `${said}${where}${isSecret ? " (into a field for a password or a card)" : ""}`,
+    summary: `${description}${where}${isSecret ? " (into a field for a password or a card)" : ""}`,
     ...(target !== undefined && { target }),
     ...(checks.length > 0 && { confirm: `the provider's safety check: ${why}` }),
   };

@@ -24,7 +24,7 @@ let store: Store;
 let keep: SkillKeeping;
 beforeEach(() => {
   const clock = new FakeClock();
-  store = new MemoryStore({ clock, spell: (event) => JSON.stringify(event) });
+  store = new MemoryStore({ clock, serialize: (event) => JSON.stringify(event) });
   keep = { store, clock, policyVersion: "p1" };
 });
 
@@ -116,7 +116,7 @@ it("loses nothing if two processes change one run", async () => {
 it("does not start with a document of another program", async () => {
   for (const body of [[], { tenant: "a", run_id: "r", skills: [{ name: "x" }] }, { tenant: "a", run_id: "r" }]) {
     const clock = new FakeClock();
-    const strange = new MemoryStore({ clock, spell: () => "{}" });
+    const strange = new MemoryStore({ clock, serialize: () => "{}" });
     await strange.commit(
       { write: "document", kind: "active-skills", id: "a/r", body, expectedVersion: 0 },
       "committed",

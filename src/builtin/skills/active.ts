@@ -69,7 +69,7 @@ export class ActiveRuns {
 
   /** @throws RuntimeFault `skills_unreadable`, because a guess could lift a restriction */
   static async open(keeping: SkillKeeping | undefined): Promise<ActiveRuns> {
-    const store = keeping?.store ?? new MemoryStore({ clock: new SystemClock(), spell: () => "" });
+    const store = keeping?.store ?? new MemoryStore({ clock: new SystemClock(), serialize: () => "" });
     return new ActiveRuns(keeping, await new LiveCollection({ store, kind, read: readBody, write: bodyOf }).readAll());
   }
 

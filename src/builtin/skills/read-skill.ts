@@ -36,7 +36,7 @@ export function skillFrom({ fields, warnings }: SkillText, folder: string, path:
     ...textWarnings(fields),
     ...allowed.warnings,
     ...left,
-    ...misspelled(fields),
+    ...misspelledFields(fields),
   ];
   return Object.freeze({
     name: id,
@@ -56,7 +56,7 @@ export function skillFrom({ fields, warnings }: SkillText, folder: string, path:
 
 function without(fields: SkillText["fields"]): RefusedSkill {
   const description = fields.get("description");
-  const [hint] = misspelled(fields).filter((sentence) => sentence.includes("`description`"));
+  const [hint] = misspelledFields(fields).filter((sentence) => sentence.includes("`description`"));
   const fix = hint ?? "Say in `description:` what it does and when to use it: it is all an agent sees of it at first.";
   return typeof description === "object"
     ? { problem: "its `description` is no text", fix }
@@ -142,7 +142,7 @@ const likeKnown: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Keys of other clients are ignored. But a misspelled `allowed-tools` would restrict nothing, so it gets a warning. */
-function misspelled(fields: SkillText["fields"]): readonly string[] {
+function misspelledFields(fields: SkillText["fields"]): readonly string[] {
   return [...fields.keys()].flatMap((key) => {
     const meant = knownKeys.has(key) ? undefined : likeKnown.get(plainKey(key));
     return meant === undefined ? [] : [`${visible(key)} is not read; if \`${meant}\` is meant, write that`];

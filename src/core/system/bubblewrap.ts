@@ -12,11 +12,11 @@ import { Groups } from "./groups.ts";
 const run = promisify(execFile);
 
 /** Nobody, inside; outside it is still the user that Postern runs as. */
-const nobody = "65534";
+const nobodyId = "65534";
 
 /** Every namespace of its own, no capability, no way to get one back, no environment, no terminal. */
 export const ownNamespaces: readonly string[] = [
-  ...["--unshare-all", "--unshare-user", "--uid", nobody, "--gid", nobody, "--disable-userns"],
+  ...["--unshare-all", "--unshare-user", "--uid", nobodyId, "--gid", nobodyId, "--disable-userns"],
   ...["--cap-drop", "ALL", "--clearenv", "--new-session", "--die-with-parent", "--hostname", "postern"],
 ];
 
@@ -74,8 +74,8 @@ export class Bubblewrap {
       await running;
       return undefined;
     } catch (error) {
-      const said = error instanceof Error ? error.message.split("\n").slice(1, 3).join(" ").trim() : "";
-      return `bubblewrap cannot isolate here${said === "" ? "" : ` (${said.slice(0, 200)})`}`;
+      const detail = error instanceof Error ? error.message.split("\n").slice(1, 3).join(" ").trim() : "";
+      return `bubblewrap cannot isolate here${detail === "" ? "" : ` (${detail.slice(0, 200)})`}`;
     } finally {
       this.groups?.remove(running.child.pid ?? 0);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { partsOf, spelledOut } from "./card-text.ts";
+import { partsOf, withHiddenShown } from "./card-text.ts";
 
 describe("a text on a card", () => {
   it.each([
@@ -14,7 +14,7 @@ describe("a text on a card", () => {
       ["漢", "字"],
       ["ب", "ب"],
     ])
-      expect(spelledOut(`${before}${character}${after}`)).toBe(`${before}${code}${after}`);
+      expect(withHiddenShown(`${before}${character}${after}`)).toBe(`${before}${code}${after}`);
   });
 
   it("shows a message that is hidden in variation selectors", () => {
@@ -28,10 +28,10 @@ describe("a text on a card", () => {
       "👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽",
       "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     ])
-      expect(spelledOut(text)).toBe(text);
-    expect(spelledOut("1\ufe0f")).toBe("1\\u{fe0f}");
-    expect(spelledOut("😀\u200d😀")).toBe("😀\\u{200d}😀");
-    expect(spelledOut("\u{1f3f4}\u{e0061}")).toBe("\u{1f3f4}\\u{e0061}");
+      expect(withHiddenShown(text)).toBe(text);
+    expect(withHiddenShown("1\ufe0f")).toBe("1\\u{fe0f}");
+    expect(withHiddenShown("😀\u200d😀")).toBe("😀\\u{200d}😀");
+    expect(withHiddenShown("\u{1f3f4}\u{e0061}")).toBe("\u{1f3f4}\\u{e0061}");
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe("a text on a card", () => {
     ["user1٠", "user1\\u{660}"],
     ["acme.com∕evil", "acme.com\\u{2215}evil"],
   ])("marks the letters of %s that may be taken for others", (text, shown) => {
-    expect(spelledOut(text)).toBe(shown);
+    expect(withHiddenShown(text)).toBe(shown);
   });
 
   it.each([
@@ -60,10 +60,11 @@ describe("a text on a card", () => {
     "漢字 Tシャツ API서버",
     "5 µm, 3×4, 10–20",
     "किताब, สวัสดี, שלום, مرحبا",
-  ])("leaves %s as it is written", (text) => expect(spelledOut(text)).toBe(text));
+  ])("leaves %s as it is written", (text) => expect(withHiddenShown(text)).toBe(text));
 
   it("marks each letter of the published list of look-alikes", () => {
-    for (const letter of "ᴄꓐꭰｅꓝցһіјⲕӏⅿոօрԛгѕтυѵѡхуᴢ") expect(spelledOut(`se${letter}nd`)).not.toBe(`se${letter}nd`);
+    for (const letter of "ᴄꓐꭰｅꓝցһіјⲕӏⅿոօрԛгѕтυѵѡхуᴢ")
+      expect(withHiddenShown(`se${letter}nd`)).not.toBe(`se${letter}nd`);
   });
 
   it("loses nothing", () => {

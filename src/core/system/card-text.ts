@@ -53,12 +53,12 @@ export function partsOf(text: string): readonly TextPart[] {
   return parts;
 }
 
-/** The text with what is not plain written as its spelling. */
-export function spelledOut(text: string, spell: (part: TextPart) => string = codeOf): string {
+/** The text with each part that is not plain written as its code. */
+export function withHiddenShown(text: string, show: (part: TextPart) => string = codeOf): string {
   const parts = partsOf(text);
   return parts.length === 1 && parts[0]?.is === "plain"
     ? text
-    : parts.map((part) => (part.is === "plain" ? part.text : spell(part))).join("");
+    : parts.map((part) => (part.is === "plain" ? part.text : show(part))).join("");
 }
 
 /** `\u{200b}` */

@@ -25,6 +25,6 @@ const reasons: ReadonlyMap<string, string> = new Map([
 
 /** Behind a path: why it cannot be read, as people say it. */
 export function whyUnreadable(error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error);
-  return reasons.get(codeOf(error)) ?? `cannot be read: ${said}`;
+  const message = error instanceof Error ? error.message : String(error);
+  return reasons.get(codeOf(error)) ?? `cannot be read: ${message}`;
 }

@@ -26,7 +26,7 @@ const ordinary = [
 const ordinaryOrNot = new RegExp(`(${ordinary.map(({ source }) => source).join("|")})|${invisible.source}`, "gv");
 
 /**
- * Letters that are drawn like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that nobody writes within
+ * Letters that are drawn like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that are not written within
  * a Latin word, and Latin in full width or as mathematics.
  */
 export const lookAlike: RegExp =
@@ -39,23 +39,23 @@ export const ownLetters: RegExp = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlik
 /** Every invisible character as `[U+200B]`, where it does not belong to the writing. The same text when there is none. */
 export function showInvisible(text: string): string {
   return invisible.test(text)
-    ? text.replaceAll(ordinaryOrNot, (found, known?: string) => known ?? spelled(found))
+    ? text.replaceAll(ordinaryOrNot, (found, known?: string) => known ?? codePointOf(found))
     : text;
 }
 
 /**
- * As `showInvisible`, and letters that pose as Latin ones within a Latin word are spelled out as well: for texts of third
+ * As `showInvisible`, and letters that pose as Latin ones within a Latin word are shown as codes too: for texts of third
  * parties that a model or a person reads.
  */
 export function showHidden(text: string): string {
   const shown = showInvisible(text);
   if (!lookAlike.test(shown)) return shown;
   return shown.replaceAll(words, (word) =>
-    /[A-Za-z]/.test(word) && !ownLetters.test(word) ? word.replaceAll(otherLetters, spelled) : word,
+    /[A-Za-z]/.test(word) && !ownLetters.test(word) ? word.replaceAll(otherLetters, codePointOf) : word,
   );
 }
 
 /** Without quotes and backslashes: JSON within the text stays JSON. */
-function spelled(character: string): string {
+function codePointOf(character: string): string {
   return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }

@@ -60,10 +60,10 @@ export class SandboxProcess implements SandboxEnd {
     const [program = command, ...rest] = [...endsWithHost, command, ...args];
     const own = new SandboxProcess(await HostProcess.start(program, rest, environment), spec);
     const answer = await own.ask({ ...spec.hello, do: "ready" }, startMs);
-    if (answer.heard !== "frame" || answer.frame["ready"] !== true) {
+    if (answer.kind !== "frame" || answer.frame["ready"] !== true) {
       own.kill();
       await own.gone;
-      const why = answer.heard === "frame" ? "Its first answer was wrong." : answer.message;
+      const why = answer.kind === "frame" ? "Its first answer was wrong." : answer.message;
       const errorText = own.#process.errorText.trim().slice(-500); // no script has run yet, so it holds nothing of one
       throw new Error(`A sandbox did not start. ${why} ${errorText}`.trim());
     }
@@ -102,9 +102,9 @@ export class SandboxProcess implements SandboxEnd {
   async ask(message: JsonObject, withinMs: number): Promise<ReceivedFrame> {
     const inTime = clock.in(withinMs, () => this.kill());
     this.send(message);
-    const heard = await this.receive();
+    const answer = await this.receive();
     inTime();
-    return heard;
+    return answer;
   }
 
   /**
@@ -113,8 +113,8 @@ export class SandboxProcess implements SandboxEnd {
    * Only for engines that keep nothing of a script once its memory is freed.
    */
   async rest(): Promise<boolean> {
-    const heard = await this.ask({ do: "rest" }, longestRestMs);
-    if (heard.heard !== "frame" || heard.frame["rested"] !== true || this.hasMore) return false;
+    const answer = await this.ask({ do: "rest" }, longestRestMs);
+    if (answer.kind !== "frame" || answer.frame["rested"] !== true || this.hasMore) return false;
     this.#line.renew();
     return true;
   }
@@ -130,6 +130,6 @@ export class SandboxProcess implements SandboxEnd {
   #reportEnd({ code, signal }: ProcessEnd): void {
     const isShort = this.#groups?.wasShort(this.pid) === true;
     const message = signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
-    this.#line.end({ heard: "ended", message, ...(isShort && { isShort }) });
+    this.#line.end({ kind: "ended", message, ...(isShort && { isShort }) });
   }
 }

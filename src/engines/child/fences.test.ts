@@ -37,8 +37,8 @@ const tried = (work) => { try { return work() } catch (error) { return error.cod
   });
   children.push(child);
   child.send({ do: "try" });
-  const heard = await child.receive();
-  return heard.heard === "frame" ? heard.frame["got"] : heard;
+  const answer = await child.receive();
+  return answer.kind === "frame" ? answer.frame["got"] : answer;
 }
 
 const hasLimits = fencesHere().includes("limits");

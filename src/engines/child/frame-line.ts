@@ -10,10 +10,10 @@ import { type FrameLimits, FrameReader, frameOf, ProtocolBroken } from "./frames
 
 /** What a sandbox sent: a frame, or that it ended. */
 export type ReceivedFrame =
-  | { readonly heard: "frame"; readonly frame: JsonObject; readonly bytes: number; readonly values: number }
-  | { readonly heard: "broken"; readonly message: string }
+  | { readonly kind: "frame"; readonly frame: JsonObject; readonly bytes: number; readonly values: number }
+  | { readonly kind: "broken"; readonly message: string }
   /** `isShort`: the kernel ended it because it used too much memory. */
-  | { readonly heard: "ended"; readonly message: string; readonly isShort?: boolean };
+  | { readonly kind: "ended"; readonly message: string; readonly isShort?: boolean };
 
 /** The host's side of a sandbox. */
 export interface SandboxEnd {
@@ -82,11 +82,11 @@ export class FrameLine {
         const { token, ...frame } = message;
         if (this.#unread.length >= mostUnasked) throw new ProtocolBroken(unaskedFrame);
         if (token !== this.#token) throw new ProtocolBroken("A frame bears another script's token.");
-        this.#deliver({ heard: "frame", frame, bytes, values });
+        this.#deliver({ kind: "frame", frame, bytes, values });
       }
     } catch (error) {
       if (!(error instanceof ProtocolBroken)) throw error;
-      this.end({ heard: "broken", message: error.message });
+      this.end({ kind: "broken", message: error.message });
       this.#carrier.kill();
     }
   }

@@ -23,12 +23,12 @@ export interface InsideEngine {
 const orders: ReadonlySet<string> = new Set<keyof InsideEngine>(["start", "restore", "next", "freeze", "rest"]);
 
 /** Changes from root to the user `nobody`. */
-export function becomeNobody(): void {
+export function dropRootUser(): void {
   if (process.getuid?.() !== 0) return;
-  const nobody = 65_534;
+  const nobodyId = 65_534;
   process.setgroups?.([]);
-  process.setgid?.(nobody);
-  process.setuid?.(nobody);
+  process.setgid?.(nobodyId);
+  process.setuid?.(nobodyId);
 }
 
 /** Opens the engine with the host's first message, serves the host, and ends when the host closes the pipe. */

@@ -59,12 +59,12 @@ export class RemoteEnd implements SandboxEnd {
     if (end.#isOver) carrier.close(); // it ended during the start
     const inTime = clock.in(terms.startMs, () => end.#end(`It was not ready within ${terms.startMs} ms.`));
     end.send({ do: "ready" });
-    const heard = await end.receive();
+    const answer = await end.receive();
     inTime();
-    if (heard.heard === "frame" && heard.frame["ready"] === true) return end;
+    if (answer.kind === "frame" && answer.frame["ready"] === true) return end;
     end.kill();
     throw new Error(
-      `A sandbox did not start. ${heard.heard === "frame" ? "Its first answer was wrong." : heard.message}`,
+      `A sandbox did not start. ${answer.kind === "frame" ? "Its first answer was wrong." : answer.message}`,
     );
   }
 
@@ -96,7 +96,7 @@ export class RemoteEnd implements SandboxEnd {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelRest?.();
-    this.#line.end({ heard: "ended", message });
+    this.#line.end({ kind: "ended", message });
     this.#carrier?.close();
     this.#leave();
   }

@@ -33,7 +33,7 @@ it("reports a child that the kernel ended for its memory", async () => {
       send: () => {},
       bound: (bytes) => bounds.push(bytes),
     },
-    receive: async () => ({ heard: "ended", message: "The sandbox was ended by SIGKILL.", isShort: true }),
+    receive: async () => ({ kind: "ended", message: "The sandbox was ended by SIGKILL.", isShort: true }),
   };
   const ended = new ChildSession(end, { limits, overheadBytes: 1 << 20, clock });
   expect(await ended.next()).toMatchObject({ step: "failed", why: "memory" });

@@ -100,8 +100,8 @@ export class ChildSession implements SandboxSession {
         "Only a script that waits for its calls can be frozen, before any of them is settled.",
       );
     }
-    const heard = await this.#ask({ do: "freeze" });
-    const image = heard.heard === "frame" ? heard.frame["image"] : undefined;
+    const answer = await this.#ask({ do: "freeze" });
+    const image = answer.kind === "frame" ? answer.frame["image"] : undefined;
     if (typeof image !== "string") {
       this.kill();
       throw new RuntimeFault("freeze_failed", "The sandbox gave no image; the script cannot be frozen.");
@@ -124,7 +124,7 @@ export class ChildSession implements SandboxSession {
 
   /** Asks once, and watches time and memory until the answer. */
   async #ask(question: JsonObject): Promise<ReceivedFrame> {
-    if (this.#child.hasMore) return { heard: "broken", message: unaskedFrame };
+    if (this.#child.hasMore) return { kind: "broken", message: unaskedFrame };
     const { wallMs } = this.#left();
     const { limits, overheadBytes } = this.#terms;
     const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
@@ -133,9 +133,9 @@ export class ChildSession implements SandboxSession {
       this.#child.kill();
     });
     this.#child.send(question);
-    const heard = await this.#child.receive();
+    const frame = await this.#child.receive();
     unwatch();
-    return heard;
+    return frame;
   }
 
   #left(): { readonly cpuMs: number; readonly wallMs: number } {
@@ -146,16 +146,16 @@ export class ChildSession implements SandboxSession {
     };
   }
 
-  #checked(heard: ReceivedFrame): ScriptStep {
-    if (heard.heard === "broken") return failed("protocol", heard.message);
-    if (heard.heard === "ended") {
-      const overrun = this.#overrun ?? (heard.isShort === true ? "memory" : this.#terms.limitOf?.(heard.message));
-      return overrun === undefined ? failed("crash", heard.message) : this.#overran(overrun);
+  #checked(received: ReceivedFrame): ScriptStep {
+    if (received.kind === "broken") return failed("protocol", received.message);
+    if (received.kind === "ended") {
+      const overrun = this.#overrun ?? (received.isShort === true ? "memory" : this.#terms.limitOf?.(received.message));
+      return overrun === undefined ? failed("crash", received.message) : this.#overran(overrun);
     }
     try {
-      const step = this.#bounded(readStep(heard.frame));
+      const step = this.#bounded(readStep(received.frame));
       if (this.#child.hasMore) throw new ProtocolBroken(unaskedFrame);
-      if (step.step === "calls") this.#count(step.calls, heard);
+      if (step.step === "calls") this.#count(step.calls, received);
       return step;
     } catch (error) {
       if (!(error instanceof ProtocolBroken)) throw error;

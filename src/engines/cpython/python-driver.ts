@@ -62,9 +62,9 @@ export abstract class PythonDriver implements SandboxDriver, AsyncDisposable {
     inTime();
     const terms = { limits, overheadBytes: overheadBytes + placeBytes, clock: this.clock };
     const session = new ChildSession(child, { ...terms, ...(limitOf !== undefined && { limitOf }) });
-    if (answer.heard === "frame" && answer.frame["started"] === true) return session;
+    if (answer.kind === "frame" && answer.frame["started"] === true) return session;
     await session[Symbol.asyncDispose]();
-    const why = answer.heard === "frame" ? "the sandbox sent an unexpected frame." : answer.message;
+    const why = answer.kind === "frame" ? "the sandbox sent an unexpected frame." : answer.message;
     throw new Error(`The script could not be handed over: ${why}`);
   }
 

@@ -111,11 +111,11 @@ function boundsOf(limits: SandboxLimits): JsonObject {
 /** @throws RuntimeFault `sandbox_failed`, or `image_broken` when the engine could not make sense of an image */
 async function answered(child: SandboxProcess, order: JsonObject): Promise<JsonObject> {
   const wanted = order["do"] === "restore" ? "restored" : "started";
-  const heard = await child.ask(order, longestAnswerMs);
-  if (heard.heard === "frame" && heard.frame[wanted] === true) return heard.frame;
+  const answer = await child.ask(order, longestAnswerMs);
+  if (answer.kind === "frame" && answer.frame[wanted] === true) return answer.frame;
   child.kill();
   const why =
-    heard.heard === "frame" ? String(heard.frame["foreign"] ?? "It sent an unexpected frame.") : heard.message;
+    answer.kind === "frame" ? String(answer.frame["foreign"] ?? "It sent an unexpected frame.") : answer.message;
   throw new RuntimeFault(
     wanted === "restored" ? "image_broken" : "sandbox_failed",
     wanted === "restored"

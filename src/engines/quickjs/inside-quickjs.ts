@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Snapshot } from "quickjs-wasi";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { becomeNobody, type InsideEngine, serveHost } from "../child/inside.ts";
+import { dropRootUser, type InsideEngine, serveHost } from "../child/inside.ts";
 import { packImage, readHead, snapshotOf } from "./image.ts";
 import { QuickJsMachine } from "./machine.ts";
 import { listIn } from "./mail.ts";
@@ -36,7 +36,7 @@ class QuickJsEngine implements InsideEngine {
       .filter(isJsonObject)
       .map(({ name, path }) => ({ name: String(name), wasm: moduleAt(String(path)) }));
     const modules: EngineModules = { wasm: moduleAt(String(hello["wasm"])), extensions };
-    becomeNobody();
+    dropRootUser();
     return new QuickJsEngine(String(hello["engine"]), await blank(modules, String(hello["prelude"])));
   }
 

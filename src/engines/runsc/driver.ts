@@ -20,7 +20,7 @@ import {
 
 const run = promisify(execFile);
 const runMs = 20_000;
-const nobody = 65_534;
+const nobodyId = 65_534;
 const runscPaths = ["/usr/bin/runsc", "/usr/local/bin/runsc"] as const;
 const pythonPaths = ["/usr/bin/python3", "/usr/local/bin/python3"] as const;
 /** Ends a container with Postern, also when Postern is killed. */
@@ -156,7 +156,7 @@ function specFor(python: string, program: string): object {
     ociVersion: "1.0.0",
     process: {
       terminal: false,
-      user: { uid: nobody, gid: nobody },
+      user: { uid: nobodyId, gid: nobodyId },
       args: [python, ...pythonFlags, "-c", program],
       env: Object.entries(pythonEnvironment).map((pair) => pair.join("=")),
       cwd: "/workspace",

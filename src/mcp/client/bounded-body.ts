@@ -43,7 +43,7 @@ export function boundedBody(body: ReadableStream<Uint8Array>, bound: BodyBound):
 }
 
 /** The same body. `onEnd` is called once when the body ends, in success or failure. */
-export function tellingEnd(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
+export function withEndCallback(body: ReadableStream<Uint8Array>, onEnd: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     pull: async (controller) => {

@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
 import type { LargeJson } from "../../results/large-json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
-import { tellingEnd } from "./bounded-body.ts";
+import { withEndCallback } from "./bounded-body.ts";
 
 /** A stream that can be resumed may be gone this long, beyond the time its server asked for, before the call counts as lost. */
 const resumeWithinMs = 10_000;
@@ -50,7 +50,7 @@ export class Exchange {
   follow(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
     this.#open += 1;
     this.#cancelWait?.();
-    return tellingEnd(body, () => this.#ended());
+    return withEndCallback(body, () => this.#ended());
   }
 
   /** An event of its stream had an id: the stream can be resumed. */

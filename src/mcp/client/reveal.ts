@@ -7,8 +7,8 @@ export function reveal(text: string): string {
   const other = text.match(foreignLetters)?.length ?? 0;
   return text
     .replaceAll("\\u{", "\\\\u{") // the author typed this, so it must not look like one of our escapes
-    .replaceAll(hidden, spelled)
-    .replaceAll(words, (word) => (latin >= other || isMixed(word) ? word.replaceAll(strange, spelled) : word));
+    .replaceAll(hidden, codePointOf)
+    .replaceAll(words, (word) => (latin >= other || isMixed(word) ? word.replaceAll(strange, codePointOf) : word));
 }
 
 const asciiLetters = /[A-Za-z]/g;
@@ -25,6 +25,6 @@ function isMixed(word: string): boolean {
   return /[A-Za-z]/.test(word.normalize("NFKC"));
 }
 
-function spelled(character: string): string {
+function codePointOf(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

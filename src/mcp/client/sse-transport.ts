@@ -1,5 +1,5 @@
 import { SSEClientTransport } from "@modelcontextprotocol/client";
-import { boundedBody, tellingEnd } from "./bounded-body.ts";
+import { boundedBody, withEndCallback } from "./bounded-body.ts";
 import { currentExchange, PendingRequests } from "./exchange.ts";
 import { type BoundedFetchOptions, httpFetch, pauseOf, readEvents, retryAfterOf } from "./http-fetch.ts";
 import type { ServerAddress } from "./server-config.ts";
@@ -39,7 +39,7 @@ export function sseTransport(
       read: (events) => readEvents(events, { incoming: options.incoming, awaited: pending, exchange: undefined }),
     });
     const close = (): void => void transport.close().catch(ignored);
-    const followed = tellingEnd(bounded, () => void options.clock.in(settleMs, close));
+    const followed = withEndCallback(bounded, () => void options.clock.in(settleMs, close));
     return new Response(followed, { status, statusText, headers: response.headers });
   };
   const transport = new SSEClientTransport(url, {

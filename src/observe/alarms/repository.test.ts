@@ -23,7 +23,7 @@ async function book(more: { clock?: FakeClock; store?: Store; log?: string[] } =
   readonly told: () => Promise<readonly string[]>;
 }> {
   const clock = more.clock ?? new FakeClock();
-  const store = more.store ?? new MemoryStore({ clock, spell: (event) => JSON.stringify(event) });
+  const store = more.store ?? new MemoryStore({ clock, serialize: (event) => JSON.stringify(event) });
   const log = (problem: string): void => void more.log?.push(problem);
   const redact = (text: string): string => text.replaceAll("hunter2", "***");
   const alarms = await AlarmRepository.open({ store, clock, policyVersion: "p1", redact, log });

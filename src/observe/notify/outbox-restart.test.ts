@@ -4,7 +4,7 @@ import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { mail } from "../../../test/fakes/deciders.ts";
 import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
-import { spellWith } from "../../audit/entry.ts";
+import { serializeWith } from "../../audit/entry.ts";
 import { MemoryStore } from "../../store/memory-store.ts";
 import { Outbox } from "./outbox.ts";
 
@@ -12,8 +12,8 @@ const files = sqliteFiles();
 
 /** One store, and processes on it that die without a word: their clocks stand still. */
 function room() {
-  const spell = spellWith((text) => text);
-  const store = new MemoryStore({ clock: new FakeClock(), spell });
+  const spell = serializeWith((text) => text);
+  const store = new MemoryStore({ clock: new FakeClock(), serialize: spell });
   let size = 0;
   const note = async (type: string): Promise<void> => {
     const words = {

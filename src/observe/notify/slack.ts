@@ -1,7 +1,7 @@
 import { shownArguments } from "../../approvals/binding.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
-import { codeOf, spelledOut } from "../../core/system/card-text.ts";
+import { codeOf, withHiddenShown } from "../../core/system/card-text.ts";
 import type { Notice } from "./channel.ts";
 import type { NoticeFormat, WebhookDependencies, WebhookOptions } from "./webhook.ts";
 
@@ -36,7 +36,7 @@ export function escaped(text: string): string {
 
 /** A person decides by this text, so no character hides, reorders or imitates another. */
 function shown(text: string): string {
-  return spelledOut(text, (part) => (part.text === "\n" ? "\n" : codeOf(part)));
+  return withHiddenShown(text, (part) => (part.text === "\n" ? "\n" : codeOf(part)));
 }
 
 function titleOf({ type, approval, summary }: Notice): string {

@@ -223,8 +223,8 @@ async function wait(
     );
   parts.consult?.(approval); // also for a request of an earlier process
   if (caller.patience === "suspend") {
-    const tell = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
-    return { ending: "pending", approvalId, expiresAt, asked, tell };
+    const text = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
+    return { ending: "pending", approvalId, expiresAt, asked, text };
   }
   switch (await parts.approvals.answered(approval, caller)) {
     case "decided":

@@ -123,6 +123,6 @@ function isWithin(issue: Issue, reference: Reference): boolean {
 
 function sentence(tool: string, issues: readonly Issue[]): string {
   const more = issues.length > 5 ? ` and ${issues.length - 5} more` : "";
-  const told = issues.slice(0, 5).map((issue) => issueText(issue).replace(/\.$/, ""));
-  return `The arguments do not fit \`${tool}\`; it was not run: ${told.join("; ")}${more}.`;
+  const sentences = issues.slice(0, 5).map((issue) => issueText(issue).replace(/\.$/, ""));
+  return `The arguments do not fit \`${tool}\`; it was not run: ${sentences.join("; ")}${more}.`;
 }

@@ -41,11 +41,11 @@ export async function guardArguments(
 function findingsOf(look: Look, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
   const { guardrail, found, failure, open } = look;
   if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has looked
-  tellFailure(look, call, parts);
+  logFailure(look, call, parts);
   return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
 }
 
-export function tellFailure({ guardrail, failure }: Look, call: ToolCall, { log }: GuardrailParts): void {
+export function logFailure({ guardrail, failure }: Look, call: ToolCall, { log }: GuardrailParts): void {
   log(`The guardrail \`${guardrail}\` ${failure}, for the call \`${call.id}\` of \`${call.tool}\`.`, call);
 }
 
@@ -82,16 +82,16 @@ function readLook(
   parts: GuardrailParts,
 ): Look {
   const open = onFailure === "open";
-  const told = (why: string): string => shortened(parts.redactor.redact(why));
+  const cleaned = (why: string): string => shortened(parts.redactor.redact(why));
   const failed = (why: string): Look => {
     const failure = `${why}, and is ${open ? "open" : "closed"}`;
     return { guardrail, open, found: [], failure };
   };
-  if (ran.ran === "threw") return failed(`failed: ${told(messageOf(ran.error))}`);
+  if (ran.ran === "threw") return failed(`failed: ${cleaned(messageOf(ran.error))}`);
   if (ran.ran !== "returned") return failed(`failed: no answer within ${own ?? timeoutMs} ms`);
   const found = readFindings(ran.value, words[on]);
   if (found === undefined) return failed("failed: its answer is no list of findings");
-  return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: told(why) })), failure: undefined };
+  return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: cleaned(why) })), failure: undefined };
 }
 
 /** Returns undefined if it is not a list of findings, or cannot be read. */

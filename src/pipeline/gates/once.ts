@@ -173,8 +173,8 @@ export function underWay(record: CallRecord | undefined): Ending {
 }
 
 function unknownOutcome({ call }: CallRecord): Ending {
-  const said = `The same call, \`${call.id}\`, may have happened; its outcome is unknown. Check before you repeat it; an operator can settle it.`;
-  return refuse("outcome_unknown", said, { call_id: call.id });
+  const message = `The same call, \`${call.id}\`, may have happened; its outcome is unknown. Check before you repeat it; an operator can settle it.`;
+  return refuse("outcome_unknown", message, { call_id: call.id });
 }
 
 async function replayOutcome({ outcome, call, key }: CallRecord, parts: ReplayParts): Promise<Ending> {

@@ -133,10 +133,11 @@ export function suggestionOf(
 ): Suggestion | undefined {
   if (found.classifyRisk === undefined) return undefined;
   try {
-    const said = found.classifyRisk(copyOf(given), call && judgedCall(call));
-    if (typeof said === "string") return { risk: said };
-    if (!isSmall(said)) return { risk: "critical", summary: "The result of the tool's own risk check is too large." };
-    return sound(redactJson(said, redactor));
+    const suggested = found.classifyRisk(copyOf(given), call && judgedCall(call));
+    if (typeof suggested === "string") return { risk: suggested };
+    if (!isSmall(suggested))
+      return { risk: "critical", summary: "The result of the tool's own risk check is too large." };
+    return sound(redactJson(suggested, redactor));
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }
@@ -147,10 +148,10 @@ function judgedCall({ id: callId, authority }: Pick<ToolCall, "id" | "authority"
 }
 
 /** Cuts the summary, which people read, but not the target and recipients, which rules judge. All text is well-formed. */
-function sound(said: Suggestion): Suggestion {
-  const { summary, target, recipients } = said;
+function sound(suggestion: Suggestion): Suggestion {
+  const { summary, target, recipients } = suggestion;
   return {
-    ...said,
+    ...suggestion,
     ...(typeof summary === "string" && { summary: shortened(summary, mostSummaryLength) }),
     ...(typeof target === "string" && { target: target.toWellFormed() }),
     ...(Array.isArray(recipients) && {

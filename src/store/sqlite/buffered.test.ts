@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { all, callOf, claimOf, note, recordOf, spellPlainly } from "../../../test/contracts/records.ts";
+import { all, callOf, claimOf, note, recordOf, serializePlainly } from "../../../test/contracts/records.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
 import { openDatabase } from "./open.ts";
@@ -81,7 +81,7 @@ describe("what is buffered on a file", () => {
     const problems: string[] = [];
     const opened = openDatabase(at("lost.db"), () => {});
     const log = (problem: string): unknown => problems.push(problem);
-    await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly, log });
+    await using store = new SqliteStore(opened, { clock: new FakeClock(), serialize: serializePlainly, log });
     opened.database.exec("pragma query_only = 1");
     await expect(store.commit(note("n"), "committed")).rejects.toMatchObject({ code: "store_unwritable" });
     expect(store.lost).toBe(0);

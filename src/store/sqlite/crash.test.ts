@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { all, settleOf, spellPlainly } from "../../../test/contracts/records.ts";
+import { all, serializePlainly, settleOf } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
 import { openDatabase } from "./open.ts";
@@ -21,7 +21,7 @@ const script = `
   const { newCallId } = await import(${JSON.stringify(new URL("../../core/ids.ts", import.meta.url).href)});
   const { writeSync } = await import("node:fs");
   const clock = new SystemClock();
-  const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock, spell: contract.spellPlainly });
+  const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock, serialize: contract.serializePlainly });
   const lane = async () => {
     for (;;) {
       const record = contract.recordOf(contract.callOf(clock, { id: newCallId(clock.now()) }), { fence: store.incarnation });
@@ -61,7 +61,7 @@ it(`loses nothing acknowledged and keeps nothing half in ${rounds} kills at any 
     expect(opened.database.prepare("pragma integrity_check").get()).toEqual({
       integrity_check: "ok",
     });
-    await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly });
+    await using store = new SqliteStore(opened, { clock: new FakeClock(), serialize: serializePlainly });
     const rows = new Map((await store.calls({})).map((row) => [row.call.id, row]));
     const entries = await all(store.events({ after: -1 }));
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i));

@@ -7,8 +7,8 @@ import {
   claimOf,
   holdOf,
   recordOf,
+  serializePlainly,
   settleOf,
-  spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
@@ -53,7 +53,7 @@ it("loses nothing acknowledged and leaves no trace of what was refused, wherever
     const opened = openDatabase(join(folder, `${room}.db`), () => {});
     const pages = Number(Object.values(opened.database.prepare("pragma page_count").get() ?? {})[0]);
     opened.database.exec(`pragma max_page_count = ${pages + room}`);
-    await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
+    await using store = new SqliteStore(opened, { clock, serialize: serializePlainly });
     const { kept, refused } = await write(store, 6);
     for (const [key, state] of kept) expect((await store.call({ key }))?.state).toBe(state);
     for (const { key, match = "", approvalId = "" } of refused) {

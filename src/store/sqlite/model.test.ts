@@ -11,8 +11,8 @@ import {
   note,
   outcomeOf,
   recordOf,
+  serializePlainly,
   settleOf,
-  spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
@@ -204,7 +204,7 @@ async function compare(
   reopens: boolean,
 ): Promise<void> {
   const [mapClock, sqliteClock] = [new FakeClock(), new FakeClock()];
-  const map = new MemoryStore({ clock: mapClock, spell: spellPlainly });
+  const map = new MemoryStore({ clock: mapClock, serialize: serializePlainly });
   let sqlite = open(sqliteClock);
   try {
     expect(alike(await play(steps, sqlite, sqliteClock), sqlite)).toEqual(alike(await play(steps, map, mapClock), map));
@@ -226,7 +226,7 @@ describe("any sequence of writes", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const location = join(folder, `${files++}.db`);
-        await compare(steps, (clock) => openSqliteStore({ location, clock, spell: spellPlainly }), true);
+        await compare(steps, (clock) => openSqliteStore({ location, clock, serialize: serializePlainly }), true);
       }),
       { numRuns: 25, examples: [[sameKeyOtherMatch]] },
     );

@@ -20,7 +20,7 @@ function elsewhere(location: string): ChildProcess {
   const script = `
     const { openSqliteStore } = await import(${source});
     try {
-      const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock: { now: Date.now, monotonic: () => performance.now(), in: () => () => {} }, spell: () => "{}" });
+      const store = openSqliteStore({ location: ${JSON.stringify(location)}, clock: { now: Date.now, monotonic: () => performance.now(), in: () => () => {} }, serialize: () => "{}" });
       await store.commit({ write: "note", event: { moment: "noted", at: 0, type: "t", summary: "", traceId: "", policyVersion: "p", outcome: "info" } }, "synced");
       console.log("open");
       setInterval(() => store.incarnation, 1000);

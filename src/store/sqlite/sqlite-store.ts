@@ -6,7 +6,7 @@ import { harmless } from "../../core/harmless-log.ts";
 import { newId } from "../../core/ids.ts";
 import type { ApprovalRecord, CallRecord, StoreWrite } from "../../core/records.ts";
 import { Followers, type Listener } from "../followers.ts";
-import { alsoTold, rule } from "../rules.ts";
+import { rule, secondEventOf } from "../rules.ts";
 import type {
   AudienceFilter,
   CallFilter,
@@ -30,7 +30,7 @@ import { Writer } from "./writer.ts";
 
 export interface SqliteStoreOptions {
   readonly clock: Clock;
-  readonly spell: SerializeEvent;
+  readonly serialize: SerializeEvent;
   readonly log?: (problem: string) => void;
 }
 
@@ -46,7 +46,7 @@ export function openSqliteStore(options: SqliteStoreOptions & { readonly locatio
 export class SqliteStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #database: OpenDatabase;
-  readonly #spell: SerializeEvent;
+  readonly #serialize: SerializeEvent;
   readonly #tables: Tables;
   readonly #clock: Clock;
   readonly #queries: Queries;
@@ -57,10 +57,10 @@ export class SqliteStore implements Store {
   #isOpen = true;
 
   /** @param database is closed with the store */
-  constructor(database: OpenDatabase, { clock, spell, log: tell = () => {} }: SqliteStoreOptions) {
-    const log = harmless(tell);
+  constructor(database: OpenDatabase, { clock, serialize, log: writeLog = () => {} }: SqliteStoreOptions) {
+    const log = harmless(writeLog);
     this.#database = database;
-    this.#spell = spell;
+    this.#serialize = serialize;
     this.#clock = clock;
     this.#queries = new Queries(database.database);
     this.#nextSeq = this.#queries.lastSeq() + 1;
@@ -162,16 +162,16 @@ export class SqliteStore implements Store {
 
   #entriesOf(write: StoreWrite): readonly NewEntry[] {
     const { event } = write;
-    const also = alsoTold(write);
+    const second = secondEventOf(write);
     const named = write.writeId === undefined ? {} : { writeId: write.writeId };
-    const entries = event === undefined ? [] : [{ event, body: this.#spell(event), ...named }];
-    return also === undefined ? entries : [...entries, { event: also, body: this.#spell(also) }];
+    const entries = event === undefined ? [] : [{ event, body: this.#serialize(event), ...named }];
+    return second === undefined ? entries : [...entries, { event: second, body: this.#serialize(second) }];
   }
 
   #written({ entries }: WriteBatch): void {
     const first = this.#nextSeq;
     this.#nextSeq += entries.length;
-    this.#followers.tell(entries.map((entry, i) => ({ ...entry, seq: first + i })));
+    this.#followers.notify(entries.map((entry, i) => ({ ...entry, seq: first + i })));
   }
 }
 

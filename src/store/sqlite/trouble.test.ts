@@ -11,8 +11,8 @@ import {
   hourMs,
   note,
   recordOf,
+  serializePlainly,
   settleOf,
-  spellPlainly,
 } from "../../../test/contracts/records.ts";
 import { FakeClock, settled } from "../../../test/fakes/clock.ts";
 import { sqliteFiles } from "../../../test/fakes/sqlite-files.ts";
@@ -32,11 +32,11 @@ describe("SqliteStore under trouble", () => {
   });
 
   it("refuses a write whose event cannot be spelled, and its neighbours are written (case 198)", async () => {
-    const spell: SerializeEvent = (event) => {
+    const serialize: SerializeEvent = (event) => {
       if (event.moment === "noted" && event.type === "wordless") throw new Error("no words");
-      return spellPlainly(event);
+      return serializePlainly(event);
     };
-    await using store = openAt("alone.db", { clock: new FakeClock(), spell });
+    await using store = openAt("alone.db", { clock: new FakeClock(), serialize });
     const [first, alone, last] = await Promise.allSettled([
       store.commit(note("first"), "committed"),
       store.commit(note("wordless"), "committed"),
@@ -49,12 +49,12 @@ describe("SqliteStore under trouble", () => {
 
   it("refuses a write of a call whose event cannot be spelled, and works on (case 198)", async () => {
     let speechless = false;
-    const spell: SerializeEvent = (event) => {
+    const serialize: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
-      return spellPlainly(event);
+      return serializePlainly(event);
     };
     const clock = new FakeClock();
-    await using store = openAt("spell.db", { clock, spell });
+    await using store = openAt("serialize.db", { clock, serialize });
     await store.commit(note("a"), "committed");
     speechless = true;
     const record = recordOf(callOf(clock), {
@@ -111,7 +111,7 @@ describe("SqliteStore under trouble", () => {
       });
     };
     const clock = new FakeClock();
-    await using store = new SqliteStore(opened, { clock, spell: spellPlainly });
+    await using store = new SqliteStore(opened, { clock, serialize: serializePlainly });
     await store.commit(note("a"), "committed");
     isFull = true;
     const record = recordOf(callOf(clock), { key: "k" });
@@ -152,11 +152,11 @@ describe("SqliteStore under trouble", () => {
   it("takes a failed batch back to what was written before it", async () => {
     let speechless = false;
     const clock = new FakeClock();
-    const spell: SerializeEvent = (event) => {
+    const serialize: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
-      return spellPlainly(event);
+      return serializePlainly(event);
     };
-    await using store = openAt("back.db", { clock, spell });
+    await using store = openAt("back.db", { clock, serialize });
     const record = recordOf(callOf(clock), {
       state: "held",
       match: "m",
@@ -182,11 +182,11 @@ describe("SqliteStore under trouble", () => {
   it("answers a loser only when what it lost against is written; if that fails, nobody has won", async () => {
     let speechless = true;
     const clock = new FakeClock();
-    const spell: SerializeEvent = (event) => {
+    const serialize: SerializeEvent = (event) => {
       if (speechless) throw new Error("no words");
-      return spellPlainly(event);
+      return serializePlainly(event);
     };
-    await using store = openAt("losers.db", { clock, spell });
+    await using store = openAt("losers.db", { clock, serialize });
     const claims = [1, 2].map(() => store.commit(claimOf(recordOf(callOf(clock), { key: "k" })), "synced"));
     expect((await Promise.allSettled(claims)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     speechless = false;
@@ -203,7 +203,7 @@ describe("SqliteStore under trouble", () => {
     const neverOpen = 1_000_000;
     const store = new SqliteStore(
       { database, walFd: neverOpen },
-      { clock: new FakeClock(), spell: spellPlainly, log: (problem) => problems.push(problem) },
+      { clock: new FakeClock(), serialize: serializePlainly, log: (problem) => problems.push(problem) },
     );
     await expect(store.commit(note("a"), "synced")).rejects.toMatchObject({ code: "store_broken" });
     expect(store.broken).toMatchObject({ code: "store_broken" });
@@ -233,7 +233,7 @@ describe("SqliteStore under trouble", () => {
     const problems: string[] = [];
     const opened = openDatabase(at("beside.db"), () => {});
     const log = (problem: string): void => void problems.push(problem);
-    await using store = new SqliteStore(opened, { clock: new FakeClock(), spell: spellPlainly, log });
+    await using store = new SqliteStore(opened, { clock: new FakeClock(), serialize: serializePlainly, log });
     await store.commit(note("a"), "committed");
     opened.database.exec("pragma query_only = 1");
     expect(await store.commit(note("b"), "queued")).toEqual({ won: true });

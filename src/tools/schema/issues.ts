@@ -27,7 +27,7 @@ export function valueAt(path: readonly (string | number)[], root: Json): Json | 
 }
 
 /** What was expected, in words. `given` is never quoted, because it may hold a secret. */
-export function tell(keyword: string, expected: Json | undefined, given: Json | undefined): string {
+export function issueSentence(keyword: string, expected: Json | undefined, given: Json | undefined): string {
   const shown = JSON.stringify(expected)?.slice(0, 200);
   switch (keyword) {
     case "type":

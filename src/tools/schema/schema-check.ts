@@ -16,7 +16,7 @@ import { fromJs } from "@hyperjump/json-schema/instance/experimental";
 import { messageOf } from "../../core/fault.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { Issue } from "../tool.ts";
-import { pathOf, tell, valueAt } from "./issues.ts";
+import { issueSentence, pathOf, valueAt } from "./issues.ts";
 import type { Dialect, VettedSchema } from "./preflight.ts";
 
 const dialectIds: Readonly<Record<Dialect, string>> = {
@@ -70,7 +70,11 @@ export class CompiledCheck {
       const keyword = fragment.slice(fragment.lastIndexOf("/") + 1);
       return {
         path,
-        message: tell(keyword, valueAt(pathOf(`#${fragment}`, this.#schema), this.#schema), valueAt(path, value)),
+        message: issueSentence(
+          keyword,
+          valueAt(pathOf(`#${fragment}`, this.#schema), this.#schema),
+          valueAt(path, value),
+        ),
       };
     });
     return issues.length > 0 ? issues : [{ path: [], message: "does not fit the schema" }];

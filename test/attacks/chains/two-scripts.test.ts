@@ -62,12 +62,12 @@ describe("two scripts that wait for the same call", () => {
     ["its key and place", (key: string) => `${key}/0`],
     ["its place alone", () => "/0"],
     ["the script's own key", (key: string) => key],
-  ])("a direct call under %s is not the script's call", async (_, spell) => {
+  ])("a direct call under %s is not the script's call", async (_, keyOf) => {
     await using h = await scriptFixture();
     const one = await h.runtime.runChain({ code: mailing }, keyed("mine"));
     await h.runtime.approvals.decide(one.approvalId ?? "", { decision: "approved", by: boss });
     for (const key of ["mine", one.callId, String((await h.runtime.calls.get(one.callId))?.key)]) {
-      const direct = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, keyed(spell(key)));
+      const direct = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, keyed(keyOf(key)));
       expect(direct.status).not.toBe("ok");
       expect(direct.approvalId).not.toBe(one.approvalId);
     }

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { ApprovalRecord, CallRecord, CallState, StoreWrite } from "../../../src/core/records.ts";
 import type { Committed, Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../fakes/clock.ts";
-import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, spellPlainly } from "../records.ts";
+import { approvalOf, callOf, claimOf, holdOf, hourMs, recordOf, serializePlainly } from "../records.ts";
 import type { OpenStore } from "../store-contract.ts";
 
 export const wins = { won: true } as const;
@@ -31,7 +31,7 @@ export class StoreKit {
     this.#clock = new FakeClock();
     this.problems.length = 0;
     const log = (problem: string): void => void this.problems.push(problem);
-    this.#store = await this.#open({ clock: this.#clock, spell: spellPlainly, log });
+    this.#store = await this.#open({ clock: this.#clock, serialize: serializePlainly, log });
   }
 
   readonly commit = async (write: StoreWrite): Promise<Committed> => await this.store.commit(write, "committed");

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import { spelledOut } from "../../../../src/core/system/card-text.ts";
+import { withHiddenShown } from "../../../../src/core/system/card-text.ts";
 import type { CallView } from "../../../../src/server/contract/calls.ts";
 import type { ExplanationView } from "../../../../src/server/contract/policy.ts";
 import { ask, refusalText, type Sent } from "../../api/index.ts";
@@ -147,7 +147,7 @@ function PastCalls({ onChoose }: { readonly onChoose: (call: CallView) => void }
 
 /** An option cannot mark characters as `Text` does, so they are replaced. */
 function optionOf({ tool, action, state, arrived_at, requested_by }: CallView): string {
-  const plain = (text: string): string => spelledOut(text.slice(0, 60), () => "�");
+  const plain = (text: string): string => withHiddenShown(text.slice(0, 60), () => "�");
   const at = new Date(arrived_at).toLocaleTimeString("en-GB");
   const name = action === "default" ? plain(tool) : `${plain(tool)} ${plain(action)}`;
   return `${at}  ${name}, ${state}, ${plain(requested_by.agent)}`;

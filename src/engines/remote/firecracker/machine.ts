@@ -120,7 +120,7 @@ export function connectGuest(
 ): Promise<{ readonly socket: Socket; readonly early: Buffer }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ readonly socket: Socket; readonly early: Buffer }>();
   const socket = createConnection(vsockSocket);
-  let heard = Buffer.alloc(0);
+  let greeting = Buffer.alloc(0);
   const late = setTimeout(() => fail("The guest does not answer."), withinMs);
   const fail = (why: string): void => {
     clearTimeout(late);
@@ -129,16 +129,16 @@ export function connectGuest(
   };
   const closed = (): void => fail("The guest does not listen on its port.");
   const listen = (chunk: Buffer): void => {
-    heard = Buffer.concat([heard, chunk]);
-    const end = heard.indexOf("\n");
-    if (end < 0 && heard.length < mostGreetingBytes) return;
-    if (!/^OK \d+$/.test(heard.subarray(0, Math.max(0, end)).toString("latin1"))) {
+    greeting = Buffer.concat([greeting, chunk]);
+    const end = greeting.indexOf("\n");
+    if (end < 0 && greeting.length < mostGreetingBytes) return;
+    if (!/^OK \d+$/.test(greeting.subarray(0, Math.max(0, end)).toString("latin1"))) {
       fail("The guest's greeting is not Firecracker's.");
       return;
     }
     clearTimeout(late);
     socket.off("data", listen).off("close", closed).pause();
-    resolve({ socket, early: heard.subarray(end + 1) });
+    resolve({ socket, early: greeting.subarray(end + 1) });
   };
   socket.on("data", listen).on("close", closed);
   socket.on("error", () => undefined); // "close" reports the end

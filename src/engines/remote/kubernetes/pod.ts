@@ -28,7 +28,7 @@ export const labels = {
   host: "postern.dev/host",
   process: "postern.dev/process",
 } as const;
-const nobody = 65_534;
+const nobodyId = 65_534;
 /** Folders that a script may write to; they are kept in memory. */
 const folders = ["tmp", "workspace"];
 const folderMebibytes = 16;
@@ -73,8 +73,8 @@ export function podManifest(settings: PodSettings, needs: PodNeeds): object {
       dnsConfig: { nameservers: ["127.0.0.1"] },
       securityContext: {
         runAsNonRoot: true,
-        runAsUser: nobody,
-        runAsGroup: nobody,
+        runAsUser: nobodyId,
+        runAsGroup: nobodyId,
         seccompProfile: { type: "RuntimeDefault" },
       },
       containers: [containerOf(settings, needs)],

@@ -6,10 +6,10 @@ import { type DurableEvent, endWords, type Weighing } from "../core/event.ts";
 import { canonical, type Json, sha256 } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { refusals } from "../core/refusals.ts";
-import { spellWith } from "./entry.ts";
+import { serializeWith } from "./entry.ts";
 
 const clean = (text: string): string => text.replaceAll("hunter2-hunter2", "[redacted]").toWellFormed();
-const spell = spellWith(clean);
+const serialize = serializeWith(clean);
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
@@ -113,8 +113,8 @@ describe("a call's events as text", () => {
   it("are canonical JSON", async () => {
     const anyEvent = fc.oneof(anyAttempted, anyEnded) as fc.Arbitrary<DurableEvent>; // `present` loses the literals
     const same = fc.property(anyEvent, (event) => {
-      const text = spell(event);
-      expect(spell(event)).toBe(text);
+      const text = serialize(event);
+      expect(serialize(event)).toBe(text);
       expect(canonical(JSON.parse(text))).toBe(text);
     });
     await fc.assert(same, { numRuns: 3000 });
