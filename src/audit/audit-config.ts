@@ -29,7 +29,7 @@ export const auditSchema: z.ZodType<SnakeCased<AuditSection>> = z.strictObject({
 
 export interface AuditSettings {
   readonly recheck?: RecheckSettings;
-  /** Your own witness has the two methods of `Witness`. */
+  /** A witness of your own has the two methods of `Witness`. */
   readonly witness?: WitnessSettings | Witness | undefined;
 }
 

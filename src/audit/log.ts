@@ -93,7 +93,7 @@ export interface LatestFilter extends Omit<AuditFilter, "after"> {
 }
 
 /**
- * New to old. It may hold less than `limit` although there is more: `nextBefore` says where to continue.
+ * Newest first. A page may have fewer than `limit` entries although more exist: `nextBefore` says where to continue.
  *
  * @public
  */
@@ -191,11 +191,11 @@ export interface AuditLog {
   verify(against?: string): Promise<Verified>;
   /** The last verification of the whole log, requested or in the background. */
   readonly checked: CheckedLog | undefined;
-  /** Old to new, 200 at most unless `limit` says otherwise. */
+  /** Oldest first, 200 at most unless `limit` is given. */
   query(where: AuditFilter): Promise<readonly AuditEvent[]>;
-  /** New to old, 100 at most unless `limit` says otherwise. A page comes soon, even if its events are rare. */
+  /** Newest first, 100 at most unless `limit` is given. A page comes soon, even if its events are rare. */
   latest(where: LatestFilter): Promise<LatestPage>;
-  /** Returns undefined if there is no such entry, or if the log is not intact (`verify` says where). */
+  /** Returns undefined if the entry does not exist, or if the log is not intact (`verify` says where). */
   prove(seq: number): Promise<EntryProof | undefined>;
   /** The whole log as lines without their breaks, public key, bodies and checkpoints: the form of export-reader.ts. */
   export(): AsyncIterable<string>;

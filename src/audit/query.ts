@@ -38,7 +38,7 @@ export interface QueriedLog {
 }
 
 /**
- * The events that match, old to new. Without a filter, the first ones after `after`.
+ * The events that match, oldest first. Without a filter, the first ones after `after`.
  *
  * @throws RuntimeFault `filter_invalid` that names the member and the value
  */
@@ -69,7 +69,7 @@ async function* entriesIn(
 }
 
 /**
- * The events that match, new to old.
+ * The events that match, newest first.
  *
  * @throws RuntimeFault `filter_invalid` that names the member and the value
  */
@@ -120,7 +120,7 @@ function wantedBy(keyId: string, where: AuditFilter): (seq: number, body: string
   };
 }
 
-/** Returns undefined if something else than entry.ts wrote the entry: `verify` names it, and the others stay readable. */
+/** Returns undefined for an entry that entry.ts did not write: `verify` names it, and the others stay readable. */
 function readable(keyId: string, seq: number, body: string): AuditEvent | undefined {
   try {
     const fields = JSON.parse(body) as Omit<AuditEvent, "audit_id" | "seq">; // `refs` is checked, the rest is only compared

@@ -43,7 +43,7 @@ export class Times {
     const spans: EntrySpan[] = [];
     for (const [i, from] of this.#samples.entries()) {
       const to = this.#samples[i + 1] ?? Number.POSITIVE_INFINITY;
-      const wentBack = to < from - slackMs; // the clock was set back somewhere in it
+      const wentBack = to < from - slackMs; // the clock was set back within it
       if (!wentBack && (Math.max(from, to) + slackMs < since || Math.min(from, to) - slackMs > until)) continue;
       const end = i === this.#samples.length - 1 ? Number.POSITIVE_INFINITY : (i + 1) * stretch;
       const before = spans.at(-1)?.end === i * stretch ? spans.pop() : undefined;

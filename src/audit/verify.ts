@@ -48,7 +48,7 @@ export type ExportVerification = (
   LogVerdict;
 
 /**
- * Reads every entry again and says whether any was changed, moved, added or taken away since it was signed.
+ * Reads every entry again and finds any that was changed, moved, added or removed since it was signed.
  * Entries after the last checkpoint count as `unsigned`: in order, but not signed. A store that cannot be read gives
  * `unreadable`.
  *
@@ -76,7 +76,7 @@ interface VerifyReading {
   readonly upTo: number | undefined;
 }
 
-/** Throws only what the store throws. Wrong entries are a result. */
+/** Throws only errors of the store. Wrong entries are a result. */
 async function readAll(
   store: Pick<Store, "events" | "documents">,
   { key, recount, upTo = Number.POSITIVE_INFINITY }: VerifyReading,

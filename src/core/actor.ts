@@ -3,20 +3,23 @@ import type { FaultCode } from "./fault-codes.ts";
 import { shown } from "./shown.ts";
 
 /**
- * Who does something by hand, as the door authenticated them. A session, a token and a channel are lost and revoked
- * apart: so the log names the credential beside the person, always.
+ * The person who acts by hand, as the server or command line authenticated them. The log always names the credential
+ * beside the person, because sessions, tokens and channels are revoked separately.
  *
  * @public
  */
 export interface Actor {
   readonly by: string;
-  /** The credential: `session:ann`, `token:tok_…`, `token:operator`, `channel:ops`; `postern` for what nobody did. */
+  /**
+   * The credential: `session:ann`, `token:tok_…`, `token:operator`, `channel:ops`; `postern` for an act of Postern
+   * itself.
+   */
   readonly via: string;
-  /** The tenant it is confined to; none: all of them. */
+  /** The tenant that the person is confined to. Without it, the person may act in all tenants. */
   readonly tenant?: string;
 }
 
-/** Which names must be there, and which may be. */
+/** The member names that are required, and those that are optional. */
 interface Names {
   readonly needed: readonly string[];
   readonly other: readonly string[];
@@ -25,10 +28,9 @@ interface Names {
 const actorNames: Names = { needed: ["by", "via"], other: ["tenant"] };
 
 /**
- * The one check of whoever does something by hand, where the word comes in: what is wrong with it is told to them, and
- * is no event of anybody's.
+ * Checks the caller of an act by hand. A wrong caller gets a fault and no event is written.
  *
- * @param names what they are called by: those of an `Actor`, unless said
+ * @param names the members to check; by default those of an `Actor`
  * @throws RuntimeFault with this code, that names the member and the value
  */
 export function checkWho(given: unknown, code: FaultCode, names: Names = actorNames): void {

@@ -4,13 +4,13 @@ import { canonical, deepFrozen, isJsonObject, type Json, type JsonObject, sha256
 import { refuseLoss } from "./loss.ts";
 import { parseStrict } from "./strict-json.ts";
 
-/** A new arrival of a call: plain and frozen, without what the gates added to the one it is made from. */
+/** A new arrival of a call: plain and frozen, without what the gates added to the earlier arrival. */
 export function arrivalOf(call: ToolCall): ToolCall {
   const { problem, resumes, resumesBy, batch } = call;
   return Object.freeze({ ...dataOf(call), problem, resumes, resumesBy, batch });
 }
 
-/** What is kept of a call. */
+/** The part of a call that is stored. */
 export function dataOf(call: ToolCall): ToolCall {
   return {
     id: call.id,
@@ -29,7 +29,10 @@ export function dataOf(call: ToolCall): ToolCall {
   };
 }
 
-/** The arguments as this call owns them: text, digest and value are of one reading, whatever the giver does to his object later. */
+/**
+ * This call's own copy of the arguments: text, digest and value come from one reading, so later changes by the caller
+ * have no effect.
+ */
 export interface ArrivalReading {
   readonly arguments: JsonObject;
   readonly text: string;
@@ -41,7 +44,7 @@ const none: JsonObject = Object.freeze({});
 const nothing = "{}";
 const nothingDigest = sha256(nothing);
 
-/** Never throws: what cannot be read becomes `{}` with the problem said, and the arguments gate refuses it. */
+/** Never throws. Unreadable arguments become `{}` with a `problem`, and the arguments gate refuses them. */
 export function read(given: unknown): ArrivalReading {
   if (given === undefined) return { arguments: none, text: nothing, digest: nothingDigest, problem: undefined };
   try {
@@ -61,7 +64,7 @@ function unreadable(problem: string): ArrivalReading {
   return { arguments: none, text: nothing, digest: nothingDigest, problem };
 }
 
-/** Text is what a model wrote: it is told what is wrong with the JSON. */
+/** A text was probably written by a model, so the message names the mistake in its JSON. */
 function notAnObject(given: unknown): string {
   const needed = `The arguments are ${kindOf(given)}; an object is needed.`;
   const parsed = typeof given === "string" ? parseStrict(given) : undefined;
@@ -73,7 +76,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
-/** A name as a stranger gave it, fit for the log: well-formed, no longer than any name can be. */
+/** The untrusted name made safe for the log: well-formed and at most 128 characters. */
 export function nameOf(given: unknown): string {
   const text: Json | string = typeof given === "string" ? given : `(${kindOf(given)})`;
   return text.length > 128 ? `${text.slice(0, 127).toWellFormed()}…` : text.toWellFormed();

@@ -9,7 +9,7 @@ import { autonomies, lowerAutonomy, rankOf } from "./risk.ts";
 import { checkedLimits, isPatience, type Limits, type Patience } from "./session.ts";
 import { shown } from "./shown.ts";
 
-/** What a caller says of itself. Claims can only narrow what was granted. */
+/** What a caller claims. Claims can only narrow what was granted. */
 export interface Claims {
   readonly principal?: Principal;
   readonly runId?: string;
@@ -166,7 +166,7 @@ export function perCallFault({
   return undefined;
 }
 
-/** From the strictest on. */
+/** The strictest is first. */
 export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait: 1, suspend: 2 };
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Changes snake_case (files, HTTP) into camelCase (TypeScript) and back. No other file does.
- *
- * Invariant: a name that the other spelling cannot express (`page_2`, `$.userName`, `A0`) is never changed, so converting
- * there and back gives the same value. Names that a schema defines must have a way back: `assertConvertible` checks them.
+ * Invariant: a name that has no form in the other case (`page_2`, `$.userName`, `A0`) is never changed, so converting
+ * there and back gives the same value. Names that a schema defines must convert both ways: `assertConvertible` checks
+ * them.
  */
 import { RuntimeFault } from "./fault.ts";
 
@@ -52,16 +52,16 @@ type Present<Value, Name extends keyof Value> =
 /** Fields whose keys are data. Made by `opaqueFields`; the type parameter only informs `CamelCased` and `SnakeCased`. */
 export interface OpaqueFields<Opaque extends string = string> {
   readonly fields: readonly Opaque[];
-  /** Paths of names, by the last one. */
+  /** Paths of names, indexed by their last name. */
   readonly whole: ReadonlyMap<string, readonly (readonly string[])[]>;
   readonly keys: ReadonlyMap<string, readonly (readonly string[])[]>;
 }
 
 /**
- * @param fields in snake_case. `arguments`: everything inside this field is data. `servers.*`: the keys of this field are
- * data, but what stands under them is converted. Names before a field narrow it (`call.arguments`; `*` is any data key);
- * indexes of lists do not count.
- * @throws RuntimeFault `field_name_invalid` for a name that has no way back
+ * @param fields in snake_case. `arguments`: everything inside this field is data. `servers.*`: the keys of this field
+ * are data, but the values under them are converted. Names before a field narrow it (`call.arguments`; `*` is any data
+ * key); indexes of lists do not count.
+ * @throws RuntimeFault `field_name_invalid` for a name that does not convert both ways
  */
 export function opaqueFields<const Opaque extends string>(fields: readonly Opaque[]): OpaqueFields<Opaque> {
   const whole = new Map<string, (readonly string[])[]>();
@@ -86,7 +86,8 @@ const camelPattern = /^[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)*$/;
 /**
  * Call it when a schema loads, with the names that the schema defines.
  *
- * @throws RuntimeFault `field_name_invalid` for a name that is not snake_case or has no way back from camelCase, such as `page_2`
+ * @throws RuntimeFault `field_name_invalid` for a name that is not snake_case or does not convert both ways, such as
+ * `page_2`
  */
 export function assertConvertible(names: Iterable<string>): void {
   for (const name of names)
@@ -110,7 +111,7 @@ export const snakeName: (name: string) => string = cached((name) =>
 /**
  * Fields that are undefined are left out. Only plain objects and lists are converted; anything else is returned as it is.
  *
- * @throws RuntimeFault `field_name_invalid` when an object has the same field in both spellings
+ * @throws RuntimeFault `field_name_invalid` when an object has the same field in both cases
  */
 export function toCamelCase<Value, Opaque extends string>(
   value: Value,
@@ -122,7 +123,7 @@ export function toCamelCase<Value, Opaque extends string>(
 /**
  * Fields that are undefined are left out. Only plain objects and lists are converted; anything else is returned as it is.
  *
- * @throws RuntimeFault `field_name_invalid` when an object has the same field in both spellings
+ * @throws RuntimeFault `field_name_invalid` when an object has the same field in both cases
  */
 export function toSnakeCase<Value, Opaque extends string>(
   value: Value,

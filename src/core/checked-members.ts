@@ -1,4 +1,4 @@
-/** What somebody's code hands over, looked at before anybody looks into it: nonsense is told to whoever said it, with the value. */
+/** Checks values that application code passes in. The fault names the member and its value. */
 import { RuntimeFault } from "./fault.ts";
 import type { FaultCode } from "./fault-codes.ts";
 import { shown } from "./shown.ts";
@@ -15,7 +15,7 @@ type MemberText =
   | "a list of texts"
   | "a list of objects"
   | "an id or a list of ids";
-/** What a member must be; a list: one of these words. */
+/** The kind of value that a member must have. A list: one of these words. */
 export type Kind = MemberText | readonly string[];
 
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -35,11 +35,14 @@ const fits: Readonly<Record<MemberText, (value: unknown) => boolean>> = {
 
 export interface Expected {
   readonly code: FaultCode;
-  /** As a sentence begins: `The filter`. */
+  /** The beginning of the sentence: `The filter`. */
   readonly what: string;
   readonly members: Readonly<Record<string, Kind>>;
   readonly needed?: readonly string[];
-  /** Of a filter: what it picks from. Then no other member may be there: what is not understood must not answer everything. */
+  /**
+   * For a filter: what it selects from. Other members are then refused, because an unknown member must not select
+   * everything.
+   */
   readonly of?: string;
 }
 

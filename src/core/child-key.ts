@@ -1,16 +1,16 @@
 import type { ToolCall } from "./call.ts";
 
-/** What a call's own call has for a key of its own: the number it has among those that its parent made. */
+/** The key of a child call: its parent's key and its number among the parent's calls. */
 export function childKey(parentKey: string, number: number): string {
   return `${parentKey}/${number}`;
 }
 
-/** Of a key that `childKey` made. */
+/** The parent's key, from a key that `childKey` made. */
 export function parentKeyOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/"));
 }
 
-/** Which one it was, of those that the parent of this key made. Undefined: none of them. */
+/** The number of a child call among the calls of this parent. Returns undefined when it is not one of them. */
 export function childNumber(
   { idempotencyKey = "" }: Pick<ToolCall, "idempotencyKey">,
   parentKey: string,

@@ -1,13 +1,13 @@
-/** The only time there is. Wall clock for expiry, monotonic for durations and timeouts. */
+/** The only source of time. Use the wall clock for expiry and the monotonic clock for durations and timeouts. */
 export interface Clock {
   /** Milliseconds since 1970, whole. */
   now(): number;
   /** Milliseconds that only grow, with fractions. */
   monotonic(): number;
   /**
-   * Calls `then` once after so many milliseconds; what it returns takes that back.
+   * Calls `then` once after this time. The returned function cancels it.
    *
-   * @param keepsAlive whether the process must live on for it. Somebody waits for a timeout; nobody waits for housekeeping.
+   * @param keepsAlive whether the process must stay alive for it: true for timeouts, false for housekeeping
    */
   in(ms: number, then: () => void, keepsAlive?: boolean): () => void;
 }
@@ -19,7 +19,7 @@ interface Waiter {
   next: Waiter | undefined;
 }
 
-/** Waits of one length come due in the order they began: one list and one timer a length, instead of a timer a wait. */
+/** Waits of one length are due in the order they began, so they share one list and one timer. */
 class WaitList {
   readonly #ms: number;
   readonly #keepsAlive: boolean;
@@ -44,14 +44,14 @@ class WaitList {
   }
 
   #remove(waiter: Waiter): void {
-    if (waiter !== this.#first && waiter.previous === undefined) return; // it is out already
+    if (waiter !== this.#first && waiter.previous === undefined) return; // already removed
     if (waiter.previous === undefined) this.#first = waiter.next;
     else waiter.previous.next = waiter.next;
     if (waiter.next === undefined) this.#last = waiter.previous;
     else waiter.next.previous = waiter.previous;
     waiter.previous = undefined;
     waiter.next = undefined;
-    if (this.#first === undefined) this.#timer?.unref(); // it may run out; nobody waits for it
+    if (this.#first === undefined) this.#timer?.unref(); // the timer may stay: it keeps no process alive
   }
 
   #arm(ms: number): NodeJS.Timeout {
@@ -89,7 +89,7 @@ export class SystemClock implements Clock {
     const name = keepsAlive ? length : -1 - length;
     let list = this.#lists.get(name);
     if (list === undefined) {
-      if (this.#lists.size > 1_000) this.#lists.clear(); // their timers go on; only sharing ends
+      if (this.#lists.size > 1_000) this.#lists.clear(); // their timers go on; they are only shared no longer
       list = new WaitList(length, keepsAlive);
       this.#lists.set(name, list);
     }

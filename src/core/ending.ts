@@ -3,18 +3,18 @@ import { deepFrozen, type Json } from "./json.ts";
 import { type Preview, refusedOutcome, type ToolOutcome } from "./outcome.ts";
 import { type Refusal, type RefusalCode, refusal, refusals } from "./refusals.ts";
 
-/** How a call leaves the line before its tool has run. Not every ending is a refusal. */
+/** How a call ends before its tool runs. Not every ending is a refusal. */
 export type Ending = OneEnding & {
-  /** How the call was weighed, if it came that far. */
+  /** The policy decision, if the call got that far. */
   readonly weighing?: Weighing | undefined;
 };
 
 type OneEnding =
   | { readonly ending: "refused"; readonly refusal: Refusal }
-  /** `key`: of the recorded call that answers. */
+  /** `key`: the recorded call that answers. */
   | { readonly ending: "replayed"; readonly outcome: ToolOutcome; readonly key: string }
   | { readonly ending: "previewed"; readonly preview: Preview }
-  /** `asked`: this very arrival asked, and its `gate.required` is its terminal event. */
+  /** `asked`: this arrival made the request, so `gate.required` is its terminal event. */
   | {
       readonly ending: "pending";
       readonly approvalId: string;
@@ -31,7 +31,7 @@ export function refuse(code: RefusalCode, message?: string, details?: Json): End
   return { ending: "refused", refusal: refusal(code, message, details) };
 }
 
-/** Frozen: it is handed to callers, and kept. */
+/** Frozen, because callers get it and the store keeps it. */
 export function outcomeOf(callId: string, end: Ending): ToolOutcome {
   return deepFrozen(outcomeFor(callId, end));
 }

@@ -116,7 +116,7 @@ export type CallEvent =
       readonly approvalId?: string;
       /** Key of the recorded call that answered it. */
       readonly key?: string;
-      /** Who settled it, if not the call itself. */
+      /** The operator who settled it, if the call did not settle itself. */
       readonly by?: string;
       readonly via?: string;
       /** Why it was settled so, or that the tool did not run. */
@@ -201,5 +201,5 @@ export interface AgentProgress {
  */
 export type ProgressSink = (progress: AgentProgress) => void | Promise<void>;
 
-/** Tells the watchers of a moment, after it. A watcher that throws is logged; it cannot stop a call. */
+/** Announces an event to the watchers, after it happened. A watcher that throws is logged; it cannot stop a call. */
 export type Announce = (event: CallEvent) => void;

@@ -142,7 +142,7 @@ export const faultStatuses = {
 
 export type FaultCode = keyof typeof faultStatuses;
 
-/** For what is thrown by code of others, too: a code that is not ours counts as a bug. */
+/** Accepts codes of foreign errors too: an unknown code counts as a bug. */
 export function faultStatus(code: string): number {
   return Object.hasOwn(faultStatuses, code) ? faultStatuses[code as FaultCode] : 500;
 }

@@ -1,8 +1,8 @@
 import type { FaultCode } from "./fault-codes.ts";
 
 /**
- * For bugs, broken configuration and requests that name no call, never for what a call can end in: that is a value
- * (refusals.ts). HTTP answers it with the status of its code (fault-codes.ts); 500 becomes `internal` and a trace id.
+ * For bugs, broken configuration and requests that name no call. The end of a call is never a fault but a value
+ * (refusals.ts). HTTP answers with the status of the code (fault-codes.ts); 500 becomes `internal` and a trace id.
  */
 export class RuntimeFault extends Error {
   override readonly name = "RuntimeFault";
@@ -21,6 +21,6 @@ export function messageOf(error: unknown): string {
   try {
     return JSON.stringify(error) ?? String(error);
   } catch {
-    return Object.prototype.toString.call(error); // a cycle or a throwing getter: its kind is all that can be said
+    return Object.prototype.toString.call(error); // a cycle or a throwing getter: only its kind can be shown
   }
 }

@@ -1,6 +1,6 @@
 import crypto, { randomInt } from "node:crypto";
 
-/** The same for all ids of this process, so that those of one millisecond differ only in their count. */
+/** The same for all ids of this process, so ids of one millisecond differ only in their count. */
 const process24 = randomInt(1 << 24);
 let lastMs = 0;
 let prefix = "";
@@ -24,14 +24,14 @@ export function newCallId(now: number): string {
 }
 
 /**
- * Sortable by time, and not to be guessed: `apr_…`, `run_…`. Not imported by its name, which an old Node does not know:
- * it is to get as far as our own refusal (core/system/node-version.ts).
+ * Sortable by time and unguessable: `apr_…`, `run_…`. `crypto.randomUUIDv7` is not imported by name: an old Node lacks
+ * it, and must get as far as our own refusal (core/system/node-version.ts).
  */
 export function newId(prefix: string): string {
   return `${prefix}_${crypto.randomUUIDv7()}`;
 }
 
-/** 32 hex digits, as OpenTelemetry wants them. */
+/** 32 hex digits, as OpenTelemetry requires. */
 export function newTraceId(): string {
   return crypto.randomUUIDv7().replaceAll("-", "");
 }

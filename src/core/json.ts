@@ -6,15 +6,17 @@ export interface JsonObject {
   readonly [name: string]: Json;
 }
 
-/** Nesting beyond this is refused: every walk over a stranger's value is recursive and must end. */
+/** Deeper nesting is refused, because every walk over an untrusted value is recursive. */
 export const maxDepth = 100;
 
 /**
- * RFC 8785 text of a value. `JSON.stringify` writes exactly that once the keys are in order, so only
- * the order is checked; the sorting walk is for the rest.
+ * RFC 8785 text of a value. `JSON.stringify` writes exactly that when the keys are in order, so the order is checked
+ * first and only other values are sorted.
  *
- * @param look at what may hold more than JSON can say: it throws, or the rest is left out as `JSON.stringify` does
- * @throws RangeError when the value is nested deeper than `maxDepth` or has a cycle; TypeError when it is not JSON or holds a lone surrogate.
+ * @param look is called with a value that may hold more than JSON; it may throw, otherwise the rest is left out as
+ * `JSON.stringify` does
+ * @throws RangeError when the value is nested deeper than `maxDepth` or has a cycle; TypeError when it is not JSON or
+ * holds a lone surrogate.
  */
 export function canonical(value: Json, look?: (value: unknown) => void): string {
   const isOrdered = inOrder(value, 0);
@@ -33,14 +35,14 @@ export function digestOf(value: Json): string {
   return sha256(canonical(value));
 }
 
-/** SHA-256 of bytes, or of a text's in UTF-8, as 64 hex digits. */
+/** SHA-256 as 64 hex digits. A text is hashed as UTF-8. */
 export function sha256(bytes: string | Uint8Array): string {
   return hash("sha256", bytes, "hex");
 }
 
 /**
- * Freezes a tree of plain objects and lists all the way down, in place. What is handed out must not change what is kept.
- * The value is this process's own: freezing what a caller or a tool still holds would change its object.
+ * Freezes a tree of plain objects and lists in place. Only for values of this process: a value that a caller or a tool
+ * still holds must be copied first.
  */
 export function deepFrozen<T>(value: T): T {
   if (typeof value === "object" && value !== null) freeze(value);
@@ -55,7 +57,7 @@ function freeze(tree: object): void {
       const inner = (tree as Readonly<Record<string, unknown>>)[name];
       if (typeof inner === "object" && inner !== null) freeze(inner);
     }
-  } else return; // bytes, an error: no tree
+  } else return; // bytes or an error: not a tree
   Object.freeze(tree);
 }
 
@@ -64,7 +66,7 @@ export function copyOf<T extends Json>(value: T): T {
   return (typeof value === "object" && value !== null ? copied(value) : value) as T;
 }
 
-/** A spread copies fastest; then only what is nested is left to do. */
+/** A spread copies fastest; then only nested values are copied again. */
 function copied(value: JsonObject | readonly Json[]): Json {
   if (Array.isArray(value))
     return value.map((inner: Json) => (typeof inner === "object" && inner !== null ? copied(inner) : inner));
@@ -80,7 +82,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Nothing but JSON, with its names in order. A member that is undefined is one that is not there. */
+/** Whether a value is only JSON with its names in order. An undefined member counts as absent. */
 function inOrder(value: Json | undefined, depth: number): boolean {
   if (typeof value === "string" || value === null || value === undefined) return true;
   if (typeof value !== "object") return isScalar(value);
@@ -100,12 +102,12 @@ function inOrder(value: Json | undefined, depth: number): boolean {
   return true;
 }
 
-/** False for what `JSON.stringify` throws at, leaves out or writes as null. */
+/** Returns false for a value that `JSON.stringify` throws at, leaves out or writes as null. */
 export function isScalar(value: unknown): boolean {
   return typeof value === "number" ? Number.isFinite(value) : typeof value === "boolean" || typeof value === "string";
 }
 
-/** Of no class: of a Map, a Date or an object of somebody's own, JSON tells something else than what it is. */
+/** Whether it is an object of no class. JSON does not show the content of a Map, a Date or another class. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null; // also from another realm
@@ -115,7 +117,7 @@ function sorted(value: Json, depth: number): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (depth > maxDepth) throw new RangeError(`Nested deeper than ${maxDepth} levels.`);
   if (Array.isArray(value)) return `[${Array.from(value, (inner: Json) => sorted(inner, depth + 1)).join()}]`;
-  const own = (value as { toJSON?: unknown }).toJSON; // a Date and the like say themselves what they are as JSON
+  const own = (value as { toJSON?: unknown }).toJSON; // a Date and similar objects define their own JSON
   if (typeof own === "function") return sorted(JSON.parse(JSON.stringify(value)) as Json, depth);
   const object = value as JsonObject; // neither null nor an array
   const fields: string[] = [];

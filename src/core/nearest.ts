@@ -1,9 +1,9 @@
-/** The nearest known word, when it is near enough to be what was meant, and no other is as near: then nothing is guessed. */
+/** The known word nearest to a mistyped one. Returns undefined when none is near enough or two are equally near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let least = Math.max(1, Math.floor(word.length / 3));
   let best: readonly string[] = [];
   for (const name of new Set(known)) {
-    if (Math.abs(word.length - name.length) > least) continue; // so many edits at the least
+    if (Math.abs(word.length - name.length) > least) continue; // needs at least this many edits
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
     if (distance > least) continue;
     best = distance < least ? [name] : [...best, name];
@@ -12,7 +12,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best.length === 1 ? best[0] : undefined;
 }
 
-/** Levenshtein, with a swap of neighbours as one edit; words longer than 64 characters are nobody's typing mistake. */
+/** Levenshtein distance, where a swap of neighbours is one edit. Words longer than 64 characters are not compared. */
 function editDistance(one: string, other: string): number {
   if (one.length > 64 || other.length > 64) return Number.POSITIVE_INFINITY;
   let beforeLast: number[] = [];

@@ -12,7 +12,7 @@ const decided: Readonly<Record<ApprovalWord, true>> = {
   withdrawn: true,
   revoked: true,
 };
-/** What the log says of calls, and only the path of a call may write. */
+/** Event types that only the path of a call may write. */
 const ownWords: ReadonlySet<string> = new Set<string>([
   words.held.audit,
   words.attempted.audit,
@@ -21,7 +21,7 @@ const ownWords: ReadonlySet<string> = new Set<string>([
 ]);
 const outcomes: ReadonlySet<unknown> = new Set(["success", "failure", "suppressed", "info"]);
 
-/** @throws RuntimeFault `note_invalid` for what cannot stand in the log, or would look like a call's own event */
+/** @throws RuntimeFault `note_invalid` for an event that cannot stand in the log, or would look like an event of a call */
 export function checkNote(
   type: string,
   summary: string,

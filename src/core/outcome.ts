@@ -3,7 +3,7 @@ import type { Refusal } from "./refusals.ts";
 
 export type CallStatus = ToolOutcome["status"];
 
-/** What a server says of a block beside its content: passed on as it came, read by nothing here. */
+/** What a server adds to a block. It is passed on unchanged and not read here. */
 interface BlockNotes {
   /** MCP's `annotations`: audience, priority, last change. */
   readonly annotations?: JsonObject;
@@ -11,7 +11,7 @@ interface BlockNotes {
   readonly meta?: JsonObject;
 }
 
-/** What a tool's answer is made of: MCP's blocks in our spelling. Bytes are base64 text, or an artifact's digest. */
+/** A tool's answer consists of these: MCP's blocks in camelCase. Bytes are base64 text, or an artifact's digest. */
 export type ContentBlock = BlockNotes &
   ({ readonly type: "text"; readonly text: string } | MediaFields | ResourceFields | LinkFields);
 
@@ -24,7 +24,7 @@ interface MediaFields {
   readonly data?: string;
   readonly artifact?: string;
   readonly url?: string;
-  /** What a model provider calls a file that it keeps. */
+  /** The id of a file that a model provider keeps. */
   readonly fileId?: string;
   readonly name?: string;
 }
@@ -60,35 +60,35 @@ export interface ResultFile {
   readonly artifact: string;
 }
 
-/** What would happen; nothing of it was done. */
+/** What the call would do. Nothing of it was done. */
 export interface Preview {
   readonly summary: string;
   /** Unified. */
   readonly diff?: string;
   /** What changes, as rows. */
   readonly table?: { readonly columns: readonly string[]; readonly rows: readonly (readonly string[])[] };
-  /** A message as whoever gets it will read it. */
+  /** The message that the recipients would read. */
   readonly message?: { readonly to?: readonly string[]; readonly subject?: string; readonly body: string };
   readonly details?: Json;
-  /** False: the tool offers none, and the summary is only the call itself. */
+  /** False: the tool offers no preview, and the summary is only the call itself. */
   readonly supported: boolean;
-  /** Why there is none although the tool offers one. */
+  /** Why the tool's preview could not be made. */
   readonly problem?: string;
 }
 
-/** What a guardrail found in a result that goes back all the same. */
+/** A guardrail's finding in a result that is returned nevertheless. */
 export interface Mark {
   readonly guardrail: string;
   readonly why: string;
 }
 
-/** How much of a result that is kept as an artifact stands in the text. */
+/** How much of a result that is kept as an artifact is in the text. */
 export interface Cut {
   /** UTF-8 bytes of the result that are in the text. */
   readonly shownBytes: number;
   /** Bytes of the artifact. */
   readonly totalBytes: number;
-  /** The text is the beginning of the artifact, which goes on at this byte. Left out: the artifact is `{ text?, structured?, content? }`. */
+  /** The artifact goes on after the text at this byte. Without it, the artifact is `{ text?, structured?, content? }`. */
   readonly continuesAt?: number;
   /** The structured content was `{ [this]: text }`, which the artifact does not repeat. */
   readonly member?: string;
@@ -96,14 +96,14 @@ export interface Cut {
   readonly isBrief?: true;
 }
 
-/** What an outcome may have whatever its status is. */
+/** Members that an outcome of any status may have. */
 interface Left {
   readonly callId: string;
   readonly content: readonly ContentBlock[];
-  /** The text blocks, and a line for each link and for what is somewhere else, joined by line breaks. */
+  /** The text blocks, and a line for each link and each file elsewhere, joined by line breaks. */
   readonly text: string;
   readonly structured?: Json;
-  /** Digest of the whole result when only its head is inline. */
+  /** Digest of the whole result, when only its beginning is inline. */
   readonly artifact?: string;
   /** Present with `artifact`: how much of it the text shows. */
   readonly cut?: Cut;

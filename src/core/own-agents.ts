@@ -1,6 +1,6 @@
 import type { Principal } from "./call.ts";
 
-/** Who calls without a token made for an agent: no such token takes their names. */
+/** Agent names of callers without an agent's token. No token can be made for these names. */
 export const ownAgents = {
   folder: "local-agent",
   operator: "operator-cli",
@@ -11,8 +11,8 @@ export const ownAgents = {
 const ownHands: ReadonlySet<string> = new Set([ownAgents.operator, ownAgents.session, ownAgents.person]);
 
 /**
- * Whether a person calls themself, and no agent for them: in the console, or with a token that stands for the person.
- * What an agent proposed and a person took up (`memory:accept`) comes by neither.
+ * Whether a person calls directly: in the console, or with a token that stands for the person. A proposal of an agent
+ * that a person accepted (`memory:accept`) is not a direct call.
  */
 export function isByHand({ agent, user, via = "session:" }: Pick<Principal, "agent" | "user" | "via">): boolean {
   return user !== undefined && ownHands.has(agent) && /^(?:session|token):/.test(via);

@@ -3,12 +3,12 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 const mostMembers = 16;
 /** In characters. */
 const longestText = 256;
-/** What a model wants a tool to do: the call's arguments, which the log holds as a hash only. */
+/** The call's arguments, of which the log holds only a hash. */
 const argumentNames: ReadonlySet<string> = new Set(["arguments", "args", "input"]);
 
 /**
- * What is kept of a provider's item for a call: its own short members (type, ids, status), each text cleaned and at most 256
- * characters long. Undefined when nothing is left.
+ * The part of a provider's item that is kept: its short members (type, ids, status), with each text cleaned and at most
+ * 256 characters long. Returns undefined when there are none.
  */
 export function keptItem(item: JsonObject, clean: (text: string) => string): JsonObject | undefined {
   const kept = Object.entries(item)

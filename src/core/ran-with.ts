@@ -1,14 +1,14 @@
 import type { JsonObject } from "./json.ts";
 import type { ApprovalRecord, CallRecord } from "./records.ts";
 
-/** Reads what a row's call was approved with; a store. */
+/** Reads the approval of a recorded call; a store. */
 export interface ApprovalReader {
   approval(id: string): ApprovalRecord | undefined | Promise<ApprovalRecord | undefined>;
 }
 
 /**
- * The arguments of a recorded call that count: those that ran, and of one that never began what people were last asked
- * about. A row keeps what was sent, also where a person has changed it.
+ * The arguments that ran, or, for a call that never began, those that people were last asked about. The row itself
+ * keeps the arguments as sent, also after an edit.
  */
 export async function countingArguments(record: CallRecord, store: ApprovalReader): Promise<JsonObject> {
   const { approvalId, call } = record;
@@ -16,7 +16,7 @@ export async function countingArguments(record: CallRecord, store: ApprovalReade
   return (approval && approvedFor(record, approval)) ?? call.arguments;
 }
 
-/** Undefined: it began without that approval, which another time was the call's. */
+/** Returns undefined when the call began without this approval. */
 export function approvedFor(
   { startedAt }: CallRecord,
   { state, arguments: given }: ApprovalRecord,

@@ -59,7 +59,7 @@ export interface Addressees {
   readonly users?: readonly string[];
 }
 
-/** The demands on a decision when the request was made; later demands can only be stricter (approvals/routes.ts). */
+/** What the request demands of a decision. Later demands can only be stricter (approvals/routes.ts). */
 export interface Routed {
   /** The route's name, or `default`. */
   readonly rule: string;
@@ -77,7 +77,7 @@ export interface Routed {
   /** Wall clock, milliseconds. */
   readonly remindAt?: number;
   readonly escalateAt?: number;
-  /** Who is asked as well from `escalateAt` on. */
+  /** Who may decide too, from `escalateAt` on. */
   readonly escalateTo?: Addressees;
 }
 
@@ -87,7 +87,7 @@ export interface DecisionAuthor {
   readonly via: string;
   /** The person who delegated the decision to `by`. */
   readonly onBehalfOf?: string;
-  /** By which delegation. */
+  /** The delegation's id. */
   readonly delegation?: string;
 }
 
@@ -142,33 +142,33 @@ export interface ApprovalRecord {
   readonly risk: Risk;
   readonly autonomy?: string;
   readonly why: readonly Reason[];
-  /** The tool's own words for what is special about this call (`classifyRisk`). */
+  /** The tool's own description of what is special about this call (`classifyRisk`). */
   readonly summary?: string;
   readonly policyVersion: string;
   readonly preview?: Preview;
-  /** SHA-256 over the canonical preview: what was shown. */
+  /** SHA-256 of the canonical preview that was shown. */
   readonly previewDigest?: string;
-  /** With a preview: whether it must be shown again at use. None: nobody said. */
+  /** With a preview: whether it must be shown again when the approval is used. Undefined when the tool did not say. */
   readonly previewBinds?: boolean;
-  /** After an edit: what was shown of `asked`. */
+  /** After an edit: the preview of `asked`. */
   readonly askedPreview?: Preview;
   /** Wall clock, milliseconds. */
   readonly requestedAt: number;
   readonly expiresAt: number;
   readonly routed?: Routed;
-  /** Of the arguments as they stand: an edit begins anew. */
+  /** Votes on `arguments`. An edit removes them. */
   readonly votes?: readonly Vote[];
   /** The last edit of a request that other persons must still agree to. */
   readonly edited?: { readonly by: string; readonly via: string; readonly at: number };
-  /** The agent's own word on why it calls. Nobody has checked it. */
+  /** The agent's own reason for the call. It is not checked. */
   readonly reason?: string;
   /** Calls its session had made when it asked, itself included. */
   readonly runCalls?: number;
-  /** Of the session that asked, while its process lives. */
+  /** The session that asked, while its process lives. */
   readonly sessionId?: string;
   readonly remindedAt?: number;
   readonly escalatedAt?: number;
-  /** How often it was written since it was asked; none: never. A write names the one it has seen. */
+  /** How often the record was written after the request; undefined means never. A write names the revision it has read. */
   readonly revision?: number;
   readonly decision?: {
     readonly as: "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn" | "revoked";
@@ -181,7 +181,7 @@ export interface ApprovalRecord {
   };
 }
 
-/** A document that was not there before, with its event. */
+/** A new document, with its event. */
 export interface Along {
   readonly kind: string;
   readonly id: string;
@@ -200,9 +200,9 @@ type OneWrite =
       readonly event: DurableEvent;
     }
   /**
-   * A request ends, or stays pending with what was said so far. `denied`: what the held call ended with, when the
-   * decision ends it. `expectedRevision`: it loses when the record was written since. `along`: what becomes true with it,
-   * or neither does; what is remembered of a yes.
+   * A request ends, or stays pending with the votes so far. `denied`: the outcome of the held call, when the decision
+   * ends it. `expectedRevision`: the write loses when the record changed since. `along`: a document that is written in
+   * the same transaction, such as a grant.
    */
   | {
       readonly write: "decide";
@@ -235,8 +235,8 @@ type OneWrite =
     }
   | { readonly write: "note"; readonly event: DurableEvent }
   /**
-   * Grants, tokens, pins, switches, checkpoints: one shelf of versioned documents. Version 0 means "not there yet".
-   * Only a checkpoint of the log itself has no event: it says nothing new.
+   * One collection of versioned documents: grants, tokens, pins, switches, checkpoints. Version 0 means "does not exist
+   * yet". Only a checkpoint of the log has no event, because it adds nothing new.
    */
   | {
       readonly write: "document";

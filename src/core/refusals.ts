@@ -7,9 +7,9 @@ export interface RefusalKind {
   readonly status: "error" | "denied";
   readonly http: number;
   readonly retry: Retry;
-  /** For the model: what happened. */
+  /** What happened, for the model. */
   readonly message: string;
-  /** What the caller can do next, where its retry hint alone does not say it. */
+  /** What the caller can do next, if the retry hint alone does not tell it. */
   readonly next?: string;
 }
 
@@ -22,7 +22,7 @@ const nextByRetry: Readonly<Record<Retry, string>> = {
   "ask-again": "Send the call again to ask again.",
 };
 
-/** Every way a call can end without a result. Callers decide by the codes: none changes its meaning. */
+/** Every way a call can end without a result. Callers decide by the codes, so a code never changes its meaning. */
 export const refusals = {
   budget_exhausted: {
     status: "error",
@@ -150,7 +150,7 @@ export const refusals = {
     http: 504,
     retry: "same-key",
     message: "The call may have happened. Check before you repeat it; an operator can settle it.",
-    next: "", // the message says it: what can be done depends on what is on record
+    next: "", // the message has the advice: it depends on what is recorded
   },
   approval_unavailable: {
     status: "denied",
@@ -240,13 +240,13 @@ export interface Refusal {
   readonly details?: Json;
 }
 
-/** What a caller can do after a refusal, in a sentence; empty when the message always says it. */
+/** What a caller can do after a refusal, in a sentence. Empty when the message has the advice. */
 export function nextStepOf({ code, retry }: Pick<Refusal, "code" | "retry">): string {
   const { next }: RefusalKind = refusals[code];
   return next ?? nextByRetry[retry];
 }
 
-/** @param message what was wrong, with the value, and what to do; without one, the table's own sentence */
+/** @param message what was wrong, with the value, and what to do; by default the table's sentence */
 export function refusal(code: RefusalCode, message: string = refusals[code].message, details?: Json): Refusal {
   const { retry } = refusals[code];
   return details === undefined ? { code, message, retry } : { code, message, retry, details };

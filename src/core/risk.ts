@@ -4,7 +4,7 @@ import { shown } from "./shown.ts";
 
 export const risks: readonly Risk[] = ["safe", "medium", "high", "critical"];
 export const autonomies: readonly Autonomy[] = ["A0", "A1", "A2", "A3", "A4"];
-/** Mildest first: A0's PREVIEW is stricter than CONFIRM, so that nothing lifts it into execution. */
+/** Mildest first. A0's PREVIEW is stricter than CONFIRM, so no approval makes it run. */
 export const verdicts: readonly Verdict[] = ["ALLOW", "CONFIRM", "PREVIEW", "BLOCK"];
 
 const riskRanks: Readonly<Record<Risk, number>> = { safe: 0, medium: 1, high: 2, critical: 3 };
@@ -14,14 +14,14 @@ export function rankOf(risk: Risk): number {
   return riskRanks[risk];
 }
 
-/** @throws RuntimeFault `request_invalid` for a word that is no level: it would find nothing, in silence */
+/** @throws RuntimeFault `request_invalid` for a word that is not a level, which would otherwise match nothing */
 export function requireRisk(text: unknown): Risk {
   const level = parseRisk(text);
   if (level !== undefined) return level;
   throw new RuntimeFault("request_invalid", `${shown(text)} is no risk level; write one of ${risks.join(", ")}.`);
 }
 
-/** Reads a level as people write it; `low` is an alias of `safe`. */
+/** Reads a level as people write it; `low` means `safe`. */
 export function parseRisk(text: unknown): Risk | undefined {
   const level = text === "low" ? "safe" : text;
   return risks.find((risk) => risk === level);
@@ -35,7 +35,7 @@ export function stricter(one: Verdict, other: Verdict): Verdict {
   return verdictRanks[one] >= verdictRanks[other] ? one : other;
 }
 
-/** The lower of two levels; a missing one does not lower. */
+/** The lower of two levels. An undefined level is ignored. */
 export function lowerAutonomy(one: Autonomy | undefined, other: Autonomy | undefined): Autonomy | undefined {
   if (one === undefined) return other;
   if (other === undefined) return one;

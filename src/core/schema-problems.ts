@@ -1,11 +1,11 @@
-/** What a zod schema has against a value, as sentences with the key, the value and what to write instead. */
+/** Turns the issues of a zod schema into sentences with the key, the value and what to write instead. */
 import type { core, z } from "zod";
 import { camelName } from "./case.ts";
 import { nearest } from "./nearest.ts";
 
 export type KeyPath = readonly (string | number)[];
 
-/** The words of a JSON Schema that say which keys are known at a place. */
+/** The keywords of a JSON Schema that define which keys are known. */
 export interface JsonSchemaKeys {
   readonly properties?: Readonly<Record<string, JsonSchemaKeys>>;
   readonly additionalProperties?: boolean | JsonSchemaKeys;
@@ -56,7 +56,7 @@ export function keyText(path: KeyPath): string {
   }, "");
 }
 
-/** Every branch of a choice, in one list. */
+/** All branches of a choice, in one list. */
 function branches(schema: JsonSchemaKeys): readonly JsonSchemaKeys[] {
   const inner = schema.anyOf ?? schema.oneOf;
   return inner === undefined ? [schema] : inner.flatMap(branches);
@@ -71,7 +71,7 @@ function stepInto(schema: JsonSchemaKeys, name: string | number): JsonSchemaKeys
   return { anyOf: found };
 }
 
-/** The keys that a mapping at this path may have, when they are fixed. */
+/** The keys that a mapping at this path may have, if they are fixed. */
 function knownKeys(schema: JsonSchemaKeys, path: KeyPath): readonly string[] {
   return branches(path.reduce(stepInto, schema)).flatMap(({ properties = {}, propertyNames }) => [
     ...Object.keys(properties),
@@ -123,7 +123,7 @@ function nameIn(language: CheckedValue["language"]): (key: string) => string {
   return language === "code" ? camelName : (key) => key;
 }
 
-/** A name that people chose stays as it is. */
+/** Keys that people choose, such as names of servers, are not converted. */
 function namedSteps(path: KeyPath, { schema, language }: CheckedValue): KeyPath {
   const nameOf = nameIn(language);
   return path.map((step, i) =>
@@ -142,7 +142,7 @@ function unknownKey(name: string, known: readonly string[]): Sentences {
   return { message, fix: known.length === 0 ? "Remove it." : `Known here: ${known.join(", ")}.` };
 }
 
-/** Of a choice, the branch that went furthest before something did not fit is the one that was meant. */
+/** The branch of a choice that fitted furthest is probably the one that was meant. */
 function likeliest(choices: readonly (readonly ZodIssue[])[]): readonly ZodIssue[] | undefined {
   const wrongFromTheStart = (issues: readonly ZodIssue[]): boolean =>
     issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
@@ -151,7 +151,7 @@ function likeliest(choices: readonly (readonly ZodIssue[])[]): readonly ZodIssue
 }
 
 interface IssuePlace {
-  /** As a sentence shows it. */
+  /** The value as a sentence shows it. */
   readonly value: string;
   readonly path: KeyPath;
   readonly language: CheckedValue["language"];
@@ -202,7 +202,7 @@ function noneOf(options: readonly string[], value: string): Sentences {
   };
 }
 
-/** A schema's own check may say how to mend it: `{ message, params: { fix } }`. */
+/** A schema's own check may give the fix: `{ message, params: { fix } }`. */
 function fixIn(issue: ZodIssue): string | undefined {
   const fix: unknown = issue.code === "custom" ? issue.params?.["fix"] : undefined;
   return typeof fix === "string" ? fix : undefined;
@@ -237,7 +237,7 @@ function hint(expected: string, value: string): string {
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `1h` where a key says its unit: the same in that. */
+/** For a span such as `1h` under a key with a unit: the same span in that unit. */
 function spanFix(key: string, value: string): string | undefined {
   const [, count, unitName = ""] = /^`"?(\d{1,9}) ?([smhd])"?`$/.exec(value) ?? [];
   const [, named] = /(seconds|ms)$/i.exec(key) ?? [];
@@ -250,7 +250,7 @@ function unit(origin: string): string {
   return origin === "string" ? " characters" : origin === "array" ? " entries" : "";
 }
 
-/** The value as it stands in the file, short; a key's absence is `nothing`. */
+/** The value in the file, shortened. An absent value is shown as `nothing`. */
 function shown(root: unknown, path: KeyPath): string {
   let value: unknown = root;
   for (const step of path) {
@@ -265,7 +265,7 @@ function shown(root: unknown, path: KeyPath): string {
   return `\`${text.length > 60 ? `${text.slice(0, 60)}…` : text}\``;
 }
 
-/** Somebody may have written the value where its reference belongs; the address of a channel is often a password. */
+/** An author may have written a secret where its reference belongs. The address of a channel is often a secret too. */
 function mayBeSecret(path: KeyPath): boolean {
   const last = String(path.at(-1) ?? "");
   return /(?:secret|password|token)$/i.test(last) || (path[0] === "channels" && last === "url");

@@ -1,4 +1,4 @@
-/** Scripts that call tools, as the public face speaks of them; what they are stands in chains/. */
+/** Scripts that call tools, as the public API describes them. The code is in code-mode/. */
 import type { Principal } from "./call.ts";
 
 /**
@@ -8,41 +8,41 @@ import type { Principal } from "./call.ts";
  */
 export interface ChainScript {
   readonly code: string;
-  /** Guessed when left out. */
+  /** Guessed if left out. */
   readonly language?: "javascript" | "typescript" | "python";
-  /** Seconds; waiting for a person does not count. */
+  /** Seconds. Time that the script waits for a person does not count. */
   readonly timeout?: number;
 }
 
 /**
- * A script that runs now, waits for a person, or was cut short and can go on.
+ * A script that runs now, waits for a person, or was interrupted and can continue.
  *
  * @public
  */
 export interface ChainSummary {
-  /** Of its first arrival: what `resume` and `before` take. */
+  /** Id of its first arrival: what `resume` and `before` take. */
   readonly callId: string;
   readonly state: "running" | "waiting" | "interrupted";
-  /** What to do that it goes on; none while it runs. */
+  /** What to do so that it continues; undefined while it runs. */
   readonly advice?: string;
   readonly principal: Principal;
   readonly runId: string;
   readonly language: string | undefined;
   readonly source: string;
-  /** Which engine froze it last, and how big what was put away is; none while it runs, or where nothing was put away. */
+  /** The engine that froze it last, and the size of its image. Undefined while it runs or without an image. */
   readonly engine?: string;
   readonly imageBytes?: number;
-  /** Wall clock, milliseconds: of its start, of the moment it froze, or of the one it was found cut short. */
+  /** Wall clock, milliseconds: when it started, froze, or was found interrupted. */
   readonly since: number;
-  /** The calls it waits for, with the lines that made them. */
+  /** The calls it waits for, with their lines in the script. */
   readonly waiting: readonly {
     readonly tool: string;
     readonly approvalId: string;
     readonly line?: number;
   }[];
-  /** Which line made which call: of those it has made, or of those that had ended when it was last put away. */
+  /** The line of each call it has made; for a frozen script, of each call that had ended. */
   readonly lines: readonly { readonly callId: string; readonly line: number }[];
-  /** Wall clock, milliseconds: when the first of their requests lapses. */
+  /** Wall clock, milliseconds: when the first of their requests expires. */
   readonly expiresAt?: number;
 }
 
@@ -53,10 +53,10 @@ export interface ChainSummary {
  */
 export interface ChainEngine {
   readonly name: string;
-  /** Undefined: it could not even be loaded. */
+  /** Undefined when the engine could not be loaded. */
   readonly language: "javascript" | "python" | undefined;
-  /** Why it cannot run here, or did not start for the last script that it was tried with. Undefined: it runs. */
+  /** Why it cannot run here, or why it did not start for the last script. Undefined when it runs. */
   readonly problem: string | undefined;
-  /** It may run here, and did not start when a script came. */
+  /** It could run here, but did not start for a script. */
   readonly isDown?: true;
 }

@@ -90,13 +90,13 @@ export interface TraceLine {
 
 /** The part of a session that is stored with a frozen script. */
 export interface SessionState {
-  /** Undefined: made on first use. */
+  /** Undefined until it is first used. */
   readonly id?: string;
   readonly limits: Limits;
   readonly calls: number;
   readonly trace: readonly TraceLine[];
   readonly pins: readonly string[];
-  /** Used part of `totalTimeoutMs`; frozen time does not count. */
+  /** The used part of `totalTimeoutMs`. Frozen time does not count. */
   readonly usedMs: number;
 }
 
@@ -135,7 +135,7 @@ export class Session {
     for (const line of state?.trace ?? []) this.#push(line.tool, line.argumentsDigest, line.status, line.durationMs);
   }
 
-  /** Its name in this process; made on first use. */
+  /** The session's name in this process. It is made when it is first used. */
   get id(): string {
     this.#id ??= newId("ses");
     return this.#id;
@@ -174,7 +174,7 @@ export class Session {
     return this.#closed;
   }
 
-  /** Rest of the total time, in milliseconds; never negative. */
+  /** The rest of the total time, in milliseconds; never negative. */
   remainingMs(now: number = this.#clock.monotonic()): number {
     return Math.max(0, this.limits.totalTimeoutMs - (now - this.#openedAt));
   }
@@ -209,7 +209,7 @@ export class Session {
     return this.limits.totalTimeoutMs - this.remainingMs();
   }
 
-  /** For a later `freeze`. The trace only grows, so nothing is copied. */
+  /** The state now, for a later `freeze`. The trace only grows, so nothing is copied. */
   mark(): SessionMark {
     return { calls: this.#calls, lines: this.#tools.length, pins: this.pins };
   }
@@ -234,7 +234,7 @@ export function isPatience(value: unknown): value is Patience {
   return value === "deny" || value === "wait" || value === "suspend";
 }
 
-/** Who waits for this call in this process. Never stored. */
+/** The caller that waits for this call in this process. Never stored. */
 export interface Caller {
   readonly session: Session;
   readonly patience: Patience;
@@ -245,9 +245,9 @@ export interface Caller {
   readonly approvalWaitMs?: number | undefined;
   /** Receives the progress of this call and of its child calls. */
   readonly progress?: ProgressSink | undefined;
-  /** Why the agent makes the call, in its own words, for a person to read. */
+  /** The agent's own reason for the call, for a person to read. */
   readonly reason?: string | undefined;
-  /** Who resumes a recorded call; undefined for the program that owns the runtime. */
+  /** The caller that resumes a recorded call. Undefined for the program that owns the runtime. */
   readonly asker?: Principal | undefined;
   /** The caller chose `deny` although there is an approver. */
   readonly choseDeny?: boolean;

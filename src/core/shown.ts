@@ -1,6 +1,6 @@
 const longest = 200;
 
-/** A wrong value as a sentence shows it. Never throws, and never longer than a line or two. */
+/** A wrong value as a message shows it, at most 200 characters long. Never throws. */
 export function shown(value: unknown): string {
   if (value === undefined) return "missing";
   const text = textOf(value);

@@ -1,6 +1,6 @@
 import type { ApprovalState, CallState } from "./records.ts";
 
-/** In this order the store keeps them by their place: a new one is the last. */
+/** The store keeps a state by its position here, so a new state goes to the end. */
 export const callStates: readonly CallState[] = [
   "held",
   "queued",

@@ -10,25 +10,23 @@ interface JsonProblem {
   readonly position?: number;
 }
 
-/** An object's names so far; an array has none. */
+/** The names of an object so far; undefined for an array. */
 interface JsonFrame {
   readonly names: Set<string> | undefined;
   expectsName: boolean;
 }
 
 /**
- * A body of a few megabytes can hold a million names, and what reads, sorts and keeps them holds everybody's calls for
- * seconds. So many are read in a tenth of one; who has more keeps it as an artifact.
+ * A body of a few megabytes can hold a million names, which would keep the process busy for seconds. Callers with more
+ * names keep the value as an artifact.
  */
 const mostNames = 50_000;
 const mostValues = 250_000;
 
 /**
- * Reads JSON that means one thing only, so that what is shown, bound, stored and run is the same.
- *
- * `JSON.parse` decides the grammar; this refuses what it lets pass silently: a name given twice, `__proto__`,
- * whole numbers it would round, numbers it turns into infinity, halves of surrogate pairs, a byte order mark, endless nesting.
- *
+ * Reads JSON that has only one meaning, so the same value is shown, bound, stored and run. `JSON.parse` decides the
+ * grammar. This also refuses what `JSON.parse` accepts silently: a repeated name, `__proto__`, whole numbers it would
+ * round, numbers it turns into infinity, halves of surrogate pairs, a byte order mark, too deep nesting.
  * Contract: never throws, and its work and memory grow with the text only.
  */
 export function parseStrict(text: string): Strict {
@@ -45,7 +43,7 @@ export function parseStrict(text: string): Strict {
 }
 
 /**
- * One pass over the text before it is parsed: malformed text may pass here, because the parser refuses it afterwards;
+ * One pass over the text before it is parsed. Malformed text may pass here, because the parser refuses it afterwards;
  * well-formed text is read exactly.
  */
 class Scan {
@@ -123,7 +121,7 @@ class Scan {
         problem: `The number ${shown(token)} is too large, or not a JSON number.`,
         position: start,
       };
-    // With an exponent the writer asked for a float; without one the digits themselves would be changed.
+    // A number with an exponent is a float. Without one, rounding would change the digits.
     if (Math.abs(value) > Number.MAX_SAFE_INTEGER && !/[eE]/.test(token)) {
       return {
         problem: `The number ${shown(token)} is beyond 2^53 and would be rounded; send it as text.`,
@@ -134,7 +132,7 @@ class Scan {
   }
 }
 
-/** Just after the string's end; the text's end when it is never closed. */
+/** The position after the closing quote, or the end of the text when it is missing. */
 function closingQuote(text: string, start: number): number {
   let at = text.indexOf('"', start + 1);
   while (at !== -1) {
@@ -148,9 +146,9 @@ function closingQuote(text: string, start: number): number {
 
 function decode(raw: string): string | undefined {
   try {
-    return JSON.parse(raw) as string; // it begins with a quote, so it is a string or nothing
+    return JSON.parse(raw) as string; // it begins with a quote, so it can only be a string
   } catch {
-    return undefined; // a wrong escape or no end: the caller says so
+    return undefined; // a wrong escape or no end: the caller reports it
   }
 }
 

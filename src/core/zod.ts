@@ -4,7 +4,7 @@ import type { z } from "zod";
 
 export type Zod = typeof z;
 
-/** The same copy that `import "zod"` gives: `require("zod")` would load a second one. */
+/** The same copy that `import "zod"` gives; `require("zod")` would load a second one. */
 function loadZod(): Zod {
   const require = createRequire(import.meta.url);
   const loaded: { readonly z: Zod } = require(fileURLToPath(import.meta.resolve("zod")));

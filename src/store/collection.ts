@@ -26,7 +26,7 @@ export interface CollectionChange<Item> {
   readonly event?: DurableEvent | undefined;
   /** Without it, a change with an event is `synced`, any other `committed`. */
   readonly durability?: Durability;
-  /** Runs once when the change is true. */
+  /** Runs once when the change is committed. */
   readonly taken?: () => void;
 }
 
@@ -34,12 +34,12 @@ export type Changed<Item> =
   | { readonly changed: true; readonly item: Item }
   | { readonly changed: false; readonly item: Item | undefined };
 
-/** Makes the change, or returns undefined if the document stays as it is. Runs again after a lost race. */
+/** Makes the change, or returns undefined if the document stays unchanged. Runs again after a lost race. */
 export type Next<Item> = (
   item: Item | undefined,
 ) => CollectionChange<Item> | undefined | Promise<CollectionChange<Item> | undefined>;
 
-/** As the store has it. A body of null means that the document was removed. */
+/** A stored document. A body of null means that the document was removed. */
 export interface Document {
   readonly version: number;
   readonly body: Json;
@@ -63,18 +63,18 @@ export class Collection<Item> {
     this.options = options;
   }
 
-  /** As the store has it now. Returns undefined if there is none. */
+  /** The item in the store. Returns undefined if there is none. */
   async get(id: string): Promise<Item | undefined> {
     return (await this.load(id)).item;
   }
 
-  /** In order of their characters. */
+  /** Sorted by their characters. */
   ids(prefix = ""): Promise<readonly string[]> {
     return this.options.store.documents.list(this.options.kind, prefix);
   }
 
   /**
-   * Resolves to what the document is afterwards.
+   * Resolves to the document after the change.
    *
    * @throws RuntimeFault `document_contended` if other writers win too often, and what `next` and the store throw
    */
@@ -88,7 +88,7 @@ export class Collection<Item> {
     return made;
   }
 
-  /** Gives back the room of a document. Its version stays, so that an older writer loses. */
+  /** Frees the space of a document. Its version stays, so that an older writer loses. */
   async remove(id: string): Promise<void> {
     const { store, kind } = this.options;
     const found = await store.documents.get(kind, id);
@@ -143,9 +143,9 @@ export async function untilWon<T>(what: string, attempt: () => Promise<T | undef
   throw new RuntimeFault("document_contended", `${what} being changed by others all the time; try again.`);
 }
 
-/** Without members that are undefined. */
+/** Leaves out members that are undefined. */
 export function plainJson(item: unknown): Json {
-  return JSON.parse(JSON.stringify(item)) as Json; // JSON.parse makes nothing else
+  return JSON.parse(JSON.stringify(item)) as Json; // JSON.parse makes only JSON
 }
 
 function ignore(): void {}

@@ -3,9 +3,9 @@ import type { StoreWrite } from "../core/records.ts";
 import type { Committed, Durability, Store } from "./store.ts";
 
 /**
- * Commits a write whose document has a copy in memory. `take` runs once, when the followers learn that the write is true:
- * a follower that looks at the copy must see the new state, and a slow disk may answer the commit much later.
- * If the write has no event, `take` runs when the commit is answered. If the write loses, `take` does not run.
+ * Commits a write whose document has a copy in memory. `take` runs once, when the followers get the write's event: a
+ * follower that reads the copy must see the new state, and a slow disk may answer the commit much later. If the write
+ * has no event, `take` runs when the commit is answered. If the write loses, `take` does not run.
  */
 export async function commitAndTake(
   store: Pick<Store, "commit" | "follow">,

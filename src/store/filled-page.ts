@@ -3,7 +3,10 @@ import type { CallFilter } from "./store.ts";
 
 const leastRead = 100;
 
-/** The newest that are wanted, as many as the limit says: what a store cannot choose by takes nobody's place in a page. */
+/**
+ * The newest rows that pass the filter, up to the limit. The store cannot apply the filter itself, so pages are read
+ * until one is full.
+ */
 export async function filledPage(
   read: (where: CallFilter) => Promise<readonly CallRecord[]>,
   where: CallFilter & { readonly limit: number },

@@ -17,9 +17,8 @@ export interface LiveOptions<Item> extends CollectionOptions<Item> {
 }
 
 /**
- * A collection with a copy of all its documents in memory, for what is looked at during a call.
- *
- * Invariant: the copy follows the change feed of the store. A change of this process is in it as soon as the feed tells
+ * A collection with a copy of all its documents in memory, for data that a call needs.
+ * Invariant: the copy follows the change feed of the store. A change of this process is in it when the feed announces
  * its event; a change of another process with the next `get` or `change` of that document.
  */
 export class LiveCollection<Item> extends Collection<Item> {
@@ -37,13 +36,13 @@ export class LiveCollection<Item> extends Collection<Item> {
     });
   }
 
-  /** Until then only the documents are in memory that were asked for. */
+  /** Before that, only requested documents are in memory. */
   async readAll(): Promise<this> {
     for (const id of await this.ids()) await this.load(id);
     return this;
   }
 
-  /** Frozen, in the order in which this process met them. */
+  /** Frozen, in the order in which this process read them. */
   get items(): readonly Item[] {
     return [...this.#copies.values()].flatMap(({ item }) => (item === undefined ? [] : [item]));
   }
@@ -57,14 +56,14 @@ export class LiveCollection<Item> extends Collection<Item> {
     return this.#copies.get(id)?.item;
   }
 
-  /** Whether there is a document, even if it cannot be read. */
+  /** Whether the document exists, even if it cannot be read. */
   has(id: string): boolean {
     return this.#copies.has(id);
   }
 
-  /** For a document that became true with another write. */
+  /** For a document that another write committed. */
   took(id: string, version: number, item: Item): void {
-    const copy = deepFrozen(structuredClone(item)); // lists hand it out
+    const copy = deepFrozen(structuredClone(item)); // lists return it
     this.#copies.set(id, { version, item: copy });
     this.#updated?.(copy, id);
   }
@@ -96,7 +95,7 @@ export class LiveCollection<Item> extends Collection<Item> {
     }
   }
 
-  /** Once: when the change feed tells its event, or when the store has answered. */
+  /** Runs once: when the change feed announces the event, or when the store has answered. */
   #take(writeId: string): void {
     const taken = this.#underWay.get(writeId);
     this.#underWay.delete(writeId);

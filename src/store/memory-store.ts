@@ -25,9 +25,9 @@ import type {
 } from "./store.ts";
 import { callStateAt, placeIn, stateAt, urgencyOf } from "./urgency.ts";
 
-/** Writes are answered in microtasks so long; then timers and sockets have their turn. */
+/** For this long writes are answered in microtasks; then timers and sockets get a turn. */
 const longestTurnMs = 4;
-/** Other calls run after so many entries of a long log. */
+/** Entries of a long log that are read before other calls run. */
 const entriesATurn = 256;
 
 export interface MemoryStoreOptions {
@@ -36,7 +36,7 @@ export interface MemoryStoreOptions {
   readonly log?: (problem: string) => void;
 }
 
-/** Everything in Maps, gone with the process: the default, and the reference of the contract. */
+/** Keeps everything in Maps until the process ends. It is the default, and the reference of the contract. */
 export class MemoryStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #serialize: SerializeEvent;
@@ -78,7 +78,7 @@ export class MemoryStore implements Store {
     return this.#broken;
   }
 
-  /** What is taken is kept as well as it ever is. */
+  /** Memory loses no write while the process lives. */
   readonly lost = 0;
   async flush(): Promise<void> {}
 
@@ -146,9 +146,9 @@ export class MemoryStore implements Store {
     const isUrgent = state === "pending";
     const now = this.#rows.now();
     const all = [...this.#approvals.values()];
-    if (state === "decided") all.reverse(); // as they lie they are old to new
+    if (state === "decided") all.reverse(); // stored from old to new
     const behind = after === undefined ? all : all.filter(isBehind(after, all, isUrgent));
-    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // of two alike the older one, as they lie
+    if (isUrgent) behind.sort((a, b) => urgencyOf(a) - urgencyOf(b)); // the older one of two equal ones comes first: the sort is stable
     return behind
       .filter((approval) => isOf(state, isUrgent ? approval.state : stateAt(approval, now)))
       .filter((approval) => risk === undefined || approval.risk === risk)
@@ -170,7 +170,7 @@ export class MemoryStore implements Store {
   }
 
   async stranded(): Promise<readonly CallRecord[]> {
-    return []; // no other incarnation ever wrote here
+    return []; // no other process writes to this memory
   }
 
   async needed(): Promise<ReadonlySet<string>> {
@@ -286,7 +286,7 @@ function isOf(wanted: ApprovalFilter["state"], state: ApprovalState): boolean {
   return wanted === undefined || (wanted === "decided" ? state !== "pending" : state === wanted);
 }
 
-/** Whether a request comes after this place in the list, these being all of them in its order but for urgency. */
+/** Whether a request comes after this place in the list. All requests of the list have its order except for urgency. */
 function isBehind(
   cursor: string,
   all: readonly ApprovalRecord[],

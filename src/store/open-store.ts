@@ -1,4 +1,4 @@
-/** Which store a text names, and where its files lie. */
+/** Opens the store that a text names, and finds the folder of its files. */
 import { accessSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../core/clock.ts";

@@ -1,13 +1,16 @@
 /**
- * Which artifacts a row refers to, and whether it still needs them. What a row needs is never kept a second time:
- * it follows from the row.
+ * Which artifacts a row refers to, and whether it still needs them. This is always computed from the row and never
+ * stored separately.
  */
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 
-/** As arguments, outcomes and their media blocks spell it; a quote inside a text is escaped, so a text never looks like one. */
+/**
+ * The form in arguments, outcomes and their media blocks. A quote inside a text is escaped, so a text cannot look like
+ * a reference.
+ */
 const reference = /"\$?artifact":"([0-9a-f]{64})"/g;
 
-/** @param json canonical or `JSON.stringify`'s: without white space */
+/** @param json without white space: canonical, or from `JSON.stringify` */
 export function digestsIn(json: string): readonly string[] {
   if (!json.includes('artifact":"')) return none;
   return Array.from(json.matchAll(reference), ([, digest = ""]) => digest);
@@ -15,8 +18,8 @@ export function digestsIn(json: string): readonly string[] {
 const none: readonly string[] = [];
 
 /**
- * Whether the call may yet run, or may yet answer whoever sends it again: both begin with its arguments, and an answer
- * ends with its outcome. A plain call that has ended can be found by nobody but an operator.
+ * Whether the call may still run, or may still answer a re-send. Both need its arguments, and an answer needs its
+ * outcome. A plain call that has ended can only be found by an operator.
  */
 export function needsArtifacts(record: CallRecord, now: number): boolean {
   const { state, retryable, key, call, approvalId, aliveUntil } = record;
@@ -29,7 +32,7 @@ export function needsArtifacts(record: CallRecord, now: number): boolean {
     case "suspended":
       return true;
     case "unknown":
-      return !retryable; // a tool may be asked what became of it
+      return !retryable; // its tool may be asked how it ended
     case "ok":
     case "failed":
       return !retryable && (key !== call.id || approvalId !== undefined);

@@ -1,6 +1,5 @@
 /**
  * When a write wins, and what the rows are then; the same for every store.
- *
  * It only reads `rows`, which must show every earlier decision, queued or written. Invariant: for one key at most one
  * execution starts, and an approval ends once. A row keeps its first `call`; later arrivals appear in events only.
  */
@@ -19,7 +18,7 @@ export interface Rows {
   /** The live row that a re-send without a key finds, other than those of `except`. */
   live(match: string, except?: ReadonlySet<string>): CallRecord | undefined;
   approval(id: string): ApprovalRecord | undefined;
-  /** 0: there is no such document. */
+  /** 0 when the document does not exist. */
   version(kind: string, id: string): number;
 }
 
@@ -252,7 +251,7 @@ function ended(before: CallRecord, end: RowEnd): CallRecord {
   return { ...before, ...end, aliveUntil: end.aliveUntil ?? before.aliveUntil, fence: undefined };
 }
 
-/** What the first arrival set stays. */
+/** Keeps what the first arrival set. */
 function kept(record: CallRecord, before: CallRecord): CallRecord {
   return {
     ...record,

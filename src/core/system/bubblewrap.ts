@@ -1,8 +1,7 @@
 /**
- * Starting programs inside bubblewrap's namespaces: CPython's scripts and the shell tool's commands.
- *
- * Invariant: refused, never degraded. Without a way to bound processes nothing starts: a fork bomb gets out of namespaces
- * alone, because the kernel ignores `RLIMIT_NPROC` for root.
+ * Starts programs inside bubblewrap's namespaces: CPython's scripts and the shell tool's commands.
+ * Invariant: refused, never degraded. Nothing starts without a limit on processes, because the kernel ignores
+ * `RLIMIT_NPROC` for root and a fork bomb would reach beyond the namespaces.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -11,10 +10,10 @@ import { Groups } from "./groups.ts";
 
 const run = promisify(execFile);
 
-/** Nobody, inside; outside it is still the user that Postern runs as. */
+/** The user `nobody` inside. Outside it is still the user that Postern runs as. */
 const nobodyId = "65534";
 
-/** Every namespace of its own, no capability, no way to get one back, no environment, no terminal. */
+/** All namespaces separate, no capabilities and no way to regain one, no environment, no terminal. */
 export const ownNamespaces: readonly string[] = [
   ...["--unshare-all", "--unshare-user", "--uid", nobodyId, "--gid", nobodyId, "--disable-userns"],
   ...["--cap-drop", "ALL", "--clearenv", "--new-session", "--die-with-parent", "--hostname", "postern"],
@@ -26,12 +25,12 @@ export interface Startable {
 }
 
 export interface BubblewrapOptions {
-  /** What its control groups are called: `postern-python`. */
+  /** The name of its control groups: `postern-python`. */
   readonly name: string;
   readonly mostProcesses: number;
 }
 
-/** What a sandbox may have in memory, all of its processes together; where control groups can be had. */
+/** The memory limit of all processes of a sandbox together, where control groups are available. */
 export interface Bounds {
   readonly memoryBytes: number;
 }
@@ -40,7 +39,7 @@ export interface Bounds {
 export class Bubblewrap {
   readonly #path: string;
   readonly #mostProcesses: number;
-  /** Where we are root: what each sandbox enters. */
+  /** As root: the groups that each sandbox enters. */
   readonly groups: Groups | undefined;
 
   private constructor(path: string, mostProcesses: number, groups: Groups | undefined) {
@@ -66,7 +65,7 @@ export class Bubblewrap {
     return { command: "/bin/sh", args: ["-c", script, "sh", this.#path, ...walls] };
   }
 
-  /** Runs a program that ends with 0 when everything holds that it looks for. @returns why it does not */
+  /** Runs a program that exits with 0 when all its checks hold. @returns why they do not */
   async problem(walls: readonly string[]): Promise<string | undefined> {
     const { command, args } = this.around(walls);
     const running = run(command, [...args], { env: {}, timeout: 10_000 });
@@ -84,7 +83,7 @@ export class Bubblewrap {
 
 const opened = new Map<string, Groups>();
 
-/** Opened once a process, and taken away when it ends. */
+/** Opened once a process and removed at its end. */
 function groupsOf(name: string, mostProcesses: number): Groups | undefined {
   const key = `${name} ${mostProcesses}`;
   const groups = opened.get(key) ?? Groups.open(`${name}-${process.pid}`, mostProcesses);

@@ -1,14 +1,13 @@
 /**
- * A text as a person who decides must see it: no character hides, and no letter passes for another.
- *
- * Stricter than invisible.ts, because a decision hangs on it: only emoji keep the characters that cannot be seen. Used by
- * the console, the command line and Slack; it knows nothing of how they draw.
+ * Splits a text so that a person who decides sees every hidden or misleading character.
+ * Stricter than invisible.ts: only emoji keep invisible characters. The console, the command line and Slack use it, and
+ * draw the parts in their own way.
  */
 import { lookAlike, ownLetters } from "./invisible.ts";
 
 export interface TextPart {
   readonly text: string;
-  /** `invisible`: one character that nobody sees. `look-alike`: one letter that may be taken for a Latin one. */
+  /** `invisible`: one invisible character. `look-alike`: one letter that may be taken for a Latin one. */
   readonly is: "plain" | "invisible" | "look-alike";
 }
 
@@ -18,7 +17,7 @@ const inEmoji = /[\u{200d}\u{fe0f}\u{e0020}-\u{e007f}]/v;
 const hiddenOnly = new RegExp(`()${hidden.source}`, "gv");
 const hiddenOrEmoji = new RegExp(`(?=\\p{Emoji})(\\p{RGI_Emoji}\\u{fe0f}?)|${hidden.source}`, "gv");
 
-/** Written beside Latin letters every day, and taken for none: CJK, and the signs of units. */
+/** Often written beside Latin letters and not mistaken for them: CJK, and the signs of units. */
 const ordinary = "\\p{scx=Latin}\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Hang}\\p{scx=Bopo}µμΩ\\u{2126}";
 /** Latin in another style: as mathematics, in full width, in circles. */
 const styled =
@@ -41,10 +40,10 @@ const asciiLetter = /[A-Za-z]/;
 export function partsOf(text: string): readonly TextPart[] {
   if (!hidden.test(text) && !suspicious.test(text)) return [{ text, is: "plain" }];
   const parts: TextPart[] = [];
-  const isOtherScript = ownLetters.test(text); // then a word of look-alikes may be a word of that script
+  const isOtherScript = ownLetters.test(text); // then a word of look-alike letters may be a word of that script
   let from = 0;
   for (const match of text.matchAll(inEmoji.test(text) ? hiddenOrEmoji : hiddenOnly)) {
-    if (match[1]) continue; // an emoji, whole
+    if (match[1]) continue; // a whole emoji
     addPlain(text.slice(from, match.index), isOtherScript, parts);
     parts.push({ text: match[0], is: "invisible" });
     from = match.index + match[0].length;
@@ -84,7 +83,10 @@ function addPlain(piece: string, isOtherScript: boolean, parts: TextPart[]): voi
   if (plain !== "") parts.push({ text: plain, is: "plain" });
 }
 
-/** In a word with Latin letters, letters of other scripts are strange; in others, those that are drawn like Latin ones. */
+/**
+ * In a word with Latin letters, letters of other scripts are strange. In other words, only look-alikes of Latin letters
+ * are.
+ */
 function addToken(token: string, isDoubtful: boolean, put: (run: string, isStrange: boolean) => void): void {
   for (const [at, run] of token.split(wordOrSign).entries()) {
     const isWord = inWord.test(run);

@@ -1,12 +1,15 @@
-/** What the system called a failure: `ENOENT`, `EEXIST`, … It is compared, and told to operators. */
+/** The system's code of a failure: `ENOENT`, `EEXIST`, … For comparisons and messages to operators. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }
 
-/** SQLite's own words for a file that is no whole database: `SQLITE_CORRUPT`, `SQLITE_NOTADB`. */
+/** SQLite's codes for a damaged database file: `SQLITE_CORRUPT`, `SQLITE_NOTADB`. */
 const damageCodes: ReadonlySet<number> = new Set([11, 26]);
 
-/** Whether what was kept is no longer what was written, so that reading it again fails again: torn pages, text that is none of ours. */
+/**
+ * Whether stored data is damaged, so that reading it again would fail again: torn pages, or text that Postern did not
+ * write.
+ */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof SyntaxError) return true;
@@ -23,7 +26,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ["ERR_ENCODING_INVALID_ENCODED_DATA", "is not UTF-8 text"],
 ]);
 
-/** Behind a path: why it cannot be read, as people say it. */
+/** Why a path cannot be read, as the end of a sentence that begins with the path. */
 export function whyUnreadable(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return reasons.get(codeOf(error)) ?? `cannot be read: ${message}`;

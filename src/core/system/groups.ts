@@ -1,11 +1,14 @@
-/** The kernel's bounds around a sandbox and all that stands in it: how many processes and threads, how much memory. */
+/** Control groups of the kernel that limit all processes of a sandbox: their number and their memory. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isAlive } from "./alive.ts";
 
-const usualProcesses = 256; // gVisor's own threads are among them
+const usualProcesses = 256; // includes gVisor's own threads
 
-/** Into its groups first, then what it is: there is no moment in which it could fork outside. They are named after the process, whose number `exec` keeps. */
+/**
+ * A shell enters the groups and then becomes the program with `exec`, so the program never runs outside them. The
+ * groups are named after the process id.
+ */
 const entering = [
   'set -e; bound="$1"; memory="$2"; left="$3"; shift 3',
   'while [ "$left" -gt 0 ]; do d="$1/$$"; shift; left=$((left - 1)); mkdir "$d"',
@@ -15,13 +18,13 @@ const entering = [
   'exec "$@"',
 ].join("; ");
 
-/** The same folder for both in version 2. */
+/** In version 2 both are the same folder. */
 interface Roots {
   readonly pids: string;
   readonly memory: string;
 }
 
-/** One group a sandbox, named by its process; version 1 or 2 of control groups, whichever is there. */
+/** One group a sandbox, named by its process id, in version 1 or 2 of control groups. */
 export class Groups implements Disposable {
   readonly #roots: Roots;
   readonly #isFirstVersion: boolean;
@@ -34,9 +37,10 @@ export class Groups implements Disposable {
   }
 
   /**
-   * Undefined where we may make none.
+   * Returns undefined where Postern may not make groups.
    *
-   * @param name begins with `postern-` and has the number of this process in it: what one leaves that was killed, the next takes away
+   * @param name begins with `postern-` and contains this process's id, so that a later process can remove what a killed
+   * one left
    */
   static open(name: string, mostProcesses: number = usualProcesses): Groups | undefined {
     const isFirst = existsSync("/sys/fs/cgroup/pids") && existsSync("/sys/fs/cgroup/memory");
@@ -45,7 +49,7 @@ export class Groups implements Disposable {
     const roots: Roots = { pids: join(pids, name), memory: join(memory, name) };
     try {
       for (const path of foldersOf(roots)) sweep(dirname(path));
-      // With `recursive`, Node asks for ever where the kernel makes none.
+      // With `recursive`, Node never returns where the kernel refuses a folder.
       for (const path of foldersOf(roots)) if (!existsSync(path)) mkdirSync(path);
       if (!isFirst) {
         writeFileSync(join(base, "cgroup.subtree_control"), "+pids +memory");
@@ -53,7 +57,7 @@ export class Groups implements Disposable {
       }
       return new Groups(roots, isFirst, mostProcesses);
     } catch {
-      for (const path of foldersOf(roots)) remove(path); // not ours to make here
+      for (const path of foldersOf(roots)) remove(path); // groups may not be made here
       return undefined;
     }
   }
@@ -62,7 +66,7 @@ export class Groups implements Disposable {
     return foldersOf(this.#roots);
   }
 
-  /** How something is started that is in its groups before it becomes what it is. */
+  /** The command that starts a program inside its groups. */
   around(
     command: string,
     args: readonly string[],
@@ -73,23 +77,23 @@ export class Groups implements Disposable {
     return { command: "/bin/sh", args: ["-c", entering, "sh", ...given] };
   }
 
-  /** How much memory all of it may have; before a script is in it. */
+  /** Limits the memory of the group. Call it before a script runs. */
   bound(pid: number, bytes: number): void {
     const name = this.#isFirstVersion ? "memory.limit_in_bytes" : "memory.max";
     writeFileSync(this.#file(pid, "memory", name), String(bytes));
   }
 
-  /** Whether the kernel ended something in it for want of memory. */
+  /** Whether the kernel ended a process of the group because memory ran out. */
   wasShort(pid: number): boolean {
     const name = this.#isFirstVersion ? "memory.oom_control" : "memory.events";
     try {
       return /^oom_kill [1-9]/m.test(readFileSync(this.#file(pid, "memory", name), "latin1"));
     } catch {
-      return false; // it is gone
+      return false; // the group is gone
     }
   }
 
-  /** The kernel takes it when the last of its processes is gone. */
+  /** The kernel removes a group when its last process has ended. */
   remove(pid: number): void {
     for (const path of this.entries) remove(join(path, `${pid}`));
   }
@@ -107,7 +111,7 @@ function foldersOf({ pids, memory }: Roots): readonly string[] {
   return [...new Set([pids, memory])];
 }
 
-/** What a Postern left that was killed. */
+/** Removes what a killed Postern left. */
 function sweep(root: string): void {
   for (const name of foldersIn(root)) {
     const owner = Number(/^postern-(?:[a-z]+-)*(\d+)/.exec(name)?.[1] ?? Number.NaN);
@@ -115,7 +119,7 @@ function sweep(root: string): void {
   }
 }
 
-/** With the folders of those that never started. */
+/** Removes also the folders of sandboxes that never started. */
 function clear(path: string): void {
   for (const name of foldersIn(path)) remove(join(path, name));
   remove(path);
@@ -126,7 +130,7 @@ function foldersIn(path: string): readonly string[] {
     const entries = readdirSync(path, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch {
-    return []; // another process of ours was faster
+    return []; // another Postern process removed it first
   }
 }
 
@@ -134,6 +138,6 @@ function remove(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // still dying, or never made
+    // it still has processes, or was never made
   }
 }

@@ -1,12 +1,13 @@
 /**
- * What a reader cannot see in a text: invisible characters, and letters of other scripts that are drawn like Latin ones.
+ * Finds what a reader cannot see in a text: invisible characters, and letters of other scripts that look like Latin
+ * ones.
  * Emoji, and the marks that a script needs between its own letters, are left as they are.
  */
 
 /** Every default-ignorable code point, the blank Braille pattern, and the marks of hidden annotations. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\u{2800}\u{fff9}-\u{fffb}]/v;
 
-/** Where an invisible character belongs to the writing: each alternative matches nothing that carries a message of its own. */
+/** Invisible characters that belong to the writing. No alternative matches something that could carry a hidden message. */
 const ordinary = [
   // Flags of regions, key caps, emoji and text presentation, and emoji that are joined.
   /\p{RGI_Emoji_Tag_Sequence}/v,
@@ -26,17 +27,17 @@ const ordinary = [
 const ordinaryOrNot = new RegExp(`(${ordinary.map(({ source }) => source).join("|")})|${invisible.source}`, "gv");
 
 /**
- * Letters that are drawn like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that are not written within
+ * Letters that look like Latin ones: some of Greek, Cyrillic and Armenian, those of scripts that are not written within
  * a Latin word, and Latin in full width or as mathematics.
  */
 export const lookAlike: RegExp =
   /[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧνορυιϲϳϜϺАВЕԌЅІЈКМНОРСТУԜХѴаеорсухѕіјһԁԛԝѡӏѵүսոցհօքՕՏԼՍ\p{sc=Cherokee}\p{sc=Coptic}\p{sc=Lisu}\p{sc=Cans}\p{sc=Wara}\p{sc=Lyci}\p{sc=Cari}\p{sc=Ital}\p{sc=Elba}\p{sc=Tfng}\p{sc=Runic}\p{sc=Plrd}\p{sc=Dsrt}\p{sc=Osge}\u{2102}-\u{2149}\u{2160}-\u{217f}\u{ff21}-\u{ff3a}\u{ff41}-\u{ff5a}\u{1d400}-\u{1d7ff}]/v;
 const words = /[\p{L}\p{M}\p{N}_]+/gv;
 const otherLetters = new RegExp(lookAlike.source, "gv");
-/** Letters that are neither Latin nor drawn like them: a word with one of them is a word of that script. */
+/** Letters that are neither Latin nor look like it: a word with one of them is a word of that script. */
 export const ownLetters: RegExp = new RegExp(`[\\p{L}--[\\p{scx=Latin}${lookAlike.source.slice(1, -1)}]]`, "v");
 
-/** Every invisible character as `[U+200B]`, where it does not belong to the writing. The same text when there is none. */
+/** The text with every invisible character as `[U+200B]`, except where it belongs to the writing. */
 export function showInvisible(text: string): string {
   return invisible.test(text)
     ? text.replaceAll(ordinaryOrNot, (found, known?: string) => known ?? codePointOf(found))
@@ -44,8 +45,8 @@ export function showInvisible(text: string): string {
 }
 
 /**
- * As `showInvisible`, and letters that pose as Latin ones within a Latin word are shown as codes too: for texts of third
- * parties that a model or a person reads.
+ * As `showInvisible`, and look-alike letters within a Latin word are shown as codes too. For untrusted texts that a
+ * model or a person reads.
  */
 export function showHidden(text: string): string {
   const shown = showInvisible(text);
@@ -55,7 +56,7 @@ export function showHidden(text: string): string {
   );
 }
 
-/** Without quotes and backslashes: JSON within the text stays JSON. */
+/** Without quotes and backslashes, so JSON within the text stays JSON. */
 function codePointOf(character: string): string {
   return `[U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }

@@ -1,4 +1,4 @@
-/** A key in a file of its own: for its owner alone, whole or not there, and never replaced. */
+/** A key in a file of its own: readable by its owner only, written whole, and never replaced. */
 import { dirname } from "node:path";
 import type { RuntimeFault } from "../fault.ts";
 import { codeOf } from "./error-code.ts";
@@ -9,17 +9,17 @@ import { createWhole } from "./whole-file.ts";
 export interface KeyFile<Key> {
   /** Absolute. */
   readonly path: string;
-  /** A larger file is another one. */
+  /** A larger file is not a key file. */
   readonly mostBytes: number;
-  /** What the text holds; throws `invalid` for what is no key. */
+  /** Reads the key; throws `invalid` when the text is not a key. */
   readonly parse: (text: string) => Key;
-  /** @param why goes on after the path */
+  /** @param why continues the sentence after the path */
   readonly invalid: (why: string, cause?: unknown) => RuntimeFault;
-  /** Of a file that others may use. */
+  /** For a file that other users may read. */
   readonly exposed: (mode: number) => RuntimeFault;
 }
 
-/** Undefined: there is no such file. */
+/** Returns undefined when the file does not exist. */
 export async function readKeyFile<Key>({ path, mostBytes, parse, ...faults }: KeyFile<Key>): Promise<Key | undefined> {
   const file = await openIfThere(path).catch((error: unknown) => {
     const code = codeOf(error);
@@ -39,7 +39,7 @@ export async function readKeyFile<Key>({ path, mostBytes, parse, ...faults }: Ke
   }
 }
 
-/** The key that is there, else a new one. Two that do this at once get the same one. */
+/** The key in the file, or a new one. Two processes that do this at once get the same key. */
 export async function readOrMakeKeyFile<Key>(file: KeyFile<Key>, make: () => Promise<string> | string): Promise<Key> {
   const kept = await readKeyFile(file);
   if (kept !== undefined) return kept;

@@ -3,8 +3,8 @@ import { RuntimeFault } from "../fault.ts";
 const needed = 24;
 
 /**
- * The entry imports this file before all others, to refuse an old Node in a sentence: one gets here as long as it knows
- * every name that they import. `bin/postern.js` says the same in an older JavaScript.
+ * The entry imports this file first, so an old Node is refused in a sentence. That works while it knows every name that
+ * the entry imports. `bin/postern.js` has the same check in older JavaScript.
  */
 const found = process.versions.node;
 if (Number(found.split(".")[0]) < needed)

@@ -3,10 +3,10 @@ import { dirname, resolve } from "node:path";
 import { codeOf } from "./error-code.ts";
 
 /**
- * A folder and the parents it lacks, for its owner alone. Not `mkdir`'s own `recursive`: where the kernel has a folder
- * and lets nobody make one in it (`/proc`, an empty `/sys/fs/cgroup`), that one tries for ever.
+ * Makes a folder and its missing parents, for its owner alone. `mkdir` with `recursive` never returns where the kernel
+ * refuses folders (`/proc`, an empty `/sys/fs/cgroup`).
  *
- * @returns the topmost folder that was made; none when all were there
+ * @returns the topmost folder that was made, or undefined when all existed
  * @throws what `mkdir` throws; `EEXIST` for a file in its place
  */
 export function makeOwnFolder(path: string): string | undefined {
@@ -19,7 +19,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** False: somebody else made it meanwhile. */
+/** Returns false when another process made it meanwhile. */
 function makeOne(path: string): boolean {
   try {
     mkdirSync(path, 0o700);

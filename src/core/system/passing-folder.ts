@@ -6,8 +6,8 @@ import { isAlive } from "./alive.ts";
 const mine = new Set<string>();
 
 /**
- * A temporary folder of this process, gone with it. One that was killed cannot tidy up, so each name tells whose it is,
- * and the first one that is made removes what the dead have left.
+ * A temporary folder that is removed when the process ends. Its name has the process id, so a later process removes the
+ * folders of killed ones.
  */
 export function passingFolder(kind: string): string {
   if (mine.size === 0) process.once("exit", removeMine);
@@ -27,7 +27,7 @@ function removeMine(): void {
   for (const folder of mine) removePassing(folder);
 }
 
-/** Only ours: somebody else may use such names too. */
+/** Removes only folders of this user: another program may use such names too. */
 function sweep(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = name.startsWith(prefix) ? /^(\d+)-/.exec(name.slice(prefix.length))?.[1] : undefined;

@@ -4,13 +4,14 @@ import { RuntimeFault } from "../fault.ts";
 import type { FaultCode } from "../fault-codes.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Windows has none. */
+/** 0 on Windows, which has no such flag. */
 export const noLink: number = constants.O_NOFOLLOW ?? 0;
 
 /**
- * A file of ours: never through a link, never a pipe or a device, and no second name by which somebody else could write it.
+ * Opens a plain file: never through a link, never a pipe or a device, and without a second name through which another
+ * user could write it.
  *
- * @param code of the RuntimeFault when something else stands there
+ * @param code of the RuntimeFault when the path is something else
  */
 export async function openPlainFile(path: string, flags: number, code: FaultCode): Promise<FileHandle> {
   let file: FileHandle;
@@ -26,7 +27,10 @@ export async function openPlainFile(path: string, flags: number, code: FaultCode
   throw unusable(path, found.isFile() ? "has more than one name" : "is not a file", { code });
 }
 
-/** To be read. Undefined: there is none. What else stands there is refused by the system or by the caller, who gets the handle. */
+/**
+ * Opens a file to read it. Returns undefined when it does not exist. The system or the caller refuses anything that is
+ * no file.
+ */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | noLink | constants.O_NONBLOCK);

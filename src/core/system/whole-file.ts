@@ -7,10 +7,10 @@ import { noLink } from "./plain-file.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /**
- * A file that is there whole or not at all, for its owner alone, and on the disk when this resolves: written under a name
- * of its own, synced, put in its place, and the folder that now names it synced too. What was there stays until then.
+ * Writes a file for its owner alone, whole or not at all, on the disk when this resolves: under a temporary name,
+ * synced, renamed, and the folder synced too. The earlier file stays until then.
  *
- * @param temporary a folder of the same file system; what is left in it after a crash is rubbish
+ * @param temporary a folder of the same file system; after a crash its files can be deleted
  */
 export async function writeWhole(
   path: string,
@@ -23,10 +23,10 @@ export async function writeWhole(
 }
 
 /**
- * A file that is written piece by piece, whole on the disk when this resolves, under a name of its own: whoever knows its
- * name by then puts it in its place, or removes it. When the stream throws, nothing is left.
+ * Writes a file piece by piece under a temporary name, on the disk when this resolves. The caller moves it into place
+ * or removes it. When the stream throws, the file is removed.
  *
- * @param each is given every piece before it is written
+ * @param each gets every piece before it is written
  */
 export async function writeDraft(
   chunks: AsyncIterable<Uint8Array>,
@@ -44,13 +44,13 @@ export async function writeDraft(
   return draft;
 }
 
-/** Puts a draft in its place, which names it on the disk when this resolves. */
+/** Renames a draft into place. The name is on the disk when this resolves. */
 export async function placeDraft(draft: string, path: string): Promise<void> {
   await rename(draft, path);
   await syncFolder(dirname(path));
 }
 
-/** The same, but never over a file that is there. False: there was one. */
+/** The same, but never replaces a file. Returns false when the file exists. */
 export async function createWhole(path: string, bytes: Uint8Array): Promise<boolean> {
   const draft = `${path}.${randomUUID()}`;
   try {
@@ -84,7 +84,7 @@ async function placed(
   }
 }
 
-/** Makes a folder, its parents included, that survives a power cut: each folder that names a new one is synced. */
+/** Makes a folder and its parents so that they survive a power cut: each folder that names a new one is synced. */
 export async function makeFolder(path: string): Promise<void> {
   const first = makeOwnFolder(path);
   if (first === undefined) return;

@@ -31,7 +31,7 @@ export class CurrentRows implements Rows {
     return this.#pending.calls.get(key)?.record ?? this.#options.tables.callByKey(key);
   }
 
-  /** By its key, by the id of its first arrival, or by the id of the arrival that left it unknown. */
+  /** Finds a call by its key, by the id of its first arrival, or by the id of the arrival that left it unknown. */
   callNamed(name: string): CallRecord | undefined {
     const found = this.call(name);
     if (found !== undefined) return found;

@@ -82,7 +82,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Zeros are no valid frame: SQLite ends its reading there after a crash. */
+/** SQLite stops reading at zeros after a crash, because they are not a valid frame. */
 function preallocate(path: string, log: (problem: string) => void): number {
   const fd = openSync(path, "r+");
   try {

@@ -14,9 +14,9 @@ import type {
 import { endOfUrgency, placeIn } from "../urgency.ts";
 import { type CallRow, recordOf } from "./rows.ts";
 
-/** Rows that are read before other work has its turn. */
+/** Rows that are read before other work gets a turn. */
 const rowsATurn = 2048;
-/** Rows that are read whole. */
+/** Complete rows that are read before other work gets a turn. */
 const callsATurn = 64;
 const entriesATurn = 256;
 const fewEntries = 16;
@@ -43,7 +43,7 @@ export class Queries {
     return typeof last === "number" ? last : -1;
   }
 
-  /** New to old. */
+  /** Newest first. */
   async calls(where: CallFilter, now: number): Promise<readonly CallRecord[]> {
     const { state, tool, tenant, runId, parentId, before = afterAll, limit = Infinity } = where;
     const indexed = whole([
@@ -73,7 +73,10 @@ export class Queries {
     return found;
   }
 
-  /** What is pending by urgency, and of two alike the older one first; what is decided new to old; all else old to new. */
+  /**
+   * Pending requests come by urgency, with the older one of two equal ones first; decided ones newest first; all others
+   * oldest first.
+   */
   approvals(where: AudienceFilter, now: number): readonly ApprovalRecord[] {
     const { state, after, risk, audiences, limit = Infinity } = where;
     const place = after === undefined ? {} : this.#placeOf(after);
@@ -111,7 +114,7 @@ export class Queries {
       .map((row) => ({ key: String(row["key"]), waiting: Number(row["waiting"]), audience: approvalOf(row) }));
   }
 
-  /** Those of the artifacts that a row needs. */
+  /** Which of these artifacts a row needs. */
   async needed(digests: readonly string[], now: number): Promise<ReadonlySet<string>> {
     const needed = this.#edited(now);
     const referring = this.#database.prepare(
@@ -205,7 +208,7 @@ function stateCondition(state: ApprovalFilter["state"], now: number): SqlConditi
   }
 }
 
-/** All conditions whose values are there. */
+/** Joins the conditions whose values are present. */
 function whole(conditions: readonly SqlCondition[]): {
   readonly sql: string;
   readonly values: readonly SQLInputValue[];

@@ -20,7 +20,7 @@ export interface CallRow {
   readonly outcome: string | null;
 }
 
-/** What has no column of its own. */
+/** The members without a column of their own. */
 type RowBody = Omit<CallRecord, "key" | "match" | "fence" | "state" | "aliveUntil" | "outcome" | "call"> & {
   readonly call: Omit<ToolCall, "id" | "tool" | "parentId" | "arguments" | "text" | "digest">;
 };
@@ -29,7 +29,7 @@ export const insertCall = "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 export const updateCall = `update call set left_by = ?, match = ?, live_until = ?, fence = ?, state = ?, alive_until = ?,
   body = ?, outcome = ? where id = ?`;
 
-/** Where the outcome stands among the parameters. */
+/** The position of the outcome among the parameters. */
 export const insertedOutcome = 14;
 export const updatedOutcome = 7;
 

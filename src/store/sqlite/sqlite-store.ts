@@ -42,7 +42,10 @@ export function openSqliteStore(options: SqliteStoreOptions & { readonly locatio
   return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
 }
 
-/** One process, one file. A write's condition is decided at once; the writer then writes it with its neighbours. */
+/**
+ * One process, one file. The condition of a write is decided at once; the writer then writes it with others in one
+ * transaction.
+ */
 export class SqliteStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #database: OpenDatabase;
@@ -108,7 +111,7 @@ export class SqliteStore implements Store {
   }
 
   async calls(where: CallFilter): Promise<readonly CallRecord[]> {
-    this.#writer.drain(); // a list is read from what is written
+    this.#writer.drain(); // lists read only what is written
     return this.#queries.calls(where, this.#clock.now());
   }
 

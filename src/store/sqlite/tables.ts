@@ -60,7 +60,7 @@ export class Tables {
   }
 
   /**
-   * One transaction. If it throws, nothing of the batch is there.
+   * One transaction. If it throws, nothing of the batch is written.
    *
    * @param seq the place of the first event
    */
@@ -94,7 +94,7 @@ export class Tables {
     return one(this.#callLeftBy, id);
   }
 
-  /** The rows that a re-send without a key may find, old to new. */
+  /** The rows that a re-send without a key may find, oldest first. */
   live(match: string, now: number): readonly CallRecord[] {
     const first = this.#liveCalls.get(match, now); // most calls have no twin
     return first === undefined ? [] : many(this.#liveCalls, match, now);

@@ -9,7 +9,7 @@ export interface WriterOptions {
   readonly clock: Clock;
   /** The descriptor of the write-ahead log, to be synced. */
   readonly walFd: number;
-  /** One transaction; throws when nothing of it became true. */
+  /** One transaction; throws when nothing of it was written. */
   readonly write: (batch: WriteBatch) => void;
   readonly written: (batch: WriteBatch) => void;
   readonly log: (problem: string) => void;
@@ -60,7 +60,7 @@ export class Writer {
     return new RuntimeFault("overloaded", `${mostWaiting} writes are waiting for the disk; try again later.`);
   }
 
-  /** After a write was added to `open`. */
+  /** Call it after adding a write to `open`. */
   join(durability: Durability): Committed | Promise<Committed> {
     this.#waiting += 1;
     if (durability === "buffered") return this.#buffer();
