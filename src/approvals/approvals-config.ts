@@ -40,7 +40,7 @@ const addressees = z.strictObject({
 });
 const level = z
   .enum(["low", ...risks])
-  .overwrite((risk) => (risk === "low" ? "safe" : risk)) as unknown as z.ZodType<Risk>; // none is `low` after that
+  .overwrite((risk) => (risk === "low" ? "safe" : risk)) as unknown as z.ZodType<Risk>; // `low` was replaced, so only levels remain
 
 const route = z.strictObject({
   name: name.exactOptional().describe("shown wherever the route applied"),
@@ -100,8 +100,8 @@ export const approvalsSchema: z.ZodType<SnakeCased<ApprovalsSection>> = z.strict
 });
 
 /**
- * What only the routes themselves can judge, a quorum that cannot be reached for example; a sentence, or undefined. People of a
- * file's Postern have roles of its table alone; in a program a decider brings its own.
+ * Problems that only the compiled routes can find, for example a quorum that cannot be reached. Returns a sentence, or
+ * undefined. In a configuration file people have only the roles of its table; in code a decider brings its own.
  */
 export function routesProblem(approvals: ApprovalsSection): string | undefined {
   try {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { rankOf } from "../core/risk.ts";
 
-/** An approver's answer. Skipped: go on without the call. Modified: run it with these arguments. */
+/** An approver's answer. `skipped`: continue without the call. `modified`: run it with these arguments. */
 export type ApproverAnswer =
   | { readonly decision: "approved" | "denied" | "skipped"; readonly reason?: string; readonly by?: string }
   | { readonly decision: "modified"; readonly arguments: JsonObject; readonly reason?: string; readonly by?: string };
@@ -39,7 +39,7 @@ export function policyApprover(upTo: Risk): Approver {
   };
 }
 
-/** A bare callback as approver. */
+/** Makes an approver from a callback. */
 export function callbackApprover(
   decide: (
     request: ApprovalRecord,

@@ -14,7 +14,7 @@ interface Bound extends Pick<ToolCall, "tool" | "action" | "digest"> {
   readonly found: { readonly definition: string };
 }
 
-/** SHA-256 over RFC 8785 bytes; the exact arguments are in it by their own digest, over their own RFC 8785 bytes. */
+/** SHA-256 over RFC 8785 bytes. It contains the digest of the exact arguments. */
 export function bind({ tool, action, digest, authority, key, found }: Bound, expiresAt: number): string {
   const { tenant, agent, user = "" } = authority.principal;
   return digestOf({
@@ -48,8 +48,8 @@ export function isBoundAsShown({
 }
 
 /**
- * SHA-256 over all that a card shows of what would run: binding, arguments, preview, risk, the tool's summary and the
- * reasons. A yes that brings it is a yes to exactly that. The names are those of the wire, so a reader can compute it.
+ * SHA-256 over everything that a card shows: binding, arguments, preview, risk, the tool's summary and the reasons. An
+ * approval with this digest approves exactly that. The names are those of the wire, so a client can compute it.
  *
  * @public
  */
@@ -87,10 +87,10 @@ export function shownArguments({ arguments: given, artifacts = [] }: ApprovalRec
   return JSON.parse(JSON.stringify(given), (_name, value: Json | { readonly $artifact?: unknown }) => {
     const digest = typeof value === "object" && value !== null && "$artifact" in value ? value.$artifact : undefined;
     return typeof digest === "string" ? (texts.get(digest) ?? value) : value;
-  }) as JsonObject; // an object stays one: only a reference is replaced, and the arguments are none
+  }) as JsonObject; // an object stays an object: only references inside it are replaced
 }
 
-/** What a request needs of a call. Each FreshCall is one; its type would be an import upwards. */
+/** The members of a call that a request needs. Every FreshCall has them; its type would be an upward import. */
 export interface Question extends ToolCall {
   readonly key: string;
   readonly match: string | undefined;
@@ -118,7 +118,7 @@ interface RequestTerms {
   readonly ttlMs: number;
 }
 
-/** The record of a request: what would run, why it is asked, who is asked, until when. */
+/** The record of a request: what would run, the reasons, the addressees and the expiry. */
 export function requestOf(
   question: Question,
   preview: Preview | undefined,

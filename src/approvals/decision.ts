@@ -10,13 +10,13 @@ import { shown } from "../core/shown.ts";
 import type { Grant, Remember } from "./grant.ts";
 import { type Routing, stricter, unrouted } from "./routes.ts";
 
-/** A role as the operator's accounts call it; routes compare it as text. */
+/** The name of a role in the operator's accounts. Routes compare it as text. */
 export type DeciderRole = string;
 
 /** Who decides, as authenticated where the request arrived. Never read from a body. */
 export interface Decider {
   readonly user: string;
-  /** The credential's name: it never decides a call it asked for itself. */
+  /** The credential's name. A credential never decides a call that it asked for. */
   readonly via?: string;
   readonly tenant?: string;
   readonly roles?: readonly DeciderRole[];
@@ -41,7 +41,7 @@ export function checkDecider(by: Decider): void {
   }
 }
 
-/** @throws RuntimeFault `decision_invalid` for a decider or a text that is none */
+/** @throws RuntimeFault `decision_invalid` for an invalid decider or reason */
 export function checkRequest(request: Pick<DecisionRequest, "by" | "reason">): void {
   checkMembers(request, { code: "decision_invalid", what: "The decision", members: texts });
   checkDecider(request.by);
@@ -66,7 +66,7 @@ export function actorOf(by: Decider): Actor {
 
 export interface DecisionRequest {
   readonly decision: "approved" | "denied" | "skipped" | "modified";
-  /** With `modified`, and only then. */
+  /** Only with `modified`, and required there. */
   readonly arguments?: JsonObject;
   readonly by: Decider;
   readonly reason?: string;
@@ -74,13 +74,13 @@ export interface DecisionRequest {
   readonly confirmation?: string;
   /** The `shownDigest` of what was shown. If it has changed since, nothing is decided. */
   readonly expectedDigest?: string;
-  /** With a yes: such calls need no person for a while. */
+  /** With an approval: similar calls need no person for a while. */
   readonly remember?: Remember;
 }
 
 export const decisions: readonly DecisionRequest["decision"][] = ["approved", "denied", "skipped", "modified"];
 
-/** Whether it is one of the four, with arguments exactly if it is `modified`. */
+/** Whether it is one of the four decisions, with arguments exactly if it is `modified`. */
 export function isWellFormed(
   sent: { readonly decision?: unknown; readonly arguments?: unknown } | null | undefined,
 ): boolean {
@@ -107,7 +107,7 @@ export interface Eligible {
   readonly whyNot?: { readonly why: WhyNot; readonly message: string };
   /** The person who delegated the decision to them. */
   readonly onBehalfOf?: string;
-  /** What a decision must bring: the stricter of what was demanded when it was asked and what is demanded now. */
+  /** What a decision must bring: the stricter of the demands at the time of the request and now. */
   readonly demand: Routed;
 }
 
@@ -130,7 +130,7 @@ export const decisionProblems = {
 
 export type DecisionProblem = keyof typeof decisionProblems;
 
-/** The same message for a request of another tenant. */
+/** The same message as for a request of another tenant. */
 export function noApproval(id: string): string {
   return `There is no approval \`${id.slice(0, 200)}\`; \`postern approvals\` lists what waits.`;
 }
@@ -138,7 +138,7 @@ export function noApproval(id: string): string {
 export type Decided =
   | {
       readonly decided: true;
-      /** Still `pending` if more persons must say yes. */
+      /** Still `pending` if more persons must approve. */
       readonly approval: ApprovalRecord;
       readonly grant?: Grant;
     }
@@ -150,7 +150,7 @@ export type Decided =
       readonly refusal?: Refusal;
     };
 
-/** One decision on many alike requests of one run. Each is recorded by itself. */
+/** One decision on many similar requests of one run. Each is recorded separately. */
 export interface BatchRequest extends Pick<DecisionRequest, "by" | "reason"> {
   readonly decision: "approved" | "denied" | "skipped";
   /** Digests of what was shown, by approval. */
@@ -169,8 +169,8 @@ interface FoundApproval {
 }
 
 /**
- * Why these are not decided together; then none of them is. A critical request, or one that needs a typed name, is
- * approved by itself. It may be denied together with others.
+ * Why these requests cannot be decided together; then none of them is. A critical request, or one that needs a typed
+ * name, must be approved alone. It may be denied together with others.
  */
 export function batchProblem(
   found: readonly FoundApproval[],

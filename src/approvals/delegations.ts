@@ -9,13 +9,16 @@ import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.t
 import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
 import { giverNow, heldStill, type People, personOf } from "./people.ts";
 
-/** One person decides on behalf of another until a time. It is not handed on, and never reaches what its giver asked for. */
+/**
+ * One person decides on behalf of another until a time. The receiver cannot pass it on, and cannot decide what the
+ * giver asked for.
+ */
 export interface Delegation {
   readonly id: string;
   readonly tenant: string;
   readonly from: string;
   readonly to: string;
-  /** The roles and groups of its giver at that time. */
+  /** The roles and groups of its giver when it was made. */
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
   /** Whether its giver had signed in. If missing, the credential decides. */
@@ -29,7 +32,7 @@ export interface Delegation {
 }
 
 /**
- * Which delegations are listed.
+ * Selects delegations.
  *
  * @public
  */
@@ -73,7 +76,7 @@ export class Delegations {
     return new Delegations(await RecordedCollection.open("delegation", delegationFrom, options), options);
   }
 
-  /** @param by its giver, as authenticated where the request arrived */
+  /** @param by the giver, as authenticated where the request arrived */
   async make(request: DelegationRequest, by: Decider): Promise<Delegated> {
     checkDecider(by);
     checkMembers(request, { code: "delegation_invalid", what: "The delegation", members: requestMembers });
@@ -126,7 +129,7 @@ export class Delegations {
     return { delegated: false, code: "delegation_unknown", message: `There is no delegation \`${id}\`.` };
   }
 
-  /** New to old. */
+  /** Newest first. */
   list(where: DelegationFilter = {}): readonly Delegation[] {
     checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "delegations" });
     return this.#collection.items
@@ -145,7 +148,7 @@ export class Delegations {
     return revoked === undefined && until > this.#options.clock.now();
   }
 
-  /** The delegations to this person that count now, each with what its giver still has of its roles and groups. */
+  /** The valid delegations to this person, each with those roles and groups that its giver still has. */
   async countingFor({ user, tenant }: Decider): Promise<readonly Delegation[]> {
     const live = this.#collection.items.filter(
       (one) => isSamePerson(one.to, user) && (tenant === undefined || one.tenant === tenant) && this.isLive(one),

@@ -53,12 +53,12 @@ export class RecordedCollection<Item extends { readonly id: string }> {
     return this.#collection.at(id);
   }
 
-  /** As it stands in the store now. */
+  /** The item in the store now. */
   fresh(id: string): Promise<Item | undefined> {
     return this.#collection.get(id);
   }
 
-  /** A new one as part of another write. When that write has won, call `took`. */
+  /** Adds a document to another write. When that write has won, call `took`. */
   along(item: Item, noted: Noted): Along {
     return { kind: this.#kind, id: item.id, body: plainJson(item), event: this.#event(noted) };
   }
@@ -67,7 +67,7 @@ export class RecordedCollection<Item extends { readonly id: string }> {
     this.#collection.took(item.id, 1, item);
   }
 
-  /** @throws RuntimeFault `document_taken` if there is one with this id */
+  /** @throws RuntimeFault `document_taken` if the id exists */
   async add(item: Item, noted: Noted): Promise<void> {
     const event = this.#event(noted);
     const { changed } = await this.#collection.change(item.id, (before) =>
@@ -77,9 +77,9 @@ export class RecordedCollection<Item extends { readonly id: string }> {
   }
 
   /**
-   * Resolves to what it is afterwards, or to undefined if there is none.
+   * Resolves to the changed item, or to undefined if there is none.
    *
-   * @param next returns undefined if it stays as it is
+   * @param next returns undefined if nothing changes
    */
   async change(
     id: string,

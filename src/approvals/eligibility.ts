@@ -31,11 +31,11 @@ import { giverNow, heldStill, type People } from "./people.ts";
 import { alreadyVoted, hasVoted } from "./quorum.ts";
 import { type Demand, isAmong, isOpen, type Routing, stricter, unrouted } from "./routes.ts";
 
-/** What a decision is checked against beside its request and the record. */
+/** What a decision is checked against, beside the request and the record. */
 export interface DecisionContext {
   /** What the routes demand now. The record keeps what they demanded when it was asked; the stricter counts. */
   readonly present: Demand;
-  /** If people sign in here, the operator's token is no person. */
+  /** If people sign in here, the operator's token does not stand for a person. */
   readonly accountsExist: boolean;
   /** The approver of this process, configured in code. It meets only the demands of a route. */
   readonly inProcess: boolean;
@@ -88,7 +88,7 @@ export class Eligibility {
     return (approval) => this.#context(approval, delegations, inProcess);
   }
 
-  /** Why this grant answers no such call now. Returns undefined if its giver could approve the call. */
+  /** Why this grant does not answer such a call now. Returns undefined if its giver could approve the call. */
   async grantProblem(grant: Grant, call: Audience): Promise<string | undefined> {
     const { routing, people, delegations } = this.#options;
     const { principal } = call;
@@ -112,7 +112,7 @@ export class Eligibility {
   }
 }
 
-/** What this decision is recorded with, or why it is not taken. */
+/** The author that this decision is recorded with, or why it is refused. */
 export function admit(
   approval: ApprovalRecord,
   request: DecisionRequest,
@@ -145,7 +145,7 @@ export function eligibilityOf(approval: ApprovalRecord, by: Decider, context: De
   return { may, demand, whyNot: { why, message } };
 }
 
-/** For whom this person may decide so now, or why they may not. */
+/** On whose behalf this person may decide so now, or why they may not. */
 export function checkEligible(
   approval: Subject,
   { by, word = "approved" }: { readonly by: Decider; readonly word?: DecisionWord },
@@ -173,7 +173,7 @@ function demandOf({ routed = unrouted }: Audience, { present }: Pick<DecisionCon
   return stricter(routed, present);
 }
 
-/** Only a yes is counted: a no ends the request, and an edit starts the count again. */
+/** Only approvals are counted: a denial ends the request, and an edit starts the count again. */
 function votedProblem(approval: Subject, voter: Actor & OnBehalf): EligibilityProblem | undefined {
   if (!hasVoted(approval, voter)) return undefined;
   return { code: "approval_voted", message: alreadyVoted(approval, voter), why: "voted" };
@@ -196,7 +196,10 @@ function ownRequestProblem(
   return credential === asker ? problem(credential, "credential") : undefined;
 }
 
-/** If accounts exist, any person may hold the operator's token. So it is no second person and not another one than who asked. */
+/**
+ * If accounts exist, any person may hold the operator's token. So it counts neither as a second person nor as another
+ * person than the one who asked.
+ */
 function operatorProblem({ approval, by, demand, context }: EligibilityCheck): EligibilityProblem | undefined {
   if (!context.accountsExist || !isOfTheFolder(by)) return undefined;
   const { tool, principal } = approval;
@@ -216,7 +219,7 @@ function isOfTheFolder({ user, via }: Pick<Decider, "user" | "via">): boolean {
 }
 const folderCredential = /^(session:operator$|token:tok_)/;
 
-/** Whether this person called, by hand or through an agent of theirs. */
+/** Whether this person called, directly or through their agent. */
 export function isAsker({ principal }: Pick<Audience, "principal">, user: string): boolean {
   return isSamePerson(user, principal.user) || isSamePerson(user, principal.owner);
 }
@@ -227,9 +230,9 @@ function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionW
   if (closed === undefined) return {};
   const voted: EligibilityProblem[] = [];
   for (const { id, from, ...giver } of isAsker(approval, by.user) ? [] : context.delegations) {
-    if (isAsker(approval, from)) continue; // a delegation never reaches what its giver asked for
+    if (isAsker(approval, from)) continue; // a delegate cannot decide what the giver asked for
     const onTheirBehalf = { by: { ...giver, user: from }, word };
-    const found = checkEligible(approval, onTheirBehalf, { ...context, inProcess: false, delegations: [] }); // not handed on
+    const found = checkEligible(approval, onTheirBehalf, { ...context, inProcess: false, delegations: [] }); // a delegation is not passed on
     if (!("code" in found)) return { onBehalfOf: from, delegation: id };
     if (found.why === "voted") voted.push(found);
   }
@@ -237,7 +240,7 @@ function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionW
   return voted[0] ?? { code: "decider_not_allowed", message, why: "not_asked" };
 }
 
-/** The route, of the one that applied then and the one that applies now, that does not name this person. */
+/** Of the earlier and the present route, the one that does not name this person. */
 function routeWithout(person: Decider, { routed = unrouted, escalatedAt }: Audience, present: Demand) {
   const names = (to: Routed["to"]): boolean => isOpen(to) || isAmong(to, person);
   return [routed, present].find(
@@ -245,7 +248,7 @@ function routeWithout(person: Decider, { routed = unrouted, escalatedAt }: Audie
   );
 }
 
-/** After an edit a yes must name what it saw, and a digest that was sent must be the digest of now. */
+/** After an edit, an approval must send the digest that was shown. Any digest that is sent must be the present one. */
 function changedProblem(
   approval: ApprovalRecord,
   request: DecisionRequest,
@@ -296,7 +299,7 @@ function isExempt({ rule }: Routed, { inProcess, present }: DecisionContext): bo
   return inProcess && rule === "default" && present.rule === "default";
 }
 
-/** Without accounts, the operator's own token is the only sign-in. With accounts it is none. */
+/** Without accounts, only the operator's own token counts as signed in. With accounts it does not. */
 function isSignedIn(by: Decider, { inProcess, accountsExist }: DecisionContext): boolean {
   if (inProcess || (accountsExist && isOfTheFolder(by))) return false;
   const { via, signedIn } = by;

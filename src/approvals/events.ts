@@ -99,7 +99,7 @@ export function reminderEvent(
   });
 }
 
-/** The digest that was approved. Returns undefined if it is the digest of what was asked. */
+/** The digest of the approved arguments, if they differ from those that were asked. */
 function approvedInstead(
   call: ToolCall,
   { arguments: runs }: ApprovalRecord,

@@ -4,7 +4,7 @@ import type { ApprovalRecord } from "../core/records.ts";
 
 export type Due = "reminder" | "escalation";
 
-/** What becomes due next on an open request. */
+/** The next thing that becomes due on an open request. */
 export function dueNext({ expiresAt, routed, remindedAt, escalatedAt }: ApprovalRecord): {
   readonly at: number;
   readonly due: Due | "expiry";
@@ -21,7 +21,7 @@ interface ExpiryOptions {
   readonly clock: Clock;
   readonly log: (problem: string) => void;
   readonly expire: (approval: ApprovalRecord) => Promise<void>;
-  /** Returns the record as it is then. */
+  /** Returns the record afterwards. */
   readonly remind: (id: string, due: Due) => Promise<ApprovalRecord | undefined>;
 }
 
@@ -45,7 +45,7 @@ export class Expiry implements Disposable {
     const act = (): void => {
       this.#timers.delete(id);
       if (clock.now() < at) {
-        this.watch(approval); // a wait has its longest, and a wall clock may be set back
+        this.watch(approval); // a timer has a maximum, and the wall clock may be set back
         return;
       }
       const done = due === "expiry" ? this.#options.expire(approval) : this.#remind(id, due);

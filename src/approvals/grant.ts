@@ -11,7 +11,7 @@ import { checkedConditions } from "../policy/schema.ts";
 import { shownArguments } from "./binding.ts";
 
 /**
- * What to remember of an approval: the next calls like it need no person.
+ * What to remember of an approval, so that similar calls need no person.
  *
  * @public
  */
@@ -29,13 +29,13 @@ export interface Remember {
 }
 
 /**
- * A remembered approval. Inside the approval gate it answers for a person, and only what that person was asked: the same
- * tool as defined then, the same principal, no higher risk, no other rule.
+ * A remembered approval. Inside the approval gate it answers for a person, but only calls that the person was asked
+ * about: the same tool and definition, the same principal, no higher risk, no other rule.
  *
  * @public
  */
 export interface Grant extends DecisionAuthor {
-  /** What its giver was and did then. */
+  /** The state of its giver at that time. */
   readonly giver: DeciderState;
   readonly id: string;
   readonly tool: string;
@@ -55,14 +55,14 @@ export interface Grant extends DecisionAuthor {
   readonly definition: string;
   /** Up to this risk. */
   readonly risk: Risk;
-  /** The rules that asked then; a call that another rule asks about is asked about. */
+  /** The rules that asked at that time. A person is asked again when another rule asks. */
   readonly asks: readonly string[];
   readonly uses: number;
   readonly lastUsedAt?: number;
   readonly revoked?: { readonly by: string; readonly via: string; readonly at: number; readonly reason?: string };
 }
 
-/** Who gives a grant, and what they were and did. */
+/** The giver of a grant and their state. */
 export type GrantAuthor = DecisionAuthor & Pick<Grant, "giver">;
 
 /** `void`: the definition of its tool has changed. */
@@ -84,12 +84,12 @@ export interface Remembered {
 
 const dayMs = 86_400_000;
 const longestGrantMs = 90 * dayMs;
-/** Grants are kept in memory. */
+/** Grants are kept in memory, so their conditions are limited. */
 const longestConditions = 100_000;
 const names: ReadonlySet<string> = new Set(["scope", "for", "reason"]);
 const scopeNames: ReadonlySet<string> = new Set(["tool", "action", "arguments"]);
 
-/** Until when such a grant holds, or a sentence why it cannot be remembered. */
+/** When the grant ends, or a sentence why it cannot be made. */
 export function untilOf(remember: Remember, approval: ApprovalRecord, now: number): number | string {
   if (remember.for === "run") return now + dayMs;
   if (remember.for === "session")
@@ -186,7 +186,7 @@ export function spanText({ for: span, until }: Grant): string {
   return span === "time" ? `until ${new Date(until).toISOString()}` : `for the ${span}`;
 }
 
-/** @throws RuntimeFault `grant_unreadable` for what Postern did not write: a grant is not guessed */
+/** @throws RuntimeFault `grant_unreadable` for a document that Postern did not write: a grant is never guessed */
 export function grantFrom(body: Json): Grant {
   if (isGrant(body)) return body;
   throw new RuntimeFault("grant_unreadable", "A grant in the store is not what Postern writes.");

@@ -27,7 +27,7 @@ import {
   untilOf,
 } from "./grant.ts";
 
-/** What a grant needs of a call. Each FreshCall is one; its type would be an import upwards. */
+/** The members of a call that a grant needs. Every FreshCall has them; its type would be an upward import. */
 export interface Grantable {
   readonly tool: string;
   readonly action: string;
@@ -41,7 +41,7 @@ export interface Grantable {
 
 export interface GrantsOptions extends RecordedCollectionOptions {
   readonly log: (problem: string) => void;
-  /** The definition a tool has now. */
+  /** The present definition of a tool. */
   readonly definitionOf: (tool: string, action: string) => string | undefined;
   readonly eligibility: Eligibility;
 }
@@ -61,10 +61,9 @@ interface Silent {
 const keepUsesMs = 2000;
 
 /**
- * Remembered approvals. They are not policy: they answer CONFIRM inside the approval gate, and nothing else.
- *
- * Invariant: a grant only answers what its giver was asked: same principal, tool, action and definition, no higher risk,
- * no rule that did not ask then; and only while its giver could still approve.
+ * Remembered approvals. They are not policy: they only answer CONFIRM inside the approval gate.
+ * Invariant: a grant only answers what its giver was asked: same principal, tool, action and definition, no higher
+ * risk, no rule that did not ask at that time; and only while its giver could still approve.
  */
 export class Grants implements AsyncDisposable {
   readonly #options: GrantsOptions;
@@ -114,16 +113,16 @@ export class Grants implements AsyncDisposable {
     return { silent };
   }
 
-  /** Why a live grant answers nothing now. Returns undefined if it answers. */
+  /** Why a live grant does not answer now. Returns undefined if it answers. */
   async silence(grant: Grant): Promise<string | undefined> {
     checkGrant(grant);
     return this.#options.eligibility.grantProblem(grant, grant);
   }
 
   /**
-   * What is to be written with the yes that ends the request.
+   * The grant that is written with the approval that ends the request.
    *
-   * @param remember was checked: `rememberProblem` of grant.ts
+   * @param remember checked by `rememberProblem` of grant.ts
    */
   remembered(remember: Remember, approval: ApprovalRecord, by: GrantAuthor): Remembered {
     const now = this.#options.clock.now();
@@ -151,7 +150,7 @@ export class Grants implements AsyncDisposable {
     return { grant, along, take };
   }
 
-  /** Returns undefined if there is none. The first revocation stays. */
+  /** Returns undefined if there is none. A second revocation changes nothing. */
   async revoke(id: string, by: Decider, reason?: string): Promise<Grant | undefined> {
     checkRequest({ by, ...(reason !== undefined && { reason }) });
     checkId(id, "grant");
@@ -178,7 +177,7 @@ export class Grants implements AsyncDisposable {
     return grant && this.#withUses(grant);
   }
 
-  /** New to old. */
+  /** Newest first. */
   list(where: GrantFilter = {}): readonly Grant[] {
     checkGrantFilter(where);
     const { tenant, state, tool } = where;
@@ -255,12 +254,12 @@ function outOfSession(grant: Grant, sessionId: string | undefined): string | und
   return grant.for === "session" && sessionId === undefined ? "it answers only in its session" : undefined;
 }
 
-/** Stands among the reasons of a call that the grant answered. */
+/** One of the reasons of a call that the grant answered. */
 export function grantReason({ id, by, reason }: Grant): Reason {
   return { rule: `grant ${id} of ${by}: ${reason}`, says: "ALLOW" };
 }
 
-/** Stands among the reasons of a call whose grant does not count. */
+/** One of the reasons of a call whose grant does not count. */
 export function silentReason({ grant: { id, by, reason }, why }: Silent): Reason {
   return { rule: `grant ${id} of ${by}: ${reason} (does not count: ${why})`, says: "CONFIRM" };
 }
@@ -269,7 +268,7 @@ function audienceOf({ tool, risk, weighing: { connector }, authority: { principa
   return { tool, risk, principal, ...(connector !== undefined && { server: connector }) };
 }
 
-/** Names hold no NUL. */
+/** Names contain no NUL. */
 function keyOf(tenant: string, tool: string, action: string): string {
   return `${tenant}\0${tool}\0${action}`;
 }

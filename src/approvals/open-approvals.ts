@@ -25,7 +25,7 @@ export interface OpenApprovals {
 
 const hourMs = 3_600_000;
 
-/** With what was open, granted and delegated when the store was closed. */
+/** Opens approvals with the requests, grants and delegations in the store. */
 export async function openApprovals(options: ApprovalsOptions): Promise<OpenApprovals> {
   const { closing, people, ttlMs = hourMs, routes, separateUser, accountsExist = () => people.exist } = options;
   const routing = new Routing(routes, separateUser);

@@ -21,11 +21,11 @@ export interface People {
 }
 
 interface Person {
-  /** As the account writes it. */
+  /** As the account has it. */
   readonly name: string;
   readonly roles: readonly string[];
   readonly groups: readonly string[];
-  /** Why they decide nothing at all. */
+  /** Why they may decide nothing. */
   readonly barred?: string;
 }
 
@@ -49,8 +49,8 @@ export async function personOf(people: People, tenant: string, user: string): Pr
 }
 
 /**
- * Who gave a grant or a delegation, as they are now. Returns undefined for a person without an account, and a sentence if
- * nothing they gave by this credential counts.
+ * The giver of a grant or a delegation now. Returns undefined for a person without an account, and a sentence if
+ * nothing counts that they gave with this credential.
  */
 export async function giverNow(
   people: People,
@@ -62,7 +62,7 @@ export async function giverNow(
   return (await people.isRevoked(via)) ? `\`${via}\`, by which it was given, was revoked` : person;
 }
 
-/** The roles and groups of then that the person still has. A person without an account keeps those of then. */
+/** Those recorded roles and groups that the person still has. A person without an account keeps all of them. */
 export function heldStill(
   { roles = [], groups = [] }: Memberships,
   now: Person | undefined,

@@ -1,4 +1,4 @@
-/** What a decision makes of a request: votes under a quorum, edits, and the end. */
+/** The effect of a decision on a request: votes under a quorum, edits, and the end. */
 import type { Risk } from "../core/call.ts";
 import type { ApprovalWord, Weighing } from "../core/event.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -16,11 +16,11 @@ export interface WrittenDecision {
   readonly via: string;
   readonly onBehalfOf?: string | undefined;
   readonly reason?: string | undefined;
-  /** How many different persons must say yes. Default 1. */
+  /** How many different persons must approve. Default 1. */
   readonly quorum?: number;
   /** With `modified`. */
   readonly edited?: EditedArguments | undefined;
-  /** The grant to write together with the yes that ends the request. */
+  /** The grant to write together with the approval that ends the request. */
   readonly remember?: ((approved: ApprovalRecord) => Remembered) | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface EditedArguments {
   readonly risk: Risk;
   readonly why: Weighing["reasons"];
   readonly summary?: string;
-  /** What other persons who must still agree are shown. */
+  /** The preview for other persons who must still approve. */
   readonly preview?: Preview;
 }
 
@@ -104,12 +104,12 @@ function voteOf(as: Vote["as"], { by, via, at, onBehalfOf, reason }: DatedDecisi
   };
 }
 
-/** How many different persons must still say yes. */
+/** How many different persons must still approve. */
 export function votesLeft({ routed = unrouted, votes = [] }: ApprovalRecord, quorum: number = routed.quorum): number {
   return Math.max(0, quorum - votes.filter(({ as }) => as === "approved").length);
 }
 
-/** Why a vote is not counted: it would be the second one of a person or of a credential. */
+/** Why a vote is not counted: the person or the credential has voted already. */
 export function alreadyVoted({ id = "it", votes = [] }: Votes, { by: user, via }: Pick<Vote, "by" | "via">): string {
   const own = votes.find((vote) => isOneOf(vote, user));
   if (own !== undefined) {

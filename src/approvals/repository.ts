@@ -36,7 +36,7 @@ export interface ApprovalPage {
   readonly approvals: readonly ApprovalRecord[];
   /** Where the next page begins. Missing on the last page. */
   readonly nextAfter?: string;
-  /** How many are pending, by risk. Only on the first page of what is pending. */
+  /** How many are pending, by risk. Only on the first page of pending requests. */
   readonly waiting?: WaitingApproval;
 }
 
@@ -86,7 +86,7 @@ export class ApprovalRepository implements Disposable {
     });
   }
 
-  /** As it stands now: a request whose time is over is expired, even if that is not written yet. */
+  /** The request now: past its time it is expired, even if that is not written yet. */
   async get(id: string): Promise<ApprovalRecord | undefined> {
     checkId(id, "approval");
     const approval = await this.#store.approval(id);
@@ -205,7 +205,7 @@ export class ApprovalRepository implements Disposable {
     throw new RuntimeFault("call_missing", `The approval \`${id}\` has no call; the store is damaged.`);
   }
 
-  /** A row as it stands now. */
+  /** The row by the clock. */
   asNow(approval: ApprovalRecord): ApprovalRecord {
     const state = stateAt(approval, this.#clock.now());
     return state === approval.state ? approval : { ...approval, state };
@@ -232,7 +232,7 @@ export class ApprovalRepository implements Disposable {
     await this.decide(approval, { as: "expired", by: "clock", via: "postern", reason: "not decided in time" });
   }
 
-  /** Writes that it happened, so that a restart does not remind twice. */
+  /** Written first, so that a restart does not remind twice. */
   async #remind(id: string, due: Due): Promise<ApprovalRecord | undefined> {
     for (;;) {
       const approval = await this.#store.approval(id);
@@ -269,12 +269,12 @@ export function checkApprovalFilter(where: ApprovalFilter): void {
   checkMembers(where, { code: "filter_invalid", what: "The filter", members: filterMembers, of: "approvals" });
 }
 
-/** What a held call ends with when its request expires, decided or not. */
+/** The outcome of a held call when its request expires. */
 export function expiredOutcome(callId: string, of: Pick<ApprovalRecord, "id" | "expiresAt">): ToolOutcome {
   return { ...outcomeOf(callId, refuse(...refusalOf({ ...of, state: "expired" }, "", ""))), approvalId: of.id };
 }
 
-/** What the held call ends with. If the request was not denied, the same call may ask again. */
+/** The outcome of the held call. If the request was not denied, the same call may ask again. */
 function deniedOutcome(callId: string, { id, state, decision, expiresAt }: ApprovalRecord): ToolOutcome {
   const { by = "", reason } = decision ?? {};
   const why = reason === undefined ? "" : ` Reason: ${reason}`;

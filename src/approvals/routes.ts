@@ -6,15 +6,15 @@ import { isSamePerson, normalizedName } from "../core/same-person.ts";
 import { globMatcher } from "../policy/rules/glob.ts";
 
 /**
- * Whom a request is sent to, and what a yes must bring. The first route that matches applies. What it leaves out has the
- * default of the call's risk.
+ * To whom a request is sent, and what an approval must bring. The first route that matches applies. What it leaves out
+ * is the default for the call's risk.
  *
  * @public
  */
 export interface ApprovalRoute {
   /** Shown with each request. Without a name, its place in the list is shown. */
   readonly name?: string;
-  /** All that is given must fit; `*` stands for any run of characters. Nothing given: every call. */
+  /** All given fields must match; `*` stands for any characters. Without fields, every call matches. */
   readonly match?: {
     readonly tools?: readonly string[];
     readonly servers?: readonly string[];
@@ -25,7 +25,7 @@ export interface ApprovalRoute {
   };
   /** Any of them may decide. Empty: every person who may decide. */
   readonly to?: Addressees;
-  /** So many different persons must say yes. Default 1. */
+  /** How many different persons must approve. Default 1. */
   readonly quorum?: number;
   /** The decider types the tool's name. Default: for `critical`. */
   readonly typedConfirmation?: boolean;
@@ -33,19 +33,19 @@ export interface ApprovalRoute {
   readonly separateUser?: boolean;
   /** A person signed in must decide, not a token. Default: for `critical`. */
   readonly signedIn?: boolean;
-  /** Whether a yes may be remembered. Default: unless it is `critical`; never under a quorum. */
+  /** Whether an approval may be remembered. Default: unless it is `critical`; never under a quorum. */
   readonly remember?: boolean;
   readonly ttlMs?: number;
   readonly remindBeforeMs?: number;
   readonly escalateAfterMs?: number;
   readonly escalateTo?: Addressees;
-  /** Its place in a file. */
+  /** The route's place in a file. */
   readonly where?: string;
   /** If its tools and servers match nothing, there is no warning. */
   readonly optional?: boolean;
 }
 
-/** What routes look at, of a call or of its record. */
+/** The members of a call, or of its record, that routes match. */
 export interface Routable {
   readonly tool: string;
   readonly server?: string | undefined;
@@ -53,7 +53,7 @@ export interface Routable {
   readonly principal: Principal;
 }
 
-/** What is demanded of a decision on such a call now. */
+/** What a decision on such a call must bring now. */
 export interface Demand extends Omit<Routed, "remindAt" | "escalateAt"> {
   readonly ttlMs?: number;
   readonly remindBeforeMs?: number;
@@ -119,7 +119,7 @@ export function routedBy(demand: Demand, requestedAt: number, expiresAt: number)
   };
 }
 
-/** The demand of no route. */
+/** The demand without a route. */
 export const unrouted: Routed = Object.freeze({
   rule: "default",
   to: {},
@@ -130,7 +130,7 @@ export const unrouted: Routed = Object.freeze({
   remembers: false,
 });
 
-/** The stricter demand of the two, by the route that adds to it. Whom a request is sent to is checked against both. */
+/** The stricter of the two demands, with the route that adds to it. Addressees are checked against both. */
 export function stricter(recorded: Routed, present: Routed): Routed {
   const demand = {
     ...recorded,

@@ -3,7 +3,7 @@ import type { ApprovalRecord } from "../core/records.ts";
 import type { Caller } from "../core/session.ts";
 import type { Store } from "../store/store.ts";
 
-/** How a wait for a person ended. After `decided`, look at the request. */
+/** How a wait for a person ended. After `decided`, read the request. */
 export type Answered = "decided" | "timed_out" | "cancelled";
 
 /** The callers that wait for a decision. One follower of the store serves all of them. */
@@ -25,7 +25,10 @@ export class WaitingCallers implements Disposable {
     });
   }
 
-  /** Bounded by the caller's patience, its session's limits and deadline, and the request's own expiry. Aborting the signal ends it. */
+  /**
+   * Waits as long as the caller's patience, its session's limits and deadline, and the request's own expiry allow.
+   * Aborting the signal ends it.
+   */
   async for(approval: ApprovalRecord, caller: Caller): Promise<Answered> {
     const { session, signal, deadline } = caller;
     if (signal?.aborted === true) return "cancelled";
@@ -46,11 +49,11 @@ export class WaitingCallers implements Disposable {
     const untilExpiry = approval.expiresAt - this.#clock.now();
     const cancels = [
       this.#clock.in(Math.min(waitMs, leftMs), leftMs <= waitMs ? cancelled : timedOut),
-      this.#clock.in(Math.max(0, untilExpiry), decided), // expired: the gate sees it when the call enters again
+      this.#clock.in(Math.max(0, untilExpiry), decided), // expired: the gate finds out when the call enters again
     ];
     signal?.addEventListener("abort", cancelled, { once: true });
     const now = await this.#store.approval(approval.id);
-    if (now?.state !== "pending") decided(); // decided before we listened
+    if (now?.state !== "pending") decided(); // decided before the follower was added
     try {
       return await promise;
     } finally {
@@ -75,7 +78,7 @@ export class WaitingCallers implements Disposable {
     this.#following[Symbol.dispose]();
   }
 
-  /** Calls `over` when the request ends or its last waiting caller leaves. Returns what cancels this. */
+  /** Calls `over` when the request ends or its last waiting caller leaves. The returned function cancels this. */
   whenOver(id: string, over: () => void): () => void {
     this.#overs.set(id, over);
     return () => {

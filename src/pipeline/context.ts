@@ -79,7 +79,7 @@ export class ToolCallContext implements ToolContext {
     return this.#call.authority.stepId;
   }
   get principal(): Principal {
-    return { ...this.#call.authority.principal }; // a copy: the session's later calls have the same one
+    return { ...this.#call.authority.principal }; // a copy, because the session's later calls share the original
   }
   get autonomy(): Autonomy | undefined {
     return this.#call.authority.autonomy;

@@ -1,4 +1,7 @@
-/** Why: what would be decided about a call, and what was about one that is on record. Counts, writes and runs nothing. */
+/**
+ * Explains what would be decided about a call, and what was decided about a recorded one. It counts, writes and runs
+ * nothing.
+ */
 import { grantReason, silentReason } from "../approvals/grants.ts";
 import type { AuditLog } from "../audit/log.ts";
 import { arrivalOf, read } from "../core/arrival.ts";
@@ -16,31 +19,37 @@ import { ask } from "./gates/budget.ts";
 import { mayAsk } from "./gates/run.ts";
 import { assess } from "./invoke.ts";
 
-/** What would be decided, and every rule that shaped it; or why it does not get that far. */
+/** What would be decided and every rule that took part, or why the call does not get that far. */
 export type Explanation = (
   | {
       readonly reached: "verdict";
       readonly decision: Decision;
-      /** Of its reasons those that count: the policy's, and the grant that answers. The others tell what became of people. */
+      /**
+       * The reasons that count: the policy's, and the grant that answers. The other reasons say why people or grants do
+       * not count.
+       */
       readonly counting: readonly Reason[];
       readonly facts: ToolFacts;
       readonly summary?: string;
     }
   | { readonly reached: "refused"; readonly refusal: Refusal; readonly decision?: Decision }
 ) & {
-  /** Of a recorded call alone. */
+  /** Only for a recorded call. */
   readonly recorded?: RecordedVerdict;
 };
 
 /**
- * What is kept of a call that was explained by its id.
+ * The recorded part of a call that was explained by its id.
  *
  * @public
  */
 export interface RecordedVerdict {
-  /** A person changed its arguments: what runs is explained. SHA-256 over the canonical arguments, as they were sent and as they run. */
+  /**
+   * A person changed its arguments, and those that run are explained. SHA-256 over the canonical arguments, as sent and
+   * as they run.
+   */
   readonly edited?: { readonly asked: string; readonly runs: string };
-  /** How it was weighed when it began, or when a person was asked for it if it never did. */
+  /** The decision when it began or, if it never began, when a person was asked. */
   readonly weighed?: {
     /** Wall clock, milliseconds. */
     readonly at: number;
@@ -54,9 +63,9 @@ export interface RecordedVerdict {
 }
 
 /**
- * What would be decided, and every rule that shaped it. Counts nothing, writes nothing, runs nothing.
+ * What would be decided and every rule that took part. Counts nothing, writes nothing, runs nothing.
  *
- * @param sessionId whose grants count; none: those for a session are only named
+ * @param sessionId the session whose grants count; without it, grants for a session are only named
  */
 export async function explain(call: ToolCall, parts: Parts, sessionId?: string): Promise<Explanation> {
   const asked = ask(call);
@@ -80,12 +89,12 @@ export async function explain(call: ToolCall, parts: Parts, sessionId?: string):
       ...(suggestion?.summary !== undefined && { summary: suggestion.summary }),
     };
   }
-  const decision = weighed.weighing as Decision | undefined; // only the verdict gate refuses with one
+  const decision = weighed.weighing as Decision | undefined; // only the verdict gate refuses with a decision
   const refused = weighed.ending === "refused" ? weighed.refusal : refusal("internal");
   return { reached: "refused", refusal: refused, ...(decision !== undefined && { decision }) };
 }
 
-/** What would be decided today about a recorded call, as it runs: after an edit, with what the person wrote. */
+/** What would be decided today about a recorded call, with the arguments that run. */
 export async function explainRecorded(
   record: CallRecord,
   parts: Parts,
@@ -93,7 +102,7 @@ export async function explainRecorded(
 ): Promise<Explanation> {
   const { key, call, approvalId } = record;
   const approval = approvalId === undefined ? undefined : await parts.approvals.get(approvalId);
-  // As itself: a call is not its own past.
+  // Under its own key, so that the call is not part of its own past.
   const given = approval && approvedFor(record, approval);
   const itself = arrivalOf({ ...call, ...(given !== undefined && read(given)), resumes: key });
   const { startedAt } = record;
@@ -116,7 +125,10 @@ function weighedFor({ requestedAt: at, risk, why: reasons, policyVersion }: Appr
   return { at, verdict: "CONFIRM", risk, reasons, policyVersion };
 }
 
-/** As the log has it. Nothing: it keeps none, or cannot be read; what would be decided is told all the same. */
+/**
+ * The decision in the log. Returns undefined when the log is not kept or cannot be read; the explanation does without
+ * it.
+ */
 async function begun(
   { key, call }: CallRecord,
   at: number,

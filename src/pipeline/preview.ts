@@ -37,7 +37,7 @@ export async function preview(call: Previewed, caller: PreviewFor, parts: Previe
     clock: parts.clock,
   });
   const words = `${call.tool}(${call.text.length > 300 ? `${call.text.slice(0, 299).toWellFormed()}…` : call.text})`;
-  if (ran.ran === "returned") return redactJson(toPreview(ran.value, words), parts.redactor); // what is shown is also kept
+  if (ran.ran === "returned") return redactJson(toPreview(ran.value, words), parts.redactor); // the preview is stored too
   const problem = ran.ran === "threw" ? parts.redactor.redact(failureOf(ran.error).message) : ran.ran.replace("_", " ");
   return { summary: `The preview of \`${call.tool}\` failed.`, supported: false, problem };
 }

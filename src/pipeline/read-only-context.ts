@@ -11,7 +11,7 @@ export function readOnlyContext(
   return {
     callId: id,
     get signal(): AbortSignal {
-      return lazy.signal; // made when it is asked for
+      return lazy.signal; // made on first use
     },
     idempotencyKey: key,
     runId,
@@ -19,7 +19,7 @@ export function readOnlyContext(
     taskId,
     stepId,
     autonomy,
-    principal: { ...principal }, // copies: what a tool does to them stays with it
+    principal: { ...principal }, // copies, so a tool cannot change the originals
     grantedScopes: [...scopes],
     progress() {},
     emit() {},

@@ -42,7 +42,7 @@ export type FoundOutcome =
 const reconcileTimeoutMs = 60_000;
 
 /**
- * Asks the tool what became of an `unknown` call. The hook has the call's key and the tool's secrets; it makes no calls.
+ * Asks the tool how an `unknown` call ended. The hook has the call's key and the tool's secrets; it makes no calls.
  * Never throws: if the hook fails, the call stays unknown, with the reason.
  *
  * @param session records the artifacts of the answer, and limits its inline size

@@ -28,17 +28,18 @@ export interface SettleParts extends GuardrailParts {
   readonly ledger: Ledger;
   readonly tools: Tools;
   readonly artifacts: ArtifactStore;
-  /** What one answer may have; none: `mostAnswerBytes`. */
+  /** Largest answer, in bytes. Default `mostAnswerBytes`. */
   readonly answerBytes?: number | undefined;
-  /** What a text may have that is kept as an artifact; left out: `mostArtifactBytes`. */
+  /** Largest text that is kept as an artifact, in bytes. Default `mostArtifactBytes`. */
   readonly artifactBytes?: number | undefined;
   readonly redactor: Redactor;
   readonly clock: Clock;
 }
 
 /**
- * Outcome and terminal event in one write, by the fence that claimed. Never throws: after the claim there are outcomes only.
- * What cannot be written is not told as done: the row stays attempted, and recovery will call it unknown.
+ * Outcome and terminal event in one write, by the fence that claimed. Never throws: after the claim there are only
+ * outcomes.
+ * If it cannot be written, the row stays attempted, and recovery makes it unknown.
  */
 export async function settle(
   call: ClaimedCall,
@@ -49,7 +50,7 @@ export async function settle(
   const end = await conclude(call, ran, caller, parts).catch((fault: unknown) => settleAfterBug(call, fault, parts));
   const kept = await parts.ledger.settle(call, call.claimed, end, parts.clock.monotonic() - call.claimedAt);
   const { session } = caller;
-  if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // it ended while the tool ran
+  if (session.closed && session.hasPins) await releasePins(session, parts.artifacts, parts.log); // the session ended while the tool ran
   if (kept === "kept") return end.outcome;
   if (kept === "unclaimed")
     return refuse(

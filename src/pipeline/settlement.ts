@@ -7,10 +7,10 @@ import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord, RowEnd } from "../core/records.ts";
 import type { Store } from "../store/store.ts";
 
-/** What was found out about an `unknown` call: it succeeded, it failed, or it may be run again. */
+/** The result for an `unknown` call: it succeeded, it failed, or it may be run again. */
 export type SettlementOutcome = "succeeded" | "failed" | "retry";
 
-/** Who says what became of the call, and why. */
+/** Who settles the call, how, and why. */
 export interface SettlementRequest {
   readonly word: SettlementOutcome;
   readonly by: Actor;
@@ -21,7 +21,7 @@ export interface SettlementRequest {
 
 /**
  * Settles an `unknown` row for an operator or for the tool's reconcile hook. Without an answer from the hook, the
- * outcome says that the call was settled, and by whom.
+ * outcome names who settled the call.
  *
  * @returns the row as it is now, and whether this call settled it
  */

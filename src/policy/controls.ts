@@ -51,7 +51,7 @@ export interface Controls {
   setAutonomy(level: Autonomy, by: Actor, reason?: string): Promise<ControlState>;
   setTool(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState>;
   setServer(name: string, on: boolean, by: Actor, reason?: string): Promise<ControlState>;
-  /** New to old. */
+  /** Newest first. */
   history(): Promise<readonly ControlChange[]>;
 }
 
@@ -83,7 +83,7 @@ export function changeFrom(body: Json): ControlChange {
   return readable(documents().change, body);
 }
 
-/** Postern does not start rather than guess what an operator switched off. */
+/** If a document cannot be read, Postern does not start: it must not guess what an operator switched off. */
 function readable<Schema extends z.ZodType>(schema: Schema, body: Json): z.output<Schema> {
   const { success, data, error } = schema.safeParse(body);
   if (success) return data;

@@ -52,7 +52,7 @@ class LayeredPolicy implements Policy {
     try {
       return this.#rulesOf(tool, principal).offers(this.#observing);
     } catch {
-      return false; // a call of the tool gets the reason
+      return false; // the reason is given when the tool is called
     }
   }
 
@@ -114,7 +114,7 @@ class LayeredPolicy implements Policy {
   }
 }
 
-/** What mode `observe` enforces: what always holds, and that a critical call asks. */
+/** What mode `observe` enforces: denials that always hold, and that a critical call asks. */
 function observed(
   draft: DecisionDraft,
   decided: Decision["verdict"],

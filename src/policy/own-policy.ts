@@ -1,4 +1,4 @@
-/** Checks what a policy in the operator's own code answers before Postern decides, or writes, anything by it. */
+/** Checks every answer of a policy in the application's code before Postern uses it. */
 import { RuntimeFault } from "../core/fault.ts";
 import { risks, verdicts } from "../core/risk.ts";
 import { keyText } from "../core/schema-problems.ts";

@@ -30,7 +30,7 @@ export interface ToolFacts {
   readonly permissions: readonly string[];
 }
 
-/** What name, description, schema and annotations of an upstream tool suggest (guess.ts). */
+/** The risk that name, description, schema and annotations of an upstream tool suggest (guess.ts). */
 export interface RiskGuess {
   readonly risk: Risk;
   readonly effects: "read" | "write" | "destructive";

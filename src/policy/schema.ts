@@ -88,7 +88,7 @@ export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown
   try {
     written = toSnakeCase(value, policyOpaque);
   } catch (error) {
-    throw invalid(`The policy cannot be read: ${messageOf(error)}.`); // a cycle, or a field in both spellings
+    throw invalid(`The policy cannot be read: ${messageOf(error)}.`); // a cycle, or a field in both cases
   }
   const parsed = schema.safeParse(written);
   if (parsed.success) return toCamelCase(parsed.data, policyOpaque) as InCode<Schema>; // paths into `arguments` keep their names

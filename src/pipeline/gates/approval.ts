@@ -32,9 +32,9 @@ export interface ApprovalParts {
   readonly consult: ((approval: ApprovalRecord) => void) | undefined;
 }
 
-/** What can be previewed: every FreshCall, and an edit under the key of its request. */
+/** A call that can be previewed: every FreshCall, and an edit under the key of its request. */
 export type Previewed = WeighedCall & Pick<FreshCall, "key">;
-/** Who waits for a preview: a caller, or only the person who edited. */
+/** The receiver of a preview: a caller, or only the person who edited. */
 export type PreviewFor = Pick<Caller, "signal" | "deadline"> & Partial<Pick<Caller, "session">>;
 
 type Approved = ApprovedCall | Again | Ending;
@@ -79,13 +79,13 @@ async function applyRequest(call: FreshCall, caller: Caller, parts: ApprovalPart
       if (call.resumes !== undefined)
         return refuse(`approval_${approval.state}`, endedText(approval), { approval_id: approval.id });
       return call.verdict === "ALLOW" ? toApproved(call, undefined) : ask(call, caller, parts);
-    case "used": // by an attempt that may be repeated
+    case "used": // used by an attempt that may be repeated
     case undefined:
       return call.verdict === "ALLOW" ? toApproved(call, undefined) : ask(call, caller, parts);
   }
 }
 
-/** What became of a request, when, and why. */
+/** How a request ended, when, and why. */
 function endedText({ id, tool, state, expiresAt, decision }: ApprovalRecord): string {
   const { at = expiresAt, as, reason } = decision ?? {};
   const request = `The request \`${id}\` for \`${tool}\``;
@@ -109,7 +109,7 @@ async function useApproval(
   const changed = changeSince(call, approval) ?? (await previewChanged(call, approval, caller, parts));
   if (changed === undefined) return toApproved(call, approval.id);
   const left = timeProblem(call, caller, parts.clock);
-  if (left !== undefined) return left; // the caller is gone, so the preview proves nothing
+  if (left !== undefined) return left; // the caller has left, so the preview proves nothing
   const unkept = await withdraw(approval, changed, parts);
   return unkept ?? refuse("approval_expired", `The approval is void: ${changed}. Send the call again to ask again.`);
 }
@@ -141,7 +141,7 @@ async function previewChanged(
   caller: Caller,
   parts: ApprovalParts,
 ): Promise<string | undefined> {
-  const isOwnEdit = approval.decision?.as === "modified"; // the editor needs no second look
+  const isOwnEdit = approval.decision?.as === "modified"; // the editor has seen it
   if (!call.found.previewBinds || isOwnEdit) return undefined; // the definition is the same, so this setting is too
   const now = await parts.preview(call, caller);
   if (now?.problem !== undefined) return `its preview fails now (${now.problem})`;

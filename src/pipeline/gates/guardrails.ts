@@ -31,7 +31,7 @@ export async function guardArguments(
   const given = call.resolved?.arguments ?? call.arguments;
   const text = textIn(given);
   const asked = guards.map((guard) => {
-    const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // a copy each: a guardrail may change it
+    const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each gets a copy, because a guardrail may change it
     return ask(guard, (lazy) => guard.check(subject, lazy), parts);
   });
   const findings = (await Promise.all(asked)).flatMap((look) => findingsOf(look, call, parts));
@@ -40,7 +40,7 @@ export async function guardArguments(
 
 function findingsOf(look: Look, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
   const { guardrail, found, failure, open } = look;
-  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has looked
+  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has checked it
   logFailure(look, call, parts);
   return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
 }

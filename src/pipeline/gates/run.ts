@@ -8,8 +8,8 @@ export interface RunParts {
 }
 
 /**
- * A part of the budget gate: a run is its first principal's, so nobody spends, reads or writes in another one's.
- * Undefined: it is the caller's own.
+ * Part of the budget gate. A run belongs to the first principal that used it, so no other principal spends, reads or
+ * writes in it. Returns undefined when the run is the caller's own.
  */
 export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {
   try {
@@ -19,7 +19,7 @@ export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<End
   }
 }
 
-/** For a question, which opens no run. */
+/** For `explain`, which opens no run. */
 export async function mayAsk(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {
   return (await runs.mayUse(call.authority)) ? undefined : foreign(call);
 }

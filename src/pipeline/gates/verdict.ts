@@ -124,7 +124,7 @@ function rulesOf(decision: Decision): { readonly risk: string; readonly rules: r
   return { risk: decision.risk, rules: decision.reasons.map(({ rule }) => rule) };
 }
 
-/** The tool's own look at these arguments. One that throws has not made the call any safer. */
+/** The tool's own judgement of these arguments. If the check throws, the risk stays as it is. */
 export function suggestionOf(
   found: Pick<Action, "classifyRisk">,
   given: JsonObject,

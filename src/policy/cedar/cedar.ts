@@ -88,7 +88,7 @@ function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Fi
     principal: principal.uid,
     action: { type: "Postern::Action", id: "call" },
     resource: resource.uid,
-    // Its types are not readonly. It receives plain JSON, as a copy.
+    // Cedar's types are not readonly. It gets a copy as plain JSON.
     context: crossed.context as Parameters<Cedar["statefulIsAuthorized"]>[0]["context"],
     entities: entities as unknown as Parameters<Cedar["statefulIsAuthorized"]>[0]["entities"],
     preparsedPolicySetId: kept,

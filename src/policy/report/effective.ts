@@ -49,7 +49,7 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { terms, rulesOf, decide
   const facts: Facts = {
     ...{ tool, principal, scopes, autonomy, maxRiskUnapproved, skills },
     ...{ suggestion: undefined, arguments: {}, history: nothingDone },
-    now: Number.NaN, // no time of day
+    now: Number.NaN, // no time of day: it depends on the call
   };
   const { verdict, risk, reasons } = decide(facts, rules, rules.permission(undefined));
   return {

@@ -105,7 +105,7 @@ function factsOf(one: Expectation, terms: ExpectationTerms): Facts | undefined {
   };
 }
 
-/** The same past in every scope: the expectation speaks of one principal in one run. */
+/** The same past in every scope, because an expectation is about one principal in one run. */
 function historiesOf(past: readonly ExpectedPast[], now: number, { tools }: ExpectationTerms): Histories {
   const calls = past.flatMap(({ tool, action = "default", arguments: args = {}, state = "ok", secondsAgo = 0 }) => {
     const asked = tools(tool, action);

@@ -150,7 +150,7 @@ function trim(scope: ScopeHistory, after: number): void {
 /**
  * Yields the change, or undefined, for each call. The caller may do other work between two steps.
  *
- * @param calls old to new, in the order in which they started
+ * @param calls oldest first, in the order in which they started
  */
 export function* replay(
   calls: readonly RecordedCall[],

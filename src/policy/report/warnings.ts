@@ -1,4 +1,4 @@
-/** What a policy is not refused for, but its author hardly meant. It is found without a call; `doctor` shows it. */
+/** Finds parts of a valid policy that its author probably did not mean. It needs no call; `doctor` shows it. */
 import { canonical, type Json } from "../../core/json.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
@@ -109,7 +109,7 @@ function clashes(rules: readonly NamedRule[]): readonly PolicyWarning[] {
   );
 }
 
-/** The denying rule covers the permitting one: each of its selectors is left out or the same. */
+/** Whether the denying rule covers the permitting one: each of its selectors is left out or the same. */
 function covers(denies: Rule, permits: Rule): boolean {
   const wider = Object.entries(selectorOf(denies) as Readonly<Record<string, Json>>); // it is an object, made below
   const narrower = selectorOf(permits) as Readonly<Record<string, Json>>;
@@ -118,7 +118,7 @@ function covers(denies: Rule, permits: Rule): boolean {
   return wider.every(([name, value]) => name !== "risk" && name !== "history" && isSame(name, value));
 }
 
-/** Everything but the effect and what is for people. */
+/** All fields except the effect and those for people. */
 function selectorOf({ effect: _e, id: _i, reason: _r, where: _w, optional: _o, ...selector }: Rule): Json {
   return JSON.parse(JSON.stringify(selector));
 }

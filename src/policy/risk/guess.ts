@@ -1,7 +1,6 @@
 /**
- * What name, description, schema and annotations of a third-party tool suggest about its risk. docs/reference/risk.md says
- * how often the guess is wrong.
- *
+ * Guesses the risk of a third-party tool from its name, description, schema and annotations. docs/reference/risk.md
+ * shows how often the guess is wrong.
  * Invariant: a sign only raises the guess. What Postern enforces until an operator states a risk is `high` at least.
  */
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
@@ -106,7 +105,7 @@ const words = wordSets({
   rights:
     "permission permissions privacy policy policies role roles access membership guest guests firewall user users participants",
   money: "money payment transaction transfer withdrawal balance funds payout refund",
-  /** Others see or pay for a change of these. */
+  /** Other people see or pay for a change of these. */
   public: "review post comment tweet order reservation booking appointment dispatch prescription shipment invitation",
   outside:
     "web url uri http https browser browse internet website site page pages news email emails mail inbox gmail message messages " +
@@ -132,7 +131,7 @@ const takes = (word: string): string => `it takes ${word}`;
 interface WordSign {
   readonly words: ReadonlySet<string>;
   readonly risk: RiskGuess["risk"];
-  /** Left out: what is known so far. */
+  /** If left out, the effects known so far. */
   readonly effects?: RiskGuess["effects"];
   /** The sign counts only for a tool that does more than read. */
   readonly ifItChanges?: true;

@@ -84,7 +84,7 @@ function antiFlap(settings: NonNullable<PackOptions["antiFlap"]>): PackCheck {
   };
 }
 
-/** Another call than this one. This one may be sent again, or continue. */
+/** Whether it is another call than this one. This one may be sent again, or continue. */
 function isOther({ key, waits }: PastCall, facts: Facts): boolean {
   return waits !== true && (key === undefined || key !== facts.key);
 }

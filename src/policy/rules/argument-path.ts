@@ -62,7 +62,7 @@ function oneAt(args: JsonObject, steps: readonly PathStep[]): Json | undefined |
   for (const step of steps) {
     const next: Json | undefined | typeof wrong = stepInto(value, step);
     if (next === undefined || next === wrong) return next;
-    value = next as Json; // not `wrong`: that is one object, compared just above
+    value = next as Json; // not `wrong`: compared just above
   }
   return value;
 }

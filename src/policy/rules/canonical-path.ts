@@ -3,7 +3,7 @@ import { globMatcher } from "./glob.ts";
 /** Whether a value lies inside a rule's `path`. `unclear`: only the file system could tell. */
 export type PathAnswer = "inside" | "outside" | "unclear";
 
-/** The text does not say where it leads: `..`, a backslash, NUL, a percent escape, a home, a drive or a scheme. */
+/** Whether the text does not tell where it leads: `..`, a backslash, NUL, a percent escape, a home, a drive or a scheme. */
 function isUnclear(path: string): boolean {
   if (path === "" || path.startsWith("~") || path.includes("\\") || path.includes("\0")) return true;
   if (path.includes("%") && /%[0-9a-f]{2}/i.test(path)) return true;
@@ -11,7 +11,8 @@ function isUnclear(path: string): boolean {
 }
 
 /**
- * The components of a POSIX path without `.` and empty ones. Returns undefined if the text does not say where it leads.
+ * The components of a POSIX path without `.` and empty ones. Returns undefined if the text does not tell where it
+ * leads.
  * A leading `/` is the first component, empty.
  */
 export function canonicalParts(path: string): readonly string[] | undefined {
@@ -50,7 +51,7 @@ export function pathMatcher(patterns: readonly string[], relativeTo?: string): (
     let answer: PathAnswer = "outside";
     for (const glob of globs) {
       if (glob.absolute !== absolute)
-        answer = "unclear"; // relative to what? only the tool knows
+        answer = "unclear"; // only the tool knows the base
       else if (fits(glob.wanted, parts)) return "inside";
     }
     return answer;

@@ -2,15 +2,15 @@ import type { Reason } from "../../core/event.ts";
 import type { ToolFacts } from "../policy.ts";
 import { type CompiledRule, effectsOf } from "./rules.ts";
 
-/** What all rules of one call say together, before its risk counts. */
+/** The combined answer of all rules of one call, before its risk counts. */
 export interface PermissionRule {
   /** Denials of the runtime and the sandbox: no configuration lifts them. */
   readonly overruled: readonly Reason[];
-  /** Why the tool is off, if no rule names it and it needs one. */
+  /** Why the tool is off: it needs a rule that names it, and has none. */
   readonly off: readonly Reason[];
   /** Denials of the configuration, its default included. */
   readonly denied: readonly Reason[];
-  /** What granted it, when nothing denied it. */
+  /** The rules that granted it, if nothing denied it. */
   readonly granted: readonly Reason[];
   /** The rules that ask a person. Those of the runtime hold in mode `observe` too. */
   readonly confirms: readonly Reason[];
