@@ -15,7 +15,7 @@ export interface AccountNotesOptions {
   readonly policyVersion: string;
 }
 
-/** What happened, before it is dated: `operator.action.<act>` in the log. */
+/** An event before it gets its time: `operator.action.<act>` in the log. */
 export interface AccountNote extends Actor {
   readonly act: string;
   readonly summary: string;
@@ -29,7 +29,7 @@ export interface NotedChange<Item> {
   readonly note?: AccountNote;
 }
 
-/** The documents of people, each change written with its event. */
+/** The documents of accounts. Each change is written with its event. */
 export class AccountNotes {
   readonly #options: AccountNotesOptions;
 
@@ -41,12 +41,12 @@ export class AccountNotes {
     return this.#options.clock.now();
   }
 
-  /** @param read by default the body is taken as it is, because only Postern writes these kinds */
+  /** @param read by default the body unchanged, because only Postern writes these kinds */
   collection<Item>(kind: string, read = (body: Json): Item => body as unknown as Item): Collection<Item> {
     return new Collection({ store: this.#options.store, kind, read });
   }
 
-  /** A change of one document, with what is noted of it. */
+  /** Changes one document and writes its event. */
   change<Item>(
     collection: Collection<Item>,
     id: string,
@@ -58,7 +58,7 @@ export class AccountNotes {
     });
   }
 
-  /** Only that it happened. */
+  /** Writes an event without a change. */
   async note(note: AccountNote): Promise<void> {
     await this.#options.store.commit({ write: "note", event: this.#event(note) }, "committed");
   }

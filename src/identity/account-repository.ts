@@ -8,11 +8,11 @@ import type { Account, AccountChange, NewAccount } from "./accounts.ts";
 import type { PasswordHash } from "./password.ts";
 import { builtInName, isRole, type Role, roles } from "./roles.ts";
 
-/** What is kept of a person. */
+/** The stored account. */
 export interface AccountRecord extends Account {
   readonly password?: PasswordHash;
   readonly openId?: { readonly issuer: string; readonly subject: string };
-  /** Sessions of another epoch have ended: one write ends them all. */
+  /** Sessions of an earlier epoch have ended, so one write ends them all. */
   readonly epoch: number;
 }
 
@@ -20,7 +20,7 @@ const namePattern = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
 const wordPattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
 const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** The people, one document each under their login name. */
+/** The accounts, one document each under the login name. */
 export class AccountRepository {
   readonly #notes: AccountNotes;
   readonly #accounts: Collection<AccountRecord>;
@@ -58,7 +58,7 @@ export class AccountRepository {
     return accountOf(record);
   }
 
-  /** Whose sign-in it is at a provider. */
+  /** The account of a person at an OpenID provider. */
   async bySubject(issuer: string, subject: string): Promise<AccountRecord | undefined> {
     const found = await this.#subjects.get(subjectId(issuer, subject));
     const record = found && (await this.record(found.name));
@@ -94,7 +94,7 @@ export class AccountRepository {
   }
 
   /**
-   * @param ending tokens that end with it, for the log
+   * @param ending tokens that end with the change, for the log
    * @throws RuntimeFault `account_unknown`, `account_invalid`
    */
   change(
@@ -132,7 +132,7 @@ export class AccountRepository {
     });
   }
 
-  /** The same password with a stronger hash, unless it was changed since. No session ends. */
+  /** Stores a stronger hash of the same password, unless the password was changed meanwhile. No session ends. */
   async strengthen({ name, epoch }: AccountRecord, password: PasswordHash): Promise<void> {
     await this.#accounts.change(name, (record) =>
       record?.epoch === epoch ? { item: { ...record, password } } : undefined,
@@ -160,7 +160,7 @@ export class AccountRepository {
     return accountOf(item);
   }
 
-  /** The first to sign in under a subject has it; after a crash between the two writes, the same name finds it again. */
+  /** The first sign-in with a subject gets it. After a crash between the two writes, the same name finds it again. */
   async #claimSubject({ issuer, subject }: NonNullable<AccountRecord["openId"]>, name: string): Promise<void> {
     await this.#subjects.change(subjectId(issuer, subject), () => ({ item: { name } }));
   }

@@ -2,7 +2,8 @@ import type { Actor } from "../core/actor.ts";
 import type { Permission, Role } from "./roles.ts";
 
 /**
- * A person. The login name is unique here, whatever the tenant, and never changes hands: accounts are disabled, not removed.
+ * A person. The login name is unique here, whatever the tenant, and never gets another owner: accounts are disabled,
+ * not removed.
  *
  * @public
  */
@@ -12,7 +13,7 @@ export interface Account {
   readonly displayName: string;
   readonly tenant: string;
   readonly roles: readonly Role[];
-  /** Of people, for routing requests to them. */
+  /** For routing requests to groups. */
   readonly groups: readonly string[];
   readonly disabled: boolean;
   readonly signsIn: "password" | "openid" | "link";
@@ -21,7 +22,7 @@ export interface Account {
 }
 
 /**
- * What a session in a browser is, after its cookie and its proof were found to be good.
+ * A session in a browser whose cookie and proof are valid.
  *
  * @public
  */
@@ -31,7 +32,7 @@ export interface LiveSession {
 }
 
 /**
- * Where a sign-in comes from.
+ * The origin of a sign-in.
  *
  * @public
  */
@@ -40,7 +41,7 @@ export interface Attempt {
 }
 
 /**
- * Signed in: only this answer has the cookie's value and its proof.
+ * Signed in. Only this answer has the cookie's value and its proof.
  *
  * @public
  */
@@ -48,26 +49,26 @@ export interface SignedIn {
   readonly account: Account;
   readonly session: LiveSession;
   readonly cookie: string;
-  /** What the page keeps and sends with every request, in `x-postern-csrf`: a cookie alone is refused. */
+  /** The page keeps it and sends it with every request in `x-postern-csrf`. A cookie alone is refused. */
   readonly csrf: string;
 }
 
 /**
- * `wrong` says no more than that: not whether there is such a name.
+ * `wrong` does not reveal whether the name exists.
  *
  * @public
  */
 export type SignIn = SignedIn | { readonly refused: "wrong" | "too_many" };
 
 /**
- * A cookie or a token that was good just now.
+ * A valid cookie or token.
  *
  * @public
  */
 export interface FoundCredential {
   readonly account: Account;
   readonly permissions: ReadonlySet<Permission>;
-  /** Calls `then` once, as soon as this credential is no longer what it was; returns a function that stops watching. */
+  /** Calls `then` once, when this credential ends or changes. The returned function stops watching. */
   readonly whenEnded: (then: () => void) => () => void;
 }
 
@@ -78,12 +79,12 @@ export interface FoundCredential {
  */
 export interface FoundSession extends FoundCredential {
   readonly session: LiveSession;
-  /** A new value for the cookie: the old one ends soon. */
+  /** A new value for the cookie. The old one ends soon. */
   readonly cookie?: string;
 }
 
 /**
- * A token for programs. What it may do is never more than its owner, who made it, may do now.
+ * A token for programs. It never has more permissions than its owner, who made it, has now.
  *
  * @public
  */
@@ -92,33 +93,33 @@ export interface ApiToken {
   readonly name: string;
   readonly kind: "agent" | "person";
   readonly owner: string;
-  /** By which credential of the owner it was made. */
+  /** The credential of the owner that made it. */
   readonly via: string;
   readonly tenant: string;
-  /** Of tools: what a call made with it may claim. */
+  /** The scopes that a call with it may claim. */
   readonly scopes: readonly string[];
   readonly permissions: readonly Permission[];
-  /** Who calls with it: kind `agent` only. `OWNER/NAME`, unless an admin named it. */
+  /** The agent's name, for kind `agent` only: `OWNER/NAME`, unless an admin chose it. */
   readonly agent?: string;
   readonly user?: string;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt?: number;
-  /** To the minute. */
+  /** Rounded to the minute. */
   readonly lastUsedAt?: number;
 }
 
 /**
- * A token as it stands now.
+ * A token and its present state.
  *
  * @public
  */
 export interface ListedToken extends ApiToken {
-  /** `dead`: neither revoked nor over, but refused, because its owner was disabled or lost rights. */
+  /** `dead`: neither revoked nor expired, but refused, because its owner was disabled or lost permissions. */
   readonly state: "live" | "over" | "revoked" | "dead";
-  /** Of a dead one. */
+  /** Why it is dead. */
   readonly why?: string;
-  /** Of its permissions, those its owner has no more. */
+  /** Its permissions that the owner has no longer. */
   readonly lost: readonly Permission[];
 }
 
@@ -132,7 +133,7 @@ export interface FoundToken extends FoundCredential {
 }
 
 /**
- * A person to be added.
+ * A new person.
  *
  * @public
  */
@@ -146,7 +147,7 @@ export interface NewAccount {
 }
 
 /**
- * What is left out stays.
+ * Fields that are left out stay unchanged.
  *
  * @public
  */
@@ -158,7 +159,7 @@ export interface AccountChange {
 }
 
 /**
- * A token to be made.
+ * A new token.
  *
  * @public
  */
@@ -173,7 +174,7 @@ export interface NewToken {
 }
 
 /**
- * What an OpenID provider says about a person, after all of it was checked.
+ * A person as an OpenID provider names them, after all checks.
  *
  * @public
  */
@@ -182,62 +183,62 @@ export interface OpenIdPerson {
   readonly subject: string;
   readonly name: string;
   readonly displayName?: string | undefined;
-  /** Undefined: the provider says nothing about roles, and those of the account stay. */
+  /** Undefined when the provider sends no roles; then the account's roles stay. */
   readonly roles?: readonly Role[] | undefined;
-  /** Of an account that is made for it, when the provider says nothing. */
+  /** Roles of a new account when the provider sends none. */
   readonly firstRoles: readonly Role[];
   readonly groups?: readonly string[] | undefined;
   readonly tenant: string;
-  /** What happens to a person without an account. */
+  /** What to do for a person without an account. */
   readonly unknown: "refuse" | "create";
 }
 
-/** Signing in at an OpenID provider: the way there, and the way back. */
+/** Sign-in at an OpenID provider: redirect, and return. */
 export interface OpenIdSignIn {
-  /** As the console's button says it. */
+  /** The text of the console's button. */
   readonly label: string;
-  /** @throws RuntimeFault `openid_unreachable` when the provider cannot be asked */
+  /** @throws RuntimeFault `openid_unreachable` when the provider does not answer */
   begin(from: OpenIdFrom): Promise<OpenIdRedirect>;
   /**
-   * @param back as the provider sent the browser: with `code` and `state`, or with an error
-   * @param binder of the cookie; without it, no sign-in was started here
+   * @param back the query that the provider sent the browser back with: `code` and `state`, or an error
+   * @param binder from the cookie; without it, no sign-in was started in this browser
    */
   finish(back: URLSearchParams, binder: string | undefined): Promise<OpenIdFinished>;
 }
 
 export interface OpenIdFrom {
-  /** Where the provider sends the browser back to. */
+  /** The address that the provider sends the browser back to. */
   readonly redirectUri: string;
-  /** The page it came from: a path of the console. */
+  /** The page that started it: a path of the console. */
   readonly to: string;
-  /** Who is at the other end of the line: so many beginnings a second each. */
+  /** The address of the browser. The number of sign-ins a second is limited for each. */
   readonly address: string;
 }
 
 export type OpenIdRedirect =
   | {
-      /** At the provider. */
+      /** The provider's page. */
       readonly url: string;
-      /** What was begun, sealed: kept by the browser that began, in a cookie. */
+      /** The sealed state of the sign-in. The browser keeps it in a cookie. */
       readonly binder: string;
     }
   | { readonly refused: "too_many" };
 
 export type OpenIdFinished =
   | { readonly person: OpenIdPerson; readonly to: string }
-  /** For the log; the browser only learns that it failed. */
+  /** For the log. The browser only learns that it failed. */
   | { readonly refused: string };
 
 /**
  * People, their sessions and their tokens. Every change is written with its event, in one transaction.
- * An actor that is confined to a tenant changes its people alone.
- *
- * Contract: changes throw `RuntimeFault` with one of `accountProblems` as code; another tenant's people are not there.
+ * An actor that is confined to a tenant can change only its people.
+ * Contract: changes throw `RuntimeFault` with one of `accountProblems` as code; people of another tenant do not exist
+ * for the actor.
  *
  * @public
  */
 export interface Accounts {
-  /** Whether there is any: until then the tokens and the links of the data folder are all there is to sign in with. */
+  /** Whether there are accounts. Until then, only the tokens and links of the data folder can sign in. */
   readonly exist: boolean;
 
   list(actor: Actor): Promise<readonly Account[]>;
@@ -245,26 +246,29 @@ export interface Accounts {
   add(account: NewAccount, actor: Actor): Promise<Account>;
   change(name: string, change: AccountChange, actor: Actor): Promise<Account>;
   setPassword(name: string, password: string, actor: Actor): Promise<Account>;
-  /** Ends every session of it. */
+  /** Ends every session of the account. */
   endSessions(name: string, actor: Actor): Promise<Account>;
-  /** A token that signs in once, within ten minutes. For `operator`, while there are no accounts, it needs none. */
+  /**
+   * A token that signs in once, within ten minutes. For `operator` it works without an account, as long as there are
+   * none.
+   */
   makeLink(name: string, actor: Actor): Promise<{ readonly token: string; readonly expiresAt: number }>;
 
   signIn(name: string, password: string, from: Attempt): Promise<SignIn>;
   signInByLink(token: string, from: Attempt): Promise<SignIn>;
-  /** @param answer `refused`: the provider did not name a person, which is logged */
+  /** @param answer `refused`: the provider named no person, which is logged */
   signInByOpenId(answer: OpenIdPerson | { readonly refused: string }, from: Attempt): Promise<SignIn>;
   changeOwnPassword(
     account: Account,
     password: { readonly current: string; readonly next: string },
     from: Attempt,
   ): Promise<"changed" | "wrong" | "too_many">;
-  /** Both are needed: a browser sends the cookie to every port of its host, and the proof to none. */
+  /** Both are required: a browser sends the cookie to every port of its host, but the proof to none. */
   session(cookie: string, csrf: string): Promise<FoundSession | undefined>;
   signOut(cookie: string): Promise<void>;
 
   listTokens(actor: Actor, owner?: string): Promise<readonly ListedToken[]>;
-  /** Only this answer has the text. */
+  /** Only this answer has the token's text. */
   makeToken(
     token: NewToken,
     owner: Account,
@@ -272,7 +276,7 @@ export interface Accounts {
   ): Promise<{ readonly token: ApiToken; readonly text: string }>;
   revokeToken(id: string, actor: Actor, owner?: string): Promise<ApiToken>;
   token(text: string): Promise<FoundToken | undefined>;
-  /** Whether a credential, as the log writes it (`token:tok_…`), was revoked. False for what is no such token. */
+  /** Whether a credential in the log's form (`token:tok_…`) was revoked. Returns false for other credentials. */
   isRevoked(via: string): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** Checks the arguments of the accounts API before anything is done. */
+/** Checks the arguments of the accounts API. */
 import { type Actor, checkWho } from "../core/actor.ts";
 import { checkMember, checkMembers } from "../core/checked-members.ts";
 import type { Account, AccountChange, Attempt, NewAccount, NewToken, OpenIdPerson } from "./accounts.ts";

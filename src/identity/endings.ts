@@ -1,8 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 
 /**
- * Tells open streams that their credential ended or changed: its account changed, or its session or token ended. Each
- * request is checked when it arrives; this is for answers that stay open.
+ * Tells open streams that their credential ended or changed: its account changed, or its session or token ended.
+ * Requests are checked when they arrive; this is for streams that stay open.
  */
 export class Endings {
   readonly #clock: Clock;
@@ -12,7 +12,7 @@ export class Endings {
     this.#clock = clock;
   }
 
-  /** Calls `then` once, when any of these names ends or at `expiresAt`. Returns a function that stops watching. */
+  /** Calls `then` once, when any of these names ends or at `expiresAt`. The returned function stops watching. */
   watch(names: readonly string[], expiresAt: number, then: () => void): () => void {
     const notify = (): void => {
       leave();

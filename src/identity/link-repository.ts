@@ -14,7 +14,7 @@ interface Link {
 
 export const linkLifeMs: number = 10 * 60_000;
 
-/** Links that sign in once. One a person: a new one ends the one before. What is kept is a hash. */
+/** Links that sign in once. A person has one: a new link ends the earlier one. Only a hash is stored. */
 export class LinkRepository {
   readonly #notes: AccountNotes;
   readonly #links: Collection<Link | "used">;
@@ -24,7 +24,7 @@ export class LinkRepository {
     this.#links = notes.collection("sign-in-link", linkFrom);
   }
 
-  /** @param epoch of the account: whatever ends its sessions ends its link, too */
+  /** @param epoch of the account: what ends its sessions ends its link too */
   async make(
     account: Account,
     epoch: number,
@@ -40,7 +40,7 @@ export class LinkRepository {
     return { token: `${Buffer.from(name).toString("base64url")}.${secret}`, expiresAt };
   }
 
-  /** Whose link it was. It is used up by being asked for; a second one at the same moment gets nothing. */
+  /** Returns the owner of the link and uses the link up. A second request at the same time gets undefined. */
   async take(token: string): Promise<{ readonly name: string; readonly epoch: number } | undefined> {
     const [coded = "", secret = ""] = token.split(".");
     const name = Buffer.from(coded, "base64url").toString();

@@ -39,7 +39,7 @@ import { Tries } from "./tries.ts";
 
 export interface AccountsOptions extends AccountNotesOptions {
   readonly sessions?: SessionLimits | undefined;
-  /** What a password costs to try. Default: about 0.2 s. */
+  /** The cost of one password check. Default: about 0.2 s. */
   readonly passwordCost?: PasswordCost | undefined;
 }
 
@@ -110,14 +110,14 @@ class StoredAccounts implements Accounts {
     checkActor(actor);
     checkNew(given);
     const { password } = given;
-    if (password !== undefined) checkPassword(password, checkedName(given.name)); // before the work of hashing it
+    if (password !== undefined) checkPassword(password, checkedName(given.name)); // before the expensive hash
     const hash = password === undefined ? undefined : await this.#passwords.make(password);
     return this.#add(given, hash === undefined ? {} : { password: hash }, actor);
   }
 
   async #add(...given: Parameters<AccountRepository["add"]>): Promise<Account> {
     const account = await this.#repository.add(...given);
-    this.#endings.end(`account:${builtInName}`); // who came by the folder's link makes room
+    this.#endings.end(`account:${builtInName}`); // sessions by the folder's link end with the first account
     return account;
   }
 
@@ -134,7 +134,7 @@ class StoredAccounts implements Accounts {
   async setPassword(name: string, password: string, actor: Actor): Promise<Account> {
     checkNamed(name, actor);
     checkTexts({ password });
-    await this.#repository.get(name, actor); // of others not even the work is done
+    await this.#repository.get(name, actor); // refused before the work when it is another tenant's
     checkPassword(password, name);
     return this.#ended(await this.#repository.setPassword(name, await this.#passwords.make(password), actor));
   }
@@ -265,14 +265,14 @@ class StoredAccounts implements Accounts {
     return this.exist ? undefined : builtIn;
   }
 
-  /** The data folder's token stays when there are accounts; a session by its link does not. */
+  /** The data folder's token stays valid when there are accounts; a session by its link does not. */
   async #maker({ owner, via }: ApiToken): Promise<Account | undefined> {
     const isByFolder = owner === builtInName && !via.startsWith("session:");
     const record = isByFolder ? builtIn : await this.#record(owner);
     return record && accountOf(record);
   }
 
-  /** Streams that are open under what it was look again. */
+  /** Makes open streams of the account check their credential again. */
   #ended(account: Account): Account {
     this.#endings.end(`account:${account.name}`);
     return account;

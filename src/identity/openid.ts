@@ -8,25 +8,25 @@ import type { Role } from "./roles.ts";
 import { Tries } from "./tries.ts";
 
 /**
- * A provider, and who gets in by it.
+ * A provider, and who may sign in with it.
  *
  * @public
  */
 export interface OpenIdSettings {
   readonly issuer: string;
   readonly clientId: string;
-  /** A value, or `secret://connector/key`; none: a public client. */
+  /** A value, or `secret://connector/key`. Undefined for a public client. */
   readonly clientSecret?: string | undefined;
   readonly label: string;
   readonly scopes: readonly string[];
-  /** Which claim is the login name. None: the verified e-mail address, else `preferred_username`. */
+  /** The claim that is the login name. Default: the verified e-mail address, else `preferred_username`. */
   readonly nameClaim?: string | undefined;
   readonly rolesClaim?: string | undefined;
-  /** What a value of that claim means here. */
+  /** The roles for each value of that claim. */
   readonly roles: Readonly<Record<string, readonly Role[]>>;
   readonly defaultRoles: readonly Role[];
   readonly groupsClaim?: string | undefined;
-  /** Of verified e-mail addresses; none: any, and none is needed. */
+  /** Domains of verified e-mail addresses. Without it, any person may sign in and no address is needed. */
   readonly allowedDomains?: readonly string[] | undefined;
   readonly unknown: "refuse" | "create";
   readonly tenant: string;
@@ -34,7 +34,7 @@ export interface OpenIdSettings {
 
 interface OpenIdOptions {
   readonly clock: Clock;
-  /** The value behind `secret://…`. */
+  /** Returns the value of `secret://…`. */
   readonly resolve: (text: string) => Promise<string>;
 }
 
@@ -44,10 +44,9 @@ type IdTokenClaims = Readonly<Record<string, unknown>> & Pick<IDToken, "sub">;
 const patienceMs = 10 * 60_000;
 
 /**
- * The authorization code flow with PKCE, `state` and `nonce`. What was begun is kept by the browser that began, sealed,
- * so that no crowd of beginnings pushes out another's; it is finished once, whatever comes of it.
- *
- * Contract: `finish` does not throw for anything that a browser or a provider may say.
+ * The authorization code flow with PKCE, `state` and `nonce`. The state is sealed and kept by the browser that began,
+ * so many beginnings cannot displace another's. Each state is finished once, whatever the result.
+ * Contract: `finish` does not throw for anything that a browser or a provider sends.
  */
 export class OpenId implements OpenIdSignIn {
   readonly #settings: OpenIdSettings;
@@ -86,7 +85,7 @@ export class OpenId implements OpenIdSignIn {
 
   async finish(back: URLSearchParams, binder: string | undefined): Promise<OpenIdFinished> {
     const state = back.get("state") ?? "";
-    // Once, also when what follows fails: a code that is sent again finds nothing.
+    // Used up now, also when a later step fails, so a code that is sent again finds nothing.
     const begun = this.#seal.open(binder ?? "", state, this.#now);
     if (begun === undefined) return { refused: "begun in another browser, used or too old" };
     try {
@@ -218,7 +217,7 @@ function text(claim: unknown): string | undefined {
   return typeof claim === "string" && claim !== "" ? claim : undefined;
 }
 
-/** A sign-in elsewhere that was begun and has not come back. */
+/** A sign-in at a provider that has not come back. */
 export interface PendingSignIn {
   readonly redirectUri: string;
   readonly to: string;
@@ -233,14 +232,13 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * What was begun, sealed: the browser that began keeps it in a cookie, so there is no table here that others could fill,
- * and it can neither be read nor made elsewhere. The key is this process's own; a restart ends what was begun.
- *
- * Invariant: each opens once, until it is over.
+ * Seals the state of sign-ins. The browser keeps it in a cookie, so there is no table here that others could fill, and
+ * nobody else can read or make it. The key belongs to this process, so a restart ends open sign-ins.
+ * Invariant: each opens once, before its end.
  */
 export class PendingSignInSeal {
   readonly #key = randomBytes(32);
-  /** States that came back, and until when they would have been good. */
+  /** States that came back, and until when they would have been valid. */
   readonly #used = new Map<string, number>();
 
   seal(begun: PendingSignIn): string {
@@ -250,7 +248,7 @@ export class PendingSignInSeal {
     return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
   }
 
-  /** Uses it up. Undefined: not ours, for another state, over, or used. */
+  /** Opens it and uses it up. Returns undefined when it is invalid, for another state, expired, or used. */
   open(sealed: string, state: string, now: number): PendingSignIn | undefined {
     const begun = this.#read(sealed);
     if (begun === undefined || begun.state !== state || begun.until <= now || this.#used.has(state)) return undefined;
@@ -267,9 +265,9 @@ export class PendingSignInSeal {
     try {
       const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()]);
       const body: unknown = JSON.parse(text.toString("utf8"));
-      return isJsonObject(body) ? (body as unknown as PendingSignIn) : undefined; // sealed here, by `seal` alone
+      return isJsonObject(body) ? (body as unknown as PendingSignIn) : undefined; // only `seal` makes it
     } catch {
-      return undefined; // it is not what this process sealed
+      return undefined; // this process did not seal it
     }
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { RuntimeFault } from "../core/fault.ts";
 
-/** A password as it is kept. The parameters stand beside it, so that they can grow. */
+/** A stored password hash with its parameters, so that they can be raised later. */
 export interface PasswordHash {
   readonly scheme: "scrypt";
   readonly cost: number;
@@ -27,15 +27,15 @@ export const defaultCost: PasswordCost = { cost: 2 ** 15, blockSize: 8, parallel
 
 const keyBytes = 32;
 const shortest = 12;
-/** Characters, each of two UTF-16 units at most. */
+/** In characters, each of at most two UTF-16 units. */
 const longest = 256;
-/** Each takes a thread and its memory: who tries many at once waits in line. */
+/** Each check takes a thread and its memory, so more checks wait. */
 const atOnce = 2;
 const mostWaiting = 64;
 
 export class Passwords {
   readonly #cost: PasswordCost;
-  /** Verified against when there is nothing to verify: an unknown name takes as long as a wrong password. */
+  /** Verified against when the name is unknown, so that it takes as long as a wrong password. */
   readonly #unknownName: PasswordHash;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
@@ -64,7 +64,7 @@ export class Passwords {
     return isRight && kept !== undefined;
   }
 
-  /** Made with less than is asked for today: to be made again when the password is next seen. */
+  /** Whether it was made with lower parameters than today's. It is made again when the password is next entered. */
   isWeak({ cost, blockSize, parallel }: PasswordHash): boolean {
     return cost * blockSize * parallel < this.#cost.cost * this.#cost.blockSize * this.#cost.parallel;
   }
@@ -90,7 +90,7 @@ export class Passwords {
   }
 }
 
-/** @throws RuntimeFault `password_refused`; the sentence never holds the password */
+/** @throws RuntimeFault `password_refused`; the message never contains the password */
 export function checkPassword(password: string, name: string): void {
   const length = [...password].length;
   if (length < shortest || length > longest)

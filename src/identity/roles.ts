@@ -1,14 +1,13 @@
 /**
- * Who may do what: people with roles, tokens that speak for them, sessions of the console.
- *
+ * Who may do what: people with roles, tokens that act for them, sessions of the console.
  * Invariant: the table below is the only place where a role becomes permissions, and a credential never has more than
- * its owner has at that moment. What is kept of a password, a token, a link or a session is a hash.
- * Next: accounts.ts (the verbs), account-repository.ts (people), token-repository.ts, session-repository.ts, link-repository.ts, openid.ts
- * (signing in elsewhere), password.ts (scrypt).
+ * its owner has at that moment. Of a password, a token, a link or a session only a hash is stored.
+ * Next: accounts.ts (the methods), account-repository.ts (people), token-repository.ts, session-repository.ts,
+ * link-repository.ts, openid.ts (sign-in at a provider), password.ts (scrypt).
  */
 
 /**
- * What a person is here for. One may have several.
+ * A person's task. A person may have several.
  *
  * @public
  */
@@ -20,7 +19,7 @@ export const builtInName = "operator";
 export const roles: readonly Role[] = ["viewer", "approver", "operator", "auditor", "admin"];
 
 /**
- * Every permission there is.
+ * All permissions.
  *
  * @public
  */
@@ -60,7 +59,7 @@ export const permissions = [
 ] as const;
 
 /**
- * What a route asks for. Each route names exactly one.
+ * The permission that a route needs. Each route names exactly one.
  *
  * @public
  */
@@ -81,7 +80,10 @@ const everyone: readonly Permission[] = [
   "session:own",
 ];
 
-/** The table. A role that decides does not administer, and a role that administers does not decide; one person may have both. */
+/**
+ * The table. A role that decides does not administer, and a role that administers does not decide; one person may have
+ * both.
+ */
 const table: Readonly<Record<Role, readonly Permission[]>> = {
   viewer: everyone,
   approver: [...everyone, "approvals:decide", "grants:write", "delegations:end", "memory:decide"],
@@ -105,7 +107,7 @@ const table: Readonly<Record<Role, readonly Permission[]>> = {
   admin: [...everyone, "accounts:admin", "delegations:end", "channels:read"],
 };
 
-/** An agent may call, wait, and see what is its own; never decide or administer, whatever token it has. */
+/** An agent may call, wait, and see its own calls. It never decides or administers, with any token. */
 export const agentPermissions: ReadonlySet<Permission> = new Set([
   "calls:make",
   "calls:read",
@@ -118,7 +120,7 @@ export const agentPermissions: ReadonlySet<Permission> = new Set([
 
 export const allPermissions: ReadonlySet<Permission> = new Set(permissions);
 
-/** Permissions over the whole installation: only people of its own tenant have them. */
+/** Permissions over the whole installation. Only people of its own tenant have them. */
 const installationWide: ReadonlySet<Permission> = new Set([
   "tools:approve",
   "tools:switch",
@@ -130,13 +132,13 @@ const installationWide: ReadonlySet<Permission> = new Set([
 ]);
 export const ownTenant = "default";
 
-/** Every person has these, also without a role: their own session. */
+/** Every person has these, even without a role: their own session. */
 export function permissionsOf(held: readonly Role[], tenant: string): ReadonlySet<Permission> {
   const all = ["session:own" as const, ...held.flatMap((role) => table[role])];
   return new Set(tenant === ownTenant ? all : all.filter((permission) => !installationWide.has(permission)));
 }
 
-/** The roles that have it, for a message that says whom to ask. */
+/** The roles with this permission, for a message that says whom to ask. */
 export function rolesWith(permission: Permission): readonly Role[] {
   return roles.filter((role) => table[role].includes(permission));
 }

@@ -12,26 +12,26 @@ import type { Account, LiveSession, SignedIn } from "./accounts.ts";
  * @public
  */
 export interface SessionLimits {
-  /** Unused for so long, it ends. */
+  /** A session ends when it is unused for this time. */
   readonly idleMs: number;
-  /** However much it is used. */
+  /** A session ends after this time, even when it is used. */
   readonly absoluteMs: number;
 }
 
 export const defaultSessionLimits: SessionLimits = { idleMs: 12 * 3_600_000, absoluteMs: 7 * 86_400_000 };
 
-/** What is kept of a session: hashes of its secrets, never one of them. */
+/** A stored session: hashes of its secrets, never the secrets. */
 interface SessionRecord {
   readonly id: string;
   readonly name: string;
   readonly epoch: number;
-  /** Hash of the proof that the page keeps; the cookie is refused without it. Missing in old sessions, which are over. */
+  /** Hash of the proof that the page keeps. The cookie is refused without it. Missing in old sessions, which have ended. */
   readonly proof?: string;
   readonly secret: string;
-  /** Sent to the browser, and not come back yet: until it does, the present one stays good. */
+  /** The secret that was sent to the browser and has not come back. Until it does, the present one stays valid. */
   readonly next?: string;
   readonly nextAt?: number;
-  /** Replaced a moment ago: requests on their way still carry it. */
+  /** The secret that was just replaced. Requests on their way still carry it. */
   readonly last?: string;
   readonly lastUntil?: number;
   readonly createdAt: number;
@@ -40,7 +40,7 @@ interface SessionRecord {
   readonly ended?: true;
 }
 
-/** Which of its secrets a cookie has. */
+/** The secret that a cookie has. */
 type Which = "secret" | "next" | "last";
 
 interface Cookie {
@@ -55,17 +55,20 @@ export interface KnownSession {
   readonly cookie?: string;
 }
 
-/** So many at a time for one person; the one that was not used for longest gives way. Documents are never removed, so places are used again. */
+/**
+ * Sessions of one person at a time; a new one replaces the one that was unused for longest. Documents are never
+ * removed, so places are used again.
+ */
 const places = 10;
 const rotateAfterMs = 15 * 60_000;
 const overlapMs = 60_000;
 const seenEveryMs = 60_000;
 
 /**
- * Sessions of browsers. A browser sends the cookie to every port of the host, so it proves nothing by itself: a second
- * secret, the proof, is answered once when the session begins, kept by the page and sent with each request. The cookie is
- * `PLACE.SECRET`; the secret is replaced now and then, and the one before it ends as soon as the new one was seen and a
- * minute has passed: a stolen cookie does not stay good beside its owner's.
+ * Sessions of browsers. A browser sends the cookie to every port of the host, so the cookie alone proves nothing. A
+ * second secret, the proof, is sent once when the session begins; the page keeps it and sends it with each request.
+ * The cookie is `PLACE.SECRET`. The secret is replaced from time to time, and the earlier one ends a minute after the
+ * new one was used, so a stolen cookie does not stay valid beside its owner's.
  */
 export class SessionRepository {
   readonly #notes: AccountNotes;
@@ -106,8 +109,8 @@ export class SessionRepository {
   }
 
   /**
-   * Undefined: wrong, ended, or over. Whether its account still lets it be is the caller's question. A cookie without its
-   * proof moves nothing: it neither keeps the session alive nor gets the next cookie.
+   * Returns undefined when it is wrong or has ended. The caller checks the account. A cookie without its proof changes
+   * nothing: it does not keep the session alive and gets no next cookie.
    */
   async find(cookie: string, csrf: string): Promise<KnownSession | undefined> {
     const { place, hash } = cookieFrom(cookie) ?? {};
@@ -124,7 +127,7 @@ export class SessionRepository {
     return changed && moved.secret !== undefined ? { ...known, cookie: `${place}.${moved.secret}` } : known;
   }
 
-  /** The session of this cookie, if it was one. Ending it takes no proof. */
+  /** Returns the session that had this cookie. Ending it needs no proof. */
   async end(cookie: string, note: (name: string) => Promise<AccountNote>): Promise<string | undefined> {
     const { place, hash } = cookieFrom(cookie) ?? {};
     if (place === undefined || hash === undefined) return undefined;
@@ -136,7 +139,7 @@ export class SessionRepository {
     return changed ? item.id : undefined;
   }
 
-  /** What is due: the new secret was seen, a new one is wanted, or it was not written down for a while that it is in use. */
+  /** The due change: the new secret was used, a new one is due, or the last use was not written for a while. */
   #moved(
     record: SessionRecord,
     which: Which,
@@ -155,7 +158,7 @@ export class SessionRepository {
     return now - record.seenAt >= seenEveryMs ? { record: { ...record, seenAt: now } } : undefined;
   }
 
-  /** Returns undefined if it is none of them, or the session is over. */
+  /** Returns undefined if the cookie has none of them, or the session has ended. */
   #which(record: SessionRecord, hash: string): Which | undefined {
     if (!this.#isAlive(record)) return undefined;
     if (isSame(hash, record.secret)) return "secret";
@@ -190,7 +193,7 @@ export class SessionRepository {
   }
 }
 
-/** Returns undefined for a text that no cookie of ours is. */
+/** Returns undefined for a text that is not a session cookie. */
 function cookieFrom(text: string): Cookie | undefined {
   const [place = "", secret = "", ...more] = text.split(".");
   const isOurs = more.length === 0 && /^usr_[\w-]{1,64}-\d$/.test(place) && secret.length === 43;

@@ -23,14 +23,17 @@ export interface SignInOptions {
   readonly links: LinkRepository;
   readonly passwords: Passwords;
   readonly tries: Tries;
-  /** A change that ends what must end with it. */
+  /** Changes an account and ends what must end with it. */
   readonly change: (name: string, change: AccountChange, actor: Actor) => Promise<Account>;
-  /** An account that a provider vouches for. */
+  /** Adds an account for a person that a provider names. */
   readonly add: (...given: Parameters<AccountRepository["add"]>) => Promise<Account>;
   readonly record: (name: string) => Promise<AccountRecord | undefined>;
 }
 
-/** The ways to sign in. Each try is counted and logged, takes the same time and gets the same answer, whatever was wrong. */
+/**
+ * The ways to sign in. Each try is counted and logged, takes the same time and gets the same answer, whatever was
+ * wrong.
+ */
 export class SigningIn {
   readonly #options: SignInOptions;
 
@@ -42,10 +45,10 @@ export class SigningIn {
     const name = normalizedName(given);
     if (this.#options.tries.isOver(`name:${name}`, from.address) || this.#options.passwords.isBusy)
       return { refused: "too_many" };
-    this.#options.tries.count(`name:${name}`, from.address); // before the work: tries at the same moment count, too
+    this.#options.tries.count(`name:${name}`, from.address); // before the work, so that tries at the same time count
     const record = await this.#options.accounts.record(name);
     const isRight = await this.#options.passwords.verify(password, record?.password);
-    const now = isRight ? await this.#options.accounts.record(name) : undefined; // it may have been disabled meanwhile
+    const now = isRight ? await this.#options.accounts.record(name) : undefined; // the account may have been disabled meanwhile
     if (now === undefined || now.disabled || now.epoch !== record?.epoch)
       return this.#refusedSignIn({ name, how: "password", why: whyNot(record), from, tenant: record?.tenant });
     this.#options.tries.forgive(`name:${name}`, from.address);
@@ -69,7 +72,7 @@ export class SigningIn {
     const refuse = (name: string, why: string, record?: Account): Promise<SignIn> =>
       this.#refusedSignIn({ name, how: "openid", why, from, tenant: record?.tenant });
     if ("refused" in answer) {
-      if (this.#options.tries.isOver(from.address)) return { refused: "too_many" }; // each is an entry in the log
+      if (this.#options.tries.isOver(from.address)) return { refused: "too_many" }; // each try is an entry in the log
       this.#options.tries.count(from.address);
       return refuse("unknown", answer.refused);
     }
@@ -86,19 +89,19 @@ export class SigningIn {
     }
   }
 
-  /** An existing account is not taken over by a person whom the provider gives the same name. */
+  /** A person whom the provider gives the name of an existing account does not get that account. */
   async #newComer({ issuer, subject, firstRoles, ...person }: OpenIdPerson): Promise<AccountRecord> {
     const name = checkedName(person.name);
     const other = await this.#options.accounts.record(name);
     const isSame = other?.openId?.issuer === issuer && other.openId.subject === subject;
-    if (other !== undefined && isSame) return other; // it was made, and its subject was not yet
+    if (other !== undefined && isSame) return other; // the account was added, but not its subject
     const given = { ...person, name, roles: person.roles ?? firstRoles };
     const actor: Actor = { by: name, via: "openid", tenant: person.tenant };
     await this.#options.add(given, { openId: { issuer, subject } }, actor);
     return this.#mustHave(name);
   }
 
-  /** Roles and groups are the provider's, where it says them. */
+  /** Takes roles and groups from the provider, if it sends them. */
   async #synchronized(found: AccountRecord, { roles, groups }: OpenIdPerson): Promise<AccountRecord> {
     if (roles !== undefined || groups !== undefined)
       await this.#options.change(
@@ -115,7 +118,7 @@ export class SigningIn {
     return record;
   }
 
-  /** Whether it is their password; counted as a try. */
+  /** Whether it is the person's password. It counts as a try. */
   async isPasswordOf(name: string, password: string, from: Attempt): Promise<"right" | "wrong" | "too_many"> {
     if (this.#options.tries.isOver(`name:${name}`, from.address) || this.#options.passwords.isBusy) return "too_many";
     this.#options.tries.count(`name:${name}`, from.address);
@@ -133,7 +136,7 @@ export class SigningIn {
     return { account, ...(await this.#options.sessions.begin(account, record.epoch, note)) };
   }
 
-  /** The log has the name that was tried, cut short; the answer is the same for all of them. */
+  /** The log gets the name that was tried, shortened. The answer is the same for all of them. */
   async #refusedSignIn(refused: SignInRefusal): Promise<SignIn> {
     const { name, how, why, from, tenant = "default" } = refused;
     const tried = name.replaceAll(/[^\w.@+-]/g, "?").slice(0, 64);

@@ -13,11 +13,11 @@ const dayMs = 86_400_000;
 const longestMs = 366 * dayMs;
 const defaultMs = 90 * dayMs;
 const usedEveryMs = 60_000;
-/** What no token may do: make other tokens, and be taken for a person's session. They would outlive its end. */
+/** Permissions that no token has: to make other tokens, which would outlive it, and to act as a person's session. */
 const neverTokens: ReadonlySet<Permission> = new Set(["tokens:own", "accounts:admin"]);
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@:/+-]{0,99}$/u;
 
-/** Tokens for programs, under the SHA-256 of their text. The beginning of that hash is their public name. */
+/** Tokens for programs, stored under the SHA-256 of their text. The beginning of that hash is their public name. */
 export class TokenRepository {
   readonly #notes: AccountNotes;
   readonly #tokens: Collection<ApiToken>;
@@ -79,7 +79,7 @@ export class TokenRepository {
     return Promise.all(mine.map((token) => this.#withUse(token)));
   }
 
-  /** It is refused from the next request on. @throws RuntimeFault `token_unknown` */
+  /** Revokes it from the next request on. @throws RuntimeFault `token_unknown` */
   async revoke(id: string, actor: Actor, owner: string | undefined): Promise<ApiToken> {
     const unknown = accountFault("token_unknown", `There is no token \`${id.slice(0, 100)}\`.`);
     const hash = await this.#hashOf(id);
@@ -107,7 +107,7 @@ export class TokenRepository {
     return token !== undefined && token.revokedAt === undefined && !this.isOver(token) ? token : undefined;
   }
 
-  /** When it was last of use, to the minute; a lost write loses nothing else. */
+  /** Records the last use, to the minute. A lost write has no other effect. */
   async used({ id }: ApiToken): Promise<void> {
     const now = this.#notes.now;
     const last = await this.#uses.get(id);
@@ -127,7 +127,7 @@ export class TokenRepository {
   }
 }
 
-/** Only Postern writes this kind; its first version did not keep the credential. */
+/** Only Postern writes this kind. Its first version had no credential. */
 function tokenFrom(body: Json): ApiToken {
   const token = body as unknown as Omit<ApiToken, "via"> & { readonly via?: string };
   return { ...token, via: token.via ?? "token:unknown" };

@@ -6,15 +6,15 @@ import { type Permission, permissionsOf } from "./roles.ts";
 import type { TokenRepository } from "./token-repository.ts";
 
 /**
- * What a token may by who made it. A name is an authority: grants, runs, approvals and rules go by `tenant, agent, user`.
- *
- * Invariant: only an admin makes a token for an agent or a user that is not their own, and no token has more than
- * its maker has now.
+ * What a token may do, by its maker. A name is an authority: grants, runs, approvals and rules go by `tenant, agent,
+ * user`.
+ * Invariant: only an admin makes a token for an agent or a user that is not their own, and no token has more than its
+ * maker has now.
  */
 
 const taken: ReadonlySet<string> = new Set(Object.values(ownAgents));
 
-/** Account names hold no `/`: what stands before the first one is whose agent it is. */
+/** Account names contain no `/`, so the part before the first one is the owner of the agent. */
 export function agentNameFor(asked: string, maker: Pick<Account, "name">, may: ReadonlySet<Permission>): string {
   return namesFreely(may) || isOwnAgent(asked, maker) ? asked : `${maker.name}/${asked}`;
 }
@@ -23,7 +23,7 @@ export function isTaken(agent: string): boolean {
   return taken.has(agent);
 }
 
-/** Whose agents one names: any of the tenant's, or one's own. */
+/** Whether the maker may name any agent of the tenant, or only their own. */
 export function namesFreely(may: ReadonlySet<Permission>): boolean {
   return may.has("accounts:admin");
 }
@@ -34,7 +34,7 @@ function isOwnAgent(agent: string, { name }: Pick<Account, "name">): boolean {
 
 type MakerState = { readonly permissions: ReadonlySet<Permission> } | { readonly dead: string };
 
-/** What a token is worth by what its maker is now. @param maker undefined: who made it was here only until there were accounts */
+/** What a token may do, given its maker now. @param maker undefined: the maker existed only until there were accounts */
 function makerStateOf(token: ApiToken, maker: Account | undefined): MakerState {
   const { owner, agent, user } = token;
   if (maker === undefined)
@@ -51,13 +51,13 @@ function makerStateOf(token: ApiToken, maker: Account | undefined): MakerState {
 interface TokenServiceOptions {
   readonly notes: AccountNotes;
   readonly tokens: TokenRepository;
-  /** Who made it, as they are now. Undefined: they were here only until there were accounts. */
+  /** The maker of a token now. Undefined: the maker existed only until there were accounts. */
   readonly maker: (token: ApiToken) => Promise<Account | undefined>;
 }
 
 const noteEveryMs = 60_000;
 
-/** Tokens, held against who made them: at each use, and where they are listed. */
+/** Checks tokens against their makers, at each use and in lists. */
 export class TokenService {
   readonly #options: TokenServiceOptions;
   /** When the use of each dead token was last logged. */
@@ -89,7 +89,7 @@ export class TokenService {
     return Promise.all(tokens.map((token) => this.#listed(token)));
   }
 
-  /** What ends with its owner. */
+  /** The tokens that end with their owner. */
   async endingWith({ name, tenant }: Account, actor: Actor): Promise<readonly string[]> {
     const tokens = await this.list({ ...actor, tenant }, name);
     return tokens.flatMap(({ id, state }) => (state === "live" ? [id] : []));

@@ -1,8 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 
 /**
- * Counts bad tries by whatever they have in common (a name, an address), so many a second, after which the answer is
- * "slow down". Holds the names of one second at most.
+ * Counts failed tries a second by what they share (a name, an address). Above the limit the answer is "slow down". It
+ * holds only the names of one second.
  */
 export class Tries {
   readonly #clock: Clock;
@@ -15,19 +15,19 @@ export class Tries {
     this.#perSecond = perSecond;
   }
 
-  /** Whether any of these had its share this second. Counts nothing. */
+  /** Whether any of these has reached its limit this second. Counts nothing. */
   isOver(...names: readonly string[]): boolean {
     this.#turn();
     return names.some((name) => (this.#counts.get(name) ?? 0) >= this.#perSecond);
   }
 
-  /** One more for each. */
+  /** Counts one try for each name. */
   count(...names: readonly string[]): void {
     this.#turn();
     for (const name of names) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** It was a good one after all. */
+  /** Takes back a try that was successful. */
   forgive(...names: readonly string[]): void {
     this.#turn();
     for (const name of names) this.#counts.set(name, Math.max(0, (this.#counts.get(name) ?? 0) - 1));

@@ -1,9 +1,8 @@
 /**
- * What goes back, when it is too big to go inline: bytes by their digest.
- *
+ * Stores results that are too big to go inline: bytes by their digest.
  * Invariant: bytes are durable before a record may refer to them; a reference can be used only within its tenant and by
  * principals it was released to; what is pinned, used, young or needed by a row is never swept.
- * Next: raw-result.ts (what a tool answered), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store),
+ * Next: raw-result.ts (a tool's answer), shape.ts (inline or by reference), folder-artifacts.ts (a folder as store),
  * releases.ts (who may use one, and the end of a session), sweeper.ts (removes what is not needed).
  */
 import type { Principal } from "../core/call.ts";
@@ -15,7 +14,7 @@ export interface ArtifactMeta {
   readonly bytes: number;
 }
 
-/** A part of an artifact: bytes from `start` up to and without `end`. Left out: from the beginning, to the end. */
+/** A part of an artifact: bytes from `start` up to, not including, `end`. By default from the beginning to the end. */
 export interface ByteRange {
   readonly start?: number;
   readonly end?: number;
@@ -28,51 +27,58 @@ export interface ArtifactStream {
 }
 
 /**
- * Where results are kept that are too big to go inline.
+ * Stores results that are too big to go inline.
  *
  * @public
  */
 export interface ArtifactStore {
-  /** Keeps the bytes for `owner` and gives their digest. Durable when it resolves. Pinned until `unpin` as often as put. */
+  /**
+   * Stores the bytes for `owner` and returns their digest. Durable when it resolves. Each `put` pins once; `unpin`
+   * undoes one pin.
+   */
   put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta>;
-  /** As `put`, without holding more than a piece of the bytes. When the stream throws, nothing is kept and this rejects with what it threw. */
+  /**
+   * As `put`, but holds only a piece of the bytes in memory. When the stream throws, nothing is stored and this rejects
+   * with that error.
+   */
   putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta>;
-  /** Whether the principal may use it; asked before a person is bothered. False when it does not exist. */
+  /** Whether the principal may use it. Asked before a person is asked to approve. Returns false when it does not exist. */
   mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;
-  /** What it is, without its bytes. Throws as `open` does. */
+  /** Its media type and size, without its bytes. Throws as `open` does. */
   meta(digest: string, principal: Principal): Promise<ArtifactMeta>;
-  /** @throws RuntimeFault `artifact_unavailable` when it is gone or not the principal's. */
+  /** @throws RuntimeFault `artifact_unavailable` when it does not exist or the principal may not use it. */
   open(digest: string, principal: Principal): Promise<{ readonly meta: ArtifactMeta; readonly bytes: Uint8Array }>;
-  /** As `open`, piece by piece; what is read whole is checked against its digest at its end. */
+  /** As `open`, piece by piece. A stream that is read to its end is checked against the digest. */
   openStream(digest: string, principal: Principal, range?: ByteRange): Promise<ArtifactStream>;
-  /** Keeps it as long as this process lives, or until `unpin`. */
+  /** Keeps it while this process lives, or until `unpin`. */
   pin(digest: string): Promise<void>;
   unpin(digest: string): Promise<void>;
 }
 
 /**
- * What an artifact store of one's own must have. It must refuse every principal but the owner: `owner` of `put` is
- * the one principal (tenant, agent, user) that may open it. Without `putStream` and `openStream` bytes are held whole.
+ * The methods that an artifact store of your own must have. It must refuse every principal but the owner: `owner` of
+ * `put` is the one principal (tenant, agent, user) that may open it. Without `putStream` and `openStream`, whole
+ * artifacts are held in memory.
  *
  * @public
  */
 export type OwnArtifactStore = Pick<ArtifactStore, "put" | "open" | "pin" | "unpin"> &
   Partial<Pick<ArtifactStore, "mayUse" | "meta" | "putStream" | "openStream">>;
 
-/** A store that is kept by ourselves, so that sharing and tidying up are ours too. */
+/** A store of Postern, which can also share artifacts and remove unneeded ones. */
 export interface SharedArtifactStore extends ArtifactStore {
   /**
    * Lets one more principal of the same tenant use it.
    *
-   * @throws RuntimeFault `artifact_unavailable` when that tenant has no such artifact.
+   * @throws RuntimeFault `artifact_unavailable` when the tenant has no such artifact.
    */
   release(digest: string, principal: Principal): Promise<void>;
-  /** Removes what is older than the retention and is neither held nor needed. Returns how many. */
+  /** Removes artifacts that are older than the retention and neither pinned nor needed. Returns how many. */
   sweep(needed: Needed): Promise<number>;
 }
 
-/** Which of these are needed by a row; of others it may say so too. */
+/** Returns those digests that a row needs. It may return more. */
 export type Needed = (digests: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** `{"$artifact": digest}`: how arguments name an artifact. */
+/** `{"$artifact": digest}` names an artifact in arguments. */
 export const referenceKey = "$artifact";

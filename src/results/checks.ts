@@ -1,4 +1,4 @@
-/** Checks the arguments of an artifact store before anything is done. */
+/** Checks the arguments of an artifact store. */
 import { checkPrincipal } from "../core/authority.ts";
 import type { Principal } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";
@@ -8,7 +8,7 @@ import type { Needed } from "./artifact-store.ts";
 
 const code = "request_invalid";
 
-/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an owner that is none */
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an invalid owner */
 export function checkPut(bytes: Uint8Array, mediaType: string, owner: Principal): void {
   if (!(bytes instanceof Uint8Array))
     throw new RuntimeFault(code, `\`bytes\` is ${shown(bytes)}; it must be a Uint8Array.`);
@@ -16,7 +16,7 @@ export function checkPut(bytes: Uint8Array, mediaType: string, owner: Principal)
   checkPrincipal(owner);
 }
 
-/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an owner that is none */
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an invalid owner */
 export function checkPutStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): void {
   if (typeof chunks !== "object" || chunks === null || !(Symbol.asyncIterator in chunks))
     throw new RuntimeFault(code, `\`chunks\` is ${shown(chunks)}; it must be an AsyncIterable of Uint8Array.`);
@@ -24,13 +24,16 @@ export function checkPutStream(chunks: AsyncIterable<Uint8Array>, mediaType: str
   checkPrincipal(owner);
 }
 
-/** @throws RuntimeFault `request_invalid`, or `context_invalid` for a principal that is none */
+/** @throws RuntimeFault `request_invalid`, or `context_invalid` for an invalid principal */
 export function checkUse(digest: string, principal: Principal): void {
   checkDigest(digest);
   checkPrincipal(principal);
 }
 
-/** @throws RuntimeFault `request_invalid`; a text that is no digest is an artifact that is not there */
+/**
+ * @throws RuntimeFault `request_invalid` for a value that is not a text. Any other text is a digest that does not
+ * exist.
+ */
 export function checkDigest(digest: string): void {
   checkMember("digest", digest, "a text", code);
 }

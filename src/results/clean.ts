@@ -13,7 +13,7 @@ export interface CleanResult {
   readonly brief?: { readonly text: string; readonly structured: CleanJson };
 }
 
-/** A value with its JSON text, whose bytes are what it counts for. */
+/** A value with its JSON text. The bytes of the text count towards limits. */
 export interface CleanJson {
   readonly value: Json;
   readonly text: string;
@@ -36,7 +36,7 @@ function cleanBrief(brief: RawResult["brief"], redactor: Redactor): Pick<CleanRe
   return { brief: { text: cleanText(brief.text, redactor), structured: cleanJson(brief.structured, redactor) } };
 }
 
-/** As `cleanResult`. Looks through long texts piece by piece, so that other calls go on. */
+/** As `cleanResult`, but reads long texts piece by piece, so that other calls continue. */
 export async function cleanLongResult(raw: RawResult, redactor: Redactor): Promise<CleanResult> {
   const clean: string[] = [];
   for (const text of longTextsIn(raw)) if (await isCleanText(text, redactor)) clean.push(text);
@@ -47,7 +47,7 @@ export async function cleanLongResult(raw: RawResult, redactor: Redactor): Promi
   });
 }
 
-/** Whether a result has a text that takes long to look through. */
+/** Whether a result has a text that is long to search. */
 export function isLongResult(raw: RawResult): boolean {
   return !longTextsIn(raw).next().done;
 }
@@ -66,12 +66,12 @@ function isLong(text: string | undefined): text is string {
   return text !== undefined && text.length > 2 * pieceBytes;
 }
 
-/** A redactor that looks for more than known secrets masks the whole text. */
+/** A redactor that also searches for patterns masks the whole text. */
 async function isCleanText(text: string, redactor: Redactor): Promise<boolean> {
   return redactor.reach !== undefined && !(await findsIn(text, redactor));
 }
 
-/** Redacted, and text that every store and every wire can carry: no half of a surrogate pair, no NUL. */
+/** The redacted text in a form that every store and wire can carry: without halves of surrogate pairs and NUL. */
 export function cleanText(text: string, redactor: Redactor): string {
   return sound(redactor.redact(text));
 }
@@ -82,8 +82,8 @@ function sound(redacted: string): string {
 }
 
 /**
- * Redacted as JSON text, so that a secret is found in keys and numbers and across them as well. The same value when
- * nothing was found.
+ * Redacts the JSON text, so that a secret is also found in keys, in numbers and across them. Returns the same value
+ * when nothing was found.
  */
 export function cleanJson(value: Json, redactor: Redactor): CleanJson {
   const given = JSON.stringify(value);
@@ -92,7 +92,7 @@ export function cleanJson(value: Json, redactor: Redactor): CleanJson {
   const parsed = parse(text) ?? inParts(value, redactor);
   const json = wellFormedJson(JSON.stringify(parsed));
   if (redactor.finds(json)) return { value: "[redacted]", text: '"[redacted]"' };
-  // Parsed again, because only the text was made well-formed. It is JSON: it was just written.
+  // Parsed again, because only the text was made well-formed. The text was written as JSON above.
   return { value: JSON.parse(json) as Json, text: json };
 }
 
@@ -117,18 +117,18 @@ function withheld(type: ContentBlock["type"]): ContentBlock {
   return { type: "text", text: `[redacted: this ${type} held a secret]` };
 }
 
-/** As it travels, and as what it is: a file of text may hold an encoding of its own. */
+/** Searches the base64 text, and the bytes as text: a text file may contain encoded secrets itself. */
 function holdsSecret(base64: string, redactor: Redactor): boolean {
   return redactor.finds(base64) || redactor.finds(Buffer.from(base64, "base64").toString());
 }
 
-/** Everything but the bytes, which were looked through already and may be large. */
+/** All fields except the bytes, which were searched already and may be large. */
 function cleanFields<Block extends ContentBlock>(block: Block, redactor: Redactor): Block {
   const cleaned = Object.entries(block).flatMap(([name, value]) => {
     const clean = cleanField(name, value, redactor);
-    return typeof clean === typeof value ? [[name, clean]] : []; // notes in which nothing could be masked alone are left out
+    return typeof clean === typeof value ? [[name, clean]] : []; // a field is left out when only masking it whole is possible
   });
-  // The same names with the same kinds of values; `type` holds no secret.
+  // The same names with the same kinds of values; `type` contains no secret.
   return Object.fromEntries(cleaned) as Block;
 }
 
@@ -137,10 +137,7 @@ function cleanField(name: string, value: Json, redactor: Redactor): Json {
   return typeof value === "string" ? cleanText(value, redactor) : cleanJson(value, redactor).value;
 }
 
-/**
- * A lone surrogate or a NUL in JSON text is an escape: `JSON.stringify` writes it as one. Escaped backslashes are stepped
- * over in pairs.
- */
+/** `JSON.stringify` writes a lone surrogate or a NUL as an escape. Escaped backslashes are skipped in pairs. */
 export function wellFormedJson(json: string): string {
   if (!json.includes("\\ud") && !json.includes("\\u0000")) return json;
   return json.replace(/\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g, (written, name: string) =>
@@ -148,7 +145,7 @@ export function wellFormedJson(json: string): string {
   );
 }
 
-/** Undefined when the mask broke the text: it stood in for a number or for half of an escape. */
+/** Returns undefined when masking broke the JSON: the mask replaced a number or half of an escape. */
 function parse(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;

@@ -6,26 +6,29 @@ const encoder = new TextEncoder();
 const mark = "…";
 const markBytes = 3;
 
-/** Whether the text has at most so many UTF-8 bytes; most texts are answered by their length alone. */
+/** Whether the text has at most this many UTF-8 bytes. Usually its length alone decides. */
 export function fits(text: string, limitBytes: number): boolean {
   if (text.length > limitBytes) return false;
   return text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes;
 }
 
 /**
- * The text, or its head with "…" when it is longer: at most `limitBytes` of UTF-8, the mark included, cut between two code
- * points. Empty when not even the mark fits.
+ * The text, or its beginning with "…" when it is longer: at most `limitBytes` of UTF-8 with the mark, cut between code
+ * points. Empty when the mark does not fit.
  */
 export function cut(text: string, limitBytes: number): string {
   if (fits(text, limitBytes)) return text;
   if (limitBytes < markBytes) return "";
   const head = Buffer.allocUnsafe(limitBytes - markBytes);
   const { written } = encoder.encodeInto(text.slice(0, limitBytes), head);
-  // Decoded again: a slice would keep the whole text alive as long as its head.
+  // Decoded again, because a slice would keep the whole text in memory.
   return head.toString("utf8", 0, written) + mark;
 }
 
-/** As `cut`, but of what is longer the end counts as much as the beginning; the end begins with a line where it has one. */
+/**
+ * As `cut`, but a longer text keeps its beginning and its end in equal parts. The end begins at a line break if it has
+ * one.
+ */
 export function cutMiddle(text: string, limitBytes: number): string {
   if (fits(text, limitBytes)) return text;
   const head = cut(text, Math.ceil(limitBytes / 2));
@@ -33,12 +36,12 @@ export function cutMiddle(text: string, limitBytes: number): string {
   if (head === "" || room === 0) return head;
   const bytes = Buffer.from(text.slice(-room));
   let start = bytes.length - room;
-  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1; // the rest of a letter
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1; // the rest of a character
   const tail = bytes.toString("utf8", start);
   return head + tail.slice(Math.max(0, tail.indexOf("\n")));
 }
 
-/** The first so many characters, without half of a surrogate pair at their end: for looking at a text that may be huge. */
+/** The beginning of a text that may be huge, without half of a surrogate pair at the end. */
 export function headOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -46,10 +49,10 @@ export function headOf(text: string, length: number): string {
 }
 
 /**
- * The outcome with a sentence at the end of its text where only a part of the result is in it: how much is shown, how much
- * there is, how to read on. Any other outcome as it is.
+ * Adds a sentence to the text of an outcome that shows only a part of the result: how much is shown, how much exists,
+ * how to read on. Other outcomes are returned unchanged.
  *
- * @param readOn what this reader does to read the artifact from a byte on, as the end of a sentence
+ * @param readOn how this reader continues to read the artifact at a byte, as the end of a sentence
  */
 export function withCutNote(outcome: ToolOutcome, readOn: (digest: string, fromByte: number) => string): ToolOutcome {
   const { artifact, cut, text, content } = outcome;
@@ -75,7 +78,10 @@ function withLastText(content: readonly ContentBlock[], note: string): readonly 
   return content.with(at, { ...last, text: joined(last.text, note) });
 }
 
-/** Structured content that only says where the whole of it is: no reader that expects the tool's own data can use it. */
+/**
+ * Whether the structured content only says where the whole result is. A reader that expects the tool's own data cannot
+ * use it.
+ */
 export function isStandIn({ artifact, cut, structured }: ToolOutcome): boolean {
   return (
     artifact !== undefined &&

@@ -4,23 +4,23 @@ import { cut } from "./cut.ts";
 
 const mostNamed = 12;
 const nameBytes = 40;
-/** A value of so few characters is its own description. */
+/** A value with at most this many characters is its own description. */
 const fewCharacters = 160;
-/** Text longer than this is not parsed to see whether it is JSON. */
+/** A longer text is not parsed to find out whether it is JSON. */
 const mostParsed = 1024 * 1024;
 const mostRowsSeen = 50;
 
-/** What stands in the text when it is JSON that holds something, an object or an array. */
+/** The value of a text that is a JSON object or array which is not empty. */
 export function parsedJson(text: string): Json | undefined {
   if (text.length > mostParsed || !/^\s*[{[]/.test(text)) return undefined;
   try {
     return JSON.parse(text) as Json; // JSON.parse makes nothing but JSON
   } catch {
-    return undefined; // it only begins like JSON: a text
+    return undefined; // it only begins like JSON
   }
 }
 
-/** Rows that are objects of nearly the same keys, or arrays of one length. */
+/** Rows that are objects with nearly the same keys, or arrays of one length. */
 export interface TableRows {
   readonly columns: readonly string[];
   readonly rows: number;
@@ -30,7 +30,7 @@ export function isTable(value: Json): value is readonly JsonObject[] {
   return Array.isArray(value) && columnsOf(value) !== undefined;
 }
 
-/** The columns of like objects. Undefined: they are not alike, or there are fewer than two. */
+/** The columns of similar objects. Returns undefined when they are not similar, or fewer than two. */
 export function columnsOf(rows: readonly Json[]): readonly string[] | undefined {
   if (rows.length < 2) return undefined;
   const seen = rows.length <= mostRowsSeen ? rows : [...rows.slice(0, mostRowsSeen - 1), rows.at(-1) ?? null];
@@ -91,7 +91,7 @@ export function listed(names: readonly string[], format: (name: string) => strin
   return `${names.slice(0, mostNamed).map(format).join(", ")}${more}`;
 }
 
-/** Counts characters as it goes, so that a huge value is left early. */
+/** Counts characters while it walks, so that it stops early in a huge value. */
 function isSmall(value: Json): boolean {
   let left = fewCharacters;
   const take = (inner: Json, levels: number): boolean => {

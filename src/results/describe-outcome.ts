@@ -4,12 +4,11 @@ import { headOf } from "./cut.ts";
 import { base64Bytes, describe, describeMedia, line } from "./describe.ts";
 import { LargeJson } from "./large-json.ts";
 
-/** What may be known of a result that is inline. */
+/** The parts of an inline result. */
 type Inline = Pick<ToolOutcome, "content" | "text" | "structured">;
 
 /**
- * How a call left, in one line: what its result is, or why there is none. Made for `result_summary` of a run's records.
- *
+ * An outcome in one line: what its result is, or why it has none. For `result_summary` of a run's records.
  * Contract: as `describe`.
  */
 export function describeOutcome(outcome: ToolOutcome): string {
@@ -29,14 +28,14 @@ export function describeOutcome(outcome: ToolOutcome): string {
   return status satisfies never;
 }
 
-/** The same of a whole result, before its head alone is left of it. */
+/** The same for a whole result, before it is cut. */
 export function describeWhole({ content, text, structured }: CleanResult): string {
   const description = structured instanceof LargeJson ? structured.facts.description : undefined;
   const value = structured === undefined || description !== undefined ? {} : { structured: structured.value };
   return line(describeInline({ content, text, ...value }, description));
 }
 
-/** @param description the description of the structured content, when it is known */
+/** @param description the description of the structured content, if known */
 function describeInline({ content, text, structured }: Inline, description?: string): string {
   const parts = [
     ...(description !== undefined

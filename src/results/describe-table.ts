@@ -3,21 +3,21 @@ import { counted } from "../core/shown.ts";
 import { cut, headOf } from "./cut.ts";
 import { columnsOf, listed, type TableRows } from "./describe-json.ts";
 
-/** Rows beyond so many characters are not counted. */
+/** Rows after this many characters are not counted. */
 const mostScanned = 1024 * 1024;
 const cellBytes = 40;
-/** No more of a field is kept while it is read. */
+/** A field is cut to this length while it is read. */
 const cellCharacters = 100;
-/** So many rows must have the columns of the first before a text without a media type is taken for CSV. */
+/** A text without a media type is taken for CSV when this many rows have the columns of the first. */
 const rowsCompared = 8;
 
-/** What a text says as delimited values. */
+/** A text read as delimited values. */
 interface Delimited extends TableRows {
-  /** There are more rows than were counted. */
+  /** Whether there are more rows than were counted. */
   readonly more: boolean;
 }
 
-/** The table in a text: any of CSV or TSV type, and one without a type whose rows are plainly columns. */
+/** The table in a text: any text of CSV or TSV type, and a text without a type whose rows clearly form columns. */
 export function tableIn(text: string, essence: string | undefined): Delimited | undefined {
   const known = delimiters.get(essence ?? "");
   if (known !== undefined) return readRows(text, text.includes(known) ? known : guessed(text));
@@ -50,7 +50,7 @@ function firstLine(text: string): string {
   return text.slice(0, Math.min(end < 0 ? text.length : end, 10_000)).replace(/\r$/, "");
 }
 
-/** A header of short, different names, and rows that all have as many fields. Prose has neither. */
+/** Whether it has a header of short, different names, and rows with the same number of fields. Prose does not. */
 function isPlainlyTable(text: string, delimiter: string): boolean {
   const widths: number[] = [];
   let header: readonly string[] = [];
@@ -77,7 +77,7 @@ function readRows(text: string, delimiter = ","): Delimited | undefined {
   return columns === undefined ? undefined : { columns, rows, more: isLong };
 }
 
-/** Rows by RFC 4180: a quoted field may hold delimiters, line breaks and doubled quotes. Empty lines are none. */
+/** Rows by RFC 4180: a quoted field may hold delimiters, line breaks and doubled quotes. Empty lines are skipped. */
 function* rowsOf(text: string, delimiter: string): Generator<readonly string[]> {
   let fields: string[] = [];
   let from = 0;
@@ -93,7 +93,7 @@ function* rowsOf(text: string, delimiter: string): Generator<readonly string[]> 
 
 interface Field {
   readonly text: string;
-  /** Where its delimiter or line break stands, or the text ends. */
+  /** The position of its delimiter or line break, or the end of the text. */
   readonly end: number;
 }
 

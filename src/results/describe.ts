@@ -4,15 +4,14 @@ import { cut, headOf } from "./cut.ts";
 import { describeJson, isTable, parsedJson } from "./describe-json.ts";
 import { describeTable, tableIn } from "./describe-table.ts";
 
-/** UTF-8 bytes of the longest description: a record in `tools.jsonl` holds one beside everything else. */
+/** UTF-8 bytes of the longest description. A record in `tools.jsonl` has one beside other fields. */
 export const describedBytes = 480;
 
 /**
- * What a result is, in one line for people, logs and models: a table by its columns and rows, a text by its head and
- * counts, JSON by its shape, bytes by type and size.
- *
- * Contract: never throws, never more than `describedBytes`, no control characters, no half code points; the work is
- * bounded too, so that a huge text costs milliseconds.
+ * Describes a result in one line for people, logs and models: a table by its columns and rows, a text by its beginning
+ * and counts, JSON by its shape, bytes by type and size.
+ * Contract: never throws, never more than `describedBytes`, no control characters, no half code points, and bounded
+ * work even for a huge text.
  *
  * @param mediaType of a text or of bytes. A text of a binary type (`image/png`) is taken for base64
  *
@@ -37,7 +36,7 @@ function described(content: Json | Uint8Array, mediaType: string | undefined): s
   return describeText(content, essence);
 }
 
-/** Bytes that are text are described as that; only so many are looked at. */
+/** Bytes that are text are described as text. Only the first part is read. */
 function describedBytesOf(bytes: Uint8Array, mediaType: string | undefined): string {
   if (mediaType === undefined || !isTextual(mediaType)) {
     return describeMedia(mediaType ?? "application/octet-stream", bytes.byteLength);
@@ -56,7 +55,7 @@ export function describeMedia(mediaType: string, bytes: number | undefined, name
   return `${mediaType === "" ? "bytes" : mediaType}${size}${name === undefined ? "" : ` (${name})`}`;
 }
 
-/** How many bytes base64 text stands for. */
+/** The number of bytes that a base64 text encodes. */
 export function base64Bytes(data: string): number {
   const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
   return Math.max(0, Math.floor((data.length * 3) / 4) - padding);
@@ -74,7 +73,7 @@ function sizeOf(bytes: number): string {
   return `${size.toFixed(1).replace(/\.0$/, "")} ${units[unit]}`;
 }
 
-/** One sound line within the limit, whatever was put into it. */
+/** Makes any text one well-formed line within the limit. */
 export function line(text: string): string {
   return cut(
     headOf(text, 4 * describedBytes)
@@ -99,11 +98,11 @@ function isTextual(mediaType: string): boolean {
   );
 }
 
-/** Words beyond this are not counted: the number would cost more than it says. */
+/** Words after this many characters are not counted. */
 const mostCounted = 256 * 1024;
 const headBytes = 160;
 
-/** A short text is its own description; a longer one is its head and its counts. */
+/** A short text is its own description. A longer one is described by its beginning and its counts. */
 function describeText(text: string, essence?: string): string {
   if (text === "") return "empty text";
   const bytes = Buffer.byteLength(text);
@@ -133,7 +132,7 @@ function linesIn(text: string): number {
   return lines;
 }
 
-/** Counted by hand: a pattern over a large text would take longer than everything else that is done with it. */
+/** Counted in a loop, because a pattern over a large text is slow. */
 function words(text: string): string {
   const end = Math.min(text.length, mostCounted);
   let count = 0;

@@ -13,24 +13,24 @@ import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } fr
 import { collectSoon, digestOf, pieceBytes } from "./streams.ts";
 
 export interface FolderArtifactsOptions {
-  /** Belongs to one process at a time, as the data folder it lies in does. */
+  /** Used by one process at a time, like the data folder that contains it. */
   readonly folder: string;
   readonly clock: Clock;
-  /** How long after it was put an artifact stays in any case, in milliseconds. */
+  /** How long an artifact stays at least, in milliseconds. */
   readonly retentionMs: number;
 }
 
-/** What stands beside the bytes. Without it the bytes are not there: it is written last and removed first. */
+/** The file beside the bytes. It is written last and removed first, so bytes without it do not count. */
 interface Sidecar {
   readonly bytes: number;
-  /** ISO 8601: when the bytes came last. */
+  /** ISO 8601: when the bytes were last put. */
   readonly storedAt: string;
   readonly releases: readonly Release[];
 }
 
 /**
  * Artifacts in a folder: bytes at `ab/cdef…` by their SHA-256, beside them a `.json` with size, time and releases.
- * What keeps them is written nowhere a second time: sessions hold them while the process lives, rows ask for the rest.
+ * The reason to keep one is not stored here: sessions pin them while the process lives, rows need the others.
  */
 export async function openFolderArtifacts(options: FolderArtifactsOptions): Promise<SharedArtifactStore> {
   const temporary = join(options.folder, "tmp");
@@ -39,7 +39,7 @@ export async function openFolderArtifacts(options: FolderArtifactsOptions): Prom
   return new FolderArtifacts(options, temporary);
 }
 
-/** So many are asked about at once. */
+/** How many artifacts one query asks about. */
 const sweptAtOnce = 256;
 
 class FolderArtifacts implements SharedArtifactStore {
@@ -48,7 +48,7 @@ class FolderArtifacts implements SharedArtifactStore {
   readonly #clock: Clock;
   readonly #retentionMs: number;
   readonly #holds: ArtifactHolds;
-  /** A sidecar is read, changed and written by one at a time. */
+  /** One at a time reads, changes and writes a sidecar. */
   readonly #changes = new Locks();
 
   constructor({ folder, clock, retentionMs }: FolderArtifactsOptions, temporary: string) {
@@ -82,7 +82,7 @@ class FolderArtifacts implements SharedArtifactStore {
     }
   }
 
-  /** Pinned before it is written, so that no sweep comes in between. */
+  /** Pinned before it is written, so that no sweep removes it. */
   async #keep(meta: ArtifactMeta, owner: Principal, write: (path: string) => Promise<void>): Promise<ArtifactMeta> {
     const { digest, bytes, mediaType } = meta;
     this.#holds.pin(digest);
@@ -112,7 +112,7 @@ class FolderArtifacts implements SharedArtifactStore {
       const sidecar = await this.#used(digest);
       return releaseTo(sidecar?.releases ?? [], principal) !== undefined;
     } catch {
-      return false; // what cannot be read cannot be used: `open` says why
+      return false; // an unreadable artifact cannot be used; `open` gives the reason
     }
   }
 
@@ -188,7 +188,7 @@ class FolderArtifacts implements SharedArtifactStore {
     }
   }
 
-  /** Checks again: since the rows were asked, it may have been put or used. */
+  /** Checks again, because it may have been put or used since the rows were asked. */
   #removeLoose(digest: string): Promise<boolean> {
     return this.#changes.with([digest], async () => {
       if (!(await this.#isLoose(digest))) return false;
@@ -198,14 +198,14 @@ class FolderArtifacts implements SharedArtifactStore {
     });
   }
 
-  /** Bytes without a sidecar were left by a crash between the two writes: nothing refers to them. */
+  /** Bytes without a sidecar were left by a crash between the two writes. Nothing refers to them. */
   async #isLoose(digest: string): Promise<boolean> {
     const found = await this.#sidecar(digest).catch(() => "unreadable" as const);
-    if (found === "unreadable" || this.#holds.has(digest)) return false; // whose it is is not known, so it stays
+    if (found === "unreadable" || this.#holds.has(digest)) return false; // its owner is unknown, so it stays
     return found === undefined || Date.parse(found.storedAt) + this.#retentionMs <= this.#clock.now();
   }
 
-  /** Before it is looked for: a sweep that has begun is waited for, a later one sees that it is used. */
+  /** Marks it as used before it is read. A sweep that has begun is waited for; a later one sees the mark. */
   async #used(digest: string): Promise<Sidecar | undefined> {
     if (!isDigest(digest)) return undefined;
     this.#holds.use(digest);
@@ -216,7 +216,7 @@ class FolderArtifacts implements SharedArtifactStore {
   async #sidecar(digest: string): Promise<Sidecar | undefined> {
     if (!isDigest(digest)) return undefined;
     try {
-      // The file is ours: it lies in the data folder, and only `#write` makes it.
+      // Only `#write` writes this file in the data folder.
       return JSON.parse(await readFile(`${this.#path(digest)}.json`, "utf8")) as Sidecar;
     } catch (error) {
       if (codeOf(error) === "ENOENT") return undefined;

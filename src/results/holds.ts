@@ -1,11 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 
-/** A call reads the artifacts it was let in with at once, or is held, and then its row needs them. */
+/** A call reads its artifacts soon after it may, or it is held, and then its row needs them. */
 const useMs = 3_600_000;
 
 /**
- * What keeps an artifact as long as this process lives: it is being written or belongs to an open session (pins), or
- * a caller just learned that it is there. What must outlast the process follows from the rows (store/references.ts).
+ * Reasons to keep an artifact while this process lives: it is being written, it belongs to an open session (pins), or a
+ * caller just asked whether it may use it. What must survive the process follows from the rows (store/references.ts).
  */
 export class ArtifactHolds {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class ArtifactHolds {
     this.#pins.set(digest, (this.#pins.get(digest) ?? 0) + 1);
   }
 
-  /** One too many is not owed later. */
+  /** A surplus `unpin` has no effect. */
   unpin(digest: string): void {
     const pins = this.#pins.get(digest) ?? 0;
     if (pins > 1) this.#pins.set(digest, pins - 1);
@@ -41,7 +41,7 @@ export class ArtifactHolds {
     return false;
   }
 
-  /** Also forgets digests that were asked for and never existed. */
+  /** Also removes digests that never existed. */
   forgetOld(): void {
     for (const digest of [...this.#used.keys()]) this.has(digest);
   }

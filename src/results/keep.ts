@@ -9,18 +9,18 @@ import { describeWhole } from "./describe-outcome.ts";
 import { factsOf, type JsonFacts, LargeJson, summaryOf } from "./large-json.ts";
 import { mediaPath } from "./media.ts";
 
-/** Whose result it is, and how much of it may go inline. */
+/** The owner of a result, and how much of it may go inline. */
 export interface ShapeOrder {
   readonly callId: string;
   /** UTF-8 bytes of everything but media together, inclusive. */
   readonly limitBytes: number;
   readonly owner: Principal;
-  /** Learns what was pinned, so that its close takes it back. */
+  /** Gets every pin, and its close removes them. */
   readonly session: Session;
   readonly tool: string;
 }
 
-/** The part of an outcome that says what the tool answered. */
+/** The part of an outcome that has the tool's answer. */
 export interface Shaped {
   readonly content: readonly ContentBlock[];
   readonly text: string;
@@ -33,18 +33,17 @@ export interface Shaped {
 
 type Resource = Extract<ContentBlock, { readonly type: "resource" }>;
 
-/** A media block that still has its bytes with it. */
+/** A media block with its bytes. */
 type Bytes = MediaBlock & { readonly data: string };
 
-/** Nothing of it has to be kept: no media, and the rest within the limit. */
+/** Whether nothing must be kept as an artifact: no media, and the rest within the limit. */
 export function isSmall(result: CleanResult, { limitBytes, session }: ShapeOrder): boolean {
   return !result.content.some((block) => hasBytes(block) || isKept(block, session)) && isInline(result, limitBytes);
 }
 
 /**
- * Media by reference, each with the path a script finds it at; the rest, when it is too big, as one artifact.
- *
- * One after another, so that when one fails the session knows every pin made before.
+ * Keeps media as artifacts, each with the path for scripts, and the rest as one artifact when it is too big.
+ * One after another, so that after a failure the session knows every pin.
  */
 export async function keep(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const content: ContentBlock[] = [];
@@ -75,7 +74,7 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
   return { content, text, ...(structured && { structured: structured.value }), ...found };
 }
 
-/** The whole result as one artifact; the head of its text, a summary and the media's references stay. */
+/** Keeps the whole result as one artifact. The beginning of its text, a summary and the references of media stay. */
 async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
   const { content, text, brief } = result;
   const others = content.filter(isOther);
@@ -110,12 +109,12 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
   };
 }
 
-/** Without the lines that stand for links and for what is somewhere else: these are kept as themselves. */
+/** The text without the lines for links and files elsewhere, which are kept as blocks. */
 function ownText(content: readonly ContentBlock[]): string {
   return textOf(content.filter((block) => "text" in block));
 }
 
-/** Without the "…" that ends a head; none of a text that only says that the result is kept. */
+/** The length of the beginning without its "…"; 0 for a text that only says that the result is kept. */
 function shownOf(head: string, shownText: string, text: string): number {
   if (head === shownText) return shownText === text ? Buffer.byteLength(head) : 0;
   return Buffer.byteLength(head.replace(/…$/, ""));
@@ -126,7 +125,10 @@ function memberOf({ structured }: CleanResult): { readonly member?: string } {
   return member === undefined ? {} : { member };
 }
 
-/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it; a text that is the structured content's own is not written twice. */
+/**
+ * `{ text?, structured?, content? }`, as `JSON.stringify` writes it. A text that equals the structured content is not
+ * written twice.
+ */
 function wholeBody(text: string, structured: CleanJson | undefined, others: readonly ContentBlock[]): string {
   const members = [
     ...(text === "" || text === structured?.text ? [] : [`"text":${JSON.stringify(text)}`]),
@@ -140,13 +142,16 @@ function factsIn(structured: CleanJson): JsonFacts {
   return structured instanceof LargeJson ? structured.facts : factsOf(structured.value);
 }
 
-/** Its own short form, and where all of it is. */
+/** The tool's own short form, and a reference to the whole result. */
 function inBrief({ brief }: CleanResult, digest: string, bytes: number): Json | undefined {
   if (brief === undefined || !isJsonObject(brief.structured.value)) return undefined;
   return { ...brief.structured.value, [referenceKey]: digest, bytes };
 }
 
-/** MCP servers send a plain text twice, the second time as `{ content: text }`: the artifact is that text, so that it can be passed on. */
+/**
+ * MCP servers send a plain text twice, the second time as `{ content: text }`. The artifact is then the text alone, so
+ * that it can be passed on.
+ */
 function restates({ text, structured }: CleanResult): boolean {
   if (structured instanceof LargeJson) return structured.isRepeated;
   if (!isJsonObject(structured?.value)) return false;
@@ -154,7 +159,10 @@ function restates({ text, structured }: CleanResult): boolean {
   return values.length === 1 && values[0] === text;
 }
 
-/** Whether text and structured content say the same, so that it counts once: MCP servers send JSON as a text too, often indented. */
+/**
+ * Whether text and structured content are the same, so that they count once. MCP servers send JSON as a text too, often
+ * indented.
+ */
 function isRepeatedInText(result: CleanResult): boolean {
   const { text, structured } = result;
   if (structured === undefined) return false;
@@ -179,20 +187,20 @@ async function put(
   return meta;
 }
 
-/** Each artifact is pinned once for a session, however often it was put: its close takes back one pin each. */
+/** Pins each artifact once for a session, because closing the session unpins each once. */
 export async function pinOnce(digest: string, session: Session, artifacts: ArtifactStore): Promise<void> {
   if (!session.pins.includes(digest)) session.pin(digest);
-  else await artifacts.unpin(digest).catch(() => undefined); // one pin too many: it only lives longer
+  else await artifacts.unpin(digest).catch(() => undefined); // a surplus pin only makes it live longer
 }
 
-/** Most of what is too big is so by its length alone. */
+/** Usually the length alone shows that a result is too big. */
 function isInline(result: CleanResult, limitBytes: number): boolean {
   const { text, structured } = result;
   const leastBytes = Math.max(text.length, structured?.text.length ?? 0);
   return leastBytes <= limitBytes && bytesOf(result) <= limitBytes;
 }
 
-/** What counts towards the limit; media do not, they have artifacts of their own. */
+/** The bytes that count towards the limit. Media do not count, because they become artifacts of their own. */
 function bytesOf(result: CleanResult): number {
   const { content, text, structured } = result;
   const textBytes = Buffer.byteLength(content.some(isOther) ? ownText(content) : text);
@@ -215,7 +223,7 @@ function hasBytes(block: ContentBlock): block is Bytes {
   return isMedia(block) && block.data !== undefined;
 }
 
-/** An embedded resource with its bytes: kept like media when the result is too big with it. */
+/** An embedded resource with bytes. It is kept like media when the result is too big with it. */
 function hasFile(block: ContentBlock): block is Resource & { readonly data: string } {
   return block.type === "resource" && block.data !== undefined;
 }
@@ -224,7 +232,7 @@ function isKeptFile(block: ContentBlock): boolean {
   return block.type === "resource" && block.artifact !== undefined;
 }
 
-/** A stream that was kept while it was read (stored-streams.ts). */
+/** Whether the block is a stream that was kept while it was read (stored-streams.ts). */
 function isKept(block: ContentBlock, session: Session): block is MediaBlock & { readonly artifact: string } {
   return isMedia(block) && block.artifact !== undefined && session.pins.includes(block.artifact);
 }

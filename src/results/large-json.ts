@@ -3,7 +3,7 @@ import { referenceKey } from "./artifact-store.ts";
 import { cut } from "./cut.ts";
 import { describe } from "./describe.ts";
 
-/** What a reader learns of a JSON value whose text is kept as an artifact. */
+/** Facts about a JSON value whose text is kept as an artifact. */
 export interface JsonFacts {
   /** The value's outermost shape. */
   readonly outline: JsonObject;
@@ -23,7 +23,7 @@ export class LargeJson {
   /** As `JSON.stringify` writes it, without lone surrogates and NUL. */
   readonly text: string;
   readonly facts: JsonFacts;
-  /** The text beside it says the same, so that it is kept once. */
+  /** Whether the text beside it has the same content, so that it is kept once. */
   readonly isRepeated: boolean;
 
   constructor({ text, facts, isRepeated }: Pick<LargeJson, "text" | "facts" | "isRepeated">) {
@@ -41,12 +41,15 @@ export class LargeJson {
 const mostKeys = 20;
 const mostKeyBytes = 40;
 
-/** What stays of structured content that is kept by reference: where it is, how big, and its outermost shape. */
+/** Replaces structured content that is kept as an artifact: its reference, its size and its outermost shape. */
 export function summaryOf(outline: JsonObject, digest: string, bytes: number): JsonObject {
   return { [referenceKey]: digest, bytes, ...outline };
 }
 
-/** `keys` are an object's first ones; `length` counts its keys, an array's elements or a text's characters. */
+/**
+ * `keys` are the first keys of an object; `length` counts the keys of an object, the elements of an array or the
+ * characters of a text.
+ */
 function outlineOf(value: Json): JsonObject {
   if (Array.isArray(value) || typeof value === "string") return { length: value.length };
   if (!isJsonObject(value)) return {};

@@ -1,4 +1,4 @@
-/** True extensions of the media types tools answer with. */
+/** File extensions of the media types that tools often return. */
 const extensions: ReadonlyMap<string, string> = new Map([
   ["application/gzip", "gz"],
   ["application/json", "json"],
@@ -41,13 +41,13 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ["video/webm", "webm"],
 ]);
 
-/** `bin` when the type is not known: a wrong extension would be worse than none. */
+/** `bin` for an unknown type, because a wrong extension would mislead. */
 export function extensionOf(mediaType: string): string {
   const [essence = ""] = mediaType.split(";", 1);
   return extensions.get(essence.trim().toLowerCase()) ?? "bin";
 }
 
-/** Where a script finds the n-th media block of a result. The tool's name cannot lead out of the folder. */
+/** The path at which a script finds the n-th media block of a result. The tool's name cannot lead out of the folder. */
 export function mediaPath(tool: string, n: number, mediaType: string): string {
   const name = tool.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64);
   return `/workspace/media/${name}_${n}.${extensionOf(mediaType)}`;

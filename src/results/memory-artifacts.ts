@@ -9,13 +9,13 @@ import { collected, digestOf } from "./streams.ts";
 
 export interface MemoryArtifactsOptions {
   readonly clock: Clock;
-  /** How long after it was put an artifact stays in any case, in milliseconds. */
+  /** How long an artifact stays at least, in milliseconds. */
   readonly retentionMs: number;
 }
 
 interface StoredArtifact {
   readonly bytes: Uint8Array;
-  /** Wall clock, milliseconds: when the bytes came last. */
+  /** Wall clock, milliseconds: when the bytes were last put. */
   storedAt: number;
   releases: readonly Release[];
 }
@@ -103,7 +103,7 @@ export class MemoryArtifacts implements SharedArtifactStore {
     let removed = 0;
     for (const digest of loose) {
       const kept = this.#all.get(digest);
-      if (kept === undefined || stay.has(digest) || !this.#isLoose(digest, kept)) continue; // looked at again: time has passed
+      if (kept === undefined || stay.has(digest) || !this.#isLoose(digest, kept)) continue; // checked again, because time has passed
       this.#all.delete(digest);
       removed += 1;
     }

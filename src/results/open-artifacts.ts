@@ -6,7 +6,7 @@ import { MemoryArtifacts } from "./memory-artifacts.ts";
 import { Sweeper } from "./sweeper.ts";
 
 export interface ArtifactsOptions {
-  /** None: they end with the process. */
+  /** If undefined, artifacts end with the process. */
   readonly folder: string | undefined;
   readonly retentionDays: number | undefined;
   readonly needed: Needed;
@@ -17,7 +17,7 @@ export interface ArtifactsOptions {
 const dayMs = 86_400_000;
 const defaultDays = 30;
 
-/** The artifacts of a runtime, and who sweeps them: closed before what answers `needed`. */
+/** The artifacts of a runtime and their sweeper. Close it before the source of `needed`. */
 export async function openArtifacts(
   options: ArtifactsOptions,
 ): Promise<{ readonly store: SharedArtifactStore; readonly sweeper: Sweeper }> {

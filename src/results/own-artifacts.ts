@@ -4,7 +4,7 @@ import type { ArtifactMeta, ArtifactStore, ArtifactStream, ByteRange, OwnArtifac
 import { unavailable } from "./releases.ts";
 import { collected, piecesOf } from "./streams.ts";
 
-/** A store of the embedder's own, with the verbs that it leaves out. */
+/** An artifact store of the application, completed by the methods that it leaves out. */
 export function completeStore(own: OwnArtifactStore): ArtifactStore {
   const open: ArtifactStore["open"] = async (digest, principal) =>
     orUnavailable(digest, () => own.open(digest, principal));
@@ -37,11 +37,11 @@ async function isThere(own: OwnArtifactStore, digest: string, principal: Princip
     await own.open(digest, principal);
     return true;
   } catch {
-    return false; // missing and foreign are one answer
+    return false; // a missing and a foreign artifact get the same answer
   }
 }
 
-/** @param opened whole */
+/** @param opened the whole artifact */
 export function streamOf(
   { meta, bytes }: { readonly meta: ArtifactMeta; readonly bytes: Uint8Array },
   { start, end }: ByteRange = {},
@@ -49,7 +49,7 @@ export function streamOf(
   return { meta, chunks: piecesOf(bytes.subarray(start ?? 0, end)) };
 }
 
-/** No store: results stay inline whatever their size, and nothing can be referred to. */
+/** Without a store, results stay inline whatever their size, and arguments cannot refer to any. */
 export const noArtifacts: ArtifactStore = {
   put: refuse,
   putStream: refuse,

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { LargeJson } from "./large-json.ts";
 
-/** What a tool answered, in one shape, before it is redacted and cut. */
+/** A tool's answer in one shape, before it is redacted and cut. */
 export interface RawResult {
   readonly content: readonly ContentBlock[];
   readonly structured?: Json;
@@ -13,13 +13,16 @@ export interface RawResult {
   readonly isError: boolean;
   /** With `isError`: the same call may be tried again. */
   readonly retryable?: boolean;
-  /** The tool ran, and what it answered is no answer at all: a cycle, a function. */
+  /** The tool ran, but its answer is unusable: a cycle, a function. */
   readonly unusable?: true;
-  /** Stands inline where all of it is too big and is kept; `whole`: it stands there as it is. None: the head of the text, and a summary. */
+  /**
+   * What stays inline when the result is too big and is kept; `whole`: all of it. By default the beginning of the text,
+   * and a summary.
+   */
   readonly brief?: Brief | "whole";
 }
 
-/** The part that must be read even of a result that is too big. Its maker keeps it short. */
+/** The part of a big result that must always be read. Its author keeps it short. */
 export interface Brief {
   readonly text: string;
   readonly structured: JsonObject;
@@ -27,7 +30,7 @@ export interface Brief {
 
 const briefs = new WeakMap<object, Brief | "whole">();
 
-/** An answer that says itself what of it must not be cut. Only what this marked counts: a stranger's JSON cannot. */
+/** Marks the part of an answer that must not be cut. Only this function can mark it, untrusted JSON cannot. */
 export function withBrief<Answer extends object>(answer: Answer, brief: Brief | "whole"): Answer {
   briefs.set(answer, brief);
   return answer;
@@ -38,15 +41,15 @@ export function briefOf(answer: object): Brief | "whole" | undefined {
 }
 
 /**
- * What one answer may have, as the JSON text it would be and with its media as base64. A model reads a thousandth of it;
- * with what a structured value takes beside its text (about ten times as much) a process of 1 GB survives several at once.
+ * The largest answer, counted as its JSON text with media as base64. A model reads a thousandth of it. A structured
+ * value needs about ten times as much memory as its text, so a process of 1 GB can hold several at once.
  */
 export const mostAnswerBytes: number = 32 * 2 ** 20;
 
-/** Below it an ordinary answer would be none; above it one text could not hold it. */
+/** Smaller limits would refuse ordinary answers; larger ones would not fit into one text. */
 export const answerBytesRange: { readonly from: number; readonly to: number } = { from: 64 * 1024, to: 256 * 2 ** 20 };
 
-/** The tool ran and its answer cannot be taken. Only our own code makes this; third-party JSON cannot. */
+/** The tool ran, but its answer cannot be accepted. Only Postern's code can make it; untrusted JSON cannot. */
 export class LostAnswer {
   readonly why: string;
 
@@ -55,7 +58,7 @@ export class LostAnswer {
   }
 }
 
-/** @param setting which limit it is */
+/** @param setting the limit that was exceeded */
 export function tooManyBytes(limitBytes: number, setting: AnswerLimit = "results.max_bytes"): string {
   return `more than ${limitBytes} bytes, the most that is taken (\`${setting}\`)`;
 }

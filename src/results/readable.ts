@@ -4,14 +4,15 @@ import { showHidden } from "../core/system/invisible.ts";
 
 const byteOrderMark = "\u{feff}";
 
-/** A third party's text as a model may read it: nothing in it is hidden. The mark that begins a file is left out. */
+/** An untrusted text with its hidden characters shown, for a model. The byte order mark of a file is removed. */
 export function readable(text: string): string {
   return showHidden(text.startsWith(byteOrderMark) ? text.slice(1) : text);
 }
 
 /**
- * An outcome as it leaves the runtime: in its texts nothing is hidden. Structured values, bytes and artifacts are data that
- * programs compare and write back, so they stay as they are; a script, which is a program, is given the texts as they are too.
+ * Shows hidden characters in the texts of an outcome that leaves the runtime. Structured values, bytes and artifacts
+ * stay unchanged, because programs compare them and write them back. A script is a program, so it gets the texts
+ * unchanged too.
  *
  * @returns the same outcome when nothing is hidden
  */
@@ -40,10 +41,10 @@ function readableBlock(block: ContentBlock): ContentBlock {
   return text === block.text ? block : Object.freeze({ ...block, text });
 }
 
-/** A schema as it is shown: the same one when no text of it hides anything. */
+/** The schema with hidden characters shown in its texts. Returns the same schema when there are none. */
 export function readableSchema(schema: JsonObject): JsonObject {
   const text = JSON.stringify(schema);
-  return showHidden(text) === text ? schema : (shown(schema) as JsonObject); // an object stays one
+  return showHidden(text) === text ? schema : (shown(schema) as JsonObject); // an object stays an object
 }
 
 function shown(value: Json): Json {

@@ -4,8 +4,8 @@ import type { Session } from "../core/session.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 
 /**
- * Who may use an artifact, and what it is to them: equal bytes are kept once, yet what one tenant called them is
- * nothing another one learns.
+ * Who may use an artifact, and under which media type. Equal bytes are stored once, but a tenant does not learn the
+ * media type of another.
  */
 export interface Release {
   readonly tenant: string;
@@ -14,7 +14,7 @@ export interface Release {
   readonly mediaType: string;
 }
 
-/** Only such a text becomes part of a path. */
+/** Only a digest becomes part of a path. */
 export function isDigest(text: string): boolean {
   return /^[0-9a-f]{64}$/.test(text);
 }
@@ -23,14 +23,14 @@ export function releaseTo(releases: readonly Release[], principal: Principal): R
   return releases.find((release) => isFor(release, principal));
 }
 
-/** What a principal puts again counts with its newest media type. */
+/** If a principal puts the same bytes again, the newest media type counts. */
 export function releasedTo(releases: readonly Release[], principal: Principal, mediaType: string): readonly Release[] {
   const { tenant, agent, user } = principal;
   const release: Release = { tenant, agent, ...(user === undefined ? {} : { user }), mediaType };
   return [...releases.filter((other) => !isFor(other, principal)), release];
 }
 
-/** Released to one more of a tenant that already has it, as what it is there. */
+/** Releases it to one more principal of a tenant that has it already, with the media type it has there. */
 export function shared(digest: string, releases: readonly Release[], principal: Principal): readonly Release[] {
   if (releaseTo(releases, principal) !== undefined) return releases;
   const own = releases.find(({ tenant }) => tenant === principal.tenant);
@@ -38,7 +38,7 @@ export function shared(digest: string, releases: readonly Release[], principal: 
   return releasedTo(releases, principal, own.mediaType);
 }
 
-/** The same message whether it is missing or belongs to another caller: an answer must not tell which. */
+/** The same message for a missing artifact and for one of another caller, so that the answer does not show which. */
 export function unavailable(digest: string, cause?: unknown): RuntimeFault {
   const message = `The artifact \`${digest.slice(0, 64)}\` does not exist or is not yours; store the bytes again.`;
   return new RuntimeFault("artifact_unavailable", message, cause === undefined ? undefined : { cause });
@@ -49,8 +49,8 @@ function isFor(release: Release, { tenant, agent, user }: Principal): boolean {
 }
 
 /**
- * Takes back every pin of a session that ended. One that cannot be taken back is logged, its artifact stays;
- * the others are released all the same.
+ * Removes every pin of a session that ended. A pin that cannot be removed is logged and its artifact stays; the others
+ * are removed.
  */
 export async function releasePins(
   session: Session,

@@ -5,32 +5,32 @@ import { referenceKey } from "./artifact-store.ts";
 import { withCutNote } from "./cut.ts";
 import { readable } from "./readable.ts";
 
-/** What a model reads of an outcome: one rendering for MCP, HTTP, scripts, the command line and every agent library. */
+/** An outcome as a model reads it: one rendering for MCP, HTTP, scripts, the command line and every agent library. */
 export interface RenderedOutcome {
-  /** All that a reader of text needs: the result, or what happened and what to do next. */
+  /** Everything for a reader of text: the result, or what happened and what to do next. */
   readonly text: string;
   /** The same as blocks, with media. */
   readonly content: readonly ContentBlock[];
-  /** The tool's own structured result; of a call without a result, an object that says which and why. */
+  /** The tool's own structured result. For a call without a result, an object with the status and the reason. */
   readonly structured?: Json;
-  /** True when the tool did not do what was asked. */
+  /** True when the tool did not do the task. */
   readonly isError: boolean;
   /** What happened, without the advice, when the call was refused or waits. */
   readonly message?: string;
-  /** What the reader can do next, when the call was refused or waits. The text says it too. */
+  /** What the reader can do next, when the call was refused or waits. The text has it too. */
   readonly advice?: string;
 }
 
 export interface RenderOptions {
-  /** The name by which the model knows the tool. */
+  /** The name under which the model knows the tool. */
   readonly tool: string;
-  /** The page where a person decides, where there is one. */
+  /** The page where a person decides, if there is one. */
   readonly page?: string | undefined;
-  /** How this reader reads a cut result on from a byte, as the end of a sentence. */
+  /** How this reader continues a cut result at a byte, as the end of a sentence. */
   readonly readOn?: (digest: string, fromByte: number) => string;
-  /** What this reader gets of the structured result. Default: all of it. */
+  /** The structured result for this reader. Default: all of it. */
   readonly structuredOf?: (outcome: ToolOutcome) => Json | undefined;
-  /** The reader is a script: its next call is another call, so it cannot send this one again. */
+  /** The reader is a script. It cannot send a call again, because its next call is another call. */
   readonly inScript?: true;
 }
 
@@ -74,7 +74,7 @@ function ownStructured({ structured }: ToolOutcome): Json | undefined {
   return structured;
 }
 
-/** A reader without a tool for artifacts can still hand the whole to another tool. */
+/** For a reader without a tool for artifacts: it can still pass the whole to another tool. */
 function byReference(digest: string): string {
   return `pass {"${referenceKey}": "${digest}"} as an argument to a tool that takes the whole`;
 }
@@ -86,7 +86,7 @@ export interface OpenRequest {
   readonly expiresAt: string | undefined;
 }
 
-/** The open request behind an outcome: of a pending call, and of a call whose caller stopped waiting. */
+/** The open request of an outcome: of a pending call, or of a call whose caller stopped waiting. */
 export function openRequestOf({ status, approvalId, expiresAt, refusal }: ToolOutcome): OpenRequest | undefined {
   if (status !== "pending" && refusal?.code !== "approval_timed_out") return undefined;
   const details = isJsonObject(refusal?.details) ? refusal.details : {};
@@ -104,11 +104,11 @@ const goOn = "Go on without it.";
 
 function succeeded({ text, content }: ToolOutcome, structured: Json | undefined): RenderedOutcome {
   if (structured === undefined) return { text, content, isError: false };
-  // A reader of text alone must not miss a result that is structured only.
+  // A reader of text alone must get a result that is only structured.
   return { text: text === "" ? JSON.stringify(structured) : text, content, structured, isError: false };
 }
 
-/** The tool's own answer, or what it threw: the model reads it as it is, and that it can be sent again if it can. */
+/** The tool's own answer or error. The model reads it unchanged, with a note when the call can be sent again. */
 function failed(outcome: RefusedOutcome, structured: Json | undefined): RenderedOutcome {
   const { refusal: given, text, content } = outcome;
   const advice = given.retry === "never" ? "" : nextStepOf(given);
@@ -123,7 +123,7 @@ function failed(outcome: RefusedOutcome, structured: Json | undefined): Rendered
   };
 }
 
-/** A refusal of ours: which condition failed, and what can be done next. */
+/** A refusal of Postern: which condition failed, and what can be done next. */
 // biome-ignore lint/complexity/useMaxParams: what is rendered, and its three parts
 function ofRefusal(outcome: ToolOutcome, given: Refusal, advice: string, structured?: Json): RenderedOutcome {
   const text = says(given.message, advice) ? given.message : joined(given.message, advice);
@@ -140,7 +140,7 @@ function refusedObject(
   return { status, code, message, retry, ...known, ...(structured !== undefined && { structured }) };
 }
 
-/** Whether a message ends with that advice already, in whatever case. */
+/** Whether the message ends with the advice already, ignoring case. */
 function says(message: string, advice: string): boolean {
   return message.toLowerCase().includes(advice.toLowerCase().replace(/\.$/, ""));
 }
@@ -178,12 +178,12 @@ function waiting({ callId }: ToolOutcome, { tool, request: { id, expiresAt }, pa
   return { ...ofText(`${message} ${advice}`, structured), message, advice };
 }
 
-/** For an agent, which cannot: no command and no address that approves. */
+/** For an agent, which cannot approve: it gets no command and no address that approves. */
 export function howToApprove(page?: string): string {
   return `A person decides ${placeOf(page)}.`;
 }
 
-/** People decide there; how they do it is not the agent's affair. */
+/** Only the place where people decide. How they do it does not concern the agent. */
 function placeOf(page: string | undefined): string {
   return page === undefined ? "in the Postern console" : `in the Postern console (${page})`;
 }

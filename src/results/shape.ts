@@ -10,22 +10,21 @@ import { noArtifacts } from "./own-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
 
 export interface ShapeParts {
-  /** Left out, or `noArtifacts`: everything stays inline. */
+  /** Without it, or with `noArtifacts`, everything stays inline. */
   readonly artifacts?: ArtifactStore | undefined;
   readonly redactor: Redactor;
-  /** Receives why a result could not be kept; the caller only learns that it was not. */
+  /** Gets the reason why a result could not be kept; the caller only learns that it was not. */
   readonly log?: ((problem: string) => void) | undefined;
 }
 
-/** A failed call's own words in its refusal: the head of its text. */
+/** Length of a failed call's own text in its refusal. */
 const failureBytes = 500;
 
 /**
- * Turns what a tool answered into what goes back: redacted first, then inline when it is small, else kept as one
- * artifact with the head of its text in its place. Media always go by reference where there is a store.
- *
- * Contract: never throws or rejects. The tool has run, so a result that cannot be kept is `result_unavailable`, and what
- * was pinned before stays on record in the session. Synchronous unless something is kept.
+ * Turns a tool's answer into the result that is returned: redacted first, then inline when it is small, else kept as
+ * one artifact with the beginning of its text inline. Media always become references where there is a store.
+ * Contract: never throws or rejects. The tool has run, so a result that cannot be kept is `result_unavailable`, and
+ * what was pinned before stays recorded in the session. Synchronous unless something is kept.
  */
 export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): ToolOutcome | Promise<ToolOutcome> {
   const { redactor } = parts;
@@ -47,7 +46,7 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
   }
 }
 
-/** One result on its way, when it is none of the small ones. */
+/** One result that is not small. */
 interface Shaping {
   readonly raw: RawResult;
   readonly order: ShapeOrder;
@@ -80,18 +79,18 @@ async function longShaped(shaping: Shaping): Promise<ToolOutcome> {
   }
 }
 
-/** Most results: one object, made here. */
+/** The usual result, made in one step. */
 function plain(callId: string, raw: RawResult, text: string): ToolOutcome {
   if (raw.isError) return outcome(callId, failureOf(raw, text), { content: [{ type: "text", text }], text });
   return { status: "ok", callId, content: [{ type: "text", text }], text };
 }
 
-/** Structured content whose own text is the text: looked through once. */
+/** Structured content whose JSON is the text. It is searched once. */
 function sameText(callId: string, { structured = null }: RawResult, text: string): ToolOutcome {
   return { status: "ok", callId, content: [{ type: "text", text }], text, structured };
 }
 
-/** JSON text that `cleanText` and `cleanJson` would leave as it is. */
+/** Whether `cleanText` and `cleanJson` would leave the JSON text unchanged. */
 function isClean(json: string, redactor: Redactor): boolean {
   return redactor.redact(json) === json && !json.includes("\\u0000") && !json.includes("\\ud");
 }
@@ -109,7 +108,7 @@ function failureOf(raw: RawResult, text: string): Refusal | undefined {
   return raw.retryable === true ? { ...refused, retry: "later" } : refused;
 }
 
-/** @param text redacted; none when it was the redacting that failed */
+/** @param text redacted; undefined when redacting failed */
 function lost({ raw, order: { callId }, parts }: Shaping, error: unknown, text = ""): ToolOutcome {
   parts.log?.(`The result of \`${callId}\` could not be kept: ${messageOf(error)}.`);
   return refusedOutcome(callId, "error", failureOf(raw, text) ?? refusal("result_unavailable"));

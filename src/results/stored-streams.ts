@@ -7,23 +7,23 @@ import { noArtifacts } from "./own-artifacts.ts";
 import { briefOf, LostAnswer, tooManyBytes, withBrief } from "./raw-result.ts";
 import { collected, piecesOf, SecretInStream, StreamTooLong, vetted } from "./streams.ts";
 
-/** Bytes in memory that are larger are kept piece by piece too: as base64 they would be several times their size. */
+/** Larger bytes in memory are kept piece by piece too, because base64 would need several times their size. */
 const fewBytes = 1024 * 1024;
 
-/** Room for the gigabyte that a dump or a video has, and an end to a stream that has none. */
+/** Enough for a dump or a video of a gigabyte, and a bound for an endless stream. */
 export const mostArtifactBytes: number = 2 * 2 ** 30;
 
 export interface StreamOrder {
   readonly owner: Principal;
-  /** Learns what was pinned, so that its close takes it back. */
+  /** Gets every pin, and its close removes them. */
   readonly session: Session;
   readonly redactor: Redactor;
   readonly artifacts: ArtifactStore;
-  /** Of one artifact, in bytes. */
+  /** Largest artifact, in bytes. */
   readonly artifactBytes: number;
-  /** Without a store a stream becomes inline bytes, of which there may be so many. */
+  /** Without a store, a stream becomes inline bytes, up to this many. */
   readonly answerBytes: number;
-  /** The end of the call: reading stops. */
+  /** Aborted at the end of the call: reading stops. */
   readonly signal: () => AbortSignal;
 }
 
@@ -37,11 +37,11 @@ export function holdsStream(answer: unknown): boolean {
   return Array.isArray(content) && content.some((block) => isStream(streamIn(block)));
 }
 
-/** The answer with every stream kept as an artifact that its block names. Throws what a stream throws: the tool failed. */
+/** Keeps every stream of the answer as an artifact that its block names. Throws the error of a stream: the tool failed. */
 export async function withStoredStreams(answer: unknown, order: StreamOrder): Promise<unknown> {
   try {
     if (isStream(answer)) return { content: [await stored({ type: "file" }, answer, order)] };
-    const { content, ...rest } = answer as { readonly content: readonly StreamBlock[] }; // `holdsStream` has looked
+    const { content, ...rest } = answer as { readonly content: readonly StreamBlock[] }; // `holdsStream` has checked it
     const blocks: unknown[] = [];
     for (const block of content) {
       const stream = streamIn(block);
@@ -95,7 +95,7 @@ function chunksOf(stream: ByteStream): AsyncIterable<unknown> {
   return stream instanceof Blob ? stream.stream() : stream;
 }
 
-/** Ends with the call, also while the next piece is waited for: a stream may stand still for ever. */
+/** Ends with the call, also while it waits for the next piece: a stream may never send one. */
 async function* until(signal: AbortSignal, chunks: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
   const { next, stop } = sourceOf(chunks);
   let giveUp = (_reason: unknown): void => {};
@@ -117,7 +117,7 @@ async function* until(signal: AbortSignal, chunks: AsyncIterable<unknown>): Asyn
   }
 }
 
-/** A web stream is cancelled at once; a generator hears of its end when it gives its next piece. */
+/** A web stream is cancelled at once. A generator ends when it gives its next piece. */
 function sourceOf(chunks: AsyncIterable<unknown>): {
   readonly next: () => Promise<IteratorResult<unknown>>;
   readonly stop: () => void;
@@ -136,5 +136,5 @@ function sourceOf(chunks: AsyncIterable<unknown>): {
   return { next: async () => iterator.next(), stop: () => void iterator.return?.().catch(ignored) };
 }
 
-/** Its call has ended, with its own answer or with a fault. */
+/** The call has ended already, with its own answer or with a fault. */
 function ignored(): void {}

@@ -2,20 +2,20 @@ import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Redactor } from "../secrets/secret-store.ts";
 
-/** What is handed on at once. */
+/** Size of a piece. */
 export const pieceBytes: number = 64 * 1024;
 /** UTF-8 bytes of one character, at most. */
 const bytesACharacter = 4;
-/** How far a redactor looks that does not say it. */
+/** The reach of a redactor that does not state it. */
 const usualReach = 16 * 1024;
 
-/** Bytes as a stream, with turns for others. */
+/** Yields the bytes in pieces, and lets other work run in between. */
 export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   for (let from = 0; from < bytes.length; from += pieceBytes, await setImmediate())
     yield bytes.subarray(from, from + pieceBytes);
 }
 
-/** SHA-256 as 64 hex digits, made beside the main thread. */
+/** SHA-256 as 64 hex digits, computed off the main thread. */
 export async function digestOf(bytes: Uint8Array): Promise<string> {
   if (bytes.length <= 2 * pieceBytes) return hash("sha256", bytes, "hex");
   return Buffer.from(await crypto.subtle.digest("SHA-256", new Uint8Array(bytes))).toString("hex");
@@ -27,7 +27,7 @@ export async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint
   return Buffer.concat(pieces);
 }
 
-/** As `finds`, piece by piece, so that other calls go on; a value over the edge of two pieces is found too. */
+/** As `finds`, piece by piece, so that other calls continue. Values across two pieces are found too. */
 export async function findsIn(text: string, redactor: Redactor): Promise<boolean> {
   const { reach } = redactor;
   if (reach === undefined || text.length <= 2 * pieceBytes) return redactor.finds(text);
@@ -36,14 +36,14 @@ export async function findsIn(text: string, redactor: Redactor): Promise<boolean
   return false;
 }
 
-/** More than is taken. */
+/** The stream has more bytes than allowed. */
 export class StreamTooLong extends RangeError {}
 
-/** A known secret was found: nothing of the stream may be kept. */
+/** A known secret was found, so nothing of the stream may be kept. */
 export class SecretInStream extends Error {}
 
 /**
- * The same bytes, counted and looked through for known secrets, also over the edge of two pieces.
+ * Yields the same bytes, counted and searched for known secrets, also across two pieces.
  *
  * @throws StreamTooLong, SecretInStream
  */
@@ -74,8 +74,8 @@ export async function* vetted(
 let garbage: readonly number[] = [];
 
 /**
- * Bytes lie outside of the engine's heap, and it collects them when the heap has garbage enough: after 64 MiB of a stream.
- * As much garbage on the heap keeps a stream in a third of that.
+ * Bytes lie outside the engine's heap, and the engine frees them only when the heap has enough garbage: after 64 MiB of
+ * a stream. Extra garbage on the heap keeps the memory at a third of that.
  */
 export function collectSoon(bytes: number): void {
   garbage = new Array<number>(Math.ceil(Math.min(bytes, pieceBytes) / 8)).fill(garbage.length);

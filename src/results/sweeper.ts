@@ -3,7 +3,7 @@ import { messageOf } from "../core/fault.ts";
 
 export interface SweeperOptions {
   readonly sweep: () => Promise<unknown>;
-  /** What is swept, as a log says it. */
+  /** What is swept, for the log. */
   readonly what: string;
   readonly clock: Clock;
   readonly log: (problem: string) => void;
@@ -11,7 +11,7 @@ export interface SweeperOptions {
 
 const everyMs = 3_600_000;
 
-/** Sweeps what is not needed, at the start and every hour. Closing waits for a sweep under way. */
+/** Sweeps at the start and every hour. Closing waits for a running sweep. */
 export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
   #closed = false;

@@ -11,12 +11,12 @@ import { describeOutcome } from "./describe-outcome.ts";
 export type ErrorCategory = "governance" | "sandbox" | "tool" | "engine";
 
 /**
- * What went wrong, for a program and for a person: a code, a sentence, what part it is about, whether to try again.
+ * An error for programs and people: a code, a sentence, the part of the system, and whether to try again.
  *
  * @public
  */
 export interface ErrorInfo {
-  /** A refusal's code; `pending` and `preview` for calls that were not run for these reasons. */
+  /** A refusal's code; `pending` and `preview` for calls that did not run for these reasons. */
   readonly code: RefusalCode | "pending" | "preview";
   readonly message: string;
   readonly category: ErrorCategory;
@@ -26,34 +26,34 @@ export interface ErrorInfo {
 }
 
 /**
- * Something the result refers to, by the SHA-256 of its bytes.
+ * An artifact that the result refers to, by the SHA-256 of its bytes.
  *
  * @public
  */
 export interface ResultArtifact {
   readonly artifact: string;
   readonly mediaType?: string;
-  /** Where a script finds it. */
+  /** Its path for scripts. */
   readonly path?: string;
 }
 
 /**
- * An outcome as one small object, for loops that want to look at nothing else.
+ * An outcome as one small object, for loops that need nothing else.
  *
  * @public
  */
 export interface ToolResult {
   /** The tool ran and succeeded. */
   readonly ok: boolean;
-  /** One line of at most 480 bytes: what the result is, or why there is none. */
+  /** One line of at most 480 bytes: what the result is, or why it has none. */
   readonly summary: string;
-  /** The result itself when it is small; a reference (`{"$artifact": …}`) where one stands for it; else null. */
+  /** The result itself when it is small, a reference (`{"$artifact": …}`) if it was kept, else null. */
   readonly data: Json;
   readonly artifacts: readonly ResultArtifact[];
   readonly error: ErrorInfo | null;
 }
 
-/** UTF-8 bytes of the largest `data`: what is bigger belongs into an artifact, never into a log. */
+/** UTF-8 bytes of the largest `data`. Larger results belong into an artifact, never into a log. */
 const mostDataBytes = 4096;
 
 /**
@@ -90,11 +90,11 @@ function small(value: Json | undefined): Json {
   try {
     return Buffer.byteLength(JSON.stringify(value)) <= mostDataBytes ? value : null;
   } catch {
-    return null; // nested deeper than anything we could pass on
+    return null; // nested too deep to pass on
   }
 }
 
-/** Each once: the whole result first, then media in their order. */
+/** Each artifact once: the whole result first, then media in their order. */
 function artifactsOf({ artifact, files = [] }: ToolOutcome): readonly ResultArtifact[] {
   const whole = artifact === undefined ? [] : [{ artifact }];
   return [...whole, ...files.map(({ artifact: digest, mediaType, path }) => ({ artifact: digest, mediaType, path }))];

@@ -3,18 +3,17 @@ import { hiddenSecret, learnAhead, learnNamed } from "./lend.ts";
 import { checkSecretName } from "./secret-name.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
-/** One place values come from. Several make one store. */
+/** One source of values. Several sources make one store. */
 export interface Backend {
-  /** Undefined: it has none of this name. Anything else that goes wrong is thrown, and no other place is asked. */
+  /** Returns undefined when it has no such secret. It throws any other problem, and then no other source is asked. */
   find(connector: string, key: string): Promise<string | undefined>;
-  /** How to give it this secret, as half a sentence: "set …". */
+  /** How to add this secret to the source, as half a sentence: "set …". */
   remedy(connector: string, key: string): string;
 }
 
 /**
- * Asks one after the other. The redactor learns a value before it is returned.
- *
- * A place that fails ends the search: falling through to an older value would hide the failure.
+ * Asks one source after the other. The redactor learns a value before it is returned.
+ * A source that fails ends the search, because an older value from the next source would hide the failure.
  */
 export function storeOf(backends: readonly Backend[], redactor: Redactor | undefined): SecretStore {
   return {
@@ -34,16 +33,16 @@ export function storeOf(backends: readonly Backend[], redactor: Redactor | undef
 
 /** @public */
 export interface EnvironmentSecretsOptions {
-  /** Learns all values from the start. Without it, each value is learned at its first loan. */
+  /** Learns all values at the start. Without it, each value is learned at its first loan. */
   readonly redactor?: Redactor | undefined;
-  /** Default: the process's own. Read at each `get`, so a changed value is the new one. */
+  /** Default: the process's environment. Read at each `get`, so changes count. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Default: `POSTERN_SECRET_`. */
   readonly prefix?: string;
 }
 
 /**
- * Secrets as variables of the environment. Their values are known to the redactor from the start, borrowed or not.
+ * Secrets from environment variables. The redactor knows their values from the start, also before they are borrowed.
  *
  * @public
  */
@@ -71,7 +70,7 @@ export function environmentBackend({
   };
 }
 
-/** The variable a secret is read from: `github-app`, `api.token` → `POSTERN_SECRET_GITHUB_APP_API_TOKEN`. */
+/** The environment variable of a secret: `github-app`, `api.token` → `POSTERN_SECRET_GITHUB_APP_API_TOKEN`. */
 export function secretVariable(connector: string, key: string, prefix = "POSTERN_SECRET_"): string {
   const word = (name: string): string => name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
   return `${prefix}${word(connector)}_${word(key)}`;

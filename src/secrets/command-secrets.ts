@@ -11,16 +11,17 @@ export interface CommandSecretsOptions {
   /** Default 10 s. */
   readonly timeoutMs?: number | undefined;
   readonly redactor?: Redactor | undefined;
-  /** What the program sees. Default: the process's own environment, without what begins with `POSTERN_`. */
+  /** The program's environment. Default: the process's own, without names that begin with `POSTERN_`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
 }
 
 /**
- * Secrets as another program gives them: `op read op://Private/{connector}/{key}`, `vault kv get -field={key} kv/{connector}`.
- * It runs for each call that asks; nothing is kept beyond the call.
+ * Secrets from another program: `op read op://Private/{connector}/{key}`, `vault kv get -field={key} kv/{connector}`.
+ * It runs once for each call that asks, and values are not kept beyond the call.
  *
  * @throws RuntimeFault `secrets_command_invalid` for a command without program or without the names in it
+ *
  * @public
  */
 export function commandSecrets(options: CommandSecretsOptions): SecretStore {
@@ -45,7 +46,7 @@ export function commandBackend(options: CommandSecretsOptions): Backend {
       const name = `${connector}/${key}`;
       return secretValue(await output({ program, words, env, name, timeoutMs, clock }), name);
     },
-    remedy: () => `see what \`${program}\` has`, // it fails rather than have none
+    remedy: () => `see what \`${program}\` has`, // the command fails when it has no such secret
   };
 }
 
@@ -58,9 +59,9 @@ interface Order {
   readonly clock: Clock;
 }
 
-/** Its standard output. What it says on standard error may hold anything, and stays unsaid. */
+/** The program's standard output. Its standard error may hold anything and is never shown. */
 async function output({ program, words, env, name, timeoutMs, clock }: Order): Promise<Uint8Array> {
-  const { spawn } = await import("node:child_process"); // who has no command never loads it
+  const { spawn } = await import("node:child_process"); // loaded only when a command is configured
   const failed = (why: string, cause?: unknown): RuntimeFault =>
     new RuntimeFault(
       "secrets_command_failed",
@@ -68,7 +69,7 @@ async function output({ program, words, env, name, timeoutMs, clock }: Order): P
       { cause },
     );
   return new Promise((resolve, reject) => {
-    // A group of its own, so that its children end with it.
+    // In a process group of its own, so that its children end with it.
     const child = spawn(program, words, {
       env,
       stdio: ["ignore", "pipe", "ignore"],
@@ -105,6 +106,6 @@ function kill(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself: then there is nothing to end.
+    // It has already ended.
   }
 }

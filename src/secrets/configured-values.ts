@@ -1,9 +1,9 @@
 import { fewestCharacters } from "./secret-name.ts";
 
-/** A name that says that its value is a secret. */
+/** A name whose value is a secret. */
 const secretNames =
   /token(?!i)|secret|passw|pwd|passphrase|api[-_]?key|authorization|credential|private[-_]?key|cookie|(?:^|[-_])(?:key|auth)$/i;
-/** A name that says where a secret is, or how it is made, not what it is. */
+/** A name whose value tells where a secret is, or how it is made. */
 const aside = /(?:file|path|dir|url|uri|endpoint|host|type|name|ttl|expires?|enabled?|algorithm)$/i;
 /** A variable that describes the machine or how a program runs. */
 const describing =
@@ -12,12 +12,12 @@ const plainValue = /^(?:true|false|yes|no|on|off|none|null|[-+]?[\d.,:_-]+)$/i;
 /** An ordinary word, such as `production`. */
 const word = /^[a-z]{1,20}(?:[-_][a-z]{1,20})?$/i;
 const path = /^(?:\/|\.{1,2}\/|~)/;
-/** How a header says what follows it. */
+/** A header's scheme before its credential. */
 const scheme = /^(bearer|basic|token|api-?key|key|digest|negotiate)\s+(\S.*)$/i;
 /** A random part of an address. */
 const random = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{20,}$/;
 
-/** A guess by the name, where the value could be a secret. Numbers, paths and references are none. */
+/** A guess by the name, if the value could be a secret. Numbers, paths and references are not secrets. */
 export function looksSecret(name: string, value: string): boolean {
   const text = value.trim();
   if (text.length < fewestCharacters || plainValue.test(text) || /^\$\{.*\}$/s.test(text)) return false;
@@ -25,7 +25,7 @@ export function looksSecret(name: string, value: string): boolean {
   return !path.test(text) || !/credentials?$/i.test(name);
 }
 
-/** What is to be masked of a value that stands under a name: in `env`, in `headers`, after an option. */
+/** The parts to mask in a value under a name: in `env`, in `headers`, after an option. */
 export function secretsUnder(name: string, value: string): readonly string[] {
   if (isAddress(value)) return credentialsIn(value);
   if (!looksSecret(name, value)) return [];
@@ -36,8 +36,8 @@ export function secretsUnder(name: string, value: string): readonly string[] {
 }
 
 /**
- * What is to be masked of a variable of the environment that a configuration gives away. Whatever does not plainly say
- * something else counts as a secret.
+ * The parts to mask in an environment variable that a configuration passes on. A variable counts as a secret unless its
+ * name clearly says otherwise.
  */
 export function secretsInVariable(name: string, value: string): readonly string[] {
   if (isAddress(value)) return credentialsIn(value);
@@ -47,7 +47,7 @@ export function secretsInVariable(name: string, value: string): readonly string[
   return isPlain || describing.test(name) || aside.test(name) ? [] : [value];
 }
 
-/** What an address has beside the place it leads to: a password, a key in its query, a long random part of its path. */
+/** The secret parts of an address: a password, a key in its query, a long random part of its path. */
 export function credentialsIn(address: string): readonly string[] {
   if (!URL.canParse(address)) return [];
   const { username, password, searchParams, pathname } = new URL(address);
@@ -66,7 +66,7 @@ function isAddress(value: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(value) && URL.canParse(value);
 }
 
-/** Of `user:password` in base64. */
+/** The password in the base64 of `user:password`. */
 function passwordIn(basic: string): readonly string[] {
   const pair = Buffer.from(basic, "base64").toString("utf8");
   const colon = pair.indexOf(":");
@@ -77,6 +77,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // a lone percent sign stands for itself
+    return part; // a lone percent sign is not an escape
   }
 }

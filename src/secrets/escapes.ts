@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Rewriting, type Rewritten } from "./rewritten.ts";
 
-/** U+00A0 to U+00FF in their order. */
+/** U+00A0 to U+00FF in order. */
 const latin =
   "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para " +
   "middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave " +
@@ -9,7 +9,7 @@ const latin =
   "Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave " +
   "iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 
-/** Those that encoders write by name. */
+/** The characters that encoders write by name. */
 const codes: ReadonlyMap<string, number> = new Map([
   ...latin.split(" ").map((name, i): [string, number] => [name, 0xa0 + i]),
   ...Object.entries({
@@ -21,7 +21,7 @@ const codes: ReadonlyMap<string, number> = new Map([
   }).map(([name, character]): [string, number] => [name, character.charCodeAt(0)]),
 ]);
 
-/** @param name without `&` and `;`. Returns -1 when it is no entity. */
+/** @param name without `&` and `;`. Returns -1 for an unknown entity. */
 function entityCode(name: string): number {
   const [, hex, decimal] = name.startsWith("#") ? (/^#(?:[xX]([0-9a-fA-F]+)|([0-9]+))$/.exec(name) ?? []) : [];
   if (hex !== undefined) return Number.parseInt(hex, 16);
@@ -34,13 +34,13 @@ const percent = 37;
 const ampersand = 38;
 const quote = 39;
 const semicolon = 59;
-/** Zeros may lead a number in an entity; their count is bounded, so that the redactor's `reach` is. */
+/** A number in an entity may have leading zeros. Their count is bounded, so that the redactor's `reach` is. */
 const longestEntity = 12;
 
-/** Of `\u{10ffff}`. */
+/** Length of `\u{10ffff}`. */
 const longestBraced = 10;
 
-/** What an escape begins with. */
+/** The first character of an escape. */
 export type Sign = "\\" | "%" | "&" | "'";
 
 const beginnings: Readonly<Record<Sign, readonly string[]>> = {
@@ -57,16 +57,16 @@ export function signsIn(text: string): readonly Sign[] {
 }
 
 /**
- * The text with each escaped character as itself, one level of escaping at a time: backslashes (JSON, programming
- * languages, shells), percent-encoding, entities of HTML and XML, quotes in single quotes of a shell. Undefined when
- * nothing is escaped.
+ * The text with each escaped character decoded, one level of escaping at a time: backslashes (JSON, programming
+ * languages, shells), percent-encoding, entities of HTML and XML, quotes in single quotes of a shell. Returns undefined
+ * when nothing is escaped.
  *
- * @param only the one kind of escape to undo; by default all
+ * @param only the one kind of escape to decode; by default all
  */
 export function undoEscapes(text: string, only?: Sign): Rewritten | undefined {
   const signs = signsIn(text);
   if (signs.length === 0 || (only !== undefined && !signs.includes(only))) return undefined;
-  const units = new Uint16Array(text.length); // an escape is longer than what it stands for
+  const units = new Uint16Array(text.length); // an escape is longer than its character
   let length = 0;
   let copied = 0;
   const copyTo = (end: number): void => {
@@ -80,7 +80,7 @@ export function undoEscapes(text: string, only?: Sign): Rewritten | undefined {
   });
   if (copied === 0) return undefined;
   copyTo(text.length);
-  let mapped: Rewritten | undefined; // needed only when something was found
+  let mapped: Rewritten | undefined; // made only when an escape is found
   return {
     text: Buffer.from(units.buffer, 0, 2 * length).toString("utf16le"),
     original: (span) => {
@@ -109,7 +109,7 @@ function scan(text: string, only: Sign | undefined, visit: (start: number, end: 
   }
 }
 
-/** A code point and the length of its escape in one number, because this runs for every escape of a long text. */
+/** A code point and the length of its escape in one number, to avoid an allocation for every escape of a long text. */
 function escapeOf(code: number, length: number): number {
   return code < 0 || code > 0x10ffff ? none : (code << 4) | length;
 }
@@ -140,7 +140,7 @@ function afterBackslash(text: string, at: number): number {
   const digits = digitsAfter[name];
   if (digits === undefined) return none;
   if (name !== "u" || text.charAt(at + 2) !== "{") return escapeOf(hexAt(text, at + 2, digits), 2 + digits);
-  const end = at + 3 + text.slice(at + 3, at + longestBraced).indexOf("}"); // not in the whole text: it may hold no other brace
+  const end = at + 3 + text.slice(at + 3, at + longestBraced).indexOf("}"); // not in the whole text, which may have no other brace
   return end < at + 3 ? none : escapeOf(hexAt(text, at + 3, end - at - 3), end - at + 1);
 }
 
@@ -164,7 +164,7 @@ function entity(text: string, at: number): number {
   return end === latest ? none : escapeOf(entityCode(text.slice(at + 1, end)), end - at + 1);
 }
 
-/** -1 when it is no such number. */
+/** Returns -1 when the digits are not hex. */
 function hexAt(text: string, at: number, digits: number): number {
   let value = digits > 0 ? 0 : -1;
   for (let i = at; i < at + digits; i += 1) {

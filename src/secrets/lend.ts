@@ -3,15 +3,14 @@ import { RuntimeFault } from "../core/fault.ts";
 import { isMaskable, tooShort } from "./secret-name.ts";
 import type { Redactor, Secret, SecretStore } from "./secret-store.ts";
 
-/** A store for one call. After `end` it gives nothing, and what it gave shows nothing any more. */
+/** A store for one call. After `end` it gives no values, and the values it gave become unreadable. */
 interface Loan extends SecretStore {
   end(): void;
 }
 
 /**
- * Every value is known to the redactor before the borrower has it, whatever back end it comes from.
- *
- * Contract: `end` never throws and may be called twice; a `get` that is under way when it comes rejects.
+ * The redactor knows every value before the borrower has it, from any source.
+ * Contract: `end` never throws and may be called twice; a `get` that is running then rejects.
  */
 export function lend(store: SecretStore, redactor: Redactor): Loan {
   let over = false;
@@ -22,7 +21,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
         "This call is over, and with it the loan of its secrets; ask for the secret in the next call.",
       );
   };
-  /** One value a call, however often it is asked for: a command is not run twice, a change comes with the next call. */
+  /** Each value is read once a call: a command runs once, and a changed value counts from the next call. */
   const lent = new Map<string, Promise<string>>();
   const borrow = revealer({ secrets: store, redactor });
   const loan: Loan = {
@@ -31,7 +30,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
       const name = JSON.stringify([connector, key]);
       const asked = lent.get(name) ?? borrow(connector, key);
       lent.set(name, asked);
-      asked.catch(() => lent.delete(name)); // the caller that waits for it gets the error
+      asked.catch(() => lent.delete(name)); // the waiting caller gets the error
       const value = await asked;
       open();
       return hiddenSecret(() => {
@@ -50,12 +49,12 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
 
 const redactors = new WeakMap<SecretStore, Redactor>();
 
-/** For a tool that has secrets of its own: the redactor of its results learns them. */
+/** For a tool with secrets of its own: the redactor of its results learns them. */
 export function learnIn(loan: SecretStore, values: Iterable<string>): void {
   learnAhead(redactors.get(loan), values);
 }
 
-/** Gives the value behind `secret://connector/key`. */
+/** Returns the value of `secret://connector/key`. */
 export type ResolveSecret = (connector: string, key: string) => Promise<string>;
 
 /** Resolves the secrets that a configuration names. The redactor learns each value before it is returned. */
@@ -73,7 +72,7 @@ export function revealer({
   };
 }
 
-/** Learns values before they are asked for. A value that is too short is refused when it is asked for. */
+/** Learns values before they are requested. Values that are too short are skipped here and refused when requested. */
 export function learnAhead(redactor: Redactor | undefined, values: Iterable<string>): void {
   for (const value of values) if (isMaskable(value)) redactor?.learn(value);
 }

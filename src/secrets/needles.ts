@@ -1,28 +1,28 @@
 import { undoEscapes } from "./escapes.ts";
 import { fewestCharacters } from "./secret-name.ts";
 
-/** A piece of text, from `start` up to but not including `end`. */
+/** A piece of text, from `start` up to, not including, `end`. */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Characters that decide together how far the search may jump. */
+/** How many characters together decide the next jump of the search. */
 const blockCharacters = 3;
 const tableBits = 16;
 
 /**
- * Finds any of many texts in one pass (Wu and Manber): a table says for each three characters how far the next place
- * is where a match could end, so most of the text is never looked at, and more needles hardly cost more.
+ * Finds any of many texts in one pass (Wu and Manber). For each three characters, a table has the distance to the next
+ * possible end of a match, so most of the text is skipped, and more needles add little cost.
  */
 export class Needles {
-  /** Characters of the longest. */
+  /** Length of the longest, in characters. */
   readonly longest: number;
   readonly #window: number;
   readonly #jumps: Uint8Array = new Uint8Array(1 << tableBits);
   readonly #ending = new Map<number, string[]>();
 
-  /** @param texts each at least three characters long, and at least one of them */
+  /** @param texts at least one, each at least three characters long */
   constructor(texts: readonly string[]) {
     const lengths = texts.map(({ length }) => length);
     this.#window = lengths.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
@@ -44,7 +44,7 @@ export class Needles {
     }
   }
 
-  /** The next match that begins at `from` or later; of several at one place the longest. */
+  /** The next match that begins at `from` or later. Of several at one position, the longest. */
   next(text: string, from: number): TextSpan | undefined {
     let end = from + this.#window;
     while (end <= text.length) {
@@ -63,7 +63,7 @@ export class Needles {
     return undefined;
   }
 
-  /** All of them in order, those that overlap or touch as one. */
+  /** All matches in order. Those that overlap or touch are joined. */
   spans(text: string): TextSpan[] {
     const spans: TextSpan[] = [];
     for (let found = this.next(text, 0); found !== undefined; found = this.next(text, found.start + 1))
@@ -72,7 +72,7 @@ export class Needles {
   }
 }
 
-/** Spans that overlap or touch, as one; the given ones are in order of their starts. */
+/** Joins spans that overlap or touch. The given spans are ordered by their start. */
 export function merged(spans: readonly TextSpan[]): TextSpan[] {
   const whole: TextSpan[] = [];
   for (const span of spans) {
@@ -88,20 +88,20 @@ function slotOf(text: string, end: number): number {
   return (mixed ^ (mixed >>> tableBits)) & ((1 << tableBits) - 1);
 }
 
-/** Escaping of escaped text, to this depth: JSON in JSON in JSON, made of a page of HTML with addresses in it. */
+/** How many levels of escaping are decoded: JSON in JSON in JSON, made of an HTML page with addresses in it. */
 export const deepestEscaping = 6;
 
 /**
- * What is searched for to find a value: as it is, as hex, and inside base64, where it looks different at each of the
- * three places it can have among the bytes around it; the last two also of its UTF-16.
+ * The texts that are searched to find a value: the value, its hex, and its base64, which differs at each of the three
+ * offsets; the last two also of its UTF-16.
  * Escapes and wrapped lines are not here: the redactor searches the text again without them.
  */
 export function variantsOf(value: string): readonly string[] {
-  const lines = value.replace(/\r?\n/g, "\r\n"); // several lines may travel with the other system's line ends
+  const lines = value.replace(/\r?\n/g, "\r\n"); // several lines may be sent with the other system's line ends
   return [...new Set([value, lines, value.toWellFormed()].flatMap((text) => [...unescaped(text), ...encoded(text)]))];
 }
 
-/** A value that holds an escape by itself looks otherwise in a text whose escapes were undone. */
+/** A value that contains an escape looks different in a text whose escapes were decoded. */
 function unescaped(value: string): readonly string[] {
   const levels = [value];
   for (let text = undoEscapes(value)?.text; text !== undefined; text = undoEscapes(text)?.text) {
@@ -121,8 +121,8 @@ function encoded(value: string): readonly string[] {
 }
 
 /**
- * UTF-16 read as bytes, as it is met in PowerShell's `-EncodedCommand` and in registry dumps. Latin text without its last
- * byte is the same in both byte orders.
+ * UTF-16 as bytes, as in PowerShell's `-EncodedCommand` and in registry dumps. Latin text without its last byte is the
+ * same in both byte orders.
  */
 function wide(value: string): readonly string[] {
   const bytes = Buffer.from(value, "utf16le");
@@ -137,7 +137,7 @@ function asBytes(bytes: Buffer): readonly string[] {
   return [hex, hex.toUpperCase(), ...base64, ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"))];
 }
 
-/** The characters that hold nothing but bits of the value; those shared with a neighbour depend on it and are left out. */
+/** The base64 characters that encode only bits of the value. Characters that share bits with a neighbour are left out. */
 function base64At(bytes: Buffer): readonly string[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");

@@ -5,27 +5,27 @@ import type { PatternMode, Redactor, SecretStore } from "./secret-store.ts";
 export type BackendName = "environment" | "sealed" | "command";
 export const backendNames: readonly BackendName[] = ["environment", "sealed", "command"];
 
-/** Where secrets come from, complete: as a configuration says it, with its defaults. */
+/** The complete settings of secrets, with defaults. */
 export interface SecretSettings {
-  /** Asked in this order. */
+  /** The sources, in the order in which they are asked. */
   readonly backends: readonly BackendName[];
-  /** Of the sealed file and its key; absolute. */
+  /** Absolute paths of the sealed file and its key. */
   readonly file: string;
   readonly keyFile: string;
-  /** There when `command` is one of the backends. */
+  /** Required when `command` is one of the sources. */
   readonly command: readonly string[];
   readonly timeoutMs: number | undefined;
   readonly patterns: PatternMode;
 }
 
-/** @throws RuntimeFault when one of them cannot work */
+/** @throws RuntimeFault when a source cannot work */
 export async function openSecrets(settings: SecretSettings, redactor: Redactor): Promise<SecretStore> {
   const backends: Backend[] = [];
   for (const name of settings.backends) backends.push(await backendOf(name, { ...settings, redactor }));
   return storeOf(backends, redactor);
 }
 
-/** What only some need is loaded when they need it. */
+/** Loads the code of a source only when it is used. */
 async function backendOf(
   name: BackendName,
   options: SecretSettings & { readonly redactor: Redactor },

@@ -1,6 +1,6 @@
 /**
- * age's passphrase recipient (C2SP age, "scrypt") with Node's own scrypt: the library's is synchronous and would hold the
- * event loop, and with it every call, for more than a second each time the file is read.
+ * age's passphrase recipient (C2SP age, "scrypt") with Node's own scrypt. The library's is synchronous and would block
+ * the event loop, and so every call, for more than a second each time the file is read.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto";
 import { promisify } from "node:util";
@@ -9,7 +9,7 @@ import type { Identity, Recipient, Stanza } from "age-encryption";
 const type = "scrypt";
 const label = "age-encryption.org/v1/scrypt";
 const cipher = "chacha20-poly1305";
-/** What `age -p` takes: 256 MiB and about a second. */
+/** The cost that `age -p` uses: 256 MiB and about a second. */
 const workFactor = 18;
 const largestWorkFactor = 20;
 const nonce = Buffer.alloc(12);
@@ -50,7 +50,7 @@ export function passphraseIdentity(passphrase: string): Identity {
       try {
         return new Uint8Array(Buffer.concat([opening.update(stanza.body.subarray(0, -tagBytes)), opening.final()]));
       } catch {
-        return null; // another passphrase: what the port says for "not mine"
+        return null; // another passphrase: null is the library's answer for "not mine"
       }
     },
   };

@@ -1,6 +1,6 @@
 import { RuntimeFault } from "../core/fault.ts";
 
-/** Something that a rule takes for a secret: what it calls it, and where it stands. */
+/** A part of a text that a rule takes for a secret: its kind and its place. */
 export interface Suspect {
   /** In words: "github token". */
   readonly kind: string;
@@ -8,16 +8,16 @@ export interface Suspect {
   readonly end: number;
 }
 
-/** One rule of secretlint, ready to look through texts. */
+/** One rule of secretlint, ready to search texts. */
 export interface PatternRule {
-  /** None of them in a text, nothing for this rule in it. */
+  /** A text without any of these has no match of this rule. */
   readonly keywords: readonly string[];
-  /** Must be there as well. */
+  /** A text that must be present too. */
   readonly besides: string;
   look(text: string): readonly Suspect[];
 }
 
-/** What a secretlint rule is, as far as it is used here. */
+/** The parts of a secretlint rule that are used here. */
 interface RuleCreator {
   readonly meta: { readonly id: string };
   create(context: object, options: object): { file?(source: object): unknown };
@@ -29,15 +29,15 @@ interface Report {
 }
 
 /**
- * Not run: one lets a text excuse itself (`secretlint-disable`), which here would be an attacker's word; the other reads
- * files by their name.
+ * Rules that are not run. One lets a text exclude itself (`secretlint-disable`), which an attacker could use; the other
+ * reads files by their name.
  */
 const notRun: ReadonlySet<string> = new Set(["filter-comments", "gcp"]);
 
 const combined = (one: readonly string[], other: readonly string[]): readonly string[] =>
   one.flatMap((first) => other.map((second) => first + second));
 
-/** For each rule words of which every match holds one. */
+/** Keywords of each rule: every match contains one of them. */
 const keywords: ReadonlyMap<string, readonly string[]> = new Map([
   ["1password", ["ops_ey"]],
   ["anthropic", ["sk-ant-api0"]],
@@ -67,16 +67,16 @@ const keywords: ReadonlyMap<string, readonly string[]> = new Map([
   ["vercel", ["vcp_", "vci_", "vca_", "vcr_", "vck_"]],
 ]);
 
-/** Addresses are everywhere, addresses with a password are not. */
+/** Addresses are frequent, addresses with a password are not. */
 const besides: ReadonlyMap<string, string> = new Map([
   ["basicauth", "@"],
   ["database-connection-string", "@"],
 ]);
 
 /**
- * secretlint's recommended rules; loaded when they are needed.
+ * secretlint's recommended rules, loaded on first use.
  *
- * @throws RuntimeFault `patterns_unusable` when they are not those this file was written for
+ * @throws RuntimeFault `patterns_unusable` when the package has other rules than this file expects
  */
 export async function loadRules(): Promise<readonly PatternRule[]> {
   const { rules }: { readonly rules: readonly unknown[] } = await import(
@@ -99,7 +99,7 @@ function isCreator(rule: unknown): rule is RuleCreator {
   return typeof rule === "object" && rule !== null && "create" in rule && "meta" in rule;
 }
 
-/** The rules are synchronous; each reports by its context while it looks. */
+/** The rules are synchronous. Each reports through its context while it searches. */
 function lookWith(creator: RuleCreator): PatternRule["look"] {
   let reports: Report[] = [];
   const context = {
@@ -111,18 +111,18 @@ function lookWith(creator: RuleCreator): PatternRule["look"] {
   const rule = creator.create(context, {});
   return (text) => {
     reports = [];
-    // No name and no path: with one, a rule may believe the name or open the file.
+    // Without a name and a path, because some rules would trust the name or open the file.
     rule.file?.({ content: text, contentType: "text", filePath: undefined, ext: "" });
     return reports.map((report) => suspectOf(report, text));
   };
 }
 
-/** What ends a credential in any text around it. A key in PEM form has breaks of its own, escaped or not. */
+/** Characters that end a credential in any text. */
 const ending = /["'`\\<>\s]/;
 
 /**
- * Where the value stands is taken from the value, when the rule gives it: the range of some rules begins too early and so
- * ends before the secret does. It never reaches over a quote or a backslash, so that masking leaves JSON what it is.
+ * The place of a secret is found from its value when the rule gives it, because the range of some rules begins too
+ * early and ends before the secret does. It never crosses a quote or a backslash, so that masked JSON stays valid.
  */
 function suspectOf({ range, message: { messageId, data = {} } }: Report, text: string): Suspect {
   const [from, to] = range;

@@ -2,17 +2,17 @@ import type { Json } from "../core/json.ts";
 import type { Redactor } from "./secret-store.ts";
 
 /**
- * A value without what the redactor knows, found across its parts too. Where the mask would break the JSON (it stood in for
- * a quote or half of an escape) it is masked part by part; the same value when nothing was found.
+ * Redacts a value, also secrets that lie across its parts. Where the mask would break the JSON (it replaced a quote or
+ * half of an escape), each part is masked alone. Returns the same value when nothing was found.
  */
 export function redactJson<Value>(value: Value, redactor: Pick<Redactor, "redact">): Value {
   const text = JSON.stringify(value) ?? "null";
   const clean = redactor.redact(text);
   if (clean === text) return value;
   try {
-    return JSON.parse(clean) as Value; // only texts in it are others
+    return JSON.parse(clean) as Value; // only texts in it have changed
   } catch {
-    return inParts(JSON.parse(text) as Json, redactor) as Value; // the same shape, with other texts
+    return inParts(JSON.parse(text) as Json, redactor) as Value; // the same shape with changed texts
   }
 }
 

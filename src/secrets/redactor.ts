@@ -8,14 +8,14 @@ import type { Redactor } from "./secret-store.ts";
 
 export const mask = "[redacted]";
 /**
- * How much longer than the longest needle (UTF-16 in hex: four times the value) a value can be: wrapped lines with their
- * indentation, or escapes of escapes.
+ * How much longer than the longest needle an encoded value can be: wrapped lines with indentation, or escaped escapes.
+ * The longest needle is UTF-16 in hex, four times the value.
  */
 const reachTimes = 4;
 
 /**
- * Exact values only, also encoded (needles.ts), escaped (escapes.ts) or wrapped (rewritten.ts). Guessing what looks
- * like a secret is the second layer's work.
+ * Masks known values only, also encoded (needles.ts), escaped (escapes.ts) or wrapped (rewritten.ts). The second layer
+ * guesses unknown secrets.
  */
 export function createRedactor(): Redactor {
   return new VariantRedactor();
@@ -23,9 +23,9 @@ export function createRedactor(): Redactor {
 
 class VariantRedactor implements Redactor {
   readonly #values = new Set<string>();
-  /** Undefined: no value, or one more since it was made. */
+  /** Undefined without values, or when a value was added since. */
   #needles: Needles | undefined;
-  /** Whether a value holds a sign that escapes begin with. */
+  /** Whether a value contains a character that begins an escape. */
   #areSigned = false;
 
   learn(value: string): void {
@@ -69,7 +69,7 @@ class VariantRedactor implements Redactor {
     return false;
   }
 
-  /** Where known values stand, in order and apart from each other. */
+  /** The places of known values, in order and not overlapping. */
   #spansIn(text: string): readonly TextSpan[] {
     const needles = this.#ready();
     if (needles === undefined) return [];
@@ -88,15 +88,15 @@ class VariantRedactor implements Redactor {
 }
 
 /**
- * All texts that a text can be read as: as it is, without wrapped lines, and with ever more levels of escaping undone.
+ * All readings of a text: unchanged, without wrapped lines, and with more and more levels of escapes decoded.
  *
- * @param areSigned whether a value may hold what looks like an escape of another kind than the text uses
+ * @param areSigned whether a value may contain what looks like an escape of another kind than the text's
  */
 function* readings(text: string, areSigned: boolean): Generator<Rewritten> {
   const whole = { text, original: (span: TextSpan) => span };
   yield* levels(whole);
   const joined = joinLines(text);
-  if (joined !== undefined) yield* levels(joined); // a line may have been wrapped within an escape
+  if (joined !== undefined) yield* levels(joined); // a line may be wrapped within an escape
   const signs = areSigned ? signsIn(text) : [];
   if (signs.length > 1) for (const sign of signs) yield* unescaped(whole, sign);
 }
@@ -119,7 +119,7 @@ function* unescaped(first: Rewritten, only?: Sign): Generator<Rewritten> {
   }
 }
 
-/** One reading of another. */
+/** The reading of a reading, with both ways back. */
 function then(first: Rewritten, rewrite: (text: string) => Rewritten | undefined): Rewritten | undefined {
   const second = rewrite(first.text);
   return second && { text: second.text, original: (span) => first.original(second.original(span)) };

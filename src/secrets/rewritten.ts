@@ -1,9 +1,9 @@
 import type { TextSpan } from "./needles.ts";
 
-/** Text in which some pieces were replaced, with the way back to where each character came from. */
+/** Text in which some pieces were replaced. It maps each character back to its source. */
 export interface Rewritten {
   readonly text: string;
-  /** Where a span of this text stands in the text it was made from. */
+  /** The source of a span of this text. */
   original(span: TextSpan): TextSpan;
 }
 
@@ -20,7 +20,7 @@ export class Rewriting {
     this.#source = source;
   }
 
-  /** @param start not below the end of the piece before */
+  /** @param start at or after the end of the piece before */
   replace(start: number, end: number, by: string): void {
     if (start > this.#done) this.#pieces.push(this.#source.slice(this.#done, start));
     this.#pieces.push(by);
@@ -44,7 +44,7 @@ export class Rewriting {
   }
 }
 
-/** The source of one character: the whole piece when the character belongs to a replaced one. */
+/** The source of one character. For a character of a replaced piece, the whole source piece. */
 function sourceOf(edits: readonly number[], at: number): TextSpan {
   let low = 0;
   let high = edits.length / 4;
@@ -60,12 +60,12 @@ function sourceOf(edits: readonly number[], at: number): TextSpan {
   return { start: end + at - until, end: end + at - until + 1 };
 }
 
-/** Encoded text wrapped at 64 or 76 has far longer lines; a shorter word at the end of a line is prose. */
+/** Wrapped encoded text has far longer lines (64 or 76); a shorter word at the end of a line is prose. */
 const shortestLineCharacters = 12;
 
 const widestIndentation = 16;
 
-/** The text without the line breaks that run through an encoded value. Undefined when no line of it looks wrapped. */
+/** The text without the line breaks inside encoded values. Returns undefined when no line looks wrapped. */
 export function joinLines(text: string): Rewritten | undefined {
   const lineEnd = text.includes("\n") ? "\n" : "\r";
   const rewriting = new Rewriting(text);
@@ -90,7 +90,10 @@ function endsWrapped(text: string, end: number): boolean {
   return true;
 }
 
-/** Letters, digits and `+ / - _ = %`: what base64, hex and percent-encoding are made of. False past the end (NaN). */
+/**
+ * Whether it is a letter, a digit or one of `+
+ * - _ = %`, as in base64, hex and percent-encoding. Returns false past the end (NaN).
+ */
 function isEncoded(code: number): boolean {
   return (
     (code >= 97 && code <= 122) ||

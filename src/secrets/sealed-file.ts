@@ -7,29 +7,30 @@ import { passphraseIdentity, passphraseRecipient } from "./passphrase.ts";
 import { type KeySource, keyVariable, readOrMakeSealingKey, readSealingKey, type SealingKey } from "./sealing-key.ts";
 import { checkSecretName } from "./secret-name.ts";
 
-/** Where secrets lie sealed: an age file (age-encryption.org/v1), which `age -d -i KEYFILE FILE` opens too. */
+/** The place of the sealed secrets: an age file (age-encryption.org/v1), which `age -d -i KEYFILE FILE` opens too. */
 export interface SealedPlace extends KeySource {
   /** Absolute. */
   readonly file: string;
 }
 
-/** Values by `connector/key`: no name has a `/` in it. */
+/** Values by `connector/key`. Names contain no `/`. */
 export type Entries = ReadonlyMap<string, string>;
 
 export interface OpenedSecrets {
   readonly entries: Entries;
   readonly key: SealingKey;
-  /** Of the file these entries come from; another one means that it was replaced. */
+  /** Identifies the version of the file that the entries come from. */
   readonly stamp: string;
 }
 
-/** Far more than a thousand secrets; a file beyond it is another one. */
+/** Far more than a thousand secrets. A larger file is not one of Postern. */
 const mostFileBytes = 64 * 1024 * 1024;
 
 /**
- * Undefined: there is no file.
+ * Returns undefined when the file does not exist.
  *
- * @throws RuntimeFault `secrets_key_missing`, `secrets_key_wrong`, `secrets_file_damaged` and those of the key. Reading changes nothing.
+ * @throws RuntimeFault `secrets_key_missing`, `secrets_key_wrong`, `secrets_file_damaged` and those of the key. Reading
+ * changes nothing.
  */
 export async function openSealed(place: SealedPlace): Promise<OpenedSecrets | undefined> {
   const read = await readFileAt(place.file);
@@ -44,7 +45,7 @@ export async function openSealed(place: SealedPlace): Promise<OpenedSecrets | un
   return { entries: entriesOf(await unsealed(read.bytes, key, place.file), place.file), key, stamp: read.stamp };
 }
 
-/** The file's mark, cheap enough for every loan. Undefined: there is no file. */
+/** Identifies the version of the file; cheap enough for every loan. Returns undefined when the file does not exist. */
 export async function stampOf(file: string): Promise<string | undefined> {
   const { stat } = await import("node:fs/promises");
   try {
@@ -56,11 +57,11 @@ export async function stampOf(file: string): Promise<string | undefined> {
 }
 
 /**
- * Replaces the entries by what `change` makes of them; the file and its key are made when there are none. A second
- * change at the same moment waits. What cannot be read is never written over.
+ * Replaces the entries by the result of `change`. A missing file or key is made. A second change at the same time
+ * waits. An unreadable file is never overwritten.
  */
 export async function changeSealed(place: SealedPlace, change: (entries: Entries) => Entries): Promise<void> {
-  const { withLock } = await import("./vault-lock.ts"); // only who writes needs it
+  const { withLock } = await import("./vault-lock.ts"); // loaded only for writing
   await withLock(`${place.file}.lock`, async () => {
     const opened = await openSealed(place);
     const changed = change(opened?.entries ?? new Map());
@@ -104,7 +105,7 @@ async function unsealed(bytes: Uint8Array, key: SealingKey, file: string): Promi
     return await opener.decrypt(new Uint8Array(bytes), "text");
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
-    // The library's words quote the file: it may hold plain values.
+    // The library's message quotes the file, which may hold plain values.
     if (!why.includes("no identity matched"))
       throw damaged(file, "it was cut short or changed, or never was an age file");
     throw new RuntimeFault(
@@ -141,7 +142,7 @@ function entriesOf(text: string, file: string): Entries {
     }
     return entries;
   } catch {
-    throw damaged(file, "what is sealed in it are no secrets of Postern"); // the parser's words would quote them
+    throw damaged(file, "what is sealed in it are no secrets of Postern"); // the parser's message would quote them
   }
 }
 

@@ -3,11 +3,11 @@ import type { Redactor, SecretStore } from "./secret-store.ts";
 
 /** @public */
 export interface SealedSecretsOptions {
-  /** Absolute path of the sealed file. It need not be there yet. */
+  /** Absolute path of the sealed file. It need not exist. */
   readonly file: string;
-  /** Absolute path of its key, used when `POSTERN_SECRETS_KEY` says none. */
+  /** Absolute path of its key, used when `POSTERN_SECRETS_KEY` is not set. */
   readonly keyFile: string;
-  /** Learns all values, and the key itself, when the file is read. */
+  /** Learns all values and the key when the file is read. */
   readonly redactor?: Redactor | undefined;
   /** Default: the process's own. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -16,7 +16,9 @@ export interface SealedSecretsOptions {
 /**
  * Secrets in a file of age's format, as `postern secrets set` writes it. Read now, and again when it was replaced.
  *
- * @throws RuntimeFault when the file is there and cannot be opened: a wrong key is reported at the start, not at the first call
+ * @throws RuntimeFault when the file exists and cannot be opened: a wrong key is reported at the start, not at the
+ * first call
+ *
  * @public
  */
 export async function sealedSecrets(options: SealedSecretsOptions): Promise<SecretStore> {
@@ -24,7 +26,7 @@ export async function sealedSecrets(options: SealedSecretsOptions): Promise<Secr
 }
 
 export async function sealedBackend(options: SealedSecretsOptions): Promise<Backend> {
-  const { Vault } = await import("./vault.ts"); // with the sealed file's own code, which who has none never loads
+  const { Vault } = await import("./vault.ts"); // loaded only when there is a sealed file
   const vault = new Vault({ environment: process.env, ...options }, options.redactor);
   await vault.current();
   return {

@@ -1,7 +1,7 @@
 import { RuntimeFault } from "../core/fault.ts";
 import { type KeyFile, readKeyFile, readOrMakeKeyFile } from "../core/system/key-file.ts";
 
-/** What opens the sealed file, and where it was found. */
+/** The key of the sealed file, and where it was found. */
 export interface SealingKey {
   readonly kind: "identity" | "passphrase";
   readonly text: string;
@@ -19,7 +19,7 @@ const identity = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
 const fewestPassphraseCharacters = 12;
 
 /**
- * From the environment, else from the key file. Undefined: there is none.
+ * Reads the key from the environment, else from the key file. Returns undefined when there is none.
  *
  * @throws RuntimeFault `secrets_key_invalid`, or `secrets_key_exposed` for a file that others can read
  */
@@ -37,7 +37,7 @@ export async function readSealingKey({ keyFile, environment }: KeySource): Promi
   return { kind: "passphrase", text: given, from: `\`${keyVariable}\`` };
 }
 
-/** The one that is there, else a new identity in the key file. */
+/** The existing key, or a new identity in the key file. */
 export async function readOrMakeSealingKey(source: KeySource): Promise<SealingKey> {
   const kept = await readSealingKey(source);
   return kept ?? readOrMakeKeyFile(keyFileAt(source.keyFile), newIdentity);

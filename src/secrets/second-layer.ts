@@ -10,23 +10,22 @@ import { guessingRedactor, loadPatterns, type SecretPatterns, suspectMark } from
 import type { PatternMode, Redactor } from "./secret-store.ts";
 
 /**
- * The second layer: text that looks like a secret is masked where it is written for people, and recorded where it goes back
- * to a caller. A known or a likely secret in the log raises an alarm.
- *
- * Invariant: it only adds to what the redactor promises; it refuses no call, waits for nothing on the way of one, and a
- * call is not slower by what was found in another. Next: patterns.ts (what looks like one).
+ * The second layer: text that looks like a secret is masked where it is written for people, and recorded when it is
+ * returned to a caller. A known or a likely secret in the log raises an alarm.
+ * Invariant: it only adds to the redactor; it refuses no call, delays none, and a finding in one call does not slow
+ * another. Next: patterns.ts (how they are found).
  */
 
 export interface SecondLayer extends AsyncDisposable {
-  /** For what goes back to a caller and is kept for replay. */
+  /** For results that are returned to a caller and kept for replay. */
   readonly answers: Redactor;
-  /** For what is written beside it: the log, the audit, the archive. */
+  /** For what is written beside the result: the log, the audit, the archive. */
   readonly written: Redactor;
-  /** The same serializer, watched: a secret in its text is masked and recorded. */
+  /** The same serializer, which also masks and records secrets in its text. */
   watched(serializerWith: (clean: (text: string) => string) => SerializeEvent): SerializeEvent;
-  /** Looks through results after they have gone. */
+  /** Searches results after they were returned. */
   readonly watcher: Watcher;
-  /** Call it once, when there is a place to record: it records what was seen before. */
+  /** Call it once, when events can be recorded. It also records earlier findings. */
   recordWith(note: SecretNote): void;
 }
 
@@ -75,7 +74,7 @@ function watched(
   };
 }
 
-/** Records what was seen; never what it was. */
+/** Records that a secret was found, never its value. */
 export type SecretNote = (
   type: string,
   summary: string,
@@ -90,15 +89,15 @@ export type SecretNote = (
 type EndedCallEvent = Extract<CallEvent, { readonly moment: "ended" }>;
 
 const mostWaiting = 1_000;
-/** The same alarm is one alarm for so long. */
+/** An equal alarm within this time is not raised again. */
 const quietMs = 3_600_000;
 const mostRemembered = 1_000;
 const markStart = suspectMark("").slice(0, -1);
 const mark = /\[possible secret: ([a-z0-9 ]{1,60})\]/g;
 
 /**
- * What was seen, recorded one after the other beside the calls. What comes faster than it can be looked through is let go,
- * and the log says so, so that a slow watcher does not fill the memory.
+ * Records findings one after the other, beside the calls. When they come too fast some are dropped and the log says so,
+ * so that memory stays bounded.
  */
 class Suspicions {
   readonly #patterns: SecretPatterns | undefined;
@@ -107,7 +106,7 @@ class Suspicions {
   readonly #raised = new Map<string, number>();
   #note: SecretNote | undefined;
   #working: Promise<void> | undefined;
-  /** Something was let go since the last time it had all been looked through. */
+  /** A finding was dropped since the queue was last empty. */
   #isBehind = false;
 
   constructor(patterns: SecretPatterns | undefined, log: (problem: string) => void) {
@@ -121,8 +120,8 @@ class Suspicions {
   }
 
   /**
-   * A result goes back as the tool gave it, or masked; either way it is recorded. Of one that was kept the head is looked at,
-   * which is what went back: reading all of it again would cost what keeping it saved.
+   * A result is recorded whether it was returned unchanged or masked. For a result that was kept, only its inline
+   * beginning is searched, because that is what was returned and the rest would have to be read again.
    */
   watch(event: CallEvent): void {
     if (event.moment !== "ended" || this.#patterns === undefined) return;
@@ -149,7 +148,7 @@ class Suspicions {
     this.#later(() => this.#record("alarm.secret_in_payload", summary, { tenant, outcome: "failure", data }));
   }
 
-  /** What was seen is recorded before the store closes. */
+  /** Pending findings are recorded before the store closes. */
   async close(): Promise<void> {
     await this.#working;
     this.#note = undefined;
@@ -194,7 +193,7 @@ class Suspicions {
   }
 
   async #drain(): Promise<void> {
-    await Promise.resolve(); // never inside the write that is being serialized
+    await Promise.resolve(); // never within the write that is being serialized
     for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) await work();
     this.#isBehind = false;
   }

@@ -1,15 +1,15 @@
 import { RuntimeFault } from "../core/fault.ts";
 
-/** What connectors and keys are made of; not an option of a command (`-x`), and not a way up a tree (`..`). */
+/** The characters of connectors and keys. A name cannot be an option of a command (`-x`) or lead up a tree (`..`). */
 const name = String.raw`(?!-)(?!\.+(?![\w.\-]))[\w.\-]{1,128}`;
 const wholeName = new RegExp(`^${name}$`);
 
-/** Of `connector/key`, to be put into larger patterns. */
+/** Matches `connector/key`; for use in larger patterns. */
 export const namePattern: string = `(${name})/(${name})`;
 
-/** A child process can hardly be given more in one variable. */
+/** A child process can hardly get more in one variable. */
 export const maxValueBytes: number = 64 * 1024;
-/** Masking fewer would eat ordinary text. */
+/** Masking shorter values would mask ordinary text too. */
 export const fewestCharacters = 6;
 
 /**
@@ -31,9 +31,9 @@ export function checkSecretName(connector: string, key: string): void {
 }
 
 /**
- * The value as it was meant: bytes of a file or a pipe, without the one line break that ends a line.
+ * The value that was meant: the bytes of a file or a pipe without one line break at the end.
  *
- * @throws RuntimeFault `secret_value_invalid`, `secret_too_short` or `secret_too_long`; none says anything of the value
+ * @throws RuntimeFault `secret_value_invalid`, `secret_too_short` or `secret_too_long`; no message shows the value
  */
 export function secretValue(bytes: Uint8Array, name: string): string {
   if (bytes.length > maxValueBytes + 2) throw tooLong(name);
@@ -49,7 +49,7 @@ export function checkSecretValue(text: string, name: string): void {
   if (text.includes("\0")) throw invalid(name, "holds a NUL character, which no environment can carry");
 }
 
-/** A file or a shell adds a line break, a person pastes without it. */
+/** Files and shells add a line break that people do not paste. */
 export function isMaskable(value: string): boolean {
   return value.trim().length >= fewestCharacters;
 }
@@ -73,7 +73,7 @@ function utf8(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw invalid(name, "is not UTF-8 text; encode it (base64) and decode it where it is used"); // the decoder's own words say less
+    throw invalid(name, "is not UTF-8 text; encode it (base64) and decode it where it is used"); // the decoder's message has less information
   }
 }
 

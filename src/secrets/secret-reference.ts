@@ -4,7 +4,7 @@ import { type ResolveSecret, revealer } from "./lend.ts";
 import { namePattern } from "./secret-name.ts";
 import type { Redactor, SecretStore } from "./secret-store.ts";
 
-/** `secret://connector/key`: what a configuration says instead of a value. */
+/** `secret://connector/key`: stands in a configuration instead of a value. */
 export interface SecretReference {
   readonly connector: string;
   readonly key: string;
@@ -14,9 +14,10 @@ const scheme = "secret://";
 const pattern = new RegExp(`${scheme}(?:${namePattern}(?![\\p{L}\\p{N}_/]))?`, "gu");
 
 /**
- * The references inside a text: it may be one, or hold some, as `Bearer secret://github/token` does.
+ * The references inside a text: the whole text may be one, or it may contain some, as in `Bearer
+ * secret://github/token`.
  *
- * @throws RuntimeFault `secret_reference_invalid` when something in it is meant as a reference and is none
+ * @throws RuntimeFault `secret_reference_invalid` for something that looks like a reference and is invalid
  */
 export function referencesIn(text: string): readonly SecretReference[] {
   if (!text.includes(scheme)) return [];
@@ -30,7 +31,7 @@ export function referencesIn(text: string): readonly SecretReference[] {
   });
 }
 
-/** The text with each reference replaced by what `resolve` gives for it. Values are put in as they are, and not looked through. */
+/** Replaces each reference by its value. Values are not searched for references. */
 export async function withSecrets(text: string, resolve: ResolveSecret): Promise<string> {
   const references = referencesIn(text);
   if (references.length === 0) return text;
@@ -68,8 +69,8 @@ export interface MissingSecret {
 }
 
 /**
- * Makes configured secrets known before the first call, so that a value pasted into arguments is recognised.
- * Gives back those that cannot be had: a missing one stops what needs it, not everything else.
+ * Learns configured secrets before the first call, so that a value pasted into arguments is recognised.
+ * Returns the references that have no value: a missing secret stops only what needs it.
  */
 export async function learnReferences(
   references: readonly SecretReference[],

@@ -1,27 +1,26 @@
 /**
- * What a tool may borrow. One verb: no list, no dump.
- *
+ * The secrets that a tool may borrow. It has one method: no list, no dump.
  * Invariant: a value is known to the redactor before it can be used, and a lent store ends with its call.
- * Next: backend.ts (where values come from: environment, sealed file, command), lend.ts (the end of a loan), redactor.ts
- * (what keeps values out of sight), second-layer.ts (what merely looks like one).
+ * Next: backend.ts (sources: environment, sealed file, command), lend.ts (the end of a loan), redactor.ts (masks
+ * values), second-layer.ts (finds text that looks like a secret).
  */
 export interface SecretStore {
   /**
-   * @param connector who asks: a server's or a tool's name
-   * @throws RuntimeFault `secret_missing` when there is none, `secret_returned` when the loan is over; that of its back end
-   * when it fails. None holds a value
+   * @param connector the name of the server or tool that asks
+   * @throws RuntimeFault `secret_missing` when there is none, `secret_returned` after the loan, and the fault of a
+   * source that fails. No message contains the value
    */
   get(connector: string, key: string): Promise<Secret>;
 }
 
-/** Shows nothing of itself as text, as JSON or in a debugger. */
+/** Shows nothing as text, as JSON or in a debugger. */
 export interface Secret {
   reveal(): string;
 }
 
 /**
- * What becomes of text that merely looks like a secret. `mark`: it is recorded, and masked where it is written beside
- * the result (log, audit, archive). `mask`: in the result too. `off`: nothing.
+ * What to do with text that looks like a secret. `mark`: it is recorded, and masked where it is written beside the
+ * result (log, audit, archive). `mask`: in the result too. `off`: nothing.
  *
  * @public
  */
@@ -29,14 +28,17 @@ export type PatternMode = "off" | "mark" | "mask";
 
 export const patternModes: readonly PatternMode[] = ["off", "mark", "mask"];
 
-/** Exact values in every encoding they are met in (facts: JSON, URL, base64 at three offsets, hex, wrapped lines). */
+/** Finds exact values in the usual encodings (JSON, URL, base64 at three offsets, hex, wrapped lines). */
 export interface Redactor {
-  /** From now on the value is masked everywhere. Values shorter than 6 characters are refused: masking them would eat ordinary text. */
+  /**
+   * From now on the value is masked everywhere. Values shorter than 6 characters are refused, because masking them
+   * would mask ordinary text.
+   */
   learn(value: string): void;
-  /** The text with every known value replaced by `[redacted]`; the same string when there is none. */
+  /** The text with every known value replaced by `[redacted]`; the same string when there are none. */
   redact(text: string): string;
-  /** Whether a known value is in there. */
+  /** Whether the text contains a known value. */
   finds(text: string): boolean;
-  /** No known value is longer, in any encoding. Without it, a text must be searched as a whole, however long. */
+  /** The greatest length of a known value in any encoding. Without it, a text must be searched as a whole. */
   readonly reach?: number | undefined;
 }

@@ -53,7 +53,7 @@ export const secretsSchema: z.ZodType<SnakeCased<SecretsSection>> = z
     "The same `backend` stands there twice.",
   );
 
-/** @param base what relative paths are relative to */
+/** @param base the folder that relative paths are relative to */
 export function secretSettingsFrom(secrets: SecretsSection, base: string, dataFolder: string): SecretSettings {
   const {
     backend: backends = ["sealed", "environment"],

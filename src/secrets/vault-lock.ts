@@ -5,12 +5,12 @@ import { Locks } from "../core/system/locks.ts";
 import { makeOwnFolder } from "../core/system/own-folder.ts";
 
 const waitMs = 10_000;
-/** Of this process: the lock of the file is the process's own, it would wait for itself. */
+/** Within this process: the file's lock belongs to the process, so it would not wait for itself. */
 const waiting = new Locks();
 
 /**
- * One at a time, of all processes. The lock is SQLite's own lock of an empty database: the system lets go of it when its
- * holder dies, so there is none that is left behind.
+ * Runs one at a time in all processes. The lock is SQLite's lock of an empty database, which the system releases when
+ * its holder dies.
  *
  * @throws RuntimeFault `secrets_busy`
  */

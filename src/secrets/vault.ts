@@ -2,12 +2,12 @@ import { learnAhead } from "./lend.ts";
 import { type Entries, openSealed, type SealedPlace, stampOf } from "./sealed-file.ts";
 import type { Redactor } from "./secret-store.ts";
 
-/** The sealed file as this process knows it: read when it is asked for, and again when it was replaced. */
+/** The sealed file in this process. It is read on first use, and again when it was replaced. */
 export class Vault {
   readonly #place: SealedPlace;
   readonly #redactor: Redactor | undefined;
   #entries: Entries = new Map();
-  /** Of the file the entries are from. Undefined: there was none. */
+  /** The stamp of the file that the entries come from. Undefined when there was none. */
   #stamp: string | undefined;
   #reading: Promise<Entries> | undefined;
 
@@ -16,7 +16,7 @@ export class Vault {
     this.#redactor = redactor;
   }
 
-  /** The entries of the file as it is now; many that ask at once read it once. */
+  /** The entries of the file now. Requests at the same time read it once. */
   async current(): Promise<Entries> {
     if ((await stampOf(this.#place.file)) === this.#stamp) return this.#entries;
     this.#reading ??= this.#read().finally(() => {
