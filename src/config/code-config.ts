@@ -9,7 +9,7 @@ import { isToolset, type Toolset } from "../tools/toolsets/toolset.ts";
 import { configOpaque } from "./config-schema.ts";
 import { ConfigProblems } from "./problem.ts";
 
-/** A configuration before it is checked: its data in snake_case, and what only code can give. */
+/** A configuration before it is checked: its data in snake_case, and its live objects. */
 export interface CodeConfig {
   readonly data: unknown;
   readonly tools?: readonly (AnyTool | Toolset)[];
@@ -51,7 +51,7 @@ function inFileCase(data: object, source: string): unknown {
   try {
     return toSnakeCase(data, configOpaque);
   } catch (error) {
-    // a field in both spellings, or a cycle
+    // a field in both cases, or a cycle
     throw ConfigProblems.of({ source, message: `${messageOf(error)}.`, fix: "Write each field once." });
   }
 }

@@ -140,7 +140,7 @@ const schema = z.strictObject({
   log: z.strictObject({ level: z.enum(logLevels).exactOptional() }).exactOptional(),
 });
 
-/** A checked configuration as a file writes it. */
+/** A checked configuration in the form of its file. */
 export type ConfigFile = z.output<typeof schema>;
 export const configSchema: z.ZodType<ConfigFile> = schema;
 /** The same in TypeScript. */
@@ -157,7 +157,7 @@ export function jsonSchema(): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Which keys are known where. */
+/** The keys that are known at each place. */
 export function configKeys(): JsonSchemaKeys {
   return keysOf(configSchema);
 }

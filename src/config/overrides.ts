@@ -3,7 +3,7 @@ import { autonomies } from "../core/risk.ts";
 import { logLevels, loopbackHosts } from "./config-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** What reading one text gives: the value, or what is wrong with the text. */
+/** The result of reading one text: the value, or what is wrong with the text. */
 type Reading<T> = { readonly value: T } | Pick<ConfigProblem, "message" | "fix">;
 
 /** Each setting that a flag or a variable may give. Flags win over the environment, and both win over the file. */

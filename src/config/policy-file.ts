@@ -56,7 +56,7 @@ async function look(options: PolicyFileOptions): Promise<SectionLookup> {
       section: undefined,
       whyNot: `\`${basename(path)}\` is no YAML file, so the policy cannot be separated from the rest. Edit the file itself.`,
     };
-  const file = await textOf(path).catch(() => undefined); // the sentence below says all that helps
+  const file = await textOf(path).catch(() => undefined); // the sentence below has all that helps
   if (file === undefined)
     return { file: "", section: undefined, whyNot: `\`${basename(path)}\` cannot be read as UTF-8 text.` };
   const section = findSection(basename(path), file);
@@ -78,7 +78,7 @@ async function whyNotSaved(
     await Promise.all([access(target, constants.W_OK), access(dirname(target), constants.W_OK)]);
     return undefined;
   } catch {
-    return `\`${basename(path)}\` cannot be written by Postern.`; // whatever the system says, it is read-only here
+    return `\`${basename(path)}\` cannot be written by Postern.`; // for any other error, it is read-only here
   }
 }
 

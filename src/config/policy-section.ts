@@ -17,7 +17,7 @@ export interface PolicySection {
 
 const empty = "policy: {}\n";
 
-/** Returns undefined if the policy cannot be separated from the rest (JSON, an newText file, an alias into another section). */
+/** Returns undefined if the policy cannot be separated from the rest (JSON, an indented file, an alias into another section). */
 export function findSection(name: string, text: string): PolicySection | undefined {
   if (!isReadable(name, text)) return undefined;
   const { contents } = parseDocument(text, { logLevel: "error" });

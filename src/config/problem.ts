@@ -42,7 +42,7 @@ export class ConfigProblems extends Error {
   }
 }
 
-/** Says where a path is in its file. Without a file there is no line. */
+/** Finds the place of a path in its file. Without a file there is no line. */
 export type Locate = (
   path: KeyPath,
   part: "key" | "value",

@@ -21,12 +21,12 @@ export function storedAgentRuns(store: Pick<Store, "commit" | "documents">, reda
     async list(principal) {
       const start = startOf(principal);
       const ids = await store.documents.list(kind, start);
-      return ids.map((id) => JSON.parse(id.slice(start.length)) as string); // as idOf writes it
+      return ids.map((id) => JSON.parse(id.slice(start.length)) as string); // `idOf` writes it so
     },
   };
 }
 
-/** JSON, so that no name can be taken for two. */
+/** JSON, so that two names never give one id. */
 function idOf({ principal, runId }: AgentRunId): string {
   return `${startOf(principal)}${JSON.stringify(runId)}`;
 }

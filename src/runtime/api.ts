@@ -65,7 +65,7 @@ export interface CallContext {
   /** Wall clock, milliseconds. */
   readonly deadline?: number;
   readonly onProgress?: ProgressSink;
-  /** Why the agent makes the call, in its own words. Approvers see it, marked as unverified; it decides nothing. */
+  /** The agent's own reason for the call. Approvers see it, marked as unverified; it decides nothing. */
   readonly reason?: string;
 }
 
@@ -110,7 +110,7 @@ export interface Approvals {
   get(id: string): Promise<ApprovalRecord | undefined>;
   /** Never runs anything, except a `detached` tool's call. Under a quorum it is one vote. */
   decide(id: string, request: DecisionRequest): Promise<Decided>;
-  /** Decides several alike requests of one run. Each is decided and recorded by itself. */
+  /** Decides several similar requests of one run. Each is decided and recorded separately. */
   decideMany(ids: readonly string[], request: BatchRequest): Promise<BatchDecided>;
   /** How this person may decide each of these now, and whose votes no longer count. */
   eligibility(approvals: readonly ApprovalRecord[], by: Decider): Promise<readonly Eligible[]>;
@@ -120,7 +120,7 @@ export interface Approvals {
   revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
   /** Approvals that are remembered for later calls. */
   readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "silence">;
-  /** Who decides for whom. */
+  /** Who decides on behalf of whom. */
   readonly delegations: Pick<Delegations, "list" | "make" | "revoke" | "isLive">;
 }
 
@@ -162,7 +162,7 @@ export interface Health {
 }
 
 /**
- * Scripts that call tools: which ones run or wait, and resuming them.
+ * Scripts that call tools: lists those that run or wait, and resumes them.
  *
  * @public
  */
@@ -181,7 +181,10 @@ export interface Chains {
     readonly before?: string;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
-  /** Continues a script that waits or was cut short. It stays pending until the decision. Returns undefined if there is no such script. */
+  /**
+   * Continues a script that waits or was interrupted. It stays pending until the decision. Returns undefined if there
+   * is no such script.
+   */
   resume(callId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
 }
 
@@ -245,7 +248,7 @@ export interface Runtime extends AsyncDisposable {
   readonly feed: Feed;
   /** Stored conversations of agents (`postern/agents/loop`). */
   readonly agentRuns: AgentRuns;
-  /** What an operator should look at. */
+  /** Alarms for the operator. */
   readonly alarms: Alarms;
   /** Undefined without configured channels. */
   readonly channels: OpenChannels | undefined;

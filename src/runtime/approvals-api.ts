@@ -39,7 +39,7 @@ export interface ApprovalsApiOptions {
 
 export class ApprovalsApi implements Approvals {
   readonly #options: ApprovalsApiOptions;
-  /** Requests that the approver of this process is deciding. */
+  /** Requests that the approver of this process is deciding now. */
   readonly #asking = new Map<string, AbortController>();
 
   constructor(options: ApprovalsApiOptions) {

@@ -31,14 +31,14 @@ export interface RuntimeBase {
   readonly secondLayer: SecondLayer;
   readonly store: Store;
   readonly audit: AuditLog;
-  /** Problems of the audit log, also from before there were alarms. */
+  /** Problems of the audit log, also those found before alarms existed. */
   readonly auditProblems: readonly string[];
   readonly stream: Stream;
   /** From now on, checks of the audit log raise and settle alarms. */
   readonly reportAuditTo: (alarms: AlarmRaiser) => void;
 }
 
-/** When it resolves, recovery is over: no call of a dead process is left attempted. */
+/** When it resolves, recovery has ended: no call of a dead process is left attempted. */
 export async function openBase(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<RuntimeBase> {
   const { clock = new SystemClock(), folder = folderBeside(options.store), log: writeLog = logNothing } = options;
   const log = harmless((problem) => writeLog(secondLayer.written.redact(problem)));

@@ -19,7 +19,7 @@ import type { Controls } from "../policy/controls.ts";
 import type { Redactor } from "../secrets/secret-store.ts";
 import type { CallContext, CallRequest } from "./api.ts";
 
-/** What names a call beside its own id, the call that makes it, and the batch it is in. */
+/** What names a call beside its own id: its key, its parent call, and its batch. */
 export type CallPlace = Pick<ToolCall, "idempotencyKey" | "toolCallId" | "providerItem" | "parentId" | "batch">;
 type RequestedClaims = Pick<CallContext, "principal" | "runId"> &
   CallClaims &
@@ -28,7 +28,7 @@ type RequestedClaims = Pick<CallContext, "principal" | "runId"> &
 export interface CallFactoryOptions {
   readonly clock: Clock;
   readonly controls: Pick<Controls, "state">;
-  /** What every caller is granted at most. */
+  /** The most that a caller is granted. */
   readonly patience: Patience;
   readonly redactor: Redactor;
   readonly knows: (tool: string, action: string) => boolean;
@@ -36,11 +36,11 @@ export interface CallFactoryOptions {
   readonly toolOfCallType: (type: string) => string | undefined;
 }
 
-/** Much more than is kept of a name, so that no secret in what is kept reaches over it. */
+/** Far longer than the stored part of a name, so a secret cannot cross its end unseen. */
 const longestName = 100_000;
 const longestReason = 2000;
 
-/** Makes calls and callers of what the public face was given: ids, an own copy of the arguments, narrowed claims. */
+/** Makes calls and callers from arguments of the public API: ids, an own copy of the arguments, narrowed claims. */
 export class CallFactory {
   readonly #options: CallFactoryOptions;
 
@@ -53,7 +53,7 @@ export class CallFactory {
     return { id: newCallId(arrivedAt), arrivedAt };
   }
 
-  /** Who asks that a recorded call goes on. @throws RuntimeFault `context_invalid` */
+  /** The principal that asks to continue a recorded call. @throws RuntimeFault `context_invalid` */
   asker(context: CallContext): Principal | undefined {
     checkContext(context);
     const fault = perCallFault(context);
@@ -77,7 +77,7 @@ export class CallFactory {
     return withinSession(session, claims);
   }
 
-  /** What a caller says of itself is kept and matched as it is, so a secret in it cannot be masked later. */
+  /** Claims are stored and matched unchanged, so a secret in them cannot be masked later. */
   #refuseSecrets({
     principal,
     runId,
@@ -102,7 +102,7 @@ export class CallFactory {
     );
   }
 
-  /** Of a tool that is there as it is; what else is asked for may be anything. */
+  /** The name of a registered tool unchanged; any other text may hold secrets. */
   #named(tool: unknown, action: unknown): { readonly tool: string; readonly action: string } {
     const { redactor, knows, toolOfCallType } = this.#options;
     if (typeof tool === "string" && typeof action === "string") {
@@ -110,7 +110,7 @@ export class CallFactory {
       const meant = toolOfCallType(tool);
       if (meant !== undefined) return { tool: meant, action };
     }
-    // Before it is cut: half a secret is known to nobody.
+    // Masked before it is cut, because a part of a secret would not be recognised.
     const masked = (name: unknown): string =>
       nameOf(typeof name === "string" ? redactor.redact(name.slice(0, longestName)) : name);
     return { tool: masked(tool), action: masked(action) };

@@ -29,7 +29,7 @@ import type { Offer } from "../tools/tool.ts";
 import type { CallContext, Chains } from "./api.ts";
 import type { ReEntry } from "./re-entry.ts";
 
-/** What scripts need of the runtime. */
+/** The parts of the runtime that scripts need. */
 export interface ChainParts {
   readonly parts: Parts;
   readonly store: Store;
@@ -49,7 +49,7 @@ export interface OpenedChains {
   readonly tools: readonly ReturnType<typeof chainTool>[];
 }
 
-/** @throws RuntimeFault for options that cannot work */
+/** @throws RuntimeFault for invalid options */
 export async function openChains(options: ChainOptions, around: ChainParts): Promise<OpenedChains> {
   const terms = chainTerms(options);
   const { parts, store, running, folder, closing } = around;
@@ -169,7 +169,7 @@ export class OpenChains implements Chains {
   }
 }
 
-/** Whether it waits or was cut short. */
+/** Whether it waits or was interrupted. */
 function isOpen({ state, retryable }: CallRecord): boolean {
   return state === "suspended" || (state === "unknown" && retryable);
 }
@@ -181,5 +181,5 @@ const advices: Readonly<Record<Exclude<ChainSummary["state"], "running">, string
 };
 
 const longestSource = 20_000;
-/** Engines are warmed so long after the start, in milliseconds. */
+/** Delay before engines are warmed, in milliseconds. */
 const warmDelayMs = 1_000;

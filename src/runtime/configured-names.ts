@@ -1,4 +1,7 @@
-/** Names in the options of a runtime, beside its policy, that match nothing: of routes, guardrails and servers' tool lists. */
+/**
+ * Names in the options of a runtime, outside its policy, that match nothing: in routes, guardrails and servers' tool
+ * lists.
+ */
 import type { ApprovalRoute } from "../approvals/routes.ts";
 import { nearest } from "../core/nearest.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";
@@ -18,8 +21,8 @@ export interface Configured {
 export type ListedBy = (server: string) => readonly string[] | undefined;
 
 /**
- * What the names are held against: the registered tools, and those that a server lists and an operator switched off or that
- * cannot be offered. Servers that were not connected yet, or are switched off, are awaited.
+ * The names that exist: the registered tools, and the tools that a server lists but an operator switched off or that
+ * cannot be offered. Servers that are not connected yet, or are switched off, are awaited.
  */
 export function knownNames(tools: readonly ToolFacts[], { servers }: Configured, listedBy: ListedBy): KnownNames {
   const names = new Set(tools.map(({ tool }) => tool));

@@ -2,10 +2,11 @@ import type { Runtime } from "./api.ts";
 import type { RuntimeOptions } from "./options.ts";
 
 /**
- * Opens the store, settles what a dead process left behind, and wires the path. The parts are loaded here, at the first
- * call: importing the package costs only what its names need.
+ * Opens the store, settles what a dead process left behind, and wires the path. The parts are loaded at the first call,
+ * so that importing the package is cheap.
  *
- * @throws RuntimeFault for anything in the options that cannot work: nothing is half started then
+ * @throws RuntimeFault for invalid options; everything that was opened is closed again
+ *
  * @public
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {

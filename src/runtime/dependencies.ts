@@ -1,4 +1,4 @@
-/** What the gates need: tools, policy, ledger, artifacts, accounts, approvals, secrets. */
+/** The parts that the gates need: tools, policy, ledger, artifacts, accounts, approvals, secrets. */
 
 import { openApprovals } from "../approvals/open-approvals.ts";
 import type { SkillsContext } from "../builtin/skills/library.ts";
@@ -28,7 +28,7 @@ import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
 import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options.ts";
 
-/** The parts that do not need the path itself. */
+/** The parts that do not need the path of a call. */
 type FixedParts = Omit<Parts, "announce" | "listen" | "visible" | "preview" | "consult" | "executor" | "child">;
 
 export interface RuntimeDependencies {

@@ -9,7 +9,7 @@ import type { Health } from "./api.ts";
 const probeEveryMs = 2_000;
 const probeLimitMs = 5_000;
 
-/** Finds out by writing whether the store takes writes: a full disk or a read-only file shows in nothing else. */
+/** Checks by writing whether the store accepts writes, because only a write shows a full disk or a read-only file. */
 export class WriteProbe {
   readonly #probes: Collection<Json>;
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class WriteProbe {
     this.#clock = clock;
   }
 
-  /** Resolves to the reason when a write fails or hangs. Asked often, it writes once in two seconds. */
+  /** Resolves to the reason when a write fails or hangs. It writes at most once in two seconds. */
   problem(): Promise<string | undefined> {
     const at = this.#clock.monotonic();
     if (this.#last === undefined || at - this.#last.at >= probeEveryMs) this.#last = { at, problem: this.#probe() };
@@ -44,7 +44,7 @@ export class WriteProbe {
   }
 }
 
-/** What works and what does not, without asking anything that could hang. */
+/** What works and what does not, without requests that could hang. */
 export function healthOf({ broken }: Pick<Store, "broken">, servers: Servers | undefined, tools: number): Health {
   return {
     status: broken === undefined ? "ok" : "broken",

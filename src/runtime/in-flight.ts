@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { CallEvent } from "../core/event.ts";
 
-/** How many calls are on their way: `arrived` and `left` of one stream. Closing waits for them. */
+/** Counts the calls between `arrived` and `left`. Closing waits for them. */
 export class InFlight {
   readonly #clock: Clock;
   readonly #log: (problem: string) => void;

@@ -1,4 +1,4 @@
-/** What becomes of `unknown` calls, as the public face has it: an operator's word, or the tool's own look. */
+/** Settles `unknown` calls for the public API: by an operator's decision, or by the tool's reconcile hook. */
 
 import { actorOf } from "../approvals/decision.ts";
 import { expiredOutcome } from "../approvals/repository.ts";
@@ -75,7 +75,7 @@ export class LedgerService implements LedgerApi {
       }
       case "succeeded": {
         const { outcome } = seen;
-        const isFailure = outcome?.refusal?.code === "tool_failed"; // it ran, and what it answered is an error
+        const isFailure = outcome?.refusal?.code === "tool_failed"; // it ran and answered with an error
         const reason = outcome === undefined ? "the tool found that it happened" : "the tool found its answer";
         return this.#write(record, { word: isFailure ? "failed" : "succeeded", by, reason, outcome });
       }
@@ -131,7 +131,7 @@ export async function callNamed(
   return record && shownRecord(asNow(record, clock));
 }
 
-/** The record as it is now: an approved call that was not run in time has ended, although no row says so. */
+/** The record by the clock: an approved call that was not run in time has ended, even if no row says so. */
 function asNow(record: CallRecord, clock: Clock): CallRecord {
   const state = callStateAt(record, clock.now());
   if (state === record.state) return record;
@@ -139,7 +139,7 @@ function asNow(record: CallRecord, clock: Clock): CallRecord {
   return { ...record, state, outcome: expiredOutcome(call.id, { id: approvalId ?? "", expiresAt: aliveUntil }) };
 }
 
-/** Freezes a record before it leaves: a store in memory returns its own row. */
+/** Freezes a record before it is returned, because a store in memory returns its own row. */
 function shownRecord(record: CallRecord): CallRecord {
   Object.freeze(record.call);
   return Object.freeze(record);

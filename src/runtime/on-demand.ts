@@ -1,4 +1,4 @@
-/** The parts that are loaded only if they are configured: MCP servers, channels, run folders. */
+/** Parts that are loaded only if they are configured: MCP servers, channels, run folders. */
 
 import type { Pins } from "../mcp/client/pins.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";

@@ -5,14 +5,14 @@ import { isStore } from "../store/open-store.ts";
 
 type OwnKind = "a list" | "a list or a set of tools" | "a store";
 
-/** What nothing else is asked to be. */
+/** The kinds of options that no other check has. */
 const fits: Readonly<Record<OwnKind, (value: unknown) => boolean>> = {
   "a list": Array.isArray,
   "a list or a set of tools": isHolder,
   "a store": (value) => typeof value === "string" || typeof value === "function" || isStore(value),
 };
 
-/** What each option is, before anybody looks into it. One that is left out, or undefined, is as it is by default. */
+/** The kind of each option. An option that is left out or undefined gets its default. */
 const optionKinds: Readonly<Record<string, OwnKind | Extract<Kind, string>>> = {
   tools: "a list or a set of tools",
   policy: "an object",
@@ -57,7 +57,7 @@ const optionKinds: Readonly<Record<string, OwnKind | Extract<Kind, string>>> = {
   "archive.config": "a text",
   log: "a function",
 };
-/** Where an object of somebody else's stands, all of it must be there; and a run's folder has no default. */
+/** Objects of the application that must be complete. The folder of a run has no default. */
 const whole: ReadonlySet<string> = new Set(["secrets", "redactor", "clock", "approvals.approver"]);
 const needed: ReadonlySet<string> = new Set(["archive.folder"]);
 const mayBeEmpty: ReadonlySet<string> = new Set(["archive.config"]);
@@ -83,7 +83,7 @@ export function checkKinds(options: object): void {
 }
 
 function memberOf(holder: unknown, name: string): unknown {
-  return holder === undefined ? undefined : (holder as Readonly<Record<string, unknown>>)[name]; // its own kind was looked at before
+  return holder === undefined ? undefined : (holder as Readonly<Record<string, unknown>>)[name]; // the kind of `holder` was checked before
 }
 
 function isOwn(kind: OwnKind | Extract<Kind, string>): kind is OwnKind {

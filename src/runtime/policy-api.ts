@@ -32,7 +32,7 @@ export interface Simulation {
   readonly replayed: number;
   /** Recorded calls of tools that are gone, by tool; they are not replayed. */
   readonly unknownTools: Readonly<Record<string, number>>;
-  /** Whether the past that rules look back at was too long to read: limits over it may be judged too mildly. */
+  /** Whether the past that rules read was too long to read whole. Limits over it may then be judged too mildly. */
   readonly pastIsCut: boolean;
   /** Oldest first. */
   readonly changes: readonly VerdictChange[];
@@ -46,8 +46,8 @@ export interface Simulation {
 export interface PolicyApi {
   readonly version: string;
   /**
-   * The decision for each tool, and why. With a run, its active skills count; without one, the wishes of all skills are
-   * listed. Returns undefined if the policy is your own and cannot say.
+   * The decision for each tool, and why. With a run, its active skills count; without one, the requests of all skills
+   * are listed. Returns undefined if the policy is your own and has no such method.
    */
   effective(
     query?: Partial<Omit<EffectiveQuery, "skills" | "requests">> & { readonly runId?: string },

@@ -1,4 +1,7 @@
-/** The policy that decides here, and others held against it: what is so, what would be, what was meant. Runs and writes nothing. */
+/**
+ * The policy in force, and comparisons with other policies: effective, simulated and expected decisions. Runs and
+ * writes nothing.
+ */
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../audit/log.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
@@ -32,10 +35,10 @@ export interface PolicyServiceOptions {
   readonly store: Pick<Store, "approval" | "call" | "calls">;
   readonly audit: Pick<AuditLog, "query">;
   readonly skills: Skills | undefined;
-  /** What the runtime was made with. */
+  /** The policy of the runtime's options. */
   readonly given: PolicyOptions | Policy | undefined;
   readonly limits: Pick<Limits, "maxRiskUnapproved">;
-  /** What else names tools and servers. */
+  /** Other options that name tools and servers. */
   readonly configured: Configured;
   readonly listedBy: ListedBy;
 }
@@ -56,12 +59,12 @@ const ofReplayed: Readonly<Record<keyof SimulateFilter, Kind>> = {
 };
 
 const pageRows = 1_000;
-/** After so many calls others get their turn: this process decides live ones, too. */
+/** After this many calls, live calls of this process get a turn. */
 const callsATurn = 50;
 const mostReplayed = 10_000;
-/** So many more rows are read to be the past of those that are replayed. */
+/** The most additional rows that are read as the past of the replayed calls. */
 const mostPast = 20_000;
-/** An approval lives no longer: what came before this and the window was not begun inside the window. */
+/** The longest life of an approval. An older call cannot have begun inside the window. */
 const longestHeldMs = 31 * 86_400_000;
 
 export class PolicyService implements PolicyApi {
@@ -108,7 +111,7 @@ export class PolicyService implements PolicyApi {
       listedBy,
     );
     const others = unmatchedNames(configured, known, listedBy);
-    if ("decide" in looked) return others; // an own one: what it is made of is not known
+    if ("decide" in looked) return others; // a policy of the application: its rules are unknown
     return [...policyWarnings(looked, known.tools, known.awaited), ...others];
   }
 
@@ -167,7 +170,7 @@ export class PolicyService implements PolicyApi {
     return createPolicy({ ...(maxRiskUnapproved !== undefined && { maxRiskUnapproved }), ...policy });
   }
 
-  /** New to old, and behind the last that is replayed as far as a rule looks back. */
+  /** Newest first, and after the last replayed call as far back as a rule reads. */
   async #rows(
     { tenant, tool, runId, limit = 1_000 }: SimulateFilter,
     windowMs: number | undefined,
@@ -204,7 +207,7 @@ export class PolicyService implements PolicyApi {
     const { call, state, outcome } = row;
     const found = parts.tools.find(call.tool, call.action);
     if (found === undefined) return undefined;
-    await parts.runs.mayUse(call.authority); // whose run it is decides what counts in it
+    await parts.runs.mayUse(call.authority); // loads the owner of the run, which decides what counts in it
     const ran = await countingArguments(row, store);
     const given = await resolvedRecord({ ...call, arguments: ran }, parts.artifacts);
     const { principal, scopes, autonomy, maxRiskUnapproved, runId } = call.authority;
@@ -252,13 +255,13 @@ function beganAt({ startedAt, call }: CallRecord): number {
   return startedAt ?? call.arrivedAt;
 }
 
-/** How far back either looks, in milliseconds; undefined: neither does. */
+/** How far back any of the policies reads, in milliseconds. Returns undefined if none does. */
 function farthest(policies: readonly Policy[]): number | undefined {
   const windows = policies.flatMap(({ reads }) => Object.values(reads ?? {}));
   return windows.length === 0 ? undefined : Math.max(...windows);
 }
 
-/** What the skills that were found would ask for, active or not. */
+/** The requests of all found skills, active or not. */
 function allWishes(
   skills: Skills | undefined,
 ): readonly { readonly skill: string; readonly tools: readonly string[] }[] {

@@ -266,7 +266,7 @@ export class RunningRuntime implements Runtime {
     return await this.#invoke(request, { authority: narrowed, session, context: per }, batch);
   }
 
-  /** @param batch keys of the calls of its batch so far, where it is of one */
+  /** @param batch keys of the calls of its batch so far, if it belongs to one */
   #invoke(
     request: CallRequest,
     { authority, session, context: per }: CallOf,

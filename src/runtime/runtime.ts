@@ -35,7 +35,7 @@ import { ReEntry } from "./re-entry.ts";
 import { RunningRuntime } from "./running.ts";
 import { visibleTo } from "./visible-tools.ts";
 
-/** What is open when the path of a call is complete. */
+/** The parts that are open when the path of a call is complete. */
 interface OpenPath extends RuntimeBase, Omit<RuntimeDependencies, "parts"> {
   readonly parts: Parts;
   readonly inFlight: InFlight;
@@ -46,7 +46,7 @@ interface OpenPath extends RuntimeBase, Omit<RuntimeDependencies, "parts"> {
   readonly closing: AsyncDisposableStack;
 }
 
-/** What `createRuntime` (create.ts) loads and calls. Closes everything again if a part cannot be opened. */
+/** Loaded and called by `createRuntime` (create.ts). If a part cannot be opened, it closes all others. */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   checkOptions(options);
   const closing = new AsyncDisposableStack();
@@ -64,7 +64,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-/** The store, what the gates ask, and the path of a call through them. */
+/** The store, the parts that the gates need, and the path of a call through them. */
 async function openPath(options: RuntimeOptions, closing: AsyncDisposableStack): Promise<OpenPath> {
   const base = await openBase(options, closing);
   const dependencies = await openDependencies(options, base, closing);
@@ -108,7 +108,7 @@ interface Observers {
   readonly runs: Runs | undefined;
 }
 
-/** What follows the stream and the log: alarms, channels, the feed, run folders. */
+/** The followers of the stream and the log: alarms, channels, the feed, run folders. */
 async function openObservers(options: RuntimeOptions, path: OpenPath): Promise<Observers> {
   const { parts, store, clock, audit, stream, accounts, secondLayer, closing, log, note } = path;
   const redact = (text: string): string => secondLayer.written.redact(text);

@@ -12,7 +12,7 @@ export interface OfferingParts extends Pick<VerdictParts, "policy" | "skills"> {
   readonly clock: Clock;
 }
 
-/** Who looks. Without a principal all tools are visible; without a run the run of the day counts. */
+/** The viewer. Without a principal all tools are visible; without a run the run of the day counts. */
 export interface ToolViewer {
   readonly principal: Principal | undefined;
   readonly runId: string | undefined;

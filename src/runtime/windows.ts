@@ -5,19 +5,19 @@ interface Window {
   readonly session: RuntimeSession;
   /** Monotonic milliseconds: no call begins in it later than this. */
   readonly lastCallAt: number;
-  /** Monotonic milliseconds: when the last call came or went. */
+  /** Monotonic milliseconds: when a call last began or ended. */
   usedAt: number;
   users: number;
   over: boolean;
 }
 
-/** Whose budget it is has not been heard of for so long: what its results were pinned for is over. */
+/** A window that is unused for this long is closed, and its pinned results are released. */
 const idleMs = 900_000;
 const atMost = 1_000;
 
 /**
- * The budgets that calls of a door come out of. A client stays for days and a session's total time is an hour, so a
- * session is a window: when no whole call fits into what is left of it, the next call opens a new one.
+ * The budgets of calls that arrive at a server. A client stays for days, but a session's total time is an hour, so a
+ * session is a window: when the rest of its time is too short for a whole call, the next call opens a new one.
  */
 export class Windows {
   readonly #runtime: Pick<Runtime, "openSession" | "controls">;
@@ -31,15 +31,16 @@ export class Windows {
     this.#clock = clock;
   }
 
-  /** For those who name no run: theirs is another one tomorrow, and so is their window. */
+  /** For callers that name no run: tomorrow they have another run, and so another window. */
   get today(): string {
     return `day ${Math.floor(this.#clock.now() / 86_400_000)}`;
   }
 
   /**
-   * A session has the level it was opened at: when an operator sets another one, the next call opens a new window.
+   * A session keeps the level it was opened with. When an operator sets another level, the next call opens a new
+   * window.
    *
-   * @param whose the same for all calls of one budget
+   * @param whose the same text for all calls of one budget
    * @param context of the session, when one must be opened
    */
   async use<T>(whose: string, context: CallContext, call: (session: RuntimeSession) => Promise<T>): Promise<T> {
@@ -79,7 +80,7 @@ export class Windows {
     return { session, lastCallAt, usedAt: now, users: 0, over: false };
   }
 
-  /** The idle go, and of too many the least recently used; one with a call in it stays. */
+  /** Closes idle windows, and the least recently used ones when there are too many. A window with a running call stays. */
   #sweep(now: number): void {
     let tooMany = this.#open.size - atMost + 1;
     for (const [whose, window] of this.#open) {
@@ -104,7 +105,7 @@ export class Windows {
     void this.#release(window);
   }
 
-  /** The last call of an ended window closes it: what its results were pinned for is over. */
+  /** The last call of an ended window closes it and so releases its pinned results. */
   async #release(window: Window): Promise<void> {
     if (window.over && window.users === 0) await window.session.close();
   }

@@ -11,7 +11,7 @@ interface KnownFacts {
   readonly isClassified: boolean;
   /** The operator or the author stated whether its results come from outside. */
   readonly isOpenWorldStated: boolean;
-  /** What its server says. */
+  /** The hints of its server. */
   readonly hints?: ToolAnnotations | undefined;
 }
 

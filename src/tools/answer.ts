@@ -8,7 +8,10 @@ import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
 import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
 
-/** Members of an answer that is a result, in our spelling, MCP's and snake_case. An object with any other member is plain JSON. */
+/**
+ * Members of an answer that is a result, in camelCase, MCP's names and snake_case. An object with any other member is
+ * plain JSON.
+ */
 const resultMembers: ReadonlySet<string> = new Set([
   ...["content", "structured", "structuredContent", "structured_content", "isError", "is_error", "retryable"],
   ...["metadata", "_meta", "text", "kind", "callId", "call_id", "name"],
@@ -56,7 +59,7 @@ function settingOf(textBytes: number, limitBytes: number): AnswerLimit {
 
 /** Blocks are flat. A deeper value in a block becomes JSON. */
 const blockLevels = 100;
-/** The smallest block that means something. */
+/** The smallest block that can have content. */
 const leastBlockBytes = 16;
 
 function isResult(answer: unknown, limitBytes: number): answer is Record<string, unknown> {

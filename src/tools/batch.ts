@@ -35,7 +35,7 @@ export async function runBatch<Call extends NamedTool, Result>(
   return results;
 }
 
-/** As the tool's author states it. An unknown tool runs alone. */
+/** The tool's own setting. An unknown tool runs alone. */
 export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: NamedTool) => boolean {
   return ({ tool, action = "default" }) => tools.find(tool, action)?.concurrencySafe === true;
 }
@@ -50,7 +50,7 @@ export function withKey<Context extends object>(
   context: Context,
   { idempotencyKey, toolCallId }: Keyed,
 ): Omit<Context, keyof Keyed> & Keyed {
-  const { idempotencyKey: _key, toolCallId: _id, ...shared } = context as Context & Keyed; // it may have them
+  const { idempotencyKey: _key, toolCallId: _id, ...shared } = context as Context & Keyed; // the context may have them
   return {
     ...shared,
     ...(idempotencyKey !== undefined && { idempotencyKey }),

@@ -4,7 +4,10 @@ import type { ContentBlock } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
 import { plain } from "./schema/plain.ts";
 
-/** A content block in the form of ours, of MCP or of a model provider, in camelCase or snake_case; one of an unknown kind becomes its JSON. */
+/**
+ * A content block in the form of Postern, of MCP or of a model provider, in camelCase or snake_case. A block of an
+ * unknown kind becomes its JSON.
+ */
 export function blockOf(block: unknown): ContentBlock {
   if (block instanceof Uint8Array) {
     return { type: "file", mediaType: defaultMediaTypes.file, data: Buffer.from(block).toString("base64") };
@@ -58,7 +61,7 @@ function media(type: "image" | "audio" | "file", block: Record<string, unknown>)
   };
 }
 
-/** With text or bytes: the resource and what it holds. With neither: only where it is. */
+/** With text or bytes: the resource with its content. Without: a link. */
 function resource(block: Record<string, unknown>): ContentBlock | undefined {
   const nested = block["resource"];
   const source = isRecord(nested) ? nested : block;
@@ -101,7 +104,7 @@ function notesOf(block: Record<string, unknown>): { readonly annotations?: JsonO
 
 const noNotes = {};
 
-/** Of the first name that has a value, as plain JSON. Undefined where it is nested too deep. */
+/** The value of the first name that has one, as plain JSON. Returns undefined where it is nested too deep. */
 function jsonIn(block: Record<string, unknown>, ...names: readonly string[]): Json | undefined {
   const value = names.map((name) => block[name]).find((one) => one !== undefined && one !== null);
   return value === undefined ? undefined : plain(value).value;

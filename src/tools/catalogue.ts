@@ -100,5 +100,5 @@ async function load(path: string, skip: Skip): Promise<AnyTool | undefined> {
 function asTool(exported: unknown): readonly AnyTool[] {
   const isClass = typeof exported === "function" && /^class\b/.test(Function.prototype.toString.call(exported));
   const candidate: unknown = isClass ? Reflect.construct(exported, []) : exported;
-  return kindOf(candidate) === undefined ? [] : [candidate as AnyTool]; // it has a kind, so it is one
+  return kindOf(candidate) === undefined ? [] : [candidate as AnyTool]; // it has a kind, so it is a tool
 }

@@ -32,7 +32,7 @@ import { checkedUi } from "./ui.ts";
 export interface CompiledTool {
   /** In the order in which they were declared; frozen. */
   readonly actions: readonly Action[];
-  /** The JSON Schemas among theirs. `ready` tells whether they are valid. */
+  /** The JSON Schemas of the actions. `ready` resolves when they are valid. */
   readonly guards: readonly SchemaGuard[];
 }
 
@@ -69,7 +69,7 @@ export function noTool(value: unknown): RuntimeFault {
   return new RuntimeFault("tool_incomplete", `${what} does not have the shape of a tool: ${needs}.`);
 }
 
-/** Nothing runs here: the provider runs it, and its result arrives in a later turn. */
+/** Has no code here: the provider runs it, and its result arrives in a later turn. */
 function hosted(tool: HostedTool, options: CompileOptions): CompiledAction {
   const { name } = tool;
   const action: Action = {

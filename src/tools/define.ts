@@ -77,7 +77,7 @@ export function legacyTool(bare: object): LocalTool | ProviderDefinedTool {
   return Object.freeze({ ...assumed, ...members }) as unknown as LocalTool; // registration names what is missing
 }
 
-/** With the members of its classes. */
+/** Includes the members of its classes. */
 function memberNames(bare: object): ReadonlySet<string> {
   const names = new Set<string>();
   for (let at: object | null = bare; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
@@ -104,7 +104,7 @@ export function offeredSchema(spec: ActionSpec, tool: string): JsonObject | unde
   }
   try {
     const { $schema: _dialect, ...schema } = jsonSchema.input({ target: "draft-2020-12" });
-    return schema as JsonObject; // Standard Schema promises JSON
+    return schema as JsonObject; // Standard Schema defines it as JSON
   } catch (error) {
     throw new RuntimeFault(
       "tool_incomplete",
@@ -126,7 +126,7 @@ export function suspend(image: string, approvalId: string, expiresAt?: number): 
   return suspended({ suspended: image, approvalId, ...(expiresAt !== undefined && { expiresAt }) });
 }
 
-/** The same with all fields. */
+/** The same with all members given. */
 export function suspended(answer: Suspended): Suspended {
   const made = Object.freeze({ ...answer });
   suspensions.add(made);

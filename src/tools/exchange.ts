@@ -15,7 +15,7 @@ export interface ToolCallRequest {
 }
 
 /**
- * What goes back into the conversation. A tool may answer with it.
+ * The result for the conversation. A tool may answer with it.
  *
  * @public
  */

@@ -38,7 +38,7 @@ interface RegistryEntry {
   readonly health: HealthRecord;
 }
 
-/** Actions that can be run. They are no part of the public API. */
+/** Actions that can be run. They are not part of the public API. */
 export interface RegisteredTools extends Tools {
   /** The tool as it was given to `register`. */
   toolNamed(name: string): AnyTool | undefined;
@@ -46,7 +46,7 @@ export interface RegisteredTools extends Tools {
 
 let open: (registry: Registry) => RegisteredTools;
 
-/** For the pipeline, and for code that must know what a tool was made of. */
+/** For the pipeline, and for code that needs the original tool. */
 export function insideOf(registry: Registry): RegisteredTools {
   return open(registry);
 }
@@ -205,7 +205,7 @@ export class Registry implements AsyncDisposable {
     return this.#entries.size;
   }
 
-  /** Sorted. */
+  /** In alphabetical order. */
   names(): readonly string[] {
     return [...this.#entries.keys()].sort();
   }
@@ -224,7 +224,7 @@ export class Registry implements AsyncDisposable {
     return this.all().filter(({ health }) => health.status === "healthy");
   }
 
-  /** Healthy and degraded. */
+  /** All that can be called, healthy or degraded. */
   listCallable(): readonly RegisteredTool[] {
     return this.all().filter(({ health }) => health.status !== "unavailable");
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 
-/** More than this is no detail of a refusal. */
+/** A longer error is not added to the details of a refusal. */
 const mostDetailBytes = 64 * 1024;
 
 /** The JSON-RPC error with which a server refused a call. */
@@ -12,7 +12,7 @@ export interface UpstreamRpcError {
 
 const errors = new WeakMap<object, UpstreamRpcError>();
 
-/** Only what this marked counts: an error of a tool's own may have any member. */
+/** Only errors marked by this function count, because a tool's own error may have any member. */
 export function withRpcError<Fault extends Error>(fault: Fault, error: UpstreamRpcError): Fault {
   errors.set(fault, error);
   return fault;

@@ -113,7 +113,7 @@ function awaitForeign<T>(answer: PromiseLike<T>, lazy: LazySignal, limits: Forei
     };
     Promise.prototype.then.call(
       ownPromise(answer),
-      (value: unknown) => end({ ran: "returned", value: value as T }), // what the answer was a promise of
+      (value: unknown) => end({ ran: "returned", value: value as T }), // the type of the promised value
       (error: unknown) => end({ ran: "threw", error }),
     );
     // An async body that waits for nothing ends within a few microtasks, and then needs no timer.
@@ -143,7 +143,7 @@ const resolved = Promise.resolve();
 function ownPromise<T>(answer: PromiseLike<T>): Promise<T> {
   const isPlain = types.isPromise(answer) && Object.getPrototypeOf(answer) === Promise.prototype;
   const isAltered = isPlain && (Object.hasOwn(answer, "constructor") || Object.hasOwn(answer, "then"));
-  if (isPlain && !isAltered) return answer as Promise<T>; // it is one, and nothing else
+  if (isPlain && !isAltered) return answer as Promise<T>; // a native promise without changes
   return new Promise<T>((settle) => settle(answer));
 }
 

@@ -14,9 +14,9 @@ export interface ActionStatistics {
   /** The part of them that failed, or whose end is unknown. */
   readonly errors: number;
   readonly unknown: number;
-  /** Arrivals that policy, a person or a limit turned away. */
+  /** Arrivals that policy, a person or a limit refused. */
   readonly refused: number;
-  /** Milliseconds of execution, waiting for people left out, to a tenth; over the last one to two hours. */
+  /** Milliseconds of execution, without waiting for people, rounded to a tenth, over the last one to two hours. */
   readonly p50Ms?: number;
   readonly p95Ms?: number;
   /** Wall clock, milliseconds. */
@@ -27,7 +27,7 @@ export interface ActionStatistics {
 }
 
 /**
- * One minute of everything.
+ * The counts of one minute.
  *
  * @public
  */
@@ -48,7 +48,10 @@ type EndedEvent = Extract<CallEvent, { readonly moment: "ended" }>;
 type CountName = Exclude<keyof Minute, "at">;
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** What an ending counts as. The endings that are missing belong to a call that is not over, or that is counted already. */
+/**
+ * What an ending counts as. The endings that are missing belong to a call that has not ended, or that is counted
+ * already.
+ */
 const countNames: { readonly [Name in EndedEvent["as"]]?: CountName } = {
   succeeded: "ok",
   failed: "failed",
@@ -66,7 +69,7 @@ const minutesKept = 60;
 /** Further actions, over all tenants, and further tenants are not counted. */
 const mostActions = 10_000;
 const mostTenants = 1_000;
-/** Eight steps to a doubling, so a percentile is right to a tenth; from an eighth of a millisecond to days. */
+/** Eight steps to a doubling, so a percentile is accurate to a tenth; from an eighth of a millisecond to days. */
 const steps = 8;
 const buckets = 256;
 const none = new Uint32Array(buckets);
@@ -102,14 +105,14 @@ export class ToolStatistics {
     if (event.weighing !== undefined) this.#counter(counts, event)?.add(event, as); // its tool exists
   };
 
-  /** Of one tenant, by default `default`. */
+  /** The actions of one tenant, by default `default`. */
   actions(tenant = "default"): readonly ActionStatistics[] {
     return [...(this.#tenants.get(tenant)?.actions.values() ?? [])].map((counter) => counter.view());
   }
 
-  /** Of one tenant, by default `default`. Old to new; minutes in which nothing happened are left out. */
+  /** The minutes of one tenant, by default `default`, oldest first. Minutes without calls are left out. */
   minutes(tenant = "default"): readonly Minute[] {
-    const since = this.#latestAt - minutesKept * minuteMs; // the last hour of all tenants, for one that is quiet too
+    const since = this.#latestAt - minutesKept * minuteMs; // the last hour of all tenants, so also for a tenant without calls
     return (this.#tenants.get(tenant)?.minutes ?? []).filter(({ at }) => at > since).map((minute) => ({ ...minute }));
   }
 

@@ -1,13 +1,14 @@
 import { RuntimeFault } from "../core/fault.ts";
 import { sha256 } from "../core/json.ts";
 
-/** The longest tool name every provider takes. */
+/** The longest tool name that every provider accepts. */
 const longest = 64;
 
 export const serverNamePattern: RegExp = /^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_|$)){0,31}$/;
 
 /**
- * A server's id: chosen by the operator, never by the server. Without `__`, so that no two ids and tools can spell one name.
+ * Checks a server's id. The operator chooses it, never the server. It has no `__`, so that two pairs of id and tool
+ * cannot form the same name.
  *
  * @throws RuntimeFault `server_name_invalid`
  */
@@ -21,8 +22,8 @@ export function checkServerName(name: string): void {
 }
 
 /**
- * What a server's tool is called here: `<server>__<tool>`. A name with other characters, or too long, ends in eight hex
- * digits of its digest, so that two of them never become one. There is no way back from the text: keep a table.
+ * The public name of a server's tool: `<server>__<tool>`. A name with other characters, or too long a name, ends in
+ * eight hex digits of its digest, so that two names never become one. The text cannot be converted back; keep a table.
  */
 export function publicName(server: string, tool: string): string {
   const plain = `${server}__${tool}`;

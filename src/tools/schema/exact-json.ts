@@ -2,7 +2,7 @@ import { isScalar, type Json } from "../../core/json.ts";
 
 /** A number that a double may not hold: many digits, or an exponent of three digits. */
 const longNumber = /[\d.]{16,}|\d[eE][+-]?\d{3}/;
-/** At most so many places are named; a list of rows has one. */
+/** At most this many places are named. A list of rows counts as one. */
 const mostPlaces = 20;
 
 /** A JSON value whose numbers are exact. A number that a double cannot hold is a text. */
@@ -34,7 +34,7 @@ export function parseExactly(text: string): ExactJson {
 }
 
 type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
-const parse = JSON.parse as (text: string, reviver: Reviver) => unknown; // the third argument is younger than its type
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown; // the type lacks the third argument
 
 class LongNumber {
   readonly source: string;

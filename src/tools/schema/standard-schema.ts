@@ -7,7 +7,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
-    /** Never there at run time. */
+    /** Never present at run time. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly jsonSchema?:
       | {
@@ -26,10 +26,10 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a tool's arguments may be declared with. */
+/** The types of schemas for a tool's arguments. */
 export type ToolInput = StandardSchema | JsonObject;
 
-/** What `execute` is given: what the schema makes of the arguments, or the arguments themselves for a JSON Schema. */
+/** The input of `execute`: the schema's output, or the arguments themselves for a JSON Schema. */
 export type ArgumentsOf<Input> = Input extends {
   readonly "~standard": { readonly types?: infer Types };
 }

@@ -35,7 +35,7 @@ export function withoutNullKeywords(schema: JsonObject): JsonObject {
   return keywordsOf(schema, (value) => (isJsonObject(value) ? withoutNullKeywords(value) : value));
 }
 
-/** Each keyword that is there, its schemas changed; data stay as they are. */
+/** Changes the schemas of each keyword; data stay unchanged. */
 function keywordsOf(schema: JsonObject, change: (value: Json) => Json): JsonObject {
   const inner = (value: Json): Json => (Array.isArray(value) ? value.map((one: Json) => change(one)) : change(value));
   const entries = Object.entries(schema).flatMap(([name, value]): (readonly [string, Json])[] => {
@@ -91,7 +91,7 @@ class Tidying {
     return { required: left };
   }
 
-  /** Its own, or of what it refers to. */
+  /** Whether the property, or the schema it refers to, has a default. */
   #hasDefault(properties: JsonObject, name: string): boolean {
     let schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
     for (let steps = 0; steps < mostSteps && isJsonObject(schema); steps += 1) {
@@ -141,7 +141,7 @@ function references(schema: JsonObject): JsonObject {
   );
 }
 
-/** Many generators write `#/$defs/List<A>` as it is. */
+/** Many generators write `#/$defs/List<A>` without encoding it. */
 function encoded(fragment: string): string {
   return encodeURI(fragment.toWellFormed()).replaceAll("#", "%23");
 }

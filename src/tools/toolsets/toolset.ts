@@ -32,7 +32,7 @@ export function toolsIn(given: ToolsInput): readonly AnyTool[] {
   return partsOf(given).flatMap((part) => (isToolset(part) ? part.tools() : [part]));
 }
 
-/** Takes every tool, and every tool that a set receives later. */
+/** Calls `take` for every tool now, and for every tool that a set receives later. */
 export function takeTools(given: ToolsInput, take: (tool: AnyTool) => void): void {
   for (const tool of toolsIn(given)) take(tool);
   for (const part of partsOf(given)) if (isToolset(part)) part.follow?.((tool) => void take(tool));
