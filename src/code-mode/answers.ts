@@ -1,4 +1,4 @@
-/** What a script gets back for a call: a handle, or an exception with code and advice. Never pending, never a preview. */
+/** The answer of a call for a script: a handle, or an exception with code and advice. Never pending, never a preview. */
 import { messageOf } from "../core/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Cut, ToolOutcome } from "../core/outcome.ts";
@@ -34,7 +34,7 @@ export function refused(place: number, code: RefusalCode, message: string = refu
   return { place, status, code, message, advice: nextStepOf({ code, retry }), value: { status, text: message } };
 }
 
-/** An answer of Postern itself. */
+/** An answer that Postern gives itself. */
 export function answered({ place }: Pick<SettledCall, "place">, value: JsonObject): SettledCall {
   return { place, status: "ok", value: { status: "ok", ...value } };
 }
@@ -55,7 +55,7 @@ function handleOf({ status, text, structured, artifact, files, summary }: ToolOu
   return handle;
 }
 
-/** Larger data stays in the artifact, and the script is told so when it reads it. */
+/** Larger data stays in the artifact, and the script gets a message when it reads it. */
 const mostDataBytes = 1024 * 1024;
 
 /** Whether data of the result is in the artifact: structured content, a text that is its only member, or a text that is JSON. */
@@ -66,8 +66,8 @@ function isElsewhere(outcome: ToolOutcome): boolean {
 }
 
 /**
- * Adds the data of a result that was kept as an artifact, or the reason why it is missing: a script can read a list of any
- * size. Of a text that is no data, a script has the beginning and the reference.
+ * Adds the data of a result that was kept as an artifact, or the reason why it is missing, so a script can read a list
+ * of any size. Of a text without data, a script has the beginning and the reference.
  */
 async function withData(handle: JsonObject, outcome: ToolOutcome, run: ScriptRun): Promise<JsonObject> {
   const { artifact = "" } = outcome;
@@ -96,7 +96,7 @@ async function dataOf(digest: string, { cut, structured }: ToolOutcome, run: Scr
 function dataIn(kept: string, cut: Cut | undefined, isStructured: boolean): JsonObject {
   if (cut?.member !== undefined) return { text: kept, structured: { [cut.member]: kept } };
   if (!isStructured) return cut?.continuesAt === undefined ? {} : { text: kept };
-  const body = JSON.parse(kept) as Json; // it was written as JSON
+  const body = JSON.parse(kept) as Json; // it was stored as JSON
   if (cut?.continuesAt !== undefined) return { text: kept, structured: body };
   return { structured: isJsonObject(body) ? (body["structured"] ?? null) : null };
 }

@@ -11,7 +11,7 @@ import type { SandboxDriver } from "../engines/sandbox.ts";
  * @public
  */
 export interface ChainOptions {
-  /** Which engines may be used, and in which order they are tried. Default: all that can run here. */
+  /** The engines that may be used, in the order in which they are tried. Default: all that can run here. */
   readonly engines?: readonly string[];
   /** Limits of one script. Default: 50 calls, 60 s a call, 55 s for a person, 300 s in all, 4096 bytes inline. */
   readonly limits?: Partial<Limits>;
@@ -19,13 +19,13 @@ export interface ChainOptions {
   readonly cpuMs?: number;
   /** Memory of a script, in bytes. Default 128 MiB. */
   readonly memoryBytes?: number;
-  /** The most bytes that it prints, and that it returns. Default 1 MiB. */
+  /** The most bytes that it prints, and the most that it returns. Default 1 MiB. */
   readonly outputBytes?: number;
   /** Arguments of one call, in bytes of JSON; a larger value goes by reference (`artifacts.put`). Default 4 MiB. */
   readonly argumentBytes?: number;
   /** Values and names in one call's arguments, and in a script's answer; of names in one object a tenth of it. Default 100,000. */
   readonly argumentValues?: number;
-  /** Calls of a script that run at the same time; others that are made together wait. Default 16. */
+  /** Calls of a script that run at the same time; the others wait. Default 16. */
   readonly callsAtOnce?: number;
   /** Engines of your own, tried before Postern's. */
   readonly drivers?: readonly SandboxDriver[];
@@ -61,7 +61,7 @@ export function chainTerms(options: ChainOptions): ChainTerms {
   return { limits: checkedLimits({ ...defaults, ...own }), ...bounds };
 }
 
-/** The limits of a script: its own, and at most what its caller has left. */
+/** The limits of a script: its own, but no more than its caller has left. */
 export function scriptLimits(
   terms: Limits,
   caller: Limits,
@@ -71,7 +71,7 @@ export function scriptLimits(
   return narrower(narrower(caller, terms), { totalTimeoutMs });
 }
 
-/** A script ends this much before its caller, so that it can report what it did. */
+/** A script ends this long before its caller's time, so that it can report what it did. */
 const graceMs = 50;
 
 function invalid(message: string): RuntimeFault {

@@ -17,8 +17,8 @@ const chainPurpose =
   "Runs one script that calls tools as functions and pipes their results, instead of one call at a time. Every call in it passes the same checks as a direct one.";
 
 /**
- * The tool is safe itself: its calls are gated one by one. It is not idempotent, so a script that was interrupted is found
- * again when it is sent without a key. With its key it continues.
+ * The tool itself is safe, because its calls are gated one by one. It is not idempotent, so a script that was
+ * interrupted is found again when it is sent without a key. With its key it continues.
  */
 export function chainTool(host: ScriptHost): LocalTool {
   const { languages } = host.engines;
@@ -41,7 +41,7 @@ export function chainTool(host: ScriptHost): LocalTool {
         readonly code: string;
         readonly language?: ScriptProgram["language"];
         readonly timeout?: number;
-      }; // the schema says so
+      }; // the schema defines it
       const script = { source: code, language: language ?? languageIn(code, languages), timeoutMs: timeout * 1000 };
       return runScript(script, context, host);
     },

@@ -1,4 +1,4 @@
-/** The `chains` section of a configuration file. Only src/config imports this: code mode itself knows no zod. */
+/** The `chains` section of a configuration file. Only src/config imports this, so code mode itself needs no zod. */
 import { z } from "zod";
 import type { SnakeCased } from "../core/case.ts";
 import { driversSchema, type EngineSettingsData } from "../engines/drivers-config.ts";

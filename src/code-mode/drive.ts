@@ -24,7 +24,7 @@ export type FailedWhy =
   | "closed"
   | "unrecorded";
 
-/** A script that waits for persons, as it was before the batch with their calls. */
+/** A script that waits for people, in its state before the batch with their calls. */
 export interface Halted {
   readonly session: SessionState;
   readonly journal: JournalState;
@@ -36,7 +36,7 @@ export interface Halted {
   readonly expiresAt: number;
   /** Undefined when this engine cannot be frozen; then the script is replayed. */
   readonly image: Uint8Array | undefined;
-  /** Processor time that the script has used. It does not get it again after the wait. */
+  /** Processor time that the script has used. It does not get this time again after the wait. */
   readonly usedCpuMs: number;
 }
 
@@ -152,7 +152,7 @@ function faultOf(calls: readonly AskedCall[], { journal }: ScriptRun): End | und
 }
 
 interface Halting {
-  /** Where both stood before the batch. */
+  /** The state of both before the batch. */
   readonly session: SessionMark;
   readonly journal: JournalMark;
   readonly batch: readonly AskedCall[];

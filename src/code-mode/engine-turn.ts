@@ -1,8 +1,8 @@
 /**
- * A script's turn in one engine: the engine is asked whether it takes the script, opened, driven to its end, and closed.
- *
- * Invariant: while an engine works, the script's time, its caller and the end of the runtime can stop it. Nothing of a turn is
- * left behind: no session, no pin, no process.
+ * A script's turn in one engine: the engine is asked whether it takes the script, opened, driven to its end, and
+ * closed.
+ * Invariant: while an engine works, the script's time, its caller and the end of the runtime can stop it. A turn leaves
+ * nothing behind: no session, no pin, no process.
  * Next: run-script.ts (which engines), script-end.ts (what the ends mean for the caller), drive.ts (the loop).
  */
 import { messageOf } from "../core/fault.ts";
@@ -22,7 +22,7 @@ export interface PassedOver {
   readonly unsupported: string;
   /** Nothing is wrong with the script: the engine could not be started. */
   readonly isDown?: true;
-  /** What the script had done in the engine by then. */
+  /** What the script had done in the engine until then. */
   readonly journal?: Journal;
 }
 
@@ -68,7 +68,7 @@ export class EngineTurn {
   /**
    * Returns "unfit" when the engine does not take its own image back.
    *
-   * @param left what is known of the script's earlier turns: from the last engine, or from where it was frozen
+   * @param left the state of the script's earlier turns: from the last engine, or from its frozen state
    */
   async run<T>(
     thawed: FrozenScript | undefined,

@@ -13,7 +13,7 @@ interface EngineState {
   readonly problem?: string;
 }
 
-/** An engine. It is loaded and asked whether it can run here when that is needed first: asking may start a process. */
+/** An engine. It is loaded and checked on first use, because checking may start a process. */
 class Engine {
   readonly name: string;
   readonly #load: () => Promise<SandboxDriver>;
@@ -40,7 +40,7 @@ class Engine {
       if (driver !== undefined && isDisposable(driver)) await driver[Symbol.asyncDispose]();
     });
     if (this.#isKnown) await closed;
-    else closed?.catch(() => {}); // the runtime is gone by then
+    else closed?.catch(() => {}); // the runtime has closed by then
   }
 
   async #ask(): Promise<EngineState> {

@@ -26,7 +26,7 @@ const headerKind = "frozen-header";
 
 const format = 2;
 
-/** What can be read without the key. It is bound to what is sealed. */
+/** The part that can be read without the key. It is bound to the sealed part. */
 export interface FrozenHeader {
   readonly format: number;
   /** The script's key in the ledger. */
@@ -41,7 +41,7 @@ export interface FrozenHeader {
   readonly frozenAt: number;
   readonly expiresAt: number;
   readonly waiting: readonly FrozenWait[];
-  /** Which line made which call, of the calls that have ended. */
+  /** The line of each call that has ended. */
   readonly lines: ChainSummary["lines"];
   /** Bytes of the engine's image. 0 when the script is replayed. */
   readonly imageBytes: number;
@@ -53,7 +53,7 @@ export interface FrozenWait {
   readonly line?: number;
 }
 
-/** What is sealed. */
+/** The sealed part. */
 export interface FrozenScript {
   readonly header: FrozenHeader;
   readonly session: SessionState;
@@ -66,7 +66,7 @@ export interface FrozenScript {
 export type Taken =
   | { readonly script: FrozenScript }
   | { readonly refused: string }
-  /** It is not kept any more, or cannot be opened here. The script is replayed over the ledger. */
+  /** It is no longer stored, or cannot be opened here. The script is replayed over the ledger. */
   | { readonly gone: true; readonly why?: string };
 
 export class FrozenScripts {
@@ -106,7 +106,7 @@ export class FrozenScripts {
     length.writeUInt32BE(text.byteLength);
     const packed = zstdCompressSync(Buffer.concat([length, text, image ?? Buffer.alloc(0)]));
     const sealed = seal(packed, textOf(header), this.#key);
-    // Plain data, read back as such.
+    // Plain data, stored unchanged.
     const body = { header, sealed: Buffer.from(sealed).toString("base64") } as unknown as JsonObject;
     await this.#headers.change(about.key, () => ({ item: { header: body["header"] ?? null } }));
     await this.#scripts.change(about.key, () => ({ item: body, event }));
@@ -117,7 +117,7 @@ export class FrozenScripts {
     return headerIn(await this.#headers.get(key));
   }
 
-  /** Opens what the row names. A script that was changed is refused. */
+  /** Opens the document that the row names. A script that was changed is refused. */
   async take(reference: string, key: string): Promise<Taken> {
     const body = await this.#scripts.get(key);
     const header = headerIn(body);
@@ -131,7 +131,7 @@ export class FrozenScripts {
       return {
         refused: "The frozen script was changed after it was put away. It does not go on; its calls are in the ledger.",
       };
-    if (reference !== `${kind}:${sha256(bytes)}`) return { gone: true }; // another moment of the same script
+    if (reference !== `${kind}:${sha256(bytes)}`) return { gone: true }; // another state of the same script
     return { script: { header, ...opened(zstdDecompressSync(plain)) } };
   }
 
@@ -149,7 +149,7 @@ export class FrozenScripts {
 
 function opened(plain: Buffer): Omit<FrozenScript, "header"> {
   const length = plain.readUInt32BE(0);
-  const kept: Omit<FrozenScript, "header" | "image"> = JSON.parse(plain.subarray(4, 4 + length).toString()); // it was sealed by us
+  const kept: Omit<FrozenScript, "header" | "image"> = JSON.parse(plain.subarray(4, 4 + length).toString()); // only Postern could seal it
   const image = plain.subarray(4 + length);
   return { ...kept, image: image.byteLength === 0 ? undefined : image };
 }
@@ -166,7 +166,7 @@ function headerIn(body: Json | undefined): FrozenHeader | undefined {
 /** A script is kept for this time after its request has expired. If it is sent again later, it is replayed. */
 const keptMs = 30 * 86_400_000;
 
-/** Removes frozen scripts that are over, or that no caller has sent again. */
+/** Removes frozen scripts that have ended, or that no caller has sent again. */
 export async function sweepFrozen(frozen: FrozenScripts, ledger: Pick<Ledger, "find">, clock: Clock): Promise<void> {
   for (const key of await frozen.keys()) {
     if (!isNeeded(await ledger.find({ key }), clock.now())) await frozen.forget(key);

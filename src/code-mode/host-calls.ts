@@ -16,7 +16,7 @@ import { placeOf, pythonPlaceOf, pythonSignature, typescriptSignature } from "./
 const mostFound = 20;
 const longestProgress = 2_000;
 const longestQuery = 200;
-/** Larger artifacts stay references: a script hands them on. */
+/** Larger artifacts stay references, which a script can pass on. */
 const mostMaterializedBytes = 4 * 1024 * 1024;
 
 export async function answerHost(asked: AskedCall, run: ScriptRun): Promise<SettledCall> {
@@ -56,7 +56,7 @@ function help(asked: AskedCall, run: ScriptRun): SettledCall {
   return run.journal.budget.bring(Buffer.byteLength(text)) ? answered(asked, { text }) : tooMuchAtOnce(asked.place);
 }
 
-/** The signature and description of one tool, of the tools that match some words, or all names. */
+/** The signature and description of one tool, the tools that match some words, or all names. */
 function helpText(given: JsonObject, { facts }: ScriptRun): string {
   const { sketches } = facts.offer;
   const name = (textIn(given, "tool", "name", "query", "text") ?? "").slice(0, longestQuery);
@@ -98,7 +98,7 @@ async function materialized(asked: AskedCall, run: ScriptRun): Promise<SettledCa
   }
   const { artifacts } = run.parts;
   const { principal } = run.facts.parent.authority;
-  const meta = await artifacts.meta(digest, principal); // what is too large is not read
+  const meta = await artifacts.meta(digest, principal); // an artifact that is too large is not read
   if (meta.bytes > mostMaterializedBytes)
     return refused(
       place,
@@ -207,7 +207,7 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The first of these members that is text: models write different names. */
+/** The text of the first of these members that has one: models write different names. */
 function textIn(given: JsonObject, ...names: readonly string[]): string | undefined {
   return names.map((name) => given[name]).find((value) => typeof value === "string");
 }

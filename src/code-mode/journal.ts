@@ -17,10 +17,10 @@ export interface CallLine {
   readonly code?: string;
 }
 
-/** Which line of the source made which call. */
+/** The line of the source of each call. */
 export type LineOfCall = ChainSummary["lines"][number];
 
-/** A file that goes back with the answer, or may. */
+/** A file that is returned with the answer, or may be. */
 export interface ScriptFile {
   readonly artifact: string;
   readonly mediaType: string;
@@ -36,24 +36,24 @@ export interface MadeCall {
   readonly action?: string;
   /** First 16 hex digits of the arguments' SHA-256. */
   readonly digest: string;
-  /** The refusal that the script got. It gets the same again, whatever is allowed by then. */
+  /** The refusal that the script got. It gets the same one again, whatever is allowed then. */
   readonly refused?: ToolOutcome;
 }
 
-/** A result of which the script has only the beginning, and has not used the reference. */
+/** A result of which the script has only read the beginning, and whose reference it has not used. */
 export interface PreviewNote {
   readonly artifact: string;
   readonly tool: string;
   readonly line?: number;
 }
 
-/** What a script has used beside its calls and its time, which its session counts. */
+/** The used budget of a script beside its calls and its time, which its session counts. */
 interface UsedBudget {
   /** Questions to Postern. */
   readonly hostCalls: number;
-  /** Bytes put away. */
+  /** Bytes of stored artifacts. */
   readonly putBytes: number;
-  /** Bytes put away once more when pieces were joined. */
+  /** Bytes that were stored again when pieces were joined. */
   readonly joinedBytes: number;
 }
 
@@ -69,7 +69,7 @@ export interface JournalState extends UsedBudget {
   readonly made: readonly MadeCall[];
 }
 
-/** Where a journal stood: lines and printed text only grow, so their number is enough. */
+/** A position in a journal. Lines and printed text only grow, so their number is enough. */
 export interface JournalMark extends Omit<JournalState, "lines" | "printed" | "made"> {
   readonly lineCount: number;
   readonly printedCount: number;
@@ -80,13 +80,13 @@ const emptyJournal: JournalState = {
   ...{ hostCalls: 0, putBytes: 0, joinedBytes: 0 },
 };
 
-/** What a script did so far. It travels with a frozen script; the ledger decides. */
+/** What a script has done so far. It is stored with a frozen script; the ledger decides. */
 export class Journal {
   readonly #lines = new Map<number, CallLine>();
   readonly #files = new Map<string, ScriptFile>();
   readonly #previews = new Map<string, PreviewNote>();
   readonly #made = new Map<number, MadeCall>();
-  /** By place: the lines of calls that have begun and not ended. */
+  /** The lines of calls that have begun and not ended, by place. */
   readonly #underWay = new Map<number, LineOfCall>();
   readonly #printed: Printed[] = [];
   readonly #mostPrinted: number;
@@ -114,7 +114,7 @@ export class Journal {
     return { ...emptyJournal, made };
   }
 
-  /** All known calls, of this turn and of earlier ones. */
+  /** All known calls, of this turn and of earlier turns. */
   get made(): ReadonlyMap<number, MadeCall> {
     return this.#made;
   }
@@ -132,7 +132,7 @@ export class Journal {
     return this.#lines.size;
   }
 
-  /** In the order the script made them. */
+  /** In the order of the script's calls. */
   get lines(): readonly CallLine[] {
     return inOrder([...this.#lines.values()]);
   }
@@ -150,7 +150,7 @@ export class Journal {
     this.#lines.set(line.place, line);
   }
 
-  /** Of all its calls, with those under way. */
+  /** The lines of all its calls, including those that run. */
   get linesOfCalls(): readonly LineOfCall[] {
     return [...linesOfCalls([...this.#lines.values()]), ...this.#underWay.values()];
   }
@@ -198,14 +198,14 @@ export class Journal {
     return { ...counts, files, last, previews, callsMade };
   }
 
-  /** As it was at the mark. */
+  /** The state at the mark. */
   freeze({ lineCount, printedCount, ...rest }: JournalMark = this.mark()): JournalState {
     const lines = inOrder([...this.#lines.values()].slice(0, lineCount));
     return { ...rest, lines, printed: this.#printed.slice(0, printedCount), made: [...this.#made.values()] };
   }
 }
 
-/** Of those whose line the engine knows. */
+/** The lines of those calls whose line the engine knows. */
 export function linesOfCalls(lines: readonly CallLine[]): readonly LineOfCall[] {
   return lines.flatMap(({ callId, line }) => (line === undefined ? [] : [{ callId, line }]));
 }
@@ -221,7 +221,7 @@ const mostOverdrawn = 1000;
 /** After this many batches of only refused calls, the script is stopped. */
 const mostVainBatches = 3;
 
-/** The budget of a script beside its calls and its time. What is used travels with the journal. */
+/** The budget of a script beside its calls and its time. The used part is stored with the journal. */
 class Budget {
   #hostCalls: number;
   #putBytes: number;
@@ -247,14 +247,14 @@ class Budget {
     return this.#hostCalls <= mostHostCalls;
   }
 
-  /** Counts bytes to put away. Returns false, and counts nothing, when they are more than is left. */
+  /** Counts bytes to store. Returns false, and counts nothing, when they exceed the rest. */
   put(bytes: number): boolean {
     if (this.#putBytes + bytes > mostPutBytes) return false;
     this.#putBytes += bytes;
     return true;
   }
 
-  /** Counts bytes that pieces are joined to. They are never more than the script has put away. */
+  /** Counts the bytes of joined pieces. They are never more than the script has stored. */
   join(bytes: number): boolean {
     if (this.#joinedBytes + bytes > this.#putBytes) return false;
     this.#joinedBytes += bytes;
@@ -265,13 +265,13 @@ class Budget {
     this.#broughtBytes = 0;
   }
 
-  /** Counts bytes that go into the script with this batch: they are one frame. Returns false when it is full. */
+  /** Counts bytes that this batch sends into the script in one frame. Returns false when the frame is full. */
   bring(bytes: number): boolean {
     this.#broughtBytes += bytes;
     return this.#broughtBytes <= mostBroughtBytes;
   }
 
-  /** After a batch: whether the script goes on calling without a budget. */
+  /** After a batch: whether the script keeps calling without a budget. */
   isIgnored(calls: number, overdrawn: number): boolean {
     this.#overdrawn += overdrawn;
     if (calls > 0) this.#vainBatches = calls === overdrawn ? this.#vainBatches + 1 : 0;

@@ -26,7 +26,7 @@ export class ScriptWatch implements Disposable {
     }
   }
 
-  /** For the script's calls. */
+  /** The signal for the script's calls. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -124,7 +124,7 @@ export class LiveScripts implements Disposable {
     if (entry !== undefined) entry.journal = journal;
   }
 
-  /** Which line made which call, while the script runs. */
+  /** The line of each call, while the script runs. */
   linesOf(callId: string): readonly LineOfCall[] {
     const entries = [...this.#entries.values()];
     return entries.find(({ script }) => script.callId === callId)?.journal?.linesOfCalls ?? [];

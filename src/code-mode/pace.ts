@@ -13,7 +13,10 @@ export class CallPace {
     this.#clock = clock;
   }
 
-  /** Before each piece of work. Returns undefined while the slice lasts. All pieces that wait go on together, in their order. */
+  /**
+   * Call it before each piece of work. Returns undefined while the slice lasts. All waiting pieces continue together,
+   * in their order.
+   */
   next(): Promise<void> | undefined {
     if (this.#clock.monotonic() - this.#sliceBegan < sliceMs) return undefined;
     this.#pause ??= new Promise((resolve) => {

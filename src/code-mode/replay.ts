@@ -1,8 +1,8 @@
 /**
- * Compares a script with what it did before, when it is thawed, sent again, or moved to another engine.
- *
- * Invariant: no call of a batch is invoked before every call of it is the one that had its number before. A call that was
- * refused stays refused. A call that did not run does not run once a later one has: the script may have made up for it.
+ * Compares a script with its earlier calls, when it is thawed, sent again, or moved to another engine.
+ * Invariant: no call of a batch is invoked before every call of it is the one that had its number before. A call that
+ * was refused stays refused. A call that did not run does not run once a later one has, because the script may have
+ * handled that.
  */
 import { arrivalOf } from "../core/arrival.ts";
 import type { ToolCall } from "../core/call.ts";
@@ -22,7 +22,7 @@ import type { ParentCall } from "./script-host.ts";
 
 export class Replay {
   readonly #journal: Journal;
-  /** By number: the calls of earlier turns, as the script made them and as the ledger has them. */
+  /** By number: the calls of earlier turns, from the script and from the ledger. */
   readonly #made: ReadonlyMap<number, MadeCall>;
   readonly #rows: ReadonlyMap<number, CallRecord>;
   /** The last number of an earlier turn; -1 when there is none. */
@@ -134,7 +134,7 @@ async function hasLapsed({ state, approvalId }: CallRecord, { approvals }: Parts
   return approval !== undefined && approval.state !== "pending" && approval.state !== "approved";
 }
 
-/** Enough to compare two calls. */
+/** Long enough to compare two calls. */
 function shortDigest({ digest }: Pick<ToolCall, "digest">): string {
   return digest.slice(0, 16);
 }
@@ -153,7 +153,10 @@ export async function earlierRows(
   return rows;
 }
 
-/** A call without a row was refused, or was cut off before it began. It is refused again, as before if that still holds. */
+/**
+ * A call without a row was refused, or was interrupted before it began. It is refused again, with the same refusal if
+ * that still holds.
+ */
 async function notRun(call: ToolCall, parts: Parts): Promise<Ending> {
   const weighed = await assess(ask(call), parts);
   if (isEnding(weighed)) return weighed;

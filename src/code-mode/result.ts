@@ -12,7 +12,7 @@ export interface ChainAnswer {
   readonly content: readonly ContentBlock[];
   readonly structured: JsonObject;
   readonly isError: boolean;
-  /** Nothing is wrong with the script: the same call may be sent again. */
+  /** The script is correct: the same call may be sent again. */
   readonly retryable?: true;
 }
 
@@ -62,7 +62,7 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, parts
   const text = shortened(words, Math.floor(inlineBytes / 2));
   const data = shortened(words, Math.floor(inlineBytes / 4));
   const isCut = [text, data].some(({ output, logs }) => output !== words.output || logs !== words.logs);
-  const room = end.end === "failed" ? inlineBytes / 2 : inlineBytes; // the refusal stands beside it
+  const room = end.end === "failed" ? inlineBytes / 2 : inlineBytes; // the refusal is returned beside it
   // The rows of its trace are in the ledger: they alone are no reason for an artifact.
   if (!isCut && isShortEnough(answer, room)) return withBrief(answer, "whole");
   const structured = { ...result, output_text: data.output, logs: data.logs };
@@ -72,7 +72,7 @@ export function chainAnswer(end: Extract<End, { end: "done" | "failed" }>, parts
 interface ResultText {
   readonly logs: string;
   readonly output: string;
-  /** Why it failed, and what it had done: never cut. */
+  /** Why it failed and what it had done: never cut. */
   readonly ending: readonly string[];
 }
 
@@ -100,7 +100,7 @@ function shortened(words: ResultText, mostBytes: number): ResultText {
   return { ...words, logs, output };
 }
 
-/** The files that go back: those the script put, and those its answer names. */
+/** The returned files: those the script put, and those its answer names. */
 export function filesOf(end: End, journal: Journal): readonly ScriptFile[] {
   if (journal.files.length === 0) return journal.files;
   const value = end.end === "done" && end.value !== undefined ? JSON.stringify(end.value) : "";
@@ -121,7 +121,7 @@ function isTimeout(why: string): boolean {
   return why === "timeout" || why === "wall" || why === "cpu";
 }
 
-/** Says what a failed script has called, so that the model does not call it twice. */
+/** The calls of a failed script, so that the model does not make them twice. */
 function tail(end: End, lines: readonly CallLine[]): string {
   if (end.end !== "failed" || lines.length === 0) return "";
   const shown = lines
@@ -131,7 +131,7 @@ function tail(end: End, lines: readonly CallLine[]): string {
   return `It had called: ${shown.join(", ")}${more}.`;
 }
 
-/** Names the results of which the script has read only the beginning. */
+/** Names the results of which the script has only read the beginning. */
 function previewNote(previews: readonly PreviewNote[]): string {
   if (previews.length === 0) return "";
   const shown = previews.slice(0, mostPreviewsShown).map(({ tool, line }) => {
@@ -176,7 +176,7 @@ export function lineToWire({ tool, argumentsDigest, status, durationMs, line, co
   };
 }
 
-/** What an agent reads at once: text and structured content together. */
+/** The most that an agent gets inline: text and structured content together. */
 const mostBytes = chainLimits.maxInlineResultBytes;
 
 /**
@@ -194,7 +194,7 @@ export function shortTrace({ structured, text, artifact, status, refusal }: Tool
   return artifact === undefined || bytesOf(whole) <= room ? whole : firstAndLast(structured, short, room);
 }
 
-/** Whether the text and all shortened rows fit into what an agent reads at once. */
+/** Whether the text and all shortened rows fit into an agent's inline limit. */
 export function isShortEnough({ content, structured }: TraceAnswer, inlineBytes: number): boolean {
   const room = Math.min(inlineBytes, mostBytes);
   const { call_trace: rows = [], ...rest } = structured;

@@ -84,7 +84,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
  * The authority of a script's calls: at most the caller's. If no autonomy level decides, the threshold of a script is `safe`,
  * whatever it is for direct calls, unless the operator sets another one for scripts. The caller's own limit lowers either.
  *
- * @param forScripts what `chains.limits` says
+ * @param forScripts the threshold in `chains.limits`
  */
 function withinScript(authority: Authority, forScripts: Risk | undefined): Authority {
   const threshold = forScripts ?? (authority.autonomy === undefined ? "safe" : undefined);
@@ -99,7 +99,7 @@ class ScriptCall {
   readonly #facts: ScriptFacts;
   readonly #thawed: FrozenScript | undefined;
   readonly #end: ScriptEnd;
-  /** What is known of its earlier turns: from the last engine, or from where it was frozen. */
+  /** The state of its earlier turns: from the last engine, or from its frozen state. */
   #left: JournalState | undefined;
 
   constructor(facts: ScriptFacts, thawed?: FrozenScript) {
@@ -125,7 +125,7 @@ class ScriptCall {
     }
   }
 
-  /** If an engine does not start or cannot run the script, the next one takes it and finds in the ledger what was done. */
+  /** If an engine does not start or cannot run the script, the next one takes it and finds its calls in the ledger. */
   async #throughEngines(watch: ScriptWatch): Promise<ScriptAnswer> {
     const { host, program, limits } = this.#facts;
     const passed: PassedOver[] = [];

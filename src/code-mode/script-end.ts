@@ -1,9 +1,8 @@
 /**
- * The end of a script's turn: its answer, or its place in the store while it waits.
- *
- * Invariant: a script that is over leaves nothing open: no request, no frozen document, and no pin but those of its answer. A
- * script that was cut short keeps all of them, so the same call, sent again, continues and repeats nothing. The trace holds
- * all known calls in either case.
+ * The end of a script's turn: its answer, or its document in the store while it waits.
+ * Invariant: a script that has ended leaves nothing open: no request, no frozen document, and no pin except those of
+ * its answer. A script that was interrupted keeps all of them, so the same call, sent again, continues and repeats
+ * nothing. The trace has all known calls in either case.
  * Next: run-script.ts (which engines), result.ts (the answer), pipeline/settle.ts (the row).
  */
 import { messageOf } from "../core/fault.ts";
@@ -24,15 +23,15 @@ import type { ScriptRun } from "./script-run.ts";
 export interface Failing {
   readonly why: FailedWhy;
   readonly message: string;
-  /** Nothing is wrong with it, and what it did is on record: it may be sent again. */
+  /** The script is correct and its calls are recorded, so it may be sent again. */
   readonly again?: boolean;
 }
 
 export class ScriptEnd {
   readonly #facts: ScriptFacts;
-  /** What was left of its time when it was thawed. */
+  /** The rest of its time when it was thawed. */
   readonly #leftMs: number;
-  /** What the script is known to have done. */
+  /** The known calls of the script. */
   #journal: Journal;
 
   constructor(facts: ScriptFacts, thawed?: FrozenScript) {
@@ -42,7 +41,7 @@ export class ScriptEnd {
     this.#leftMs = limits.totalTimeoutMs - usedMs;
   }
 
-  /** An engine reports what the script has done. */
+  /** An engine reports the script's calls. */
   saw(journal: Journal): void {
     if (journal.callCount >= this.#journal.callCount) this.#journal = journal;
   }
@@ -57,7 +56,7 @@ export class ScriptEnd {
     return await this.#answer(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
 
-  /** Stopped before an engine had begun with it. It may be sent again if it has enough time left to be thawed. */
+  /** Stopped before an engine had begun with it. It may be sent again if it has enough time left for thawing. */
   async stopped(found: StoppedScript): Promise<ChainAnswer> {
     if (found.end === "cancelled") throw this.#facts.context.signal.reason;
     return await this.failed({ ...found, again: found.why !== "timeout" || this.#leftMs > longestThawMs });
@@ -75,7 +74,7 @@ export class ScriptEnd {
     return isOpen ? cutShort(answer) : answer;
   }
 
-  /** From an engine or the frozen script, or from the ledger if that knows more. */
+  /** From an engine or the frozen script, or from the ledger if that has more. */
   async #known(): Promise<Journal> {
     const { wentBefore, host, parent } = this.#facts;
     if (!wentBefore) return this.#journal;
@@ -158,7 +157,7 @@ export class ScriptEnd {
     }
   }
 
-  /** An approval could run nothing any more. */
+  /** Such an approval could not run anything any more. */
   async #withdraw(approvalId: string): Promise<void> {
     const { approvals } = this.#facts.host.parts;
     const approval = await approvals.get(approvalId);

@@ -24,7 +24,7 @@ export type MakeChild = (
   request: { readonly tool: string; readonly action: string; readonly arguments: JsonObject },
 ) => ToolCall;
 
-/** All that scripts need of the runtime. */
+/** The parts of the runtime that scripts need. */
 export interface ScriptHost {
   readonly parts: Parts;
   readonly makeChild: MakeChild;
@@ -33,7 +33,7 @@ export interface ScriptHost {
   readonly frozen: FrozenScripts;
   readonly live: LiveScripts;
   readonly isShown: (action: Offer) => boolean;
-  /** What a script of this caller may call. */
+  /** The tools that a script of this caller may call. */
   offer(principal: Principal): ScriptOffer;
 }
 

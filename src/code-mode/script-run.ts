@@ -17,7 +17,7 @@ import type { Replay } from "./replay.ts";
 import { lineOf } from "./result.ts";
 import type { ScriptFacts } from "./script-host.ts";
 
-/** What belongs to a script's turn in one engine. */
+/** The values of a script's turn in one engine. */
 export interface ScriptTurn {
   readonly session: Session;
   readonly journal: Journal;
@@ -113,7 +113,7 @@ export class ScriptRun {
     return this.#askedCharacters > mostFrozenCharacters;
   }
 
-  /** Takes a call through every gate. Never throws: a call that was cut short has an outcome too. */
+  /** Takes a call through every gate. Never throws: a call that was interrupted has an outcome too. */
   async call(asked: AskedCall): Promise<ToolOutcome> {
     const { clock } = this.parts;
     const call = this.#made.get(asked.place) ?? (await this.#make(asked));

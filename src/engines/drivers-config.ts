@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { SnakeCased } from "../core/case.ts";
 import type { EngineSettings } from "./known-engines.ts";
 
-/** Without the options that only code can give. */
+/** Without the options that only code can set. */
 export interface EngineSettingsData {
   readonly kubernetes?: Omit<NonNullable<EngineSettings["kubernetes"]>, "clock">;
   readonly firecracker?: Omit<NonNullable<EngineSettings["firecracker"]>, "clock" | "kvm">;

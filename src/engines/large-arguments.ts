@@ -1,6 +1,6 @@
 /**
- * The bounds of what a script hands over in a call or in its answer. The host sorts, digests and checks such a value as a
- * whole, so its bytes and its values are bounded. Larger values go by reference: they are bytes in a store.
+ * Limits of the values that a script sends in a call or in its answer. The host sorts, digests and checks such a value
+ * as a whole, so its bytes and its values are bounded. Larger values go by reference: they are bytes in a store.
  */
 import type { AskedCall, SandboxLimits } from "./sandbox.ts";
 
@@ -8,9 +8,9 @@ export const usualArgumentBytes: number = 4 * 1024 * 1024;
 
 export const usualArgumentValues = 100_000;
 
-/** Of one call's arguments. */
+/** Limits of one call's arguments. */
 export interface ArgumentBounds {
-  /** As JSON. */
+  /** Bytes of the JSON text. */
   readonly argumentBytes: number;
   /** Values and names. A tenth of them may be names of one object, because names are sorted. */
   readonly argumentValues: number;
@@ -24,7 +24,7 @@ export function argumentBoundsOf(limits: Pick<SandboxLimits, "argumentBytes" | "
 /**
  * Returns what is wrong with a call whose arguments are too large, or undefined.
  *
- * @param text the arguments, where the engine has not left them out
+ * @param text the arguments, unless the engine left them out
  */
 export function tooLarge(
   { tool, cutBytes }: Pick<AskedCall, "tool" | "cutBytes">,
@@ -40,7 +40,7 @@ export function tooLarge(
   return undefined;
 }
 
-/** Says what is wrong with a value that holds too many values. */
+/** The message for a value that contains too many values. */
 export function moreThan(argumentValues: number): string {
   return `more than ${argumentValues} values and names, or more than ${mostNamesOf(argumentValues)} names in one object, which is the most that a script hands over at once (\`argument_values\`)`;
 }
@@ -51,11 +51,11 @@ function mostNamesOf(argumentValues: number): number {
   return Math.ceil(argumentValues / 10);
 }
 
-/** Whether a JSON text holds more values and names than that, or more than a tenth of them as names of one object. */
+/** Whether a JSON text contains more values and names than that, or more than a tenth of them as names of one object. */
 export function holdsMore(text: string, most: number): boolean {
   if (2 * text.length <= most) return false; // each takes a character and a sign
   const mostNames = mostNamesOf(most);
-  const names: number[] = []; // of each open object
+  const names: number[] = []; // one number for each open object
   let count = 0;
   for (let at = 0; at < text.length && count <= most; at += 1) {
     const sign = text[at];

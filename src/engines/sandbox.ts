@@ -1,9 +1,8 @@
 /**
- * The port of code mode: what an engine that runs scripts can do, in whichever language.
- *
- * Invariant: an engine holds no function of the host. It yields calls, gets their results, and can be frozen in between. So a
- * script can only ask, and what it asks passes every gate.
- * Next: code-mode/drive.ts (the loop), quickjs/ and cpython/ (engines), child/ (the process that each engine lives in).
+ * The port of code mode: an engine that runs scripts, in any language.
+ * Invariant: an engine has no function of the host. It yields calls, gets their results, and can be frozen in between.
+ * So a script can only ask, and every call passes every gate.
+ * Next: code-mode/drive.ts (the loop), quickjs/ and cpython/ (engines), child/ (the process of each engine).
  */
 import type { Json, JsonObject } from "../core/json.ts";
 
@@ -17,19 +16,22 @@ export interface SandboxDriver {
     readonly isolation: "wasm" | "process" | "kernel" | "vm";
     readonly parallel: boolean;
   };
-  /** Engine build: stamped on images. */
+  /** The build of the engine. Images record it. */
   readonly engine: string;
-  /** Returns why it cannot run here (no bubblewrap, no deno…), or undefined. It is refused and never runs less isolated. */
+  /**
+   * Returns why it cannot run here (no bubblewrap, no deno…), or undefined. Such an engine is refused and never runs
+   * less isolated.
+   */
   unavailable(): Promise<string | undefined>;
   /**
-   * Returns what of the program this engine cannot do, before it runs, or undefined. `unsupported` moves the script to the
-   * next engine. After `signal` is aborted the result is not used, and the engine should free what it holds.
+   * Returns what the engine cannot do of the program, before it runs, or undefined. `unsupported` moves the script to
+   * the next engine. After `signal` is aborted the result is not used, and the engine should free its memory.
    */
   check?(
     program: ScriptProgram,
     signal?: AbortSignal,
   ): Promise<{ readonly unsupported: string } | { readonly invalid: string } | undefined>;
-  /** Gets ready for the next script. */
+  /** Prepares for the next script. */
   warm?(): void;
   start(program: ScriptProgram, limits: SandboxLimits): Promise<SandboxSession>;
   /** Durability `snapshot` only. */
@@ -63,7 +65,7 @@ export interface SandboxLimits {
   readonly memoryBytes: number;
   readonly outputBytes: number;
   readonly wallMs: number;
-  /** Of one call's arguments, as JSON. Default 4 MiB. */
+  /** Bytes of one call's arguments as JSON. Default 4 MiB. */
   readonly argumentBytes?: number;
   /** Values and names in one call's arguments, and in the answer. Default 100,000. */
   readonly argumentValues?: number;
@@ -84,20 +86,20 @@ export type ScriptStep =
     };
 
 /**
- * One question of a script. `place` counts all of them in their order, and answers name it. Idempotency keys count only those
- * of the kind `call`. `line` is the line of the source.
- *
+ * One question of a script. `place` counts all of them in their order, and answers name it. Idempotency keys count only
+ * those of the kind `call`. `line` is the line of the source.
  * Kinds other than `call` are answered by Postern, never by a tool. Their `tool` is the kind's name, and:
- * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref}` or `{text}` and gets `{path, media_type, bytes, text}` or
- * `{…, base64}`; `artifact` brings `{type?, text}`, `{…, base64}` or, of what was brought before with `piece: true`,
- * `{…, pieces: [ref, …]}`, and gets `{ref, media_type, bytes}`; `progress` brings `{message, fraction?}` and gets anything.
+ * `help` asks `{tool?}` and gets `{text}`; `materialize` asks `{ref}` or `{text}` and gets `{path, media_type, bytes,
+ * text}` or `{…, base64}`; `artifact` sends `{type?, text}`, `{…, base64}` or, for content sent before with `piece:
+ * true`, `{…, pieces: [ref, …]}`, and gets `{ref, media_type, bytes}`; `progress` sends `{message, fraction?}` and gets
+ * any value.
  */
 export interface AskedCall {
   readonly place: number;
   readonly tool: string;
   readonly action?: string;
   readonly arguments: JsonObject;
-  /** The size of arguments that the engine left out, because they are larger than they may be or hold more values. */
+  /** The size of arguments that the engine left out, because they are too large or contain too many values. */
   readonly cutBytes?: number;
   readonly line?: number;
   readonly kind?: "call" | "help" | "materialize" | "artifact" | "progress";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 /**
  * A digest of the engine and of our code around it. A frozen image fits only where the digest is the same.
  *
- * @param program the child's program; a built one holds all it needs, a source also needs the files beside it
+ * @param program the child's program; a built one contains all its code, a source also needs the files beside it
  */
 export async function buildStamp(
   program: string,

@@ -16,7 +16,7 @@ export interface ChildSpec {
   readonly hello?: JsonObject;
   /** Whether the process may open nothing once it is ready. False for engines that load files later. */
   readonly closed: boolean;
-  /** The control groups that it enters before it becomes what it is. */
+  /** The control groups that it enters before it becomes the engine. */
   readonly groups?: Groups | undefined;
   /** Removes what outlives the process. */
   readonly cleanUp?: (pid: number) => Promise<void>;
@@ -86,7 +86,7 @@ export class SandboxProcess implements SandboxEnd {
     try {
       this.#groups?.bound(this.pid, memoryBytes);
     } catch {
-      // it holds more already, from its last script: the host's own look ends it
+      // it holds more already, from its last script: the host's own check ends it
     }
   }
 

@@ -10,11 +10,11 @@ export interface ProcessUsage {
   readonly residentBytes: number;
 }
 
-/** Of the process and all below it. Returns undefined when there is no `/proc`, or the process is gone. */
+/** Usage of the process and all its descendants. Returns undefined when there is no `/proc`, or the process is gone. */
 export function usageOf(pid: number): ProcessUsage | undefined {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   if (stat === undefined) return undefined;
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // a name may hold spaces and brackets
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // a name may contain spaces and brackets
   const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
   const own = { cpuMs: ticks * millisecondsPerTick, residentBytes: Number(fields[21]) * bytesPerPage };
   return childrenOf(pid).reduce((sum, child) => {

@@ -22,7 +22,7 @@ export type Overrun = "cpu" | "memory" | "wall";
 /** How long an engine may take after its limit to end by itself and report what it printed. */
 const graceMs = 700;
 const lookEveryMs = 100;
-/** Most turns end before the first look. */
+/** Most turns end before the first check. */
 const firstLookMs = 20;
 /** A shorter turn counts by wall time, which is never less: reading `/proc` is slow. */
 const shortTurnMs = 10;

@@ -1,4 +1,4 @@
-/** Python of this machine, closed in by bubblewrap: everything the language has. */
+/** Python of this machine, isolated by bubblewrap. Scripts have the whole language. */
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Bubblewrap, firstOf, ownNamespaces, type Startable } from "../../core/system/bubblewrap.ts";
@@ -8,7 +8,7 @@ import { cpythonProgram, probeOf, pythonEnvironment, pythonFlags, timeZones } fr
 import { folderBytes, PythonDriver, type PythonOptions, type PythonSandboxes, pythonFrames } from "./python-driver.ts";
 
 const mostProcesses = 32;
-/** Address space of the interpreter and its libraries, before a script has anything. */
+/** Address space of the interpreter and its libraries, before a script has any. */
 const overheadBytes = 96 * 1024 * 1024;
 
 interface Isolation extends Startable {
@@ -16,7 +16,7 @@ interface Isolation extends Startable {
   readonly groups: Groups | undefined;
 }
 
-/** Tried once a process: what a machine can do does not change while we run. */
+/** Checked once a process, because the machine does not change meanwhile. */
 let isolation: Promise<Isolation | { readonly missing: string }> | undefined;
 
 export class CpythonDriver extends PythonDriver {
@@ -51,7 +51,7 @@ export class CpythonDriver extends PythonDriver {
   }
 }
 
-/** Returns how CPython is started here, or why it is not. */
+/** Finds out how CPython is started here, or why it cannot be. */
 async function isolate(): Promise<Isolation | { readonly missing: string }> {
   const bubblewrap = Bubblewrap.find({ name: "postern-python", mostProcesses });
   if ("missing" in bubblewrap) return bubblewrap;
@@ -78,7 +78,7 @@ function wallsAround(python: string): readonly string[] {
   ];
 }
 
-/** bubblewrap reports the signal that ended what it wrapped as 128 plus its number. */
+/** bubblewrap reports the signal that ended its program as 128 plus the number. */
 function limitOf(message: string): "cpu" | "memory" | undefined {
   if (/code 134\b|SIGABRT/.test(message)) return "memory"; // Python aborts if it has no memory left to raise an error
   return /code (?:152|137)\b|SIGXCPU/.test(message) ? "cpu" : undefined; // the soft limit, and the hard one (SIGKILL)

@@ -1,6 +1,9 @@
-/** Runs in Deno, with no permission but to read Pyodide and the time zones of this machine: loads it, then serves one script over standard input and output. */
+/**
+ * Runs in Deno, whose only permission is to read Pyodide and this machine's time zones. Loads Pyodide, then serves one
+ * script over standard input and output.
+ */
 
-/** What of Deno is used here; its types are not ours to depend on. */
+/** The part of Deno that is used here. Its types are not a dependency. */
 declare const Deno: {
   readonly stdin: { readSync(bytes: Uint8Array): number | null };
   readonly stdout: { writeSync(bytes: Uint8Array): number };
@@ -9,7 +12,7 @@ declare const Deno: {
   readFileSync(path: string): Uint8Array;
 };
 
-/** Node's, as Deno has it: Emscripten takes the name of the program from it. */
+/** Node's `process` in Deno. Emscripten reads the program's name from it. */
 declare const process: { readonly argv: string[] };
 
 interface Python {
@@ -24,7 +27,7 @@ interface Pyodide {
 
 type Message = Readonly<Record<string, unknown>>;
 
-// Kept before a script can replace them.
+// Saved before a script can replace them.
 const { stdin, stdout } = Deno;
 const exit: (code: number) => never = Deno.exit;
 
@@ -33,7 +36,7 @@ function readExactly(length: number): Uint8Array {
   for (let have = 0; have < length; ) {
     const read = stdin.readSync(bytes.subarray(have));
     if (read === null || read === 0)
-      exit(0); // the host is gone
+      exit(0); // the host has ended
     else have += read;
   }
   return bytes;
@@ -41,7 +44,7 @@ function readExactly(length: number): Uint8Array {
 
 function receive(): Message {
   const length = new DataView(readExactly(4).buffer).getUint32(0);
-  // The host's own frames: JSON objects, always.
+  // The host's frames are always JSON objects.
   return JSON.parse(new TextDecoder().decode(readExactly(length))) as Message;
 }
 
@@ -76,7 +79,7 @@ async function serve(): Promise<void> {
   process.argv[1] = environment._;
   const hello = receive();
   const { token } = hello;
-  // The package is named at run time, so that only its own folder need be readable.
+  // The package is named at run time, so that only its own folder must be readable.
   const { loadPyodide } = (await import(`file://${String(hello["pyodide"])}/pyodide.mjs`)) as Pyodide;
   const quiet = (): void => undefined;
   const python = await loadPyodide({
@@ -89,7 +92,7 @@ async function serve(): Promise<void> {
     },
   });
   if (typeof hello["zones"] === "string") bringZones(python.FS, hello["zones"]);
-  for (const name of ["Deno", "process"]) Reflect.deleteProperty(globalThis, name); // they hold paths of the host
+  for (const name of ["Deno", "process"]) Reflect.deleteProperty(globalThis, name); // they contain paths of the host
   python.runPython(String(hello["program"]), { filename: "<postern>" });
   send({ ready: true, token });
   const start = receive();

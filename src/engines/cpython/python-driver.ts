@@ -1,4 +1,4 @@
-/** Runs scripts in Python sandboxes: what is the same for every engine that runs CPython, wherever its process is. */
+/** Runs scripts in Python sandboxes: the common part of every engine that runs CPython, wherever its process is. */
 import { type Clock, SystemClock } from "../../core/clock.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { SandboxEnd } from "../child/frame-line.ts";
@@ -17,13 +17,13 @@ export interface PythonOptions {
 
 /** The limits of frames from Python. */
 export const pythonFrames: FrameLimits = { maxBytes: maxFrameBytes, maxDepth: 250 };
-/** Of each of the two folders in memory that a script may write to. */
+/** Size of each of the two folders in memory that a script may write to. */
 export const folderBytes: number = 16 * 1024 * 1024;
 
-/** Where a driver's sandboxes come from, and how they are measured. */
+/** The source of a driver's sandboxes, and their memory. */
 export interface PythonSandboxes {
   readonly pool: { take(owner: string | undefined, signal: AbortSignal | undefined): Promise<SandboxEnd> };
-  /** What the process needs besides the script's own memory. */
+  /** Memory of the process besides the script's own. */
   readonly overheadBytes: number;
   /** Memory around the process that counts too, such as its folders. */
   readonly placeBytes?: number;
@@ -73,7 +73,7 @@ export abstract class PythonDriver implements SandboxDriver, AsyncDisposable {
   }
 }
 
-/** A tool as a child receives it: without the schemas of its members. */
+/** A tool in the form that a child gets: without the schemas of its members. */
 function sketchOf({ inputSchema, server, isAction, ...rest }: ScriptProgram["tools"][number]): JsonObject {
   const { properties } = inputSchema;
   const members = isJsonObject(properties) ? Object.keys(properties).map((key) => [key, {}] as const) : undefined;

@@ -17,7 +17,7 @@ const microsecondsPerMs = 1_000;
 export class Deadlines {
   #cpuMs = 0;
   #wallMs = Number.POSITIVE_INFINITY;
-  /** A thread cannot compute longer than time passes, so the kernel is not asked before this. */
+  /** A thread cannot compute longer than time passes, so the kernel is not asked before this time. */
   #soonestMs = 0;
   #isOff = true;
   #isSpent = false;

@@ -130,7 +130,7 @@ function seedOf(chainId: string): readonly number[] {
   return [0, 4, 8, 12].map((at) => digest.readUInt32LE(at));
 }
 
-/** What of a script is refused before it runs. */
+/** The parts of a script that are refused before it runs. */
 function problemOf({ source }: ScriptProgram): { readonly invalid: string } | undefined {
   const bytes = Buffer.byteLength(source);
   const invalid =

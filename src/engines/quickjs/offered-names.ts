@@ -1,12 +1,11 @@
 import type { ToolSketch } from "../sandbox.ts";
 
 /**
- * The names under which a script in JavaScript finds tools. They are text that the prelude searches, because a script uses few
- * of a thousand names, and a frozen script keeps every object.
- *
- * Each line is `[path, entry]`, or `[path, entry, 1]` for another way to write one. The path is what stands after `tools.`. The
- * entry is the name of a tool or, for a server, its name and the name of the tool that it is itself, or null. A line break is
- * before and after each line.
+ * The names under which a script in JavaScript finds tools. They are text that the prelude searches, because a script
+ * uses few of a thousand names, and a frozen script keeps every object.
+ * Each line is `[path, entry]`, or `[path, entry, 1]` for another way to write one. The path follows `tools.`. The
+ * entry is the name of a tool or, for a server, its name and the name of the tool that it is itself, or null. A line
+ * break is before and after each line.
  */
 export function offeredNames(tools: readonly ToolSketch[]): string {
   const lines = new Map<string, string>();

@@ -1,7 +1,8 @@
 /**
- * What a script finds around it, read from the `.js` files of `prelude/`. The host reads it and sends it to each process.
- *
- * Nothing in it is trusted. A script can change all of it, and then still can only send calls, which step-frames.ts checks.
+ * The objects that a script finds around it, read from the `.js` files of `prelude/`. The host reads it and sends it to
+ * each process.
+ * Nothing in it is trusted. A script can change all of it, and then still can only send calls, which step-frames.ts
+ * checks.
  * The files use `+` instead of template strings, because QuickJS builds those with a method that a script may replace.
  */
 import { readFileSync } from "node:fs";

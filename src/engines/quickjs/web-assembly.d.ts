@@ -1,4 +1,4 @@
-/** The little of WebAssembly that is used here; Node's own types have none of it, and the browser's would bring the DOM. */
+/** The part of WebAssembly that is used here. Node's own types lack it, and the browser's types would add the DOM. */
 declare namespace WebAssembly {
   function validate(bytes: Uint8Array): boolean;
   class Module {

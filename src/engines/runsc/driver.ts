@@ -1,4 +1,4 @@
-/** Python of this machine in gVisor: a kernel of its own between a script and the host. */
+/** Python of this machine in gVisor, whose own kernel is between a script and the host. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
@@ -27,9 +27,9 @@ const pythonPaths = ["/usr/bin/python3", "/usr/local/bin/python3"] as const;
 const setpriv = "/usr/bin/setpriv";
 /** Address space of the interpreter, its libraries and gVisor's own part of it. */
 const overheadBytes = 128 * 1024 * 1024;
-/** gVisor's own: its kernel, and the two folders in memory. */
+/** Memory of gVisor itself: its kernel, and the two folders in memory. */
 const kernelBytes = 192 * 1024 * 1024;
-/** No network, and our control groups instead of its own. */
+/** No network, and Postern's control groups instead of its own. */
 const flags = ["--network=none", "--ignore-cgroups"] as const;
 
 interface OpenedRunsc {
@@ -137,7 +137,7 @@ interface Bundle extends Disposable {
   readonly state: string;
 }
 
-/** Its root holds only the interpreter and its libraries, read-only. Two folders in memory can be written. */
+/** Its root contains only the interpreter and its libraries, read-only. Two folders in memory can be written. */
 function makeBundle(python: string, program: string): Bundle {
   const folder = passingFolder("runsc");
   const state = join(folder, "state");
@@ -145,7 +145,7 @@ function makeBundle(python: string, program: string): Bundle {
   const root = join(folder, "rootfs");
   for (const path of ["", "usr", "usr/lib", "usr/bin", "lib", "lib64", "tmp", "workspace", "proc", "dev"])
     mkdirSync(join(root, path));
-  for (const path of [folder, root, join(root, "usr")]) chmodSync(path, 0o755); // the container's user walks through them
+  for (const path of [folder, root, join(root, "usr")]) chmodSync(path, 0o755); // the container's user must enter them
   writeFileSync(join(folder, "config.json"), JSON.stringify(specFor(realpathSync(python), program)));
   return { folder, state, [Symbol.dispose]: () => removePassing(folder) };
 }

@@ -1,9 +1,8 @@
 /**
  * The Python programs around a script, joined from the `.py` files of this folder. They are the same for every CPython,
- * whichever way it is isolated.
- *
- * Only system_calls.py and the limits in cpython_pipe.py isolate; the kernel holds both once they are set. A script can
- * change all the rest. That lets it send other frames, and the host checks every frame.
+ * however it is isolated.
+ * Only system_calls.py and the limits in cpython_pipe.py isolate; the kernel enforces both once they are set. A script
+ * can change everything else. That lets it send other frames, and the host checks every frame.
  */
 import { readFileSync } from "node:fs";
 
@@ -44,5 +43,5 @@ export function probeOf(place: "bubblewrap" | "gvisor"): string {
 export const pythonFlags: readonly string[] = ["-P", "-s", "-S", "-B", "-X", "utf8"];
 /** The whole environment. `-I` would ignore it, and the order of sets would change from run to run. */
 export const pythonEnvironment: Readonly<Record<string, string>> = { PYTHONHASHSEED: "0" };
-/** What `zoneinfo` reads. Python knows only UTC on a machine without it. */
+/** The folder that `zoneinfo` reads. Python knows only UTC on a machine without it. */
 export const timeZones = "/usr/share/zoneinfo";

@@ -14,13 +14,13 @@ import { Machines } from "./machines.ts";
 
 /** Default 1 warm machine, from the first script on, and 16 machines at once. */
 export interface FirecrackerOptions extends PythonOptions {
-  /** An absolute path, as all paths here. Its name holds `firecracker`. */
+  /** Absolute, like all paths here. Its file name contains `firecracker`. */
   readonly firecracker: string;
   readonly jailer: string;
   readonly kernel: string;
   /** An image whose init serves vsock port 5000: see docs/reference/engines.md. */
   readonly rootfs: string;
-  /** Where jails are made; on one file system with kernel and root. */
+  /** The folder of the jails, on one file system with kernel and root. */
   readonly chrootBase: string;
   /** The user that a machine runs as. */
   readonly uid: number;
@@ -36,7 +36,7 @@ export interface FirecrackerOptions extends PythonOptions {
 }
 
 const overheadBytes = 96 * 1024 * 1024;
-/** The kernel's, of a socket's path. */
+/** The kernel's limit of a socket's path. */
 const longestSocketPath = 107;
 
 export class FirecrackerDriver extends PythonDriver {

@@ -35,7 +35,10 @@ const groupPeriodMicroseconds = 100_000;
 const requestMs = 10_000;
 const mostGreetingBytes = 64;
 
-/** What the guest's init runs for a connection, which is its standard input and output: it reads a program and runs it. */
+/**
+ * The command that the guest's init runs for a connection, which is its standard input and output: it reads a program
+ * and runs it.
+ */
 export const guestLoader: string = `python3 -I -S -B -X utf8 -c 'import os
 def take(n):
     data = b""
@@ -47,7 +50,7 @@ def take(n):
     return data
 exec(take(int.from_bytes(take(4), "big")).decode())'`;
 
-/** The program as `guestLoader` takes it. */
+/** The program in the form that `guestLoader` reads. */
 export function loaded(program: string): Buffer {
   const bytes = Buffer.from(program);
   const length = Buffer.alloc(4);
@@ -60,10 +63,10 @@ export function jailOf({ chrootBase, firecracker }: MachineSettings, id: string)
 }
 
 /**
- * The jailer in an empty network namespace, with no more files, processes, memory and processors than the machine needs.
- *
- * Without `--new-pid-ns` the jailer becomes Firecracker under its own process number, so the process that was started is the
- * one that is killed.
+ * Starts the jailer in an empty network namespace, with no more files, processes, memory and processors than the
+ * machine needs.
+ * Without `--new-pid-ns` the jailer becomes Firecracker under its own process number, so killing the started process
+ * kills Firecracker.
  */
 export function jailCommand(settings: MachineSettings, { id, memoryMebibytes }: MachineNeeds): readonly string[] {
   const { firecracker, jailer, uid, gid, chrootBase, groups, cpus } = settings;

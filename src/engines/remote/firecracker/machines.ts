@@ -94,7 +94,7 @@ export class Machines implements AsyncDisposable {
     }
   }
 
-  /** Kills the machines of a Postern that is gone. */
+  /** Kills the machines of a Postern that has ended. */
   #sweep(): void {
     const folder = join(jailOf(this.#settings, "x"), "..");
     for (const id of existsSync(folder) ? readdirSync(folder) : []) {
@@ -188,7 +188,7 @@ function clear(settings: MachineSettings, id: string): void {
     try {
       rmdirSync(join(root, parentGroup, id));
     } catch {
-      // it was never made, or still ends; it is an empty folder of the kernel
+      // it was never made, or is still ending; it is an empty folder of the kernel
     }
   }
 }

@@ -9,12 +9,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts"
 export interface AccessOptions {
   /** The path of a kubeconfig. `exec` and `auth-provider` are refused, because they run programs. */
   readonly kubeconfig?: string;
-  /** Of the kubeconfig; default: its `current-context`. */
+  /** The context of the kubeconfig. Default: its `current-context`. */
   readonly context?: string;
   /** `https://…:6443`, without a kubeconfig. Without both: the cluster this process runs in. */
   readonly server?: string;
   readonly token?: string | (() => Promise<string>);
-  /** Read again for every request: clusters replace it. */
+  /** Read again for every request, because clusters replace it. */
   readonly tokenFile?: string;
   /** The cluster's certificate authority: a file. */
   readonly authority?: string;

@@ -21,7 +21,7 @@ export interface KubernetesOptions extends AccessOptions, PythonOptions {
   readonly namespace: string;
   /** A RuntimeClass with a kernel of its own: gVisor's or Kata's. */
   readonly runtimeClass: string;
-  /** With `python3` (3.11 or newer) in it; pin it by digest. */
+  /** With `python3` (3.11 or newer); pin it by digest. */
   readonly image: string;
   /** Processors of a pod. Default 1. */
   readonly cpus?: number;

@@ -10,11 +10,11 @@ export interface PodSettings {
   readonly namespace: string;
   /** A RuntimeClass of gVisor or Kata. */
   readonly runtimeClass: string;
-  /** With `python3` in it; pinned by digest. */
+  /** With `python3`; pinned by digest. */
   readonly image: string;
   readonly cpus: number;
   readonly longestSeconds: number;
-  /** Which Postern a pod belongs to. */
+  /** The Postern that a pod belongs to. */
   readonly installation: string;
   /** This process: pods of earlier processes have another value. */
   readonly incarnation: string;
@@ -158,7 +158,7 @@ export function isOrphan(pod: Json, { installation, incarnation }: PodSettings):
   if (found[labels.installation] !== installation || found[labels.incarnation] === incarnation) return false;
   const { phase } = objectIn(pod, "status");
   if (phase === "Failed" || phase === "Succeeded") return true;
-  if (found[labels.host] !== here) return false; // of another host; its deadline ends it
+  if (found[labels.host] !== here) return false; // on another host; its deadline ends it
   const maker = Number(found[labels.process]);
   if (!Number.isSafeInteger(maker) || maker < 1) return false; // unknown; its deadline ends it
   return maker === process.pid || !isAlive(maker);
