@@ -1,6 +1,6 @@
 /**
- * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. `FunctionTool` is
- * handed in, so that the package itself is not needed here.
+ * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. The caller
+ * passes `FunctionTool` in, so that the package itself is not needed here.
  */
 import { given } from "../core/given.ts";
 import { digestOf, type Json, type JsonObject } from "../core/json.ts";
@@ -12,13 +12,13 @@ import { type LibraryTools, offerToLibrary, registerLibraryTools, type ToolState
 // biome-ignore lint/suspicious/noExplicitAny: the options depend on the kind of schema
 type AdkToolClass<Tool> = new (options: any) => Tool;
 
-/** What is used of the kit. */
+/** The parts of the kit that are used. */
 export interface AdkParts<Tool> {
   /** `FunctionTool` of `@google/adk`. */
   readonly FunctionTool: AdkToolClass<Tool>;
 }
 
-/** What the kit calls a tool with, as far as it is read here. */
+/** The context that the kit calls a tool with, as far as it is used here. */
 interface AdkContext {
   readonly functionCallId?: string;
 }
@@ -57,7 +57,7 @@ export function adkTools<Tool extends object>(
         return isError ? { error: text } : (structured ?? { output: text });
       },
     });
-    // The kit converts zod schemas alone; a JSON Schema is declared as it is.
+    // The kit converts only zod schemas; a JSON Schema is declared unchanged.
     const declaration = { name, description, parametersJsonSchema: structuredClone(parameters) };
     return Object.assign(tool, { _getDeclaration: () => declaration });
   });
@@ -72,7 +72,7 @@ async function wasRequested(
   return (await runtime.approvals.list({ runId, tool })).some(({ asked }) => digestOf(asked) === digest);
 }
 
-/** What is read of a tool that you have. */
+/** The members that are used of a tool that you have. */
 export interface AdkTool {
   readonly name: string;
   readonly description: string;
@@ -96,7 +96,7 @@ export function wrapAdkTools(runtime: Runtime, tools: readonly AdkTool[], statem
   registerLibraryTools(runtime, read, statements);
 }
 
-/** Gemini's own form of a schema names types in capitals. */
+/** Gemini's own form of a schema has type names in capitals. */
 function schemaOf(tool: AdkTool): JsonObject {
   const { parametersJsonSchema, parameters } = tool._getDeclaration() ?? {};
   const schema = parametersJsonSchema ?? parameters ?? { type: "object" };

@@ -1,8 +1,7 @@
 /**
  * A small agent loop: the model is asked, its tool calls go through the gate, the model reads the answers.
- *
- * Invariant: the state is written before and after the calls of each turn, and every call carries its id, so that a run
- * that waits or was killed goes on without running anything twice.
+ * Invariant: the state is written before and after the calls of each turn, and every call has its id, so that a run
+ * that waits or was killed continues without running anything twice.
  * Next: model.ts (what a model is), run-tools.ts (how calls are made), run-record.ts (the state), hooks.ts.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -19,19 +18,19 @@ import { toolSearchName } from "./tool-search.ts";
 import { inSpan } from "./traces.ts";
 
 interface UsableTools extends Pick<RunTools, "session" | "list" | "find" | "callAll">, AsyncDisposable {
-  /** Looks at what the run may use now. Answers what its active skills add to the system prompt. */
+  /** Updates what the run may use. Returns what its active skills add to the system prompt. */
   instructions(): Promise<string>;
 }
 
 /** Where an agent works: with a runtime of this process, or with one behind its HTTP interface. */
 export interface AgentPlace {
-  /** Where conversations are kept. */
+  /** The store of conversations. */
   readonly runs: Pick<AgentRuns, "load" | "save">;
-  /** What the agent may use in this run, held to its skills. */
+  /** The tools that the agent may use in this run, limited by its skills. */
   open(run: AgentRunId): UsableTools;
 }
 
-/** How an agent works, wherever it does. */
+/** The settings of an agent, wherever it works. */
 export interface AgentSettings {
   readonly model: AgentModel;
   /** The system prompt; the instructions of active skills are appended to it. */
@@ -47,7 +46,7 @@ export interface AgentRequest {
   readonly runId?: string;
 }
 
-/** What may be heard of a run while it goes on. */
+/** The events of a run while it goes on. */
 export type AgentEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool_use"; readonly use: ToolUse }
@@ -59,7 +58,7 @@ export interface AgentRunOptions {
   readonly onProgress?: ProgressSink;
 }
 
-/** How a run left. */
+/** How a run ended. */
 export type AgentResult = {
   readonly runId: string;
   /** The model's last text. */
@@ -67,7 +66,7 @@ export type AgentResult = {
   readonly steps: number;
 } & (
   | { readonly status: "done" }
-  /** A person must decide these requests; `resume` goes on then. */
+  /** A person must decide these requests; then `resume` continues. */
   | { readonly status: "waiting"; readonly approvalIds: readonly string[] }
   | {
       readonly status: "stopped";
@@ -80,14 +79,14 @@ export interface Agent {
   readonly name: string;
   /** Starts a run, or gives a run that is done its next prompt. @throws RuntimeFault `run_taken` when the run is not done */
   run(request: AgentRequest, options?: AgentRunOptions): Promise<AgentResult>;
-  /** Goes on with a run that waits or was cut off. Undefined when there is no such run. */
+  /** Continues a run that waits or was interrupted. Returns undefined when there is no such run. */
   resume(runId: string, options?: AgentRunOptions): Promise<AgentResult | undefined>;
 }
 
-/** The hooks of the agent whose tools run: they hear of the agents that these tools start. */
+/** The hooks of the agent whose tools run. They report agents that these tools start. */
 const calling = new AsyncLocalStorage<HookRun>();
 const defaultMaxSteps = 50;
-/** The same refused call this often ends the run: the model does not listen. */
+/** The run ends after this many refusals of the same call, because the model does not react to them. */
 const mostRefusals = 5;
 const warnAfter = 3;
 
@@ -186,7 +185,7 @@ class Run {
 
   async #steps(): Promise<AgentResult> {
     const { agent } = this.#options;
-    await this.#tools.instructions(); // a run that goes on calls before it asks the model
+    await this.#tools.instructions(); // a continued run makes its calls before it asks the model
     for (;;) {
       if (this.#record.isDone) return { ...this.#left(), status: "done" };
       const waiting = await this.#answerOpenUses();
@@ -202,7 +201,7 @@ class Run {
     }
   }
 
-  /** Asks the model once and keeps what it said. A result when the model failed. */
+  /** Asks the model once and stores its answer. Returns a result when the model failed. */
   async #turn(): Promise<AgentResult | undefined> {
     const {
       agent: { model },
@@ -238,7 +237,7 @@ class Run {
     return [instructions, await this.#tools.instructions()].filter((part) => part !== "").join("\n\n");
   }
 
-  /** What the model may use: the box's tools, as far as policy and active skills show them. */
+  /** The tools for the model: the toolbox's, as far as policy and active skills allow them. */
   #shown(): readonly ModelTool[] {
     const { has = () => true } = this.#options.agent;
     const tools = this.#tools.list().filter(({ offer }) => has(offer.tool) || offer.tool === toolSearchName);
@@ -250,7 +249,7 @@ class Run {
       });
   }
 
-  /** Runs what the last turn asked for and was not answered yet. A result when a person must decide first. */
+  /** Runs the calls of the last turn that have no answer. Returns a result when a person must decide first. */
   async #answerOpenUses(): Promise<AgentResult | undefined> {
     const uses = this.#record.openUses;
     if (uses.length === 0) return undefined;

@@ -1,10 +1,10 @@
 /**
- * What an agent library needs of a runtime: the tools it may show to a model, and one way to call them. Every adapter in
- * this folder and the loop are made of this.
- *
- * Invariant: `call` ends in `invoke()` also for unknown tools and unreadable arguments, so that budget and log hold.
- * Next: names.ts (names that providers take), wrap.ts (tools that a library user already has), results/render.ts (what a
- * model reads of an outcome).
+ * The tools that an agent library may show to a model, and one way to call them. Every adapter in this folder and the
+ * loop use it.
+ * Invariant: `call` ends in `invoke()` also for unknown tools and unreadable arguments, so that budget and log count
+ * them.
+ * Next: names.ts (names that providers accept), library-tools.ts (tools that a library user already has),
+ * results/render.ts (an outcome as a model reads it).
  */
 import { defaultPrincipal } from "../core/authority.ts";
 import { RuntimeFault } from "../core/fault.ts";
@@ -41,18 +41,18 @@ export interface AgentContext
   readonly skills?: readonly string[];
   /** Calls at or above this risk need a person's approval. */
   readonly approvalRequiredRisk?: "high" | "critical";
-  /** Spans hold arguments and results. Default: false, because traces are read by others. */
+  /** Spans contain arguments and results. Default: false, because others read traces. */
   readonly traceContent?: boolean;
 }
 
-/** One action of a tool as a model is shown it. */
+/** One action of a tool in the form that a model gets. */
 export interface AgentTool extends RunTool<Offer> {
-  /** The name the model calls it by: in the alphabet and length that providers take. */
+  /** The name under which the model calls it, with the characters and length that providers accept. */
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly parameters: JsonObject;
-  /** What the runtime offers under this name. */
+  /** The runtime's offer under this name. */
   readonly offer: Offer;
 }
 
@@ -65,18 +65,21 @@ export interface AgentTools extends AsyncDisposable {
   find(name: string): AgentTool | undefined;
   /** Runs one call through every gate. Throws only the reason of the caller's own `signal`. */
   call(use: ToolUse, context?: ToolUseContext): Promise<RenderedToolAnswer>;
-  /** All calls of one model turn: concurrency-safe neighbours together, every other alone. Answers keep the order. */
+  /** All calls of one model turn: concurrency-safe neighbours together, each other call alone. Answers keep the order. */
   callAll(uses: readonly ToolUse[], context?: ToolUseContext): Promise<readonly RenderedToolAnswer[]>;
   /** Whether a person must approve this call before it runs. Runs, counts and records nothing. */
   needsApproval(use: ToolUse): Promise<boolean>;
   /**
-   * Asks for approval without waiting, and says which request it became. Undefined when the call needs none: it has run
+   * Asks for approval without waiting, and returns the request. Returns undefined when the call needs none: it has run
    * then, and `call` replays its outcome.
    */
   requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined>;
-  /** What to append to the system prompt: the instructions of the skills that are active in the run. Empty when none is. */
+  /** The end of the system prompt: the instructions of the skills that are active in the run. Empty when none is. */
   instructions(): Promise<string>;
-  /** Lets the run go on without a skill. False when it was not active; one that the operator attached to the agent stays. */
+  /**
+   * Removes a skill from the run. Resolves to false when it was not active. A skill that the operator attached to the
+   * agent stays.
+   */
   detach(skill: string): Promise<boolean>;
   /** The same session for a sub-agent: its calls count against this budget, and its claims can only narrow these. */
   child(claims: ChildClaims): AgentTools;
@@ -86,7 +89,7 @@ export interface AgentTools extends AsyncDisposable {
  * Opens a session for an agent. Inside a tool that another agent has called, it is that agent's session: a sub-agent
  * inherits identity, run, budget and policy, and its scopes and autonomy can only narrow them.
  *
- * @throws RuntimeFault `context_invalid` or `limits_invalid` for a member that cannot be understood
+ * @throws RuntimeFault `context_invalid` or `limits_invalid` for an invalid member
  *
  * @example
  * await using tools = openAgentTools(runtime, { principal, runId: "chat-42", scopes: ["mail:write"] });
@@ -112,7 +115,7 @@ export function openAgentTools(
   return new SessionTools({ ...opened, context: { ...claims, runId: session.runId }, claims: {} });
 }
 
-/** A skill is active in a whole run: in that of the agent that calls, it would hold that agent, too. */
+/** A skill is active in a whole run. In the calling agent's run, it would restrict that agent too. */
 function subAgent(parent: SessionTools, context: AgentContext, skills: readonly string[]): AgentTools {
   if (skills.length === 0) return parent.child(context);
   throw new RuntimeFault(

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import { isRecord } from "../tools/kinds.ts";
 import type { AgentMessage, AgentModel, AnsweredUse, ModelRequest, ModelTool, ModelTurn } from "./model.ts";
 
-/** What is used of a `LanguageModelV4`. */
+/** The members of a `LanguageModelV4` that are used. */
 export interface AiSdkLanguageModel {
   readonly provider: string;
   readonly modelId: string;
@@ -16,7 +16,7 @@ export interface AiSdkUsage {
   readonly outputTokens: { readonly total: number | undefined };
 }
 
-/** A part of what a model said, in the AI SDK's form. */
+/** A part of a model's message, in the AI SDK's form. */
 type MessagePart = JsonObject;
 
 /**
@@ -70,7 +70,7 @@ function messageOf(message: AgentMessage): object {
   return message satisfies never;
 }
 
-/** Of a turn that another model made: only text and calls. */
+/** The parts of a turn of another model: only text and calls. */
 function partsOf({ text, uses }: AgentMessage & { readonly role: "assistant" }): object[] {
   const textParts = text === "" ? [] : [{ type: "text", text }];
   return [
@@ -79,7 +79,7 @@ function partsOf({ text, uses }: AgentMessage & { readonly role: "assistant" }):
   ];
 }
 
-/** A part as it goes back: what the provider said of it comes along. */
+/** A part in the next prompt, with the provider's own metadata. */
 function partBack(part: MessagePart): object[] {
   const { type, providerMetadata, ...rest } = part;
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
@@ -108,7 +108,7 @@ function partBack(part: MessagePart): object[] {
   }
 }
 
-/** A prompt takes an object where the model may have written text that is none. */
+/** A prompt needs an object, but the model may have written other text. */
 function inputOf(input: Json | undefined): Json {
   if (typeof input !== "string") return input ?? {};
   try {

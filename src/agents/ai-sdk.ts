@@ -1,6 +1,7 @@
 /**
- * AI SDK (package `ai`): Postern's tools for `generateText`, `streamText` and agents, and the gate around tools you have.
- * The shapes are those that the AI SDK takes, so the package itself is not needed here.
+ * AI SDK (package `ai`): Postern's tools for `generateText`, `streamText` and agents, and the gate around tools you
+ * have.
+ * The types are those of the AI SDK, written here so that the package itself is not needed.
  */
 import { given } from "../core/given.ts";
 import type { ContentBlock } from "../core/outcome.ts";
@@ -20,7 +21,7 @@ import {
   textOrParts,
 } from "./library-tools.ts";
 
-/** A tool as `generateText({ tools })` takes it. */
+/** A tool in the form of `generateText({ tools })`. */
 export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: AnySchema;
@@ -37,10 +38,10 @@ export type AiSdkOutputPart =
   | { type: "text"; text: string }
   | { type: "file"; data: { type: "data"; data: string }; mediaType: string; filename?: string };
 
-/** What `toolApproval` says of a call. */
+/** The answer of `toolApproval` about a call. */
 export type AiSdkApproval = "not-applicable" | { readonly type: "user-approval"; readonly reason: string };
 
-/** What is spread into `generateText`, `streamText` or an agent's settings. */
+/** Spread it into `generateText`, `streamText` or an agent's settings. */
 export interface AiSdkSettings {
   readonly tools: Record<string, AiSdkTool>;
   readonly toolApproval: (options: {
@@ -68,7 +69,7 @@ export interface AiSdkAgent extends AsyncDisposable {
  * @public
  */
 export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkAgent {
-  /** What the model is to read of each call, until the AI SDK asks for it. */
+  /** The answer of each call, until the AI SDK asks for it. */
   const answers = new Map<string, RenderedToolAnswer>();
   const { tools, agentTools, ...closing } = offerToLibrary(runtime, context, (tool, all): [string, AiSdkTool] => {
     const { name, description, parameters } = tool;
@@ -84,7 +85,7 @@ export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkA
   });
   const toolApproval: AiSdkSettings["toolApproval"] = async ({ toolCall: { toolCallId: id, toolName, input } }) => {
     const request = await requestIfNeeded({ id, name: toolName, arguments: input }, agentTools);
-    if (request === undefined) return "not-applicable"; // `execute` tells what was decided before
+    if (request === undefined) return "not-applicable"; // `execute` returns the earlier decision
     return { type: "user-approval", reason: `A person must decide the request ${request.id} in Postern.` };
   };
   return { ...closing, agentTools, settings: { tools: Object.fromEntries(tools), toolApproval } };
@@ -136,11 +137,11 @@ async function libraryTool(name: string, tool: object): Promise<LibraryTool> {
   };
 }
 
-/** zod and every other Standard Schema as it is; what `jsonSchema()` made by its JSON Schema. */
+/** Zod and other Standard Schemas unchanged; a schema of `jsonSchema()` as JSON Schema. */
 async function inputOf(inputSchema: unknown): Promise<unknown> {
   const schema = typeof inputSchema === "function" ? (inputSchema as () => unknown)() : inputSchema;
   if (!isRecord(schema) || "~standard" in schema) return schema;
-  return await schema["jsonSchema"]; // `jsonSchema()` keeps it there, or a promise of it
+  return await schema["jsonSchema"]; // where `jsonSchema()` stores it, or a promise of it
 }
 
 /** A tool may yield preliminary results; the last one is its result. */

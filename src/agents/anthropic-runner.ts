@@ -56,7 +56,7 @@ export function anthropicRunnerTools(
   }));
 }
 
-/** What `betaTool` and `betaZodTool` make, as far as it is read here. */
+/** A tool of `betaTool` or `betaZodTool`, as far as it is used here. */
 export interface AnthropicLibraryTool {
   readonly name: string;
   readonly description?: string;

@@ -1,6 +1,6 @@
 /**
  * Anthropic: tools → declarations, the model's calls → tool uses, answers → result blocks of the Messages API.
- * The shapes are Anthropic's own, written here so that the package `@anthropic-ai/sdk` is not needed.
+ * The types are Anthropic's own, written here so that the package `@anthropic-ai/sdk` is not needed.
  */
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
@@ -76,7 +76,7 @@ function encodeTool({ name, description, decision, deferred }: FunctionDeclarati
 export function anthropicToolUses(content: readonly unknown[]): ToolUse[] {
   return content.flatMap((block) => {
     if (!isRecord(block) || block["type"] !== "tool_use") return [];
-    const { id, name, input, toolset_name: toolset } = block as JsonObject; // it came as JSON
+    const { id, name, input, toolset_name: toolset } = block as JsonObject; // it was parsed from JSON
     const item = block as JsonObject;
     if (typeof toolset !== "string") return [{ id: text(id), name: text(name), arguments: input, item }];
     const members = isRecord(input) ? input : {};
@@ -85,7 +85,7 @@ export function anthropicToolUses(content: readonly unknown[]): ToolUse[] {
 }
 
 /**
- * What a call is answered with in the next user message.
+ * The answer of a call for the next user message.
  *
  * @public
  */

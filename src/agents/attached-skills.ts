@@ -4,9 +4,9 @@ import { RuntimeFault } from "../core/fault.ts";
 import type { ActiveSkills, ToolFacts } from "../policy/policy.ts";
 import { skillsForbid } from "../policy/rules/skill-layer.ts";
 
-/** The skills of one run of an agent: active before its first call, and in what it is shown at once. */
+/** The skills of one run of an agent: active before its first call, and applied at once to the tools it is shown. */
 export class AttachedSkills {
-  /** Resolves when they are active. Rejects when they cannot be: nothing runs without its restriction. */
+  /** Resolves when they are active. Rejects when they cannot be: no call runs without their restriction. */
   readonly ready: Promise<void>;
   readonly #skills: Skills | undefined;
   readonly #run: SkillRun;
@@ -29,7 +29,7 @@ export class AttachedSkills {
     this.ready.catch(() => undefined); // each call of the agent rejects with it
   }
 
-  /** What is being activated counts already. */
+  /** Skills that are being activated count already. */
   allows(facts: ToolFacts): boolean {
     return this.#soon === undefined || skillsForbid(this.#soon, facts) === undefined;
   }

@@ -1,9 +1,9 @@
 /**
  * A browser for models: the provider-defined tools `computer` and `browser`, run here by Chromium through Playwright.
- *
  * Invariant: a run has one browser context of its own, and reaches the network only through `Egress`. Every action is a
- * call that the gates have judged by what is known of the page; a page that changed since is not acted on.
- * Next: browser/actions.ts (what providers ask for), browser/judge.ts (risk), browser/tab.ts (Playwright).
+ * call that the gates have judged by the known state of the page; if the page has changed since, the action is not
+ * done.
+ * Next: browser/actions.ts (providers' actions), browser/judge.ts (risk), browser/tab.ts (Playwright).
  */
 import type { Browser } from "playwright-core";
 import type { Principal } from "../core/call.ts";
@@ -51,7 +51,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
   readonly #options: BrowserToolsOptions;
   readonly #tabOptions: TabOptions;
   readonly #tabs = new Map<string, OpenTab>();
-  /** What each live call was judged by; the oldest go first. */
+  /** The state that each live call was judged by. The oldest are removed first. */
   readonly #judged = new Map<string, TabState>();
   #browser: Promise<Browser> | undefined;
 
@@ -93,8 +93,8 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
       idempotent: false,
       input: this.#schema(),
       classifyRisk: (given, _action, call) => this.#classify(given, call),
-      preview: (given, context) => this.#preview(given as BrowserCall, context), // made by `input`
-      handleCall: ({ arguments: given }, context) => this.#carryOut(given as unknown as BrowserCall, context), // made by `input`
+      preview: (given, context) => this.#preview(given as BrowserCall, context), // a result of `input`
+      handleCall: ({ arguments: given }, context) => this.#carryOut(given as unknown as BrowserCall, context), // a result of `input`
     };
   }
 
@@ -102,7 +102,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
     return { "~standard": { version: 1, vendor: "postern", validate: (given) => this.#read(given) } };
   }
 
-  /** A host that is not allowed is refused here: no person is asked about it. */
+  /** A host that is not allowed is refused here, before a person is asked. */
   #read(given: unknown): ReadCall {
     const read = readCall(given, this.#tabOptions.viewport);
     if ("issues" in read) return read;
@@ -128,7 +128,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
     return judge(read.value, state, this.#options.risk ?? "medium");
   }
 
-  /** A person approves what is there now: another page or another element under the pointer voids the approval. */
+  /** A person approves the present page: another page or another element under the pointer voids the approval. */
   async #preview(
     call: BrowserCall,
     context: PreviewContext,
@@ -156,7 +156,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
       return failed("No person has approved this call, and its safety check is not acknowledged without one.");
     const tab = await this.#tabOf(context);
     return tab.alone(async () => {
-      tab.takeNotes(); // of before
+      tab.takeNotes(); // notes of earlier actions
       const texts: string[] = [];
       let image: string | undefined;
       try {
@@ -186,7 +186,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
     const run = runOf(context);
     const known = this.#tabs.get(run);
     if (known !== undefined) {
-      this.#tabs.delete(run); // it is the last used now
+      this.#tabs.delete(run); // now it is the most recently used
       this.#tabs.set(run, known);
       return known.tab;
     }
@@ -235,7 +235,10 @@ function runOf({ principal, runId }: { readonly principal: Principal; readonly r
   return `${principal.tenant}\0${runId}`;
 }
 
-/** Looking is harmless anywhere. Everything else was judged by its page, and writing by its field too. */
+/**
+ * Whether the judgement still holds. Looking is harmless anywhere. Other actions were judged by their page, and writing
+ * by its field too.
+ */
 function isStillJudged(action: Parameters<typeof isLook>[0], judged: TabState, now: TabState): boolean {
   if (isLook(action) || action.do === "navigate") return true;
   return judged.origin === now.origin && !(writes(action) && now.secretFocus && !judged.secretFocus);

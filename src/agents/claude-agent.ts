@@ -1,9 +1,8 @@
 /**
- * Claude Agent SDK (package `@anthropic-ai/claude-agent-sdk`): Postern's tools as an MCP server inside the process, and the
- * gate around the tools that the SDK runs itself, such as `Bash` and `Edit`.
- *
- * Invariant: a tool of the SDK runs only after Postern has claimed its call. What is not stated is refused, also when the
- * model or a setting names it. The shapes are those that the SDK takes, so the package itself is not needed here.
+ * Claude Agent SDK (package `@anthropic-ai/claude-agent-sdk`): Postern's tools as an MCP server inside the process, and
+ * the gate around the tools that the SDK runs itself, such as `Bash` and `Edit`.
+ * Invariant: a tool of the SDK runs only after Postern has claimed its call. A tool that is not stated is refused, even
+ * if the model or a setting names it. The types are those of the SDK, so the package itself is not needed here.
  * Next: host-calls.ts (how a tool that the host runs becomes a call).
  */
 import { type CallToolResult, type ContentBlock as McpBlock, Server } from "@modelcontextprotocol/server";
@@ -27,7 +26,7 @@ const ownPrefix = `mcp__${serverName}__`;
 /** In seconds: a hook may wait for a person. The runtime's own limits end it first. */
 const hookTimeout = 86_400;
 
-/** What every hook of the SDK hears, as far as it is read here. */
+/** The input of every hook of the SDK, as far as it is used here. */
 export interface ClaudeHookInput {
   readonly hook_event_name: string;
   readonly tool_name?: string;
@@ -41,7 +40,7 @@ export interface ClaudeHookInput {
   readonly tool_calls?: readonly { readonly tool_use_id: string }[];
 }
 
-/** Where a tool of an MCP server comes from. Only the program itself can register a server of source `sdk`. */
+/** The origin of an MCP server's tool. Only the program itself can register a server of source `sdk`. */
 export interface ClaudeMcpServer {
   readonly name: string;
   readonly source: string;
@@ -77,7 +76,7 @@ export type ClaudePermission =
 
 /** For `query({ options: { ...options } })`. */
 export interface ClaudeAgentOptions {
-  /** The SDK's own tools that the model is shown: those that are stated. */
+  /** The SDK's own tools that are stated. The model gets only these. */
   tools: string[];
   mcpServers: { postern: { type: "sdk"; name: string; instance: never } };
   hooks: Record<"PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PostToolBatch", ClaudeHookMatcher[]>;
@@ -126,7 +125,7 @@ export function claudeAgent(runtime: Runtime, context: AgentContext = {}): Claud
   const all = (hook: ClaudeHookMatcher["hooks"][number]): ClaudeHookMatcher[] => [
     { hooks: [hook], timeout: hookTimeout, onFailure: "block" },
   ];
-  const instance = mcpServer(agentTools, new Set(names)) as never; // the SDK's own type is that of another package
+  const instance = mcpServer(agentTools, new Set(names)) as never; // the SDK's type comes from another package
   return {
     agentTools,
     options: {
@@ -179,7 +178,7 @@ class ClaudeSession {
     return { behavior: "deny", message: notRunText(decision.answer) };
   }
 
-  /** The result goes on as Postern leaves it: redacted, and withheld where a guardrail says so. */
+  /** The result in Postern's form: redacted, and withheld where a guardrail demands it. */
   async after(input: ClaudeHookInput): Promise<ClaudeHookOutput> {
     const { tool_use_id: id = "", tool_response: result, tool_input: ranWith, error, is_interrupt: stopped } = input;
     if (error !== undefined || input.hook_event_name === "PostToolUseFailure") {
@@ -231,8 +230,8 @@ function notRunText({ outcome, text }: RenderedToolAnswer): string {
 }
 
 /**
- * What the model reads of a result. The SDK takes a replacement only in the tool's own form, and otherwise sends the original;
- * so a result that is withheld also ends the query.
+ * The answer to a hook after a run. The SDK accepts a replacement only in the tool's own form, and otherwise sends the
+ * original; so a result that is withheld also ends the query.
  */
 function afterRun({ outcome, text, isError }: RenderedToolAnswer, result: unknown): ClaudeHookOutput {
   const hookEventName = "PostToolUse";
@@ -242,7 +241,7 @@ function afterRun({ outcome, text, isError }: RenderedToolAnswer, result: unknow
   }
   const { structured, cut, marks } = outcome;
   const left = typeof result === "string" ? outcome.text : structured;
-  const isKept = left === undefined || cut !== undefined || isSame(left, result); // the SDK shortens what is long itself
+  const isKept = left === undefined || cut !== undefined || isSame(left, result); // the SDK itself shortens long texts
   if (isKept && marks === undefined) return {};
   const found = marks?.map(({ guardrail, why }) => `A guardrail (${guardrail}) found in this result: ${why}.`);
   return {
@@ -254,7 +253,7 @@ function afterRun({ outcome, text, isError }: RenderedToolAnswer, result: unknow
   };
 }
 
-/** The same form without its texts; the first is what the model reads instead. */
+/** The same form without its texts. The first text is what the model reads instead. */
 function emptied(result: unknown, left: { first: string }): unknown {
   if (typeof result === "string") {
     const { first } = left;

@@ -5,22 +5,25 @@ import { toolSearchName } from "./tool-search.ts";
 
 /** How tools are declared to a provider. */
 export interface DeclareOptions {
-  /** Ask for strict mode where a tool's schema allows it. Default: true. */
+  /** Request strict mode where a tool's schema allows it. Default: true. */
   readonly strict?: boolean;
-  /** Hears once of each tool that is left out and of each tool that is not strict. Default: a process warning for the first. */
+  /**
+   * Called once for each tool that is left out and for each tool that is not strict. Default: a process warning for the
+   * first.
+   */
   readonly onNote?: (note: DeclareNote) => void;
-  /** Deferred tools that the model has found by `tool_search`, by the names it was shown. */
+  /** Deferred tools that the model has found by `tool_search`, by the names it was given. */
   readonly loaded?: ReadonlySet<string>;
 }
 
-/** What was decided about one tool. */
+/** The decision about one tool. */
 export interface DeclareNote {
   readonly tool: string;
   readonly note: "left_out" | "not_strict";
   readonly reason: string;
 }
 
-/** A local tool as the encoders take it: strictness decided, loading deferred or not. */
+/** A local tool for the encoders: with the decisions on strict mode and deferred loading. */
 export interface FunctionDeclarationParts {
   readonly name: string;
   readonly description: string;
@@ -29,8 +32,8 @@ export interface FunctionDeclarationParts {
 }
 
 /**
- * Goes through the tools: functions are handed to `encode`, hosted and provider-defined ones give the provider's own entry.
- * A tool without an entry for this provider is left out and noted: a malformed one would make the provider refuse the request.
+ * Declares the tools: `encode` writes functions, and hosted and provider-defined tools give the provider's own entry.
+ * A tool without an entry for this provider is left out with a note, because the provider would refuse a malformed one.
  */
 export function declareTools<Declaration>(
   tools: readonly AgentTool[],
@@ -60,13 +63,13 @@ export function declareTools<Declaration>(
   });
 }
 
-/** What an encoder knows of its provider. */
+/** The properties of a provider that an encoder needs. */
 export interface ProviderRules {
   /** The key of the provider's entry in `providerSpecs`. */
   readonly name: string;
   /** Undefined when the provider has no strict mode. */
   readonly strict?: StrictRules;
-  /** The provider searches deferred tools itself. */
+  /** Whether the provider itself searches deferred tools. */
   readonly defers?: true;
 }
 

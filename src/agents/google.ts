@@ -1,6 +1,6 @@
 /**
  * Google Gemini: tools → function declarations, the model's calls → tool uses, answers → function responses.
- * The shapes are Google's own, written here so that the package `@google/genai` is not needed.
+ * The types are Google's own, written here so that the package `@google/genai` is not needed.
  */
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
@@ -16,7 +16,7 @@ export interface GoogleFunction {
   parametersJsonSchema: Record<string, unknown>;
 }
 
-/** One entry of `config.tools`: our functions together, and each hosted tool as it was declared. */
+/** One entry of `config.tools`: all our functions together, or one hosted tool as declared. */
 export type GoogleTool = { functionDeclarations: GoogleFunction[] } | Json;
 
 export interface GoogleFunctionResponse {
@@ -63,14 +63,14 @@ function isFunction(declared: GoogleFunction | Json): declared is GoogleFunction
 export function googleToolUses(parts: readonly unknown[]): ToolUse[] {
   return parts.flatMap((part) => {
     if (!isRecord(part) || !isRecord(part["functionCall"])) return [];
-    const call = part["functionCall"] as JsonObject; // it came as JSON
+    const call = part["functionCall"] as JsonObject; // it was parsed from JSON
     const { id, name, args } = call;
     return [{ ...(typeof id === "string" && { id }), name: String(name), arguments: args, item: call }];
   });
 }
 
 /**
- * What a call is answered with, as the `functionResponse` of a part.
+ * The answer of a call as the `functionResponse` of a part.
  *
  * @public
  */
@@ -85,7 +85,7 @@ export function googleResult(use: ToolUse, answer: RenderedToolAnswer): GoogleFu
   };
 }
 
-/** A provider-defined tool may answer with the response itself: Gemini's computer needs `url` in it. */
+/** A provider-defined tool may answer with the whole response: Gemini's computer needs `url` in it. */
 function ownResponse(structured: Json | undefined): JsonObject | undefined {
   const { type, response } = isJsonObject(structured) ? structured : {};
   return type === "function_response" && isJsonObject(response) ? response : undefined;

@@ -20,11 +20,10 @@ export type GuardedFunction<Input extends ToolInput, Result> = (
 ) => Promise<Awaited<Result>>;
 
 /**
- * Puts a plain function behind the gate: the function it returns is called as before, and every call is checked, asked
- * about, run at most once and recorded.
- *
- * The result must be JSON, because it is recorded. The returned function throws `CallRefused` when the call was not run,
- * failed or waits for a person; `error.outcome` says which.
+ * Puts a plain function behind the gate: the function it returns is called as before, and every call is checked,
+ * approved if needed, run at most once and recorded.
+ * The result must be JSON, because it is recorded. The returned function throws `CallRefused` when the call was not
+ * run, failed or waits for a person; `error.outcome` has the details.
  *
  * @throws RuntimeFault `tool_incomplete` when the definition states no risk
  *
@@ -46,5 +45,5 @@ export function guard<Input extends ToolInput, Result>(
     const outcome = await runtime.invoke({ tool: name, arguments: given as JsonObject }, context);
     if (outcome.status !== "ok") throw new CallRefused(outcome);
     return outcome.structured ?? outcome.text;
-  }) as GuardedFunction<Input, Result>; // the outcome holds what `run` returned, as JSON
+  }) as GuardedFunction<Input, Result>; // the outcome has the return value of `run` as JSON
 }

@@ -1,13 +1,16 @@
 import { messageOf } from "../core/fault.ts";
 
-/** What every hook is told. */
+/** The members that every hook gets. */
 export interface HookBase {
   readonly agent: string;
   readonly runId: string;
   readonly traceId: string;
 }
 
-/** What each moment of an agent's run adds. Never arguments, results or texts: those may hold what a hook's author should not see. */
+/**
+ * The members of each moment of an agent's run. Never arguments, results or texts, because a hook's author may not be
+ * allowed to see them.
+ */
 export interface AgentMoments {
   readonly runStart: object;
   /** `failed`: the run threw, for example because it was cancelled. */
@@ -28,7 +31,7 @@ export interface AgentMoments {
   readonly handoff: { readonly to: string };
 }
 
-/** Functions for the moments of a run. They are called beside it and never waited for; one that fails is reported as a process warning. */
+/** Functions for the moments of a run. They are called without waiting; a hook that fails causes a process warning. */
 export type AgentHooks = {
   readonly [Moment in keyof AgentMoments]?: (info: HookBase & AgentMoments[Moment]) => void | Promise<void>;
 };

@@ -1,8 +1,7 @@
 /**
  * Calls of tools that an agent program runs itself: Postern decides, the host runs, Postern records how it ended.
- *
- * Invariant: the claim is on disk before the host is told to run, and every claimed call ends: with what the host says, as
- * not run when the host did not run it, or as `unknown` when the host does not say.
+ * Invariant: the claim is on disk before the host may run, and every claimed call ends: with the host's result, as not
+ * run when the host did not run it, or as `unknown` when the host does not report.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { messageOf } from "../core/fault.ts";
@@ -12,11 +11,11 @@ import { isRecord } from "../tools/kinds.ts";
 import type { AgentTools, RenderedToolAnswer, ToolUse } from "./agent-tools.ts";
 import { type LibraryTool, registerLibraryTools, type ToolStatements } from "./library-tools.ts";
 
-/** What the host is told before it runs a tool. */
+/** The decision before the host runs a tool. */
 export type HostDecision =
   /** Claimed: the host must run exactly these arguments, once. */
   | { readonly run: JsonObject }
-  /** Not to be run: what the model reads instead. */
+  /** The host must not run it. The model reads this answer instead. */
   | { readonly answer: RenderedToolAnswer };
 
 /** How the host's run ended. */
@@ -24,7 +23,7 @@ export type HostEnd =
   | { readonly result: unknown; readonly ranWith: unknown }
   | { readonly error: string; readonly isInterrupted: boolean };
 
-/** What a claimed call waits for. */
+/** The promises of a claimed call. */
 interface WaitingCall {
   readonly started: PromiseWithResolvers<JsonObject>;
   readonly ended: PromiseWithResolvers<unknown>;
@@ -65,7 +64,7 @@ function hostTool(name: string, host: string): LibraryTool {
       if (call === undefined)
         throw notRun(`\`${name}\` runs only inside a session of ${host}: resume the session that asked for it.`);
       signal.addEventListener("abort", () => call.ended.reject(signal.reason), { once: true });
-      call.started.resolve(input as JsonObject); // the gate let only an object through
+      call.started.resolve(input as JsonObject); // the gate only passes objects
       return call.ended.promise;
     },
   };
@@ -80,7 +79,7 @@ export class HostCalls {
     this.#tools = tools;
   }
 
-  /** Asks about a call; asking about a claimed call again gives the same answer. */
+  /** Decides about a call. A second request about a claimed call gets the same answer. */
   async decide(use: ToolUse & { readonly id: string }, signal: AbortSignal): Promise<HostDecision> {
     const running = this.#running.get(use.id);
     if (running === undefined) return this.#begin(use, signal).decision;
@@ -104,14 +103,14 @@ export class HostCalls {
     return running.answer;
   }
 
-  /** The host has not run this call and will not. */
+  /** Records that the host has not run this call and will not. */
   async dropped(id: string): Promise<void> {
     const running = this.#running.get(id);
     running?.ended.reject(notRun("The host did not run it."));
     await running?.answer;
   }
 
-  /** What is still claimed when the session ends may have run. */
+  /** A call that is still claimed when the session ends may have run. */
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { ended } of running)
@@ -121,7 +120,7 @@ export class HostCalls {
 
   #begin(use: ToolUse & { readonly id: string }, signal: AbortSignal): Running {
     const call: WaitingCall = { started: Promise.withResolvers(), ended: Promise.withResolvers() };
-    call.ended.promise.catch(() => undefined); // the tool may not have been started, and then nothing waits for it
+    call.ended.promise.catch(() => undefined); // the tool may not have started, and then nothing waits for it
     const cancel = new AbortController();
     const aborted = (): void => cancel.abort(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });
@@ -133,7 +132,7 @@ export class HostCalls {
     const decision = Promise.race([
       call.started.promise.then((run): HostDecision => ({ run })),
       answer.then((ended): HostDecision => ({ answer: ended })),
-    ]).finally(() => signal.removeEventListener("abort", aborted)); // later aborts end the host's run, and the host says so
+    ]).finally(() => signal.removeEventListener("abort", aborted)); // later aborts end the host's run, and the host reports that
     const running: Running = { ...call, given: digestOf(argumentsText(use)), answer, decision };
     this.#running.set(use.id, running);
     return running;
@@ -144,7 +143,7 @@ function argumentsText({ arguments: given }: ToolUse): string {
   return JSON.stringify(given ?? {});
 }
 
-/** The host may fill in defaults; every member that was decided about must be as it was. */
+/** The host may add defaults. Every member that was decided about must be unchanged. */
 function holds(ranWith: unknown, run: JsonObject): boolean {
   if (!isRecord(ranWith)) return false;
   return Object.entries(run).every(([name, value]) => JSON.stringify(ranWith[name]) === JSON.stringify(value));

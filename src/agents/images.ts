@@ -2,10 +2,10 @@ import type { Principal } from "../core/call.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ArtifactStore } from "../results/artifact-store.ts";
 
-/** What providers take as one picture. */
+/** The largest picture that providers accept. */
 const mostImageBytes = 5 * 2 ** 20;
 
-/** A model sees a picture only when its bytes are sent: one that was kept as an artifact is read again. */
+/** A model sees a picture only when its bytes are sent, so a picture that was kept as an artifact is read again. */
 export function withImages(
   content: readonly ContentBlock[],
   artifacts: ArtifactStore,
@@ -18,7 +18,7 @@ export function isKeptImage(block: ContentBlock): boolean {
   return block.type === "image" && block.artifact !== undefined && block.data === undefined;
 }
 
-/** For what is kept itself: the artifact has the bytes. */
+/** For a result that is kept itself: the artifact has the bytes. */
 export function withoutBytes(block: ContentBlock): ContentBlock {
   if (block.type !== "image" || block.artifact === undefined) return block;
   const { data: _bytes, ...rest } = block;
@@ -33,6 +33,6 @@ async function withImage(block: ContentBlock, artifacts: ArtifactStore, principa
     const opened = await artifacts.open(block.artifact, principal);
     return { ...block, data: Buffer.from(opened.bytes).toString("base64") };
   } catch {
-    return block; // it is gone: the text still says what happened
+    return block; // the artifact is gone; the text still describes the result
   }
 }

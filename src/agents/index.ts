@@ -1,5 +1,5 @@
 /**
- * `postern/agents`: what every agent library needs of a runtime. The adapters of single libraries are subpaths of their own.
+ * `postern/agents`: the common part of all agent libraries. The adapters of single libraries have their own subpaths.
  *
  * @packageDocumentation
  */

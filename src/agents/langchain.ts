@@ -1,6 +1,6 @@
 /**
- * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The library's own
- * functions are handed in, so that its packages are not needed here.
+ * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The caller
+ * passes the library's own functions in, so that its packages are not needed here.
  */
 import { given } from "../core/given.ts";
 import type { ContentBlock } from "../core/outcome.ts";
@@ -18,25 +18,26 @@ import {
 /** A part of a tool message. */
 export type LangChainContent = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
-/** What the library calls a tool's function with, as far as it is read here. */
+/** The argument with which the library calls a tool's function, as far as it is used here. */
 export interface LangChainCallConfig {
   readonly toolCall?: { readonly id?: string };
   readonly signal?: AbortSignal;
 }
 
-/** What is used of the library. */
+/** The parts of the library that are used. */
 export interface LangChainParts<Tool> {
   /** `tool` of `@langchain/core/tools`. */
   // biome-ignore lint/suspicious/noExplicitAny: its overloads take every kind of schema and function
   readonly tool: (run: any, fields: any) => Tool;
   /**
-   * `interrupt` of `@langchain/langgraph`: a call that needs approval pauses the graph, and resuming it runs the call once if
-   * a person has approved it in Postern. It needs a checkpointer. Without it the model is told that a person must decide.
+   * `interrupt` of `@langchain/langgraph`: a call that needs approval pauses the graph, and resuming it runs the call
+   * once if a person has approved it in Postern. It needs a checkpointer. Without it, the model reads that a person
+   * must decide.
    */
   readonly interrupt?: (value: unknown) => unknown;
 }
 
-/** What a paused graph shows as the interrupt's value. */
+/** The value of the interrupt that a paused graph shows. */
 export interface LangChainInterrupt {
   readonly approval_id: string;
   readonly tool: string;
@@ -88,7 +89,7 @@ function partOf(block: ContentBlock): LangChainContent | undefined {
   return { type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } };
 }
 
-/** What is read of a tool that you have. */
+/** The members that are used of a tool that you have. */
 export interface LangChainTool {
   readonly name: string;
   readonly description: string;

@@ -42,7 +42,7 @@ export function offerToLibrary<Tool>(
   };
 }
 
-/** Asks for approval if the call needs it. Returns undefined when the call may run, or was decided before. */
+/** Asks for approval if the call needs it. Returns undefined when the call may run, or when it was decided before. */
 export async function requestIfNeeded(use: ToolUse, tools: AgentTools): Promise<ApprovalRecord | undefined> {
   return (await tools.needsApproval(use)) ? tools.requestApproval(use) : undefined;
 }
@@ -77,14 +77,14 @@ export interface AnySchema {
   };
 }
 
-/** Shows a schema to the model and accepts every value: the gate validates, and its answer tells the model what is wrong. */
+/** Shows a schema to the model and accepts every value. The gate validates, and its answer names the mistake. */
 export function anySchema(parameters: JsonObject): AnySchema {
   const schema = (): JsonObject => structuredClone(parameters); // libraries change the schemas that they receive
-  const validate = (value: unknown): { readonly value: never } => ({ value: value as never }); // the library passes it on unread
+  const validate = (value: unknown): { readonly value: never } => ({ value: value as never }); // the library passes it on unchanged
   return { "~standard": { version: 1, vendor: "postern", validate, jsonSchema: { input: schema, output: schema } } };
 }
 
-/** What an agent library does not know of a tool and Postern must: stated by the developer. A tool without a risk is refused. */
+/** The facts of a tool that an agent library does not have. The developer states them. A tool without a risk is refused. */
 export type ToolStatement = Pick<
   ActionSpec,
   | "risk"
@@ -105,13 +105,13 @@ export type ToolStatement = Pick<
 /** The statements by tool name. */
 export type ToolStatements = Readonly<Record<string, ToolStatement>>;
 
-/** A tool of an agent library, as its adapter reads it. */
+/** A tool of an agent library, in the form that its adapter gives. */
 export interface LibraryTool {
   /** The library's own object. Wrapping the same object again changes nothing. */
   readonly original: object;
   readonly name: string;
   readonly description?: string | undefined;
-  /** A Standard Schema or a JSON Schema. Undefined: any object. */
+  /** A Standard Schema or a JSON Schema. Undefined for any object. */
   readonly input?: unknown;
   execute(input: unknown, context: ToolContext): unknown;
 }

@@ -27,13 +27,16 @@ export interface AgentOptions extends AgentSettings, Omit<AgentContext, "runId" 
   readonly runtime: Runtime;
   /** Default: `agent`. It is the principal's agent, unless a principal is given. */
   readonly name?: string;
-  /** A list becomes a toolbox, a toolbox is used as it is. Default: all that the runtime offers. */
+  /** A list becomes a toolbox, a toolbox is used itself. Default: all that the runtime offers. */
   readonly tools?: Toolbox | Iterable<AnyTool>;
 }
 
 /** An agent that works with a runtime of this process. */
 export interface RuntimeAgent extends Agent {
-  /** What the agent may use; tools that are added later are seen by the next step. Undefined: all that the runtime offers. */
+  /**
+   * The tools that the agent may use. Tools that are added later count from the next step. Undefined: all that the
+   * runtime offers.
+   */
   readonly toolbox: Toolbox | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Mastra: Postern's tools for an `Agent`, and the gate around tools you have. `createTool` is handed in, so that the package
- * itself is not needed here.
+ * Mastra: Postern's tools for an `Agent`, and the gate around tools you have. The caller passes `createTool` in, so
+ * that the package itself is not needed here.
  */
 import { given } from "../core/given.ts";
 import type { Runtime } from "../runtime/api.ts";
@@ -16,14 +16,14 @@ import {
   type ToolStatements,
 } from "./library-tools.ts";
 
-/** What is used of Mastra. */
+/** The parts of Mastra that are used. */
 export interface MastraParts<Tool> {
   /** `createTool` of `@mastra/core/tools`. */
   // biome-ignore lint/suspicious/noExplicitAny: it takes every kind of schema
   readonly createTool: (options: any) => Tool;
 }
 
-/** What Mastra calls a tool with, as far as it is read here. */
+/** The context that Mastra calls a tool with, as far as it is used here. */
 interface MastraContext {
   readonly abortSignal?: AbortSignal;
   readonly agent?: { readonly toolCallId?: string };
@@ -62,7 +62,7 @@ export function mastraTools<Tool>(
   return { ...offered, tools: Object.fromEntries(offered.tools) };
 }
 
-/** What `createTool` makes, as far as it is read here. */
+/** A tool of `createTool`, as far as it is used here. */
 export interface MastraTool {
   readonly id: string;
   readonly description: string;

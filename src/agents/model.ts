@@ -3,14 +3,14 @@ import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { ToolUse } from "./run-tools.ts";
 
-/** What an agent and a model have said. Plain JSON: it is stored while a run waits. */
+/** A message of an agent's conversation. Plain JSON, because it is stored while a run waits. */
 export type AgentMessage =
   | { readonly role: "user"; readonly text: string }
   | {
       readonly role: "assistant";
       readonly text: string;
       readonly uses: readonly ToolUse[];
-      /** What the provider needs back as it was, such as reasoning and results of tools that it ran itself. */
+      /** Parts that the provider needs back unchanged, such as reasoning and results of tools that it ran itself. */
       readonly raw?: Json;
     }
   | { readonly role: "tool"; readonly answers: readonly AnsweredUse[] };
@@ -22,7 +22,7 @@ export interface AnsweredUse {
   readonly isError: boolean;
 }
 
-/** A tool as a model is told of it. */
+/** A tool in the form that a model gets. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -36,20 +36,20 @@ export interface ModelRequest {
   readonly messages: readonly AgentMessage[];
   readonly tools: readonly ModelTool[];
   readonly signal?: AbortSignal;
-  /** Hears the text as it comes, when the model streams. */
+  /** Gets the text while the model streams it. */
   readonly onText?: (text: string) => void;
 }
 
 /** One answer of a model. */
 export interface ModelTurn {
   readonly text: string;
-  /** The tools it wants used, in its order. What the provider has run itself is not among them. */
+  /** The tools that the model wants to use, in its order, without those that the provider has run itself. */
   readonly uses: readonly ToolUse[];
   readonly raw?: Json;
   readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number };
 }
 
-/** What the loop needs of a language model. */
+/** The language model that the loop needs. */
 export interface AgentModel {
   /** Provider and model, for traces: `openai`, `gpt-5`. */
   readonly provider: string;
@@ -72,7 +72,8 @@ export interface ScriptedTurn {
 
 /**
  * A model that answers from a list, without a network: for tests, demos and `postern agent run --script`. Its answer
- * depends only on how many turns the conversation has, so that a run that goes on after a restart goes on in the script.
+ * depends only on the number of turns in the conversation, so a run that continues after a restart continues in the
+ * script.
  *
  * @example
  * const model = scriptedModel([

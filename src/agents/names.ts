@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 
-/** Which names a provider takes. */
+/** The names that a provider accepts. */
 export interface NameRule {
-  /** Matches one character that the provider does not take. */
+  /** Matches one character that the provider does not accept. */
   readonly forbidden: RegExp;
   /** In characters. */
   readonly maxLength: number;
 }
 
-/** What OpenAI, Anthropic and the agent libraries take. Gemini takes more; these names are valid there too. */
+/** The names that OpenAI, Anthropic and the agent libraries accept. They are valid for Gemini too. */
 export const commonNames: NameRule = { forbidden: /[^A-Za-z0-9_-]/g, maxLength: 64 };
 
 const digestLength = 8;
 
 /**
- * A name that the provider takes. A name that fits stays as it is. Any other is rewritten and ends with eight hex digits
+ * A name that the provider accepts. A valid name stays unchanged. Any other is rewritten and ends with eight hex digits
  * of its SHA-256, so that two different names stay different and a restart gives the same name again.
  */
 export function providerName(name: string, { forbidden, maxLength }: NameRule = commonNames): string {
@@ -26,7 +26,7 @@ export function providerName(name: string, { forbidden, maxLength }: NameRule = 
   return `${head}_${digest}`;
 }
 
-/** The name by which a model calls one action of a tool. */
+/** The name under which a model calls one action of a tool. */
 export function modelName({ tool, name }: { readonly tool: string; readonly name: string }, names?: NameRule): string {
   return providerName(name === "default" ? tool : `${tool}__${name}`, names);
 }

@@ -1,6 +1,6 @@
 /**
  * OpenAI Agents (package `@openai/agents`): Postern's tools for an `Agent`, and the gate around tools you have.
- * The shapes are those that the library takes, so the package itself is not needed here.
+ * The types are those of the library, written here so that the package itself is not needed.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { given } from "../core/given.ts";
@@ -17,7 +17,7 @@ import {
   textOrParts,
 } from "./library-tools.ts";
 
-/** A function tool as `new Agent({ tools })` takes it. */
+/** A function tool in the form of `new Agent({ tools })`. */
 export interface OpenAiAgentsTool {
   type: "function";
   name: string;
@@ -59,7 +59,7 @@ export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}):
   return offerToLibrary(runtime, context, functionTool);
 }
 
-/** The run context of the call in progress, which a wrapped tool receives again. */
+/** The run context of the present call. A wrapped tool gets it back. */
 const runContexts = new AsyncLocalStorage<unknown>();
 
 function functionTool({ name, description, parameters, offer }: AgentTool, agentTools: AgentTools): OpenAiAgentsTool {
@@ -92,7 +92,7 @@ function partOf(block: ContentBlock): OpenAiAgentsOutput | undefined {
     : { type: "file", file: { data, mediaType, filename: name } };
 }
 
-/** What `tool()` of the library makes, as far as it is read here. */
+/** A tool of the library's `tool()`, as far as it is used here. */
 export interface LibraryFunctionTool {
   readonly name: string;
   readonly description: string;

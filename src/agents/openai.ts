@@ -1,6 +1,6 @@
 /**
  * OpenAI: tools → declarations, the model's calls → tool uses, answers → result items. Responses and Chat Completions.
- * The shapes are OpenAI's own, written here so that the package `openai` is not needed.
+ * The types are OpenAI's own, written here so that the package `openai` is not needed.
  */
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ContentBlock, MediaBlock } from "../core/outcome.ts";
@@ -11,7 +11,7 @@ import { textOrParts } from "./library-tools.ts";
 import { openaiStrict } from "./strict.ts";
 
 const responses: ProviderRules = { name: "openai", strict: openaiStrict, defers: true };
-/** Chat Completions knows functions only, so no tool has an entry under this name. */
+/** Chat Completions has only functions, so no tool has an entry under this name. */
 const chat: ProviderRules = { name: "openai_chat", strict: openaiStrict };
 
 /** A function of the Responses API. */
@@ -39,7 +39,7 @@ export type OpenAiOutputPart =
   | { type: "input_file"; file_url: string }
   | { type: "input_file"; file_id: string };
 
-/** What a call of the Responses API is answered with. */
+/** The answer of a call of the Responses API. */
 export type OpenAiResultItem =
   | { type: "function_call_output"; call_id: string; output: string | OpenAiOutputPart[]; caller?: OpenAiCaller }
   | { type: "shell_call_output"; call_id: string; output: OpenAiShellOutput[]; max_output_length?: number }
@@ -60,7 +60,7 @@ export interface OpenAiSafetyCheck {
   message?: string | null;
 }
 
-/** Who made a call: the model itself, or a program that the provider runs. It is sent back as it came. */
+/** The maker of a call: the model itself, or a program that the provider runs. It is sent back unchanged. */
 export type OpenAiCaller = { type: "direct" } | { type: "program"; caller_id: string };
 
 export interface OpenAiShellOutput {
@@ -84,7 +84,7 @@ export function openaiTools(tools: readonly AgentTool[], options: DeclareOptions
 }
 
 /**
- * Declares tools for Chat Completions. It knows functions only: hosted and provider-defined tools are left out.
+ * Declares tools for Chat Completions. It has only functions: hosted and provider-defined tools are left out.
  *
  * @public
  */
@@ -135,7 +135,7 @@ export function openaiToolUses(output: readonly unknown[]): ToolUse[] {
   return output.flatMap((item) => {
     if (!isRecord(item)) return [];
     const read = answered.get(text(item["type"]));
-    return read === undefined ? [] : [read(item as JsonObject)]; // it came as JSON
+    return read === undefined ? [] : [read(item as JsonObject)]; // it was parsed from JSON
   });
 }
 
@@ -155,7 +155,7 @@ export function openaiChatToolUses(message: {
   });
 }
 
-/** What the model asks for, without the item's ids: the same call sent again has the same arguments. */
+/** The content of the request without the item's ids, so that the same call sent again has the same arguments. */
 function askedFor(item: JsonObject, member: "action" | "operation"): JsonObject {
   return { [member]: item[member] ?? {} };
 }
@@ -169,7 +169,7 @@ function functionName({ name, namespace }: JsonObject): string {
 }
 
 /**
- * What a call is answered with in the next request's `input`.
+ * The answer of a call for the next request's `input`.
  *
  * @public
  */
@@ -203,7 +203,7 @@ export function openaiResult(use: ToolUse, answer: RenderedToolAnswer): OpenAiRe
 }
 
 /**
- * What a call is answered with in Chat Completions: a message of text, the only kind it takes.
+ * The answer of a call for Chat Completions: a text message, the only kind it accepts.
  *
  * @public
  */
@@ -214,7 +214,7 @@ export function openaiChatResult(
   return { role: "tool", tool_call_id: use.id ?? "", content: answer.text };
 }
 
-/** A provider-defined tool may answer with the provider's own item: it is sent as it is, under the call's id. */
+/** A provider-defined tool may answer with the provider's own item. It is sent unchanged, under the call's id. */
 function ownResult(use: ToolUse, { structured, isError }: RenderedToolAnswer): OpenAiResultItem | undefined {
   const type = use.item?.["type"];
   if (isError || type === undefined || !isRecord(structured) || structured["type"] !== `${text(type)}_output`)
@@ -223,7 +223,7 @@ function ownResult(use: ToolUse, { structured, isError }: RenderedToolAnswer): O
   return { ...structured, ...ids } as OpenAiResultItem; // the tool's author gave it this type
 }
 
-/** Of a shell tool that says what each command wrote, that; of any other its text. */
+/** The output of each command, if a shell tool states it; otherwise the text. */
 function shellOutputs({ text: stdout, structured, isError }: RenderedToolAnswer): OpenAiShellOutput[] {
   if (isError) return [{ stdout: "", stderr: stdout, outcome: { type: "exit", exit_code: 1 } }];
   const own = isRecord(structured) && structured["type"] === "shell_call_output" ? structured["output"] : undefined;
@@ -231,7 +231,7 @@ function shellOutputs({ text: stdout, structured, isError }: RenderedToolAnswer)
   return [{ stdout, stderr: "", outcome: { type: "exit", exit_code: 0 } }];
 }
 
-/** A computer call must be answered with a picture; what was refused is told in a message beside an empty one. */
+/** A computer call must be answered with a picture. A refusal is an empty picture with a message beside it. */
 function computerResult(call_id: string, answer: RenderedToolAnswer): OpenAiResultItem[] {
   const picture = answer.content.find((block) => block.type === "image" && block.data !== undefined);
   const image_url = picture?.type === "image" ? dataUrl(picture) : emptyPicture;
@@ -244,12 +244,12 @@ function computerResult(call_id: string, answer: RenderedToolAnswer): OpenAiResu
   return answer.isError ? [output, { type: "message", role: "user", content: answer.text }] : [output];
 }
 
-/** What the tool says that a person has approved; nothing else is acknowledged. */
+/** The safety checks that a person approved, as the tool states. No others are acknowledged. */
 function acknowledged({ structured, isError }: RenderedToolAnswer): {
   acknowledged_safety_checks?: OpenAiSafetyCheck[];
 } {
   const checks = isRecord(structured) && !isError ? structured["acknowledged_safety_checks"] : undefined;
-  return Array.isArray(checks) ? { acknowledged_safety_checks: checks as unknown as OpenAiSafetyCheck[] } : {}; // as they came from the provider
+  return Array.isArray(checks) ? { acknowledged_safety_checks: checks as unknown as OpenAiSafetyCheck[] } : {}; // unchanged from the provider
 }
 
 const emptyPicture =
@@ -268,7 +268,7 @@ function partOf(block: ContentBlock): OpenAiOutputPart | undefined {
   }
 }
 
-/** Bytes, or where the provider finds them. */
+/** The bytes, or the place where the provider finds them. */
 function imageOf(block: MediaBlock): OpenAiOutputPart | undefined {
   const { data, url, fileId: file_id } = block;
   if (data !== undefined) return { type: "input_image", image_url: dataUrl(block), detail: "auto" };
@@ -289,7 +289,7 @@ function dataUrl({ mediaType, data = "" }: { readonly mediaType: string; readonl
 
 function callerOf({ item }: ToolUse): { caller?: OpenAiCaller } {
   const caller = item?.["caller"];
-  return isRecord(caller) ? { caller: caller as unknown as OpenAiCaller } : {}; // as it came from the provider
+  return isRecord(caller) ? { caller: caller as unknown as OpenAiCaller } : {}; // unchanged from the provider
 }
 
 function text(value: unknown): string {

@@ -8,7 +8,7 @@ import type { AgentMessage } from "./model.ts";
 import type { ToolUse } from "./run-tools.ts";
 import { toolSearchName } from "./tool-search.ts";
 
-/** The form of what is stored; a state of another form is refused. */
+/** The version of the stored state. A state of another version is refused. */
 const form = 1;
 
 type RunStates = Pick<AgentRuns, "load" | "save">;
@@ -19,10 +19,10 @@ interface RecordedRun {
   readonly trace?: SpanContext | undefined;
 }
 
-/** One run's conversation, in memory as it is in the store. One process writes it; a second writer is told. */
+/** One run's conversation, the same in memory as in the store. One process writes it; a second writer gets a fault. */
 export class RunRecord {
   readonly run: AgentRunId;
-  /** The span of the run's first process: the run is one trace, however often it goes on. */
+  /** The span of the run's first process, so that the run is one trace, however often it continues. */
   trace: SpanContext | undefined;
   readonly #runs: RunStates;
   #version: number;
@@ -75,13 +75,13 @@ export class RunRecord {
     return last?.role === "assistant" ? last.text : "";
   }
 
-  /** The model has given its last answer. */
+  /** Whether the model has given its last answer. */
   get isDone(): boolean {
     const last = this.#messages.at(-1);
     return last?.role === "assistant" && last.uses.length === 0;
   }
 
-  /** The model has read this name in an answer of `tool_search`. */
+  /** Whether the model has read this name in an answer of `tool_search`. */
   hasFound(name: string): boolean {
     const answers = this.#messages.flatMap((message) => (message.role === "tool" ? message.answers : []));
     return answers.some(({ use, text }) => use.name === toolSearchName && text.includes(name));
@@ -93,7 +93,7 @@ export class RunRecord {
     return last?.role === "assistant" ? last.uses : [];
   }
 
-  /** On the disk when this resolves. @throws RuntimeFault `run_contended` when another process goes on with the run */
+  /** On the disk when this resolves. @throws RuntimeFault `run_contended` when another process continues the run */
   async append(message: AgentMessage): Promise<void> {
     const messages = [...this.#messages, message];
     const state = { form, messages, ...(this.trace && { trace: this.trace }) } as unknown as Json; // all of it is plain JSON
@@ -117,7 +117,7 @@ export async function promptedRecord(
   return record;
 }
 
-/** @throws RuntimeFault `run_taken` when the run is not done, and so takes no prompt */
+/** @throws RuntimeFault `run_taken` when the run is not done, and so accepts no prompt */
 export function checkDone({ isDone, runId }: Pick<RunRecord, "isDone" | "runId">): void {
   if (!isDone) throw new RuntimeFault("run_taken", `The run \`${runId}\` is not done; resume it, or take another id.`);
 }

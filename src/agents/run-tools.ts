@@ -17,7 +17,7 @@ import { isKeptImage } from "./images.ts";
 import { modelName, type NameRule } from "./names.ts";
 import { inSpan, recordOutcome, type SpanSettings } from "./traces.ts";
 
-/** What an agent needs to know of an offer. */
+/** The members of an offer that an agent needs. */
 export interface RunOffer
   extends Pick<
     Offer,
@@ -34,7 +34,7 @@ export interface RunOffer
   readonly facts: Pick<Offer["facts"], "server">;
 }
 
-/** An offer under the name by which a model calls it. */
+/** An offer with the name under which a model calls it. */
 export interface RunTool<Offered extends RunOffer = RunOffer> {
   readonly name: string;
   readonly description: string;
@@ -42,40 +42,40 @@ export interface RunTool<Offered extends RunOffer = RunOffer> {
   readonly offer: Offered;
 }
 
-/** A model's wish to use a tool. */
+/** A model's request to use a tool. */
 export interface ToolUse {
-  /** The provider's id of the call: the same id in the same run is the same call. */
+  /** The provider's id of the call. The same id in the same run is the same call. */
   readonly id?: string;
   readonly name: string;
   /** An object, or its JSON text. */
   readonly arguments?: unknown;
-  /** The provider's own item, which its answer is made for. Its type, ids and status are recorded with the call. */
+  /** The provider's own item, for which the answer is made. Its type, ids and status are recorded with the call. */
   readonly item?: JsonObject;
 }
 
-/** How a tool use ended: what the model reads, and the outcome it was made of. */
+/** How a tool use ended: the text for the model, and the outcome. */
 export interface RenderedToolAnswer extends RenderedOutcome {
   readonly outcome: ToolOutcome;
 }
 
-/** What may differ from call to call. */
+/** The options of a single call. */
 export type ToolUseContext = Pick<SessionCall, "signal" | "onProgress" | "stepId" | "patience" | "traceId">;
 
 export interface RunToolsOptions<Offered extends RunOffer> {
   readonly session: Pick<RuntimeSession, "runId" | "traceId" | "invoke" | "close">;
-  /** What the run may be shown now. */
+  /** The offers that the run may see now. */
   readonly offered: () => readonly Offered[];
   readonly names: NameRule;
-  /** Claims of every call. */
+  /** Claims for every call. */
   readonly claims?: SessionCall;
   readonly traceContent?: boolean;
-  /** No call begins before it. */
+  /** No call begins before it resolves. */
   readonly ready?: Promise<void>;
-  /** Reads pictures that were kept as artifacts again. Left out: they stay references. */
+  /** Reads pictures that were kept as artifacts. Without it, they stay references. */
   readonly images?: (content: readonly ContentBlock[]) => Promise<readonly ContentBlock[]>;
 }
 
-/** The tools of the agent whose call is being carried out, for the agents that its tools start. */
+/** The tools of the agent whose call runs now, for agents that its tools start. */
 const calling = new AsyncLocalStorage<object>();
 
 export function callingTools(): object | undefined {
@@ -183,16 +183,16 @@ function runTool<Offered extends RunOffer>(offer: Offered, names: NameRule): Run
   return { name: modelName(offer, names), description, parameters, offer };
 }
 
-/** A call that arrives under a type of its provider says which, and which call it is: two that look alike are two. */
+/** Adds the provider's type and id of a call to its arguments, so that two equal calls stay two calls. */
 function withType(given: JsonObject, type: string, id: string | undefined): JsonObject {
   if (!isJsonObject(given) || given["type"] !== undefined) return given;
   return { ...given, type, ...(id !== undefined && { call_id: id }) };
 }
 
-/** Text that is no JSON object goes to the arguments gate as it is, which refuses it with the reason. */
+/** Text that is not a JSON object goes to the arguments gate unchanged, which refuses it with the reason. */
 function argumentsOf(given: unknown): JsonObject {
   if (given === undefined || given === null || given === "") return {};
-  if (typeof given !== "string") return given as JsonObject; // the gate refuses what is no object
+  if (typeof given !== "string") return given as JsonObject; // the gate refuses other values
   const parsed = parseStrict(given);
   return "value" in parsed && isJsonObject(parsed.value) ? parsed.value : (given as unknown as JsonObject);
 }

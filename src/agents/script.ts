@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ScriptedTurn } from "./model.ts";
 
-/** A conversation that is written down: what a person asks, and what the model says to it, turn by turn. */
+/** A written conversation: a person's prompt, and the model's answers turn by turn. */
 export interface AgentScript {
   readonly prompt?: string | undefined;
   readonly turns: readonly ScriptedTurn[];
@@ -17,7 +17,7 @@ export const scriptedTurns: z.ZodType<AgentScript["turns"]> = z
           z.strictObject({
             id: z.string().min(1).optional(),
             name: z.string().min(1),
-            // Text: as a model writes it that makes mistakes.
+            // Text: to imitate a model that makes mistakes.
             arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).optional(),
           }),
         )

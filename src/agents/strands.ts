@@ -1,6 +1,6 @@
 /**
- * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. `tool` is handed in, so that the package
- * itself is not needed here.
+ * Strands Agents: Postern's tools for an `Agent`, and the gate around tools you have. The caller passes `tool` in, so
+ * that the package itself is not needed here.
  */
 import type { Runtime } from "../runtime/api.ts";
 import type { AgentContext } from "./agent-tools.ts";
@@ -12,14 +12,14 @@ import {
   type ToolStatements,
 } from "./library-tools.ts";
 
-/** What is used of Strands. */
+/** The parts of Strands that are used. */
 export interface StrandsParts<Tool> {
   /** `tool` of `@strands-agents/sdk`. */
   // biome-ignore lint/suspicious/noExplicitAny: its overloads take every kind of schema
   readonly tool: (config: any) => Tool;
 }
 
-/** What Strands calls a tool with, as far as it is read here. */
+/** The context that Strands calls a tool with, as far as it is used here. */
 interface StrandsContext {
   readonly toolUse: { readonly toolUseId: string };
   interrupt(params: { readonly name: string; readonly reason: object }): unknown;
@@ -57,7 +57,7 @@ export function strandsTools<Tool>(
   );
 }
 
-/** What `tool()` makes, as far as it is read here. */
+/** A tool of `tool()`, as far as it is used here. */
 export interface StrandsTool {
   readonly name: string;
   readonly description: string;

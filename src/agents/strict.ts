@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from "../core/json.ts";
 import { isJsonObject } from "../core/json.ts";
 
-/** Whether a provider can be told to generate only arguments that fit the schema. The gate validates them either way. */
+/** Whether a provider can be told to generate only arguments that fit the schema. The gate validates them anyway. */
 export type StrictDecision =
   | { readonly strict: true; readonly schema: JsonObject }
   | { readonly strict: false; readonly schema: JsonObject; readonly reason: string };
 
-/** What a provider's strict mode understands. */
+/** The schemas that a provider's strict mode understands. */
 export interface StrictRules {
   readonly keywords: ReadonlySet<string>;
   readonly formats: ReadonlySet<string>;
@@ -60,8 +60,8 @@ export const anthropicStrict: StrictRules = {
 };
 
 /**
- * Decides strict mode for one tool. The only change made to the schema is to close objects that do not say whether they
- * take more members: all that fits the closed schema fits the original one.
+ * Decides strict mode for one tool. The only change of the schema is to close objects that do not state whether they
+ * allow more members: all that fits the closed schema fits the original one.
  */
 export function decideStrict(schema: JsonObject, rules: StrictRules): StrictDecision {
   if (schema["type"] !== "object") return { strict: false, schema, reason: "the root is not an object" };

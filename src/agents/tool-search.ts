@@ -4,7 +4,7 @@ import type { LocalTool } from "../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../tools/tool.ts";
 import { modelName } from "./names.ts";
 
-/** The name of our own search for tools, for models whose provider has none. */
+/** The name of our own tool search, for models whose provider has none. */
 export const toolSearchName = "tool_search";
 
 const input: JsonObject = {
@@ -17,8 +17,8 @@ const input: JsonObject = {
 };
 
 /**
- * A tool that finds tools. With it, tools marked `deferLoading` are left out of what a model is told until it has found them.
- * It lists only what its caller may be shown, and never itself.
+ * A tool that finds tools. With it, the model does not get tools marked `deferLoading` until it has found them. It
+ * lists only what its caller may see, and never itself.
  *
  * @example
  * runtime.tools.register(toolSearch(runtime));

@@ -1,6 +1,7 @@
 /**
- * Spans of agents, through the OpenTelemetry API: they go where the user's SDK sends them, and cost next to nothing without
- * one. Names are those of the GenAI conventions. Arguments, results and texts are left out unless `traceContent` is set.
+ * Spans of agents, through the OpenTelemetry API: they go where the user's SDK sends them, and cost almost nothing
+ * without one. Names follow the GenAI conventions. Arguments, results and texts are left out unless `traceContent` is
+ * set.
  */
 import { createRequire } from "node:module";
 import type { Attributes, Context, Span, SpanContext } from "@opentelemetry/api";
@@ -13,8 +14,8 @@ const require = createRequire(import.meta.url);
 let loaded: Api | undefined;
 
 /**
- * The API takes longer to load than all the rest of an adapter, so it is loaded with the first span. What the user's SDK
- * registers is global: it is found also when the user's copy of the API is another one.
+ * Loaded with the first span, because the API loads slowly. The user's SDK registers itself globally, so it is found
+ * even if the user has another copy of the API.
  */
 function api(): Api {
   loaded ??= require("@opentelemetry/api") as Api;
@@ -25,7 +26,7 @@ export type SpanSettings = {
   readonly name: string;
   readonly kind: "client" | "internal";
   readonly attributes: Attributes;
-  /** The span it belongs under, when that is not the active one: of a run that goes on in another process. */
+  /** The parent span, when it is not the active one: of a run that continues in another process. */
   readonly parent?: SpanContext | undefined;
 };
 
@@ -60,7 +61,7 @@ export function activeTraceId(): string | undefined {
   return span !== undefined && trace.isSpanContextValid(span) ? span.traceId : undefined;
 }
 
-/** What the call's end adds to its span. A refusal is an error of the type of its code. */
+/** Adds the end of a call to its span. A refusal is an error of the type of its code. */
 export function recordOutcome(span: Span, outcome: ToolOutcome): void {
   const { callId, status, refusal } = outcome;
   span.setAttributes({ "postern.call.id": callId, "postern.status": status });

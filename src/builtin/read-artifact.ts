@@ -16,7 +16,7 @@ export const readArtifactName = "read_artifact";
 const besideBytes = 512;
 /** At least so much of an artifact is read at once. */
 const leastBytes = 256;
-/** Of one line with a match. */
+/** Length of one line with a match. */
 const lineBytes = 500;
 /** A longer line is searched in pieces of this length. */
 const longestLine = 64 * 1024;
@@ -94,7 +94,7 @@ async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 interface ArtifactPart {
   readonly text: string;
-  /** Which of the bytes the text stands for. */
+  /** Which bytes the text represents. */
   readonly begin: number;
   readonly end: number;
   readonly isBase64: boolean;

@@ -1,8 +1,8 @@
 /**
- * What models ask of a computer: one table (table.ts) from each provider's actions to ours. The rest of the folder knows only ours.
- *
- * Invariant: an action that is read here is complete: its points lie in the viewport, its keys exist. What cannot be read
- * is refused with the name and the value, before a person is asked.
+ * The actions that models request of a computer. One table (table.ts) translates each provider's actions; the rest of
+ * the folder knows only our own.
+ * Invariant: an action that is returned here is complete: its points lie in the viewport, its keys exist. An unreadable
+ * action is refused with the name and the value, before a person is asked.
  * Next: table.ts, tab.ts (our actions → Playwright), judge.ts (their risk), ../browser.ts (the tools).
  */
 import { z } from "zod";
@@ -13,7 +13,7 @@ import { table } from "./table.ts";
 export type Point = readonly [x: number, y: number];
 export type Chord = readonly string[];
 
-/** What a tab can do. */
+/** The actions of a tab. */
 export type BrowserAction =
   | { readonly do: "screenshot" | "text" | "cursor" }
   | { readonly do: "zoom"; readonly region: readonly [number, number, number, number] }
@@ -34,7 +34,7 @@ export type BrowserAction =
   | { readonly do: "navigate"; readonly url: string }
   | { readonly do: "history"; readonly to: "back" | "forward" | "reload" };
 
-/** OpenAI's and Google's name for what the provider wants a person to look at. */
+/** A warning of OpenAI or Google that a person must confirm. */
 export interface SafetyCheck {
   readonly id: string;
   readonly code?: string | null | undefined;
@@ -43,7 +43,7 @@ export interface SafetyCheck {
 
 export type BrowserProvider = "openai" | "anthropic" | "google";
 
-/** One call, read. */
+/** One call after it was read. */
 export interface BrowserCall {
   readonly provider: BrowserProvider;
   readonly actions: readonly BrowserAction[];
@@ -131,7 +131,7 @@ function pointsOf(action: BrowserAction): readonly Point[] {
   return "at" in action && action.at !== undefined ? [action.at] : [];
 }
 
-/** Gemini says `require_confirmation` where OpenAI lists checks; it knows no id for it. */
+/** Gemini sends `require_confirmation` where OpenAI lists checks; it has no id. */
 function safetyOf(decision: unknown): readonly SafetyCheck[] {
   if (decision === undefined || decision === null) return [];
   const { explanation, decision: word } = isRecord(decision) ? decision : {};

@@ -2,13 +2,13 @@ import type { Json } from "../../core/json.ts";
 import type { ProviderSpecs } from "../../tools/kinds.ts";
 import type { Viewport } from "./actions.ts";
 
-/** Members of `browser_toolset_20260801` that are not done here: other tabs, element references, scripts, files. */
+/** Members of `browser_toolset_20260801` that are not supported: other tabs, element references, scripts, files. */
 const notDone = [
   ...["list_tabs", "new_tab", "switch_tab", "close_tab", "read_page", "find", "form_input", "scroll_to"],
   ...["file_upload", "javascript_exec", "read_console", "read_network"],
 ];
 
-/** Which of a provider's declarations is sent, where it has two. */
+/** The declaration that is sent, where a provider has two. */
 export interface ComputerDeclarations {
   /** Default: `computer`. */
   readonly openai?: "computer" | "computer_use_preview";
@@ -41,7 +41,7 @@ const parameters: Json = {
   additionalProperties: false,
 };
 
-/** OpenAI's computer has no address bar, so that its model gets a function for it. Gemini's has one of its own. */
+/** OpenAI's computer has no address bar, so its model gets a function for it. Gemini's has its own. */
 export function browserSpecs(description: string): ProviderSpecs {
   return {
     openai: { type: "function", name: "browser", description, parameters, strict: true },

@@ -1,8 +1,7 @@
 /**
- * The only way from a page to the network: a proxy of its own for each browser context.
- *
- * Invariant: a connection is made only to a host of `allowedHosts`, at the address that was looked at. Redirects,
- * subresources, websockets and popups come through here too, so that none of them needs a check of its own.
+ * The only way from a page to the network: a proxy for each browser context.
+ * Invariant: a connection is made only to a host of `allowedHosts`, at the address that was checked. Redirects,
+ * subresources, websockets and popups use it too, so none of them needs a check of its own.
  */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -16,10 +15,10 @@ export interface EgressOptions {
   readonly resolve?: Resolve | undefined;
 }
 
-/** Chromium's own, whatever is allowed: it would tell which fields the pages have. */
+/** Chromium's own request, always refused: it would reveal which fields the pages have. */
 const ownRequest = /^content-autofill\.googleapis\.com$/;
 
-/** Why a URL may not be opened, with the host. Undefined: it may, as far as its text tells. */
+/** Why a URL may not be opened, with the host. Returns undefined when its text does not forbid it. */
 export function urlProblem(text: string, { allowedHosts }: Pick<EgressOptions, "allowedHosts">): string | undefined {
   if (!/^https?:/i.test(text)) return `\`${text.slice(0, 200)}\` is no http or https URL; give an absolute one`;
   const host = hostOf(text);
@@ -56,7 +55,7 @@ export class Egress implements AsyncDisposable {
     return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
   }
 
-  /** What was refused since it was last asked. */
+  /** The hosts that were refused since the last call. */
   takeRefused(): readonly string[] {
     const refused = [...this.#refused];
     this.#refused.clear();
@@ -68,13 +67,13 @@ export class Egress implements AsyncDisposable {
     await new Promise((closed) => this.#server.close(closed));
   }
 
-  /** The address to connect to. Undefined: refused, and noted. */
+  /** The address to connect to. Returns undefined when it is refused, and records that. */
   async #addressOf(url: string): Promise<{ readonly address: string; readonly host: string } | undefined> {
     const { allowPrivate, resolve = systemResolve } = this.#options;
     const problem = urlProblem(url, this.#options);
     const host = hostOf(url) ?? "";
     if (ownRequest.test(host)) return undefined;
-    // The guard wants https where it sends; here only the address is its affair.
+    // The guard wants https where secrets are sent; here only the address matters.
     const target =
       problem === undefined ? await targetOf(url.replace(/^http:/i, "https:"), allowPrivate, resolve) : undefined;
     if (target?.allowed === true) return { address: target.address.address, host };
@@ -86,7 +85,7 @@ export class Egress implements AsyncDisposable {
     const url = URL.parse(incoming.url ?? "");
     const found = url?.protocol === "http:" ? await this.#addressOf(url.href) : undefined;
     if (url === null || found === undefined) {
-      incoming.socket.destroy(); // no page of ours may stand under another's address
+      incoming.socket.destroy(); // a page must not appear under another's address
       return;
     }
     const { "proxy-connection": _own, ...headers } = incoming.headers;

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import type { BrowserAction, Chord, Point } from "./actions.ts";
 
-/** What is done with pointer and keyboard. */
+/** The actions of pointer and keyboard. */
 export type HandAction = Exclude<
   BrowserAction,
   { readonly do: "screenshot" | "text" | "cursor" | "zoom" | "wait" | "navigate" | "history" }

@@ -15,17 +15,17 @@ const looks: ReadonlySet<BrowserAction["do"]> = new Set([
   "scroll",
 ]);
 
-/** It changes nothing: the pointer moves, the page is looked at. */
+/** Whether it changes nothing: the pointer moves, or the page is read. */
 export function isLook(action: BrowserAction): boolean {
   return looks.has(action.do);
 }
 
-/** It may write into the field that has the focus. */
+/** Whether it may write into the focused field. */
 export function writes(action: BrowserAction): boolean {
   return action.do === "type" || (action.do === "keys" && action.chords.some(isTyping));
 }
 
-/** What the gate and a person are told of a call, from what is known of its page. */
+/** Judges a call for the gate and for a person, from the known state of its page. */
 export function judge({ actions, checks }: BrowserCall, state: TabState, risk: Risk): Suggestion {
   const urls = actions.flatMap((action) => (action.do === "navigate" ? [action.url] : []));
   const target = urls[0] === undefined ? state.origin : URL.parse(urls[0])?.origin;

@@ -14,12 +14,12 @@ const named: ReadonlyMap<string, string> = new Map(
 );
 const modifiers: ReadonlySet<string> = new Set(["Alt", "Control", "Shift", "Meta"]);
 
-/** Undefined: no key has this name. */
+/** Returns undefined when no key has this name. */
 function keyOf(name: string): string | undefined {
   return [...name].length === 1 ? name : named.get(name.toLowerCase());
 }
 
-/** `ctrl+shift+t` as Playwright's names. Undefined when one of them is no key. */
+/** `ctrl+shift+t` in Playwright's names. Returns undefined when one of them is not a key. */
 export function chordOf(text: string): readonly string[] | undefined {
   const parts = text === "+" ? ["+"] : text.split("+").map((part) => part.trim());
   const keys = parts.map(keyOf);

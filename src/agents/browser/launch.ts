@@ -2,7 +2,7 @@ import type { Browser, LaunchOptions } from "playwright-core";
 import { messageOf } from "../../core/fault.ts";
 import type { BrowserToolsOptions } from "./options.ts";
 
-/** WebRTC and QUIC would go past the proxy. */
+/** Turned off, because WebRTC and QUIC would bypass the proxy. */
 const flags = [
   ...["--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-gpu"],
   ...["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -27,7 +27,7 @@ export async function launch({ executablePath, sandbox = true }: BrowserToolsOpt
   }
 }
 
-/** Nothing has happened, so that an approval is not used up. */
+/** Nothing has happened, so the approval is not used up. */
 function notStarted(why: string, cause: unknown): Error {
   return Object.assign(new Error(`No page can be opened: ${why}.`, { cause }), { notExecuted: true });
 }

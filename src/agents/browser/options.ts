@@ -12,7 +12,7 @@ import type { TabOptions } from "./tab.ts";
  * @public
  */
 export interface BrowserToolsOptions {
-  /** Hosts that pages may be of and may load from: `example.com`, `*.example.com`, or `*` for every public host. */
+  /** Hosts that pages may come from and load from: `example.com`, `*.example.com`, or `*` for every public host. */
   readonly allowedHosts: readonly string[];
   /** Private addresses too, such as a server on this machine. Default: false. */
   readonly allowPrivate?: boolean;
@@ -20,9 +20,12 @@ export interface BrowserToolsOptions {
   readonly viewport?: Viewport;
   /** The program. Default: the one that Playwright has installed. */
   readonly executablePath?: string;
-  /** Chromium's own sandbox. `false` takes a line of defence away; a container without user namespaces may need it. Default: true. */
+  /**
+   * Chromium's own sandbox. `false` removes a line of defence; a container without user namespaces may need it.
+   * Default: true.
+   */
   readonly sandbox?: boolean;
-  /** Of what clicks, types or navigates. Default: `medium`; `safe` is refused. */
+  /** The risk of clicking, typing and navigating. Default: `medium`; `safe` is refused. */
   readonly risk?: Exclude<Risk, "safe">;
   readonly declare?: ComputerDeclarations;
   /** Default: 10,000. */
@@ -31,7 +34,7 @@ export interface BrowserToolsOptions {
   readonly navigationTimeoutMs?: number;
   /** Keep a run's page when its session closes, so that an approval that comes later finds it. Default: false. */
   readonly keepPages?: boolean;
-  /** Runs with an open page. One more closes the page that was used least recently. Default: 8. */
+  /** Runs with an open page. Another one closes the page that was unused for longest. Default: 8. */
   readonly maxPages?: number;
 }
 

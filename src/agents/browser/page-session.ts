@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
 import type { Viewport } from "./actions.ts";
 
-/** What the DevTools protocol tells of one page: whether it loads, what stands at a place, how it looks. */
+/** Reads a page over the DevTools protocol: whether it loads, the element at a place, a picture of it. */
 export class PageSession {
   readonly page: Page;
   readonly #cdp: CDPSession;
@@ -23,7 +23,7 @@ export class PageSession {
     page.on("close", () => this.#end());
   }
 
-  /** For a page that was just made. */
+  /** For a new page. */
   static async open(page: Page): Promise<PageSession> {
     const cdp = await page.context().newCDPSession(page);
     const { frameTree } = await cdp.send("Page.getFrameTree");
@@ -32,7 +32,7 @@ export class PageSession {
     return session;
   }
 
-  /** Waits until the page that the last action opened has loaded. False: it still loads after `limitMs`. */
+  /** Waits until the page that the last action opened has loaded. Returns false when it still loads after `limitMs`. */
   async hasLoaded(limitMs: number): Promise<boolean> {
     const ended = new AbortController();
     const isLate = delay(limitMs, false, { signal: ended.signal }).catch(() => false);
@@ -43,7 +43,7 @@ export class PageSession {
     }
   }
 
-  /** Role and name of the element at a place. It is read past the page's own scripts. */
+  /** Role and name of the element at a place, read without the page's own scripts. */
   async describe(x: number, y: number): Promise<string> {
     const { backendNodeId } = await this.#cdp.send("DOM.getNodeForLocation", { x, y });
     const { nodes } = await this.#cdp.send("Accessibility.getPartialAXTree", { backendNodeId });

@@ -12,21 +12,21 @@ export interface TabOptions extends EgressOptions {
   readonly navigationTimeoutMs: number;
 }
 
-/** What is known of a page without asking it. */
+/** The known state of a page, without a request to it. */
 export interface TabState {
-  /** `https://example.com`. Undefined: no page is open. */
+  /** `https://example.com`. Undefined when no page is open. */
   readonly origin: string | undefined;
-  /** The focus is in a field for a password or a card. */
+  /** Whether the focus is in a field for a password or a card. */
   readonly secretFocus: boolean;
 }
 
-/** What one action gave. */
+/** The result of one action. */
 export interface ActionResult {
   readonly image?: string;
   readonly text?: string;
 }
 
-/** An action that did not do what was asked. Its message says why, and what to do. */
+/** An action that failed. Its message has the reason and the next step. */
 export class ActionFailed extends Error {
   override readonly name = "ActionFailed";
 }
@@ -35,7 +35,7 @@ const secretField =
   ':is(input[type="password"], [autocomplete*="password"], [autocomplete^="cc-"], [autocomplete="one-time-code"]):focus';
 const mostTextLength = 50_000;
 
-/** One context of Chromium with one page, behind a proxy of its own. It belongs to one run. */
+/** One context of Chromium with one page, behind its own proxy. It belongs to one run. */
 export class Tab implements AsyncDisposable {
   readonly #context: BrowserContext;
   readonly #egress: Egress;
@@ -48,7 +48,7 @@ export class Tab implements AsyncDisposable {
   #secretFocus = false;
   #hands: Hands;
   #last: Promise<unknown> = Promise.resolve();
-  /** While a page of ours is made it is not known yet, and no popup. */
+  /** Set while a page of ours opens, so that it is not taken for a popup. */
   #opening: Promise<unknown> = Promise.resolve();
   readonly #old = new WeakSet<Page>();
 
@@ -87,7 +87,7 @@ export class Tab implements AsyncDisposable {
     return this.#page.url();
   }
 
-  /** One call at a time: two callers of one run do not move one pointer at once. */
+  /** Runs one call at a time, so that two callers of one run do not move the pointer at once. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
@@ -118,13 +118,13 @@ export class Tab implements AsyncDisposable {
     return image;
   }
 
-  /** What happened beside the actions, since it was last asked. */
+  /** Events beside the actions, since the last call. */
   takeNotes(): readonly string[] {
     const refused = this.#egress.takeRefused().map((why) => `A request was refused: ${why}.`);
     return [...this.#notes.splice(0), ...refused];
   }
 
-  /** What a person is told of the place where an action acts, read past the page's own scripts. */
+  /** The element where an action acts, for a person. It is read without the page's own scripts. */
   async describe(at: readonly [number, number] | undefined): Promise<string | undefined> {
     if (this.#lost !== undefined) return undefined;
     const [x, y] = at ?? this.#hands.at;
@@ -133,7 +133,7 @@ export class Tab implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#context.close().catch(() => undefined); // a browser that is gone has closed it
+    await this.#context.close().catch(() => undefined); // a browser that has ended has closed it
     await this.#egress[Symbol.asyncDispose]();
   }
 
@@ -173,8 +173,8 @@ export class Tab implements AsyncDisposable {
     } catch (error) {
       if (/Download is starting|ERR_ABORTED/.test(messageOf(error)))
         throw new ActionFailed(`\`${url}\` is a download; downloads are refused.`);
-      await this.#replace(); // the browser's own error page would still come, and end what is opened next
-      // The old page went elsewhere at the same moment. The new page does not.
+      await this.#replace(); // the browser's own error page would still come, and replace the next page
+      // The old page navigated at the same moment. A new page does not.
       if (/interrupted by another navigation/.test(messageOf(error)) && !isSecondTry) return this.#navigate(url, true);
       const why = this.#egress.takeRefused().join("; ");
       throw new ActionFailed(`The page did not open: ${why === "" ? firstLine(error) : why}.`);
@@ -191,7 +191,7 @@ export class Tab implements AsyncDisposable {
     this.#secretFocus = await this.#bounded(this.#isSecretFocused(), timeout);
   }
 
-  /** A page that was refused is shown nowhere, and acted on even less. */
+  /** A page that was refused is neither shown nor used. */
   async #leaveForeign(): Promise<void> {
     const url = this.#page.url();
     const isError = url.startsWith("chrome-error:");
@@ -202,7 +202,7 @@ export class Tab implements AsyncDisposable {
     throw new ActionFailed(`The page went where it may not go, and is closed: ${why}.`);
   }
 
-  /** In every frame, in a world of our own: a page cannot answer for its fields. */
+  /** Checks every frame in an isolated world, where the page's scripts cannot change the answer. */
   async #isSecretFocused(): Promise<boolean> {
     const counts = this.#page.frames().map((frame) =>
       frame
@@ -213,7 +213,7 @@ export class Tab implements AsyncDisposable {
     return (await Promise.all(counts)).some((count) => count > 0);
   }
 
-  /** Playwright ends most waits itself, but nothing that a hung renderer should answer. */
+  /** Playwright limits most waits, but not those for a hung renderer. */
   async #bounded<T>(work: Promise<T>, limitMs: number): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -264,7 +264,7 @@ export class Tab implements AsyncDisposable {
     page.on("dialog", (dialog) => {
       const leaves = dialog.type() === "beforeunload";
       if (!leaves) this.#note(`The page showed a dialog, which was dismissed: “${dialog.message().slice(0, 200)}”.`);
-      void (leaves ? dialog.accept() : dialog.dismiss()).catch(() => undefined); // its page may be gone
+      void (leaves ? dialog.accept() : dialog.dismiss()).catch(() => undefined); // its page may have closed
     });
     page.on("download", (download) => {
       this.#note(`A download was refused: ${download.url().slice(0, 200)}.`);
@@ -272,7 +272,7 @@ export class Tab implements AsyncDisposable {
     });
   }
 
-  /** A page that is not ours when ours is there. It may have cut its tie to its opener, so that is not asked. */
+  /** Closes a page that is not ours when ours is open. It may have removed its opener, so that is not checked. */
   #closePopup(page: Page): void {
     void this.#opening.then(async () => {
       if (page === this.#page || this.#old.has(page)) return;

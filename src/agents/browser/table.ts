@@ -3,7 +3,7 @@ import { shown } from "../../core/shown.ts";
 import type { BrowserAction, BrowserProvider, Chord, Point } from "./actions.ts";
 import { chordOf } from "./keys.ts";
 
-/** From a provider's arguments to our action, in the units of its page. */
+/** From a provider's arguments to our action, in the units of the provider. */
 type ActionReader = z.ZodType<BrowserAction | readonly BrowserAction[]>;
 type Table = Readonly<Record<BrowserProvider, ReadonlyMap<string, ActionReader>>>;
 
@@ -13,7 +13,7 @@ const mostKeys = 50;
 const notch = 100;
 const text = z.string().max(100_000);
 
-const combination = (given: string): Chord => chordOf(given) ?? []; // `isChord` has refused what is none
+const combination = (given: string): Chord => chordOf(given) ?? []; // `isChord` has refused invalid ones
 const isChord = (given: string): boolean => chordOf(given) !== undefined;
 const chord = z.string().refine(isChord, { error: ({ input }) => `${shown(input)} is no key or combination of keys` });
 const combo = chord.transform(combination);
@@ -74,7 +74,7 @@ const openai: Readonly<Record<string, ActionReader>> = {
   wait: only({ do: "wait", ms: 1_000 }),
 };
 
-/** `coordinate` in the computer toolset, `target` in the browser toolset; without either, where the pointer is. */
+/** `coordinate` in the computer toolset, `target` in the browser toolset; without either, the pointer's position. */
 const place = {
   coordinate: pair.nullish(),
   target: z.object({ type: z.literal("coordinate", "is an element reference; give a coordinate"), ...xy }).nullish(),
@@ -197,5 +197,5 @@ function press(...keys: readonly string[]): BrowserAction {
   return { do: "keys", chords: [keys], times: 1, holdMs: 0 };
 }
 
-/** Provider's name → our action. Names that are not here are refused as unknown. */
+/** Provider's name → our action. Names that are missing here are refused as unknown. */
 export const table: Table = { openai: mapOf(openai), anthropic: mapOf(anthropic), google: mapOf(google) };

@@ -1,7 +1,7 @@
 import { fdatasync, fsync, ftruncate, read, rename, write } from "node:fs";
 import { promisify } from "node:util";
 
-/** The disk is used off the event loop. A test gives a full disk. */
+/** The disk operations, off the event loop. A test can pass a full disk. */
 export interface Disk {
   write(descriptor: number, bytes: Uint8Array): Promise<number>;
   sync(descriptor: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** First bytes of what models and people can be shown; the rest is `application/octet-stream`. */
+/** First bytes of the files that models and people can be shown. Other files are `application/octet-stream`. */
 const signatures: readonly (readonly [mediaType: string, at: number, bytes: string])[] = [
   ["image/png", 0, "89504e470d0a1a0a"],
   ["image/jpeg", 0, "ffd8ff"],
@@ -20,7 +20,7 @@ const signatures: readonly (readonly [mediaType: string, at: number, bytes: stri
   ["video/webm", 0, "1a45dfa3"],
 ];
 
-/** By what is in it; a file's name may say anything. */
+/** By the content, because a file's name proves nothing. */
 export function mediaTypeOf(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString("hex");
   const found = signatures.find(([, at, signature]) => head.startsWith(signature, at * 2));

@@ -3,15 +3,16 @@ import type { SkillsContext, SkillsOptions } from "./library.ts";
 import type { Skills } from "./skills.ts";
 
 /**
- * Finds the skills in these folders. What cannot be loaded is in `refused` with its reason; nothing in a skill's folder
- * makes this throw. A runtime that is given the folders keeps over restarts what is active; one that is given this does not.
+ * Finds the skills in these folders. A skill that cannot be loaded is in `refused` with its reason; nothing in a
+ * skill's folder makes this throw. A runtime that gets the folders keeps activations over restarts; one that gets this
+ * object does not.
  *
  * @example
  * const skills = await openSkills({ folders: ["skills"] });
  * await using runtime = await createRuntime({ tools, skills });
  * const prompt = ["You help with mail.", skills.roster()].join("\n\n");
- *
  * @throws RuntimeFault `skills_invalid` for folders that are no list of paths, `skills_unreadable`
+ *
  * @public
  */
 export async function openSkills(options: SkillsOptions, context: SkillsContext = {}): Promise<Skills> {
@@ -23,7 +24,7 @@ export async function openSkills(options: SkillsOptions, context: SkillsContext 
   if (!Array.isArray(skills) || !skills.every((skill) => skill?.path === null))
     throw new RuntimeFault("skills_invalid", "`skills.skills` must be a list of what `defineSkill` made.");
   checkAgents(agents);
-  const { openLibrary } = await import("./library.ts"); // with its parser, which who has no skills never loads
+  const { openLibrary } = await import("./library.ts"); // loaded with its parser only when there are skills
   return openLibrary(options, context);
 }
 

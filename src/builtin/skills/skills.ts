@@ -79,7 +79,7 @@ export type SkillFile =
 export interface Skills {
   /** In the order of their names. */
   list(): readonly Skill[];
-  /** What was not loaded. */
+  /** Skills that were not loaded. */
   readonly refused: readonly SkillProblem[];
   /** Warnings about the folders. A skill has its own `warnings`. */
   readonly notes: readonly SkillProblem[];

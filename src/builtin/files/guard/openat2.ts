@@ -47,7 +47,7 @@ function beneathBy(call: SystemCall, errno: () => number): Beneath {
       const descriptor = Number(call(openat2Number, held, path, how, how.length));
       if (descriptor >= 0) return descriptor;
       const number = errno();
-      if (number === notAFolder) return walkBeneath(held, parts, wanted); // it tells a link from a file, and is as safe
+      if (number === notAFolder) return walkBeneath(held, parts, wanted); // it distinguishes a link from a file, and is as safe
       if (number !== tryAgain || tries === 128) throw systemError(number);
     }
   };
