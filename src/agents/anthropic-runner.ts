@@ -31,7 +31,7 @@ export interface AnthropicRunContext {
 }
 
 /**
- * Offers the runtime's tools to the tool runner. What was refused, failed or waits for a person is an error result whose
+ * Offers the runtime's tools to the tool runner. A call that is refused, fails or waits gives an error result whose
  * text tells the model what to do.
  *
  * @example

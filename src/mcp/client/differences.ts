@@ -14,7 +14,7 @@ export interface Difference {
   readonly before?: Json;
   /** Left out when it is no longer there. */
   readonly after?: Json;
-  /** The difference as text for a person, with hidden and misleading characters spelled out. */
+  /** The difference as text for a person, with hidden and misleading characters shown as codes. */
   readonly rows: readonly DiffRow[];
 }
 

@@ -39,7 +39,7 @@ function isSame(one: UpstreamTool, other: UpstreamTool): boolean {
   try {
     return canonical(one as unknown as Json) === canonical(other as unknown as Json); // both were read from JSON
   } catch {
-    return false; // nested too deep to be a definition, which each tool is refused for
+    return false; // nested too deep for a definition: each such tool is refused
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ClientOptions, DiscoverResult, PriorDiscovery } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
 
-/** New to old. */
+/** Newest first. */
 export const revisions = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 export type Revision = (typeof revisions)[number];
 

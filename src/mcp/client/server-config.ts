@@ -138,7 +138,7 @@ function isProgram(place: string): boolean {
   }
 }
 
-/** What resolves the references in a configuration. */
+/** The functions that resolve references in a configuration. */
 export interface AddressOptions {
   readonly resolve: ResolveSecret;
   /** Called with values that must be masked: of variables, and values that the configuration states. Short ones are left out. */
@@ -202,7 +202,7 @@ async function revealedAll(
   );
 }
 
-/** Of `--token=VALUE`, and of `VALUE` after `--token`. */
+/** The secret values in `--token=VALUE`, and in `VALUE` after `--token`. */
 function secretsInArgument(word: string, before = ""): readonly string[] {
   const [, flag = before, value = word] = /^(-[^=]*)=(.*)$/s.exec(word) ?? [];
   if (flag.startsWith("-") && !value.startsWith("-")) return secretsUnder(flag, value);

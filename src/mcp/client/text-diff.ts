@@ -1,9 +1,9 @@
 import { reveal } from "./reveal.ts";
 
-/** A row of a diff for a person: `+ …` is new, `- …` is gone, and two blanks begin a row that stayed. */
+/** A row of a diff for a person: `+ …` was added, `- …` was removed, and two blanks begin an unchanged row. */
 export type DiffRow = string;
 
-/** Above this many pairs of rows no common part is searched: all old rows are gone, and all new rows are added. */
+/** Above this many pairs of rows no common part is searched: all old rows count as removed, and all new rows as added. */
 const mostPairs = 250_000;
 const mostRows = 400;
 /** How many unchanged rows are shown around a change. */

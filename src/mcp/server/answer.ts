@@ -7,7 +7,7 @@ import { type ContentBlock, type MediaBlock, type ToolOutcome, textOf } from "..
 import { isStandIn } from "../../results/cut.ts";
 import { type OpenRequest, openRequestOf, renderOutcome } from "../../results/render.ts";
 
-/** Where a reader finds more. */
+/** The places where a reader finds more. */
 export interface Places {
   /** The address of the console, when it listens. */
   readonly console?: (() => string | undefined) | undefined;

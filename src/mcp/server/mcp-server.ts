@@ -132,7 +132,7 @@ class GatewayEndpoint implements McpGateway {
   }
 
   /**
-   * @param sourceOf who sends this request, and to which endpoint
+   * @param sourceOf returns who sends this request, and to which endpoint
    * @param at the upstream server whose tools are served; undefined: the tools of all
    */
   #makeServer(sourceOf: (context: ServerContext) => RequestSource | undefined, at?: string): Server {
