@@ -2,7 +2,7 @@
  * Google's Agent Development Kit: Postern's tools for an `LlmAgent`, and the gate around tools you have. The caller
  * passes `FunctionTool` in, so that the package itself is not needed here.
  */
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import { digestOf, type Json, type JsonObject } from "../core/json.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -42,7 +42,7 @@ export function adkTools<Tool extends object>(
 ): LibraryTools<Tool[]> {
   return offerToLibrary(runtime, context, ({ name, description, parameters, offer }, agentTools) => {
     const useOf = (input: unknown, call?: AdkContext): ToolUse =>
-      given({ name, arguments: input ?? {}, id: call?.functionCallId });
+      defined({ name, arguments: input ?? {}, id: call?.functionCallId });
     const tool = new FunctionTool({
       ...{ name, description },
       requireConfirmation: async (input: unknown, call?: AdkContext) => {

@@ -100,7 +100,7 @@ interface PlacedAgent extends AgentSettings {
 /** An agent that works there. */
 export function agentAt(place: AgentPlace, agent: PlacedAgent): Agent {
   const { name, principal, model } = agent;
-  const go = (record: RunRecord, more: AgentRunOptions): Promise<AgentResult> => {
+  const continueRun = (record: RunRecord, more: AgentRunOptions): Promise<AgentResult> => {
     const attributes = {
       ...{ "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.conversation.id": record.runId },
       "gen_ai.provider.name": model.provider,
@@ -113,11 +113,11 @@ export function agentAt(place: AgentPlace, agent: PlacedAgent): Agent {
   return {
     name,
     async run({ prompt, runId }, more = {}) {
-      return go(await promptedRecord(place.runs, { principal, runId }, prompt), more);
+      return continueRun(await promptedRecord(place.runs, { principal, runId }, prompt), more);
     },
     async resume(runId, more = {}) {
       const record = await RunRecord.load(place.runs, { principal, runId });
-      return record && go(record, more);
+      return record && continueRun(record, more);
     },
   };
 }

@@ -7,8 +7,8 @@
  * results/render.ts (an outcome as a model reads it).
  */
 import { defaultPrincipal } from "../core/authority.ts";
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { given } from "../core/given.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 import { lowerAutonomy, rankOf } from "../core/risk.ts";
@@ -206,5 +206,5 @@ class SessionTools extends RunTools<Offer> implements AgentTools {
 function narrowed(parent: ChildClaims, { scopes, autonomy, taskId }: ChildClaims): ChildClaims {
   const { scopes: most } = parent;
   const common = most === undefined ? scopes : (scopes ?? most).filter((scope) => most.includes(scope));
-  return { ...parent, ...given({ taskId, scopes: common, autonomy: lowerAutonomy(autonomy, parent.autonomy) }) };
+  return { ...parent, ...defined({ taskId, scopes: common, autonomy: lowerAutonomy(autonomy, parent.autonomy) }) };
 }

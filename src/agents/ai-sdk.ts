@@ -3,7 +3,7 @@
  * have.
  * The types are those of the AI SDK, written here so that the package itself is not needed.
  */
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { isRecord } from "../tools/kinds.ts";
@@ -74,7 +74,7 @@ export function aiSdkTools(runtime: Runtime, context: AgentContext = {}): AiSdkA
   const { tools, agentTools, ...closing } = offerToLibrary(runtime, context, (tool, all): [string, AiSdkTool] => {
     const { name, description, parameters } = tool;
     const execute: AiSdkTool["execute"] = async (input, { toolCallId, abortSignal: signal }) => {
-      const answer = await all.call({ id: toolCallId, name, arguments: input }, given({ signal }));
+      const answer = await all.call({ id: toolCallId, name, arguments: input }, defined({ signal }));
       const result = resultOf(answer);
       answers.set(toolCallId, answer);
       return result;

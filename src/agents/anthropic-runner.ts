@@ -3,7 +3,7 @@
  * tools you have. With `runToolsEagerly` the runner starts a tool while the message still streams: each start is a call
  * through every gate, so that an eager start runs nothing that a person must approve first.
  */
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { AgentContext } from "./agent-tools.ts";
@@ -48,8 +48,8 @@ export function anthropicRunnerTools(
     ...{ name, description, input_schema: { ...parameters, type: "object" as const } },
     parse: (content: unknown) => content, // the gate validates
     run: async (input: unknown, run?: AnthropicRunContext) => {
-      const use = given({ name, arguments: input, id: run?.toolUse.id });
-      const answer = await agentTools.call(use, given({ signal: run?.signal ?? undefined }));
+      const use = defined({ name, arguments: input, id: run?.toolUse.id });
+      const answer = await agentTools.call(use, defined({ signal: run?.signal ?? undefined }));
       throwIfRefused(answer);
       return anthropicContent(answer);
     },

@@ -15,7 +15,7 @@ import { Toolbox } from "../tools/toolbox.ts";
 import { type BrowserCall, type ReadCall, readCall, type Viewport } from "./browser/actions.ts";
 import { browserSpecs, type ComputerDeclarations, computerSpecs } from "./browser/declarations.ts";
 import { urlProblem } from "./browser/egress.ts";
-import { isLook, judge, writes } from "./browser/judge.ts";
+import { isReadOnly, judge, writes } from "./browser/judge.ts";
 import { launch } from "./browser/launch.ts";
 import { type BrowserToolsOptions, checkOptions } from "./browser/options.ts";
 import { ActionFailed, Tab, type TabOptions, type TabState } from "./browser/tab.ts";
@@ -155,7 +155,7 @@ export class BrowserToolbox extends Toolbox implements AsyncDisposable {
     if (call.checks.length > 0 && context.approvalId === undefined)
       return failed("No person has approved this call, and its safety check is not acknowledged without one.");
     const tab = await this.#tabOf(context);
-    return tab.alone(async () => {
+    return tab.oneAtATime(async () => {
       tab.takeNotes(); // notes of earlier actions
       const texts: string[] = [];
       let image: string | undefined;
@@ -239,8 +239,8 @@ function runOf({ principal, runId }: { readonly principal: Principal; readonly r
  * Whether the judgement still holds. Looking is harmless anywhere. Other actions were judged by their page, and writing
  * by its field too.
  */
-function isStillJudged(action: Parameters<typeof isLook>[0], judged: TabState, now: TabState): boolean {
-  if (isLook(action) || action.do === "navigate") return true;
+function isStillJudged(action: Parameters<typeof isReadOnly>[0], judged: TabState, now: TabState): boolean {
+  if (isReadOnly(action) || action.do === "navigate") return true;
   return judged.origin === now.origin && !(writes(action) && now.secretFocus && !judged.secretFocus);
 }
 

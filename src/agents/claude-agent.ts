@@ -191,7 +191,7 @@ class ClaudeSession {
 
   /** A call of the batch that is still claimed was refused by a rule of the SDK, or by another hook. */
   async afterBatch({ tool_calls: calls = [] }: ClaudeHookInput): Promise<ClaudeHookOutput> {
-    for (const { tool_use_id: id } of calls) await this.#calls.dropped(id);
+    for (const { tool_use_id: id } of calls) await this.#calls.recordNotRun(id);
     return {};
   }
 
@@ -236,7 +236,7 @@ function notRunText({ outcome, text }: RenderedToolAnswer): string {
 function afterRun({ outcome, text, isError }: RenderedToolAnswer, result: unknown): ClaudeHookOutput {
   const hookEventName = "PostToolUse";
   if (isError) {
-    const updatedToolOutput = emptied(result, { first: text });
+    const updatedToolOutput = withoutTexts(result, { first: text });
     return { continue: false, stopReason: text, hookSpecificOutput: { hookEventName, updatedToolOutput } };
   }
   const { structured, cut, marks } = outcome;
@@ -254,16 +254,16 @@ function afterRun({ outcome, text, isError }: RenderedToolAnswer, result: unknow
 }
 
 /** The same form without its texts. The first text is what the model reads instead. */
-function emptied(result: unknown, left: { first: string }): unknown {
+function withoutTexts(result: unknown, left: { first: string }): unknown {
   if (typeof result === "string") {
     const { first } = left;
     left.first = "";
     return first;
   }
-  if (Array.isArray(result)) return result.map((one) => emptied(one, left));
+  if (Array.isArray(result)) return result.map((one) => withoutTexts(one, left));
   if (!isRecord(result)) return result;
   return Object.fromEntries(
-    Object.entries(result).map(([name, value]) => [name, name === "type" ? value : emptied(value, left)]),
+    Object.entries(result).map(([name, value]) => [name, name === "type" ? value : withoutTexts(value, left)]),
   );
 }
 

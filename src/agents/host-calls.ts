@@ -98,13 +98,13 @@ export class HostCalls {
     const decision = await running.decision;
     if ("error" in end)
       running.ended.reject(end.isInterrupted ? unknownEnd(end.error) : new Error(end.error || "The tool failed."));
-    else if ("run" in decision && holds(end.ranWith, decision.run)) running.ended.resolve(end.result);
+    else if ("run" in decision && matchesDecision(end.ranWith, decision.run)) running.ended.resolve(end.result);
     else running.ended.reject(unknownEnd("The host ran it with other arguments than were decided about."));
     return running.answer;
   }
 
   /** Records that the host has not run this call and will not. */
-  async dropped(id: string): Promise<void> {
+  async recordNotRun(id: string): Promise<void> {
     const running = this.#running.get(id);
     running?.ended.reject(notRun("The host did not run it."));
     await running?.answer;
@@ -144,7 +144,7 @@ function argumentsText({ arguments: given }: ToolUse): string {
 }
 
 /** The host may add defaults. Every member that was decided about must be unchanged. */
-function holds(ranWith: unknown, run: JsonObject): boolean {
+function matchesDecision(ranWith: unknown, run: JsonObject): boolean {
   if (!isRecord(ranWith)) return false;
   return Object.entries(run).every(([name, value]) => JSON.stringify(ranWith[name]) === JSON.stringify(value));
 }

@@ -2,7 +2,7 @@
  * LangChain and LangGraph: Postern's tools for agents and tool nodes, and the gate around tools you have. The caller
  * passes the library's own functions in, so that its packages are not needed here.
  */
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -65,7 +65,7 @@ export function langchainTools<Tool>(
       input: never,
       { toolCall, signal }: LangChainCallConfig,
     ): Promise<string | LangChainContent[]> => {
-      const call = () => agentTools.call(given({ name, arguments: input, id: toolCall?.id }), given({ signal }));
+      const call = () => agentTools.call(defined({ name, arguments: input, id: toolCall?.id }), defined({ signal }));
       const answer = await call();
       const { outcome } = answer;
       if (interrupt === undefined || outcome.status !== "pending") return contentOf(answer);

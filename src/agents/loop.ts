@@ -1,7 +1,7 @@
 /** `postern/agents/loop`: an agent of this process, with Postern's own loop (agent-run.ts). */
 import type { Runtime } from "../runtime/api.ts";
 import { type AnyTool, isLocalTool } from "../tools/kinds.ts";
-import { insideOf } from "../tools/registry.ts";
+import { internalsOf } from "../tools/registry.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { type Agent, type AgentPlace, type AgentSettings, agentAt } from "./agent-run.ts";
 import { type AgentContext, openAgentTools } from "./agent-tools.ts";
@@ -73,7 +73,7 @@ function placeIn({ runtime, ...context }: PlaceOptions): AgentPlace {
 /** Several agents may share a box, and its tools may be the runtime's already. */
 function registerMissing(runtime: Runtime, toolbox: Toolbox): void {
   const register = (tool: AnyTool): undefined => {
-    if (insideOf(runtime.tools).toolNamed(tool.name) !== tool) runtime.tools.register(tool);
+    if (internalsOf(runtime.tools).toolNamed(tool.name) !== tool) runtime.tools.register(tool);
   };
   for (const tool of toolbox.all()) register(tool);
   toolbox.follow(register);

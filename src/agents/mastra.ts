@@ -2,7 +2,7 @@
  * Mastra: Postern's tools for an `Agent`, and the gate around tools you have. The caller passes `createTool` in, so
  * that the package itself is not needed here.
  */
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { AgentContext, ToolUse } from "./agent-tools.ts";
@@ -49,13 +49,13 @@ export function mastraTools<Tool>(
 ): LibraryTools<Record<string, Tool>> {
   const offered = offerToLibrary(runtime, context, ({ name, description, parameters }, agentTools): [string, Tool] => {
     const useOf = (input: unknown, call?: MastraContext): ToolUse =>
-      given({ name, arguments: input, id: call?.agent?.toolCallId ?? call?.toolCallId });
+      defined({ name, arguments: input, id: call?.agent?.toolCallId ?? call?.toolCallId });
     const tool = createTool({
       ...{ id: name, description, inputSchema: anySchema(parameters) },
       requireApproval: async (input: unknown, call?: MastraContext) =>
         (await requestIfNeeded(useOf(input, call), agentTools)) !== undefined,
       execute: async (input: unknown, call?: MastraContext) =>
-        resultOf(await agentTools.call(useOf(input, call), given({ signal: call?.abortSignal }))),
+        resultOf(await agentTools.call(useOf(input, call), defined({ signal: call?.abortSignal }))),
     });
     return [name, tool];
   });

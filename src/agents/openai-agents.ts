@@ -3,7 +3,7 @@
  * The types are those of the library, written here so that the package itself is not needed.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ToolContext } from "../tools/tool.ts";
@@ -63,7 +63,7 @@ export function openaiAgentsTools(runtime: Runtime, context: AgentContext = {}):
 const runContexts = new AsyncLocalStorage<unknown>();
 
 function functionTool({ name, description, parameters, offer }: AgentTool, agentTools: AgentTools): OpenAiAgentsTool {
-  const useOf = (input: unknown, id: string | undefined): ToolUse => given({ name, arguments: input, id });
+  const useOf = (input: unknown, id: string | undefined): ToolUse => defined({ name, arguments: input, id });
   return {
     type: "function",
     name,
@@ -76,7 +76,7 @@ function functionTool({ name, description, parameters, offer }: AgentTool, agent
       (await requestIfNeeded(useOf(input, callId), agentTools)) !== undefined,
     invoke: async (runContext, input, details) => {
       const use = useOf(input, details?.toolCall?.callId);
-      const signal = given({ signal: details?.signal });
+      const signal = defined({ signal: details?.signal });
       // Failures and refusals are text for the model, as the library's own are.
       return textOrParts(await runContexts.run(runContext, () => agentTools.call(use, signal)), partOf);
     },

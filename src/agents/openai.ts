@@ -119,7 +119,7 @@ const answered: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader>([
     (item) => ({
       ...base(item),
       name: type,
-      arguments: askedFor(item, type === "apply_patch_call" ? "operation" : "action"),
+      arguments: requestedInput(item, type === "apply_patch_call" ? "operation" : "action"),
     }),
   ]),
   ["computer_call", (item) => ({ ...base(item), name: "computer_call", arguments: item })],
@@ -156,7 +156,7 @@ export function openaiChatToolUses(message: {
 }
 
 /** The content of the request without the item's ids, so that the same call sent again has the same arguments. */
-function askedFor(item: JsonObject, member: "action" | "operation"): JsonObject {
+function requestedInput(item: JsonObject, member: "action" | "operation"): JsonObject {
   return { [member]: item[member] ?? {} };
 }
 
@@ -239,13 +239,13 @@ function computerResult(call_id: string, answer: RenderedToolAnswer): OpenAiResu
     type: "computer_call_output",
     call_id,
     output: { type: "computer_screenshot", image_url },
-    ...acknowledged(answer),
+    ...acknowledgedChecks(answer),
   };
   return answer.isError ? [output, { type: "message", role: "user", content: answer.text }] : [output];
 }
 
 /** The safety checks that a person approved, as the tool states. No others are acknowledged. */
-function acknowledged({ structured, isError }: RenderedToolAnswer): {
+function acknowledgedChecks({ structured, isError }: RenderedToolAnswer): {
   acknowledged_safety_checks?: OpenAiSafetyCheck[];
 } {
   const checks = isRecord(structured) && !isError ? structured["acknowledged_safety_checks"] : undefined;

@@ -162,6 +162,6 @@ function askedBy({ session, reason }: RequestCaller): Pick<ApprovalRecord, "sess
 }
 
 /** The tool's own limit always holds. A route's lifetime replaces the default. */
-function lifetime(tool: number | undefined, route: number | undefined, otherwise: number): number {
-  return route === undefined ? (tool ?? otherwise) : Math.min(route, tool ?? route);
+function lifetime(tool: number | undefined, route: number | undefined, fallback: number): number {
+  return route === undefined ? (tool ?? fallback) : Math.min(route, tool ?? route);
 }

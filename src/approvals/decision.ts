@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Actor, checkWho } from "../core/actor.ts";
+import { type Actor, checkActorFields } from "../core/actor.ts";
 import { isElsewhere } from "../core/authority.ts";
 import { checkMembers } from "../core/checked-members.ts";
 import { RuntimeFault } from "../core/fault.ts";
@@ -30,7 +30,7 @@ export const operatorToken = "token:operator";
 
 /** @throws RuntimeFault `decision_invalid` for a decider that cannot be named in the log */
 export function checkDecider(by: Decider): void {
-  checkWho(by, "decision_invalid", { needed: ["user"], other: ["via", "tenant"] });
+  checkActorFields(by, "decision_invalid", { needed: ["user"], other: ["via", "tenant"] });
   for (const name of ["roles", "groups"] as const) {
     const value: unknown = by[name];
     if (value !== undefined && !(Array.isArray(value) && value.every((one) => typeof one === "string")))
@@ -200,7 +200,7 @@ function singlesProblem(
   found: readonly FoundApproval[],
   routing: Pick<Routing, "demand">,
 ): Extract<BatchDecided, { taken: false }> | undefined {
-  const singles = found.filter(({ approval }) => approval !== undefined && needsItsOwn(approval, routing));
+  const singles = found.filter(({ approval }) => approval !== undefined && mustBeDecidedAlone(approval, routing));
   const [first] = singles;
   if (first?.approval === undefined) return undefined;
   const more = singles.length === 1 ? "" : ` and ${singles.length - 1} more of these`;
@@ -211,7 +211,7 @@ function singlesProblem(
   };
 }
 
-function needsItsOwn(approval: ApprovalRecord, routing: Pick<Routing, "demand">): boolean {
+function mustBeDecidedAlone(approval: ApprovalRecord, routing: Pick<Routing, "demand">): boolean {
   const demand = stricter(approval.routed ?? unrouted, routing.demand(approval));
   return approval.risk === "critical" || demand.typedConfirmation;
 }

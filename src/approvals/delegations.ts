@@ -7,7 +7,7 @@ import { isSamePerson } from "../core/same-person.ts";
 import { shown } from "../core/shown.ts";
 import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.ts";
 import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
-import { giverNow, heldStill, type People, personOf } from "./people.ts";
+import { giverNow, type People, personOf, stillHeld } from "./people.ts";
 
 /**
  * One person decides on behalf of another until a time. The receiver cannot pass it on, and cannot decide what the
@@ -168,7 +168,7 @@ export class Delegations {
 
   async #asNow(one: Delegation): Promise<Delegation | string> {
     const giver = await giverNow(this.#options.people, one.tenant, { by: one.from, via: one.via });
-    return typeof giver === "string" ? giver : { ...one, ...heldStill(one, giver) };
+    return typeof giver === "string" ? giver : { ...one, ...stillHeld(one, giver) };
   }
 
   /** If accounts exist, the receiver must have one and may decide. The name is written as in the account. */

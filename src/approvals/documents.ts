@@ -4,7 +4,7 @@ import type { NotedEvent } from "../core/event.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { newTraceId } from "../core/ids.ts";
 import type { Json, JsonObject } from "../core/json.ts";
-import type { Along } from "../core/records.ts";
+import type { AddedDocument } from "../core/records.ts";
 import { plainJson } from "../store/collection.ts";
 import { LiveCollection } from "../store/live-collection.ts";
 import type { Store } from "../store/store.ts";
@@ -15,7 +15,7 @@ export interface RecordedCollectionOptions {
   readonly policyVersion: string;
 }
 
-export interface Noted extends Required<Actor> {
+export interface DocumentNote extends Required<Actor> {
   readonly type: string;
   readonly summary: string;
   readonly data: JsonObject;
@@ -58,17 +58,17 @@ export class RecordedCollection<Item extends { readonly id: string }> {
     return this.#collection.get(id);
   }
 
-  /** Adds a document to another write. When that write has won, call `took`. */
-  along(item: Item, noted: Noted): Along {
+  /** Adds a document to another write. When that write has won, call `applyWritten`. */
+  addedDocument(item: Item, noted: DocumentNote): AddedDocument {
     return { kind: this.#kind, id: item.id, body: plainJson(item), event: this.#event(noted) };
   }
 
-  took(item: Item): void {
-    this.#collection.took(item.id, 1, item);
+  applyWritten(item: Item): void {
+    this.#collection.applyWritten(item.id, 1, item);
   }
 
   /** @throws RuntimeFault `document_taken` if the id exists */
-  async add(item: Item, noted: Noted): Promise<void> {
+  async add(item: Item, noted: DocumentNote): Promise<void> {
     const event = this.#event(noted);
     const { changed } = await this.#collection.change(item.id, (before) =>
       before === undefined ? { item, event } : undefined,
@@ -83,7 +83,7 @@ export class RecordedCollection<Item extends { readonly id: string }> {
    */
   async change(
     id: string,
-    next: (item: Item) => { readonly item: Item; readonly noted?: Noted } | undefined,
+    next: (item: Item) => { readonly item: Item; readonly noted?: DocumentNote } | undefined,
   ): Promise<Item | undefined> {
     const { item } = await this.#collection.change(id, (before) => {
       const change = before && next(before);
@@ -92,7 +92,7 @@ export class RecordedCollection<Item extends { readonly id: string }> {
     return item;
   }
 
-  #event(noted: Noted): NotedEvent {
+  #event(noted: DocumentNote): NotedEvent {
     const { clock, policyVersion } = this.#options;
     return { moment: "noted", at: clock.now(), traceId: newTraceId(), policyVersion, outcome: "success", ...noted };
   }

@@ -7,7 +7,7 @@
 
 import type { Actor } from "../core/actor.ts";
 import { isElsewhere } from "../core/authority.ts";
-import { isByHand } from "../core/own-agents.ts";
+import { isDirectCall } from "../core/own-agents.ts";
 import type { ApprovalRecord, DeciderState, DecisionAuthor, Routed } from "../core/records.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import { builtInName } from "../identity/roles.ts";
@@ -27,7 +27,7 @@ import {
 } from "./decision.ts";
 import type { Delegation, Delegations } from "./delegations.ts";
 import type { Grant } from "./grant.ts";
-import { giverNow, heldStill, type People } from "./people.ts";
+import { giverNow, type People, stillHeld } from "./people.ts";
 import { alreadyVoted, hasVoted } from "./quorum.ts";
 import { type Demand, isAmong, isOpen, type Routing, stricter, unrouted } from "./routes.ts";
 
@@ -46,12 +46,12 @@ export interface DecisionContext {
 /** The person a decision is made for, and the delegation. Empty when people decide for themselves. */
 type OnBehalf = Pick<DecisionAuthor, "onBehalfOf" | "delegation">;
 
-export interface Admitted extends OnBehalf {
+export interface AdmittedDecision extends OnBehalf {
   readonly demand: Routed;
   readonly giver: DeciderState;
 }
 
-type DecisionWord = DecisionRequest["decision"];
+type DecisionName = DecisionRequest["decision"];
 
 interface EligibilityProblem extends Pick<Extract<Decided, { decided: false }>, "code" | "message"> {
   /** Missing if the problem is about what was sent. */
@@ -101,7 +101,7 @@ export class Eligibility {
     const { typed, signedIn, roles, groups } = grant.giver;
     if (routed.typedConfirmation && !typed)
       return `the route \`${routed.rule}\` wants the tool's name typed now, and it was not`;
-    const by = { user: grant.by, via: grant.via, signedIn, ...heldStill({ roles, groups }, giver) };
+    const by = { user: grant.by, via: grant.via, signedIn, ...stillHeld({ roles, groups }, giver) };
     const found = checkEligible({ ...call, routed }, { by }, this.#context(call, delegation, false));
     return "code" in found ? found.message : undefined;
   }
@@ -117,7 +117,7 @@ export function admit(
   approval: ApprovalRecord,
   request: DecisionRequest,
   context: DecisionContext,
-): Admitted | EligibilityProblem {
+): AdmittedDecision | EligibilityProblem {
   const { by, decision } = request;
   const onBehalf = checkEligible(approval, { by, word: decision }, context);
   if ("code" in onBehalf) return onBehalf;
@@ -148,7 +148,7 @@ export function eligibilityOf(approval: ApprovalRecord, by: Decider, context: De
 /** On whose behalf this person may decide so now, or why they may not. */
 export function checkEligible(
   approval: Subject,
-  { by, word = "approved" }: { readonly by: Decider; readonly word?: DecisionWord },
+  { by, word = "approved" }: { readonly by: Decider; readonly word?: DecisionName },
   context: DecisionContext,
 ): OnBehalf | EligibilityProblem {
   if (isElsewhere(approval.principal, by.tenant))
@@ -165,7 +165,7 @@ export function checkEligible(
   return problem ?? onBehalf;
 }
 
-export function isApproving(word: DecisionWord): boolean {
+export function isApproving(word: DecisionName): boolean {
   return word === "approved" || word === "modified";
 }
 
@@ -190,7 +190,7 @@ function ownRequestProblem(
     message: `\`${who}\` asked for this call and cannot decide it; another ${other} must.`,
     why: other === "person" ? "requester" : "credential",
   });
-  if ((separateUser || isByHand(principal)) && isAsker({ principal }, by.user)) return problem(by.user, "person");
+  if ((separateUser || isDirectCall(principal)) && isAsker({ principal }, by.user)) return problem(by.user, "person");
   const { via: credential } = actorOf(by);
   const asker = principal.via ?? (principal.user === undefined ? `agent:${principal.agent}` : `user:${principal.user}`);
   return credential === asker ? problem(credential, "credential") : undefined;
@@ -201,10 +201,10 @@ function ownRequestProblem(
  * person than the one who asked.
  */
 function operatorProblem({ approval, by, demand, context }: EligibilityCheck): EligibilityProblem | undefined {
-  if (!context.accountsExist || !isOfTheFolder(by)) return undefined;
+  if (!context.accountsExist || !isDataFolderUser(by)) return undefined;
   const { tool, principal } = approval;
   const { quorum, separateUser } = demand;
-  if (quorum === 1 && !separateUser && !isByHand(principal)) return undefined;
+  if (quorum === 1 && !separateUser && !isDirectCall(principal)) return undefined;
   const whom = quorum > 1 ? `${quorum} different persons` : "another person than who asked";
   return {
     code: "sign_in_needed",
@@ -214,7 +214,7 @@ function operatorProblem({ approval, by, demand, context }: EligibilityCheck): E
 }
 
 /** The operator's token, the link of the data folder, and a token made with either. No account has this name. */
-function isOfTheFolder({ user, via }: Pick<Decider, "user" | "via">): boolean {
+function isDataFolderUser({ user, via }: Pick<Decider, "user" | "via">): boolean {
   return via === operatorToken || (user === builtInName && via !== undefined && folderCredential.test(via));
 }
 const folderCredential = /^(session:operator$|token:tok_)/;
@@ -225,7 +225,7 @@ export function isAsker({ principal }: Pick<Audience, "principal">, user: string
 }
 
 /** The person themself if the routes ask them, else the first delegation by which they may decide. */
-function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionWord): OnBehalf | EligibilityProblem {
+function onBehalfOf({ approval, by, context }: EligibilityCheck, word: DecisionName): OnBehalf | EligibilityProblem {
   const closed = routeWithout(by, approval, context.present);
   if (closed === undefined) return {};
   const voted: EligibilityProblem[] = [];
@@ -301,7 +301,7 @@ function isExempt({ rule }: Routed, { inProcess, present }: DecisionContext): bo
 
 /** Without accounts, only the operator's own token counts as signed in. With accounts it does not. */
 function isSignedIn(by: Decider, { inProcess, accountsExist }: DecisionContext): boolean {
-  if (inProcess || (accountsExist && isOfTheFolder(by))) return false;
+  if (inProcess || (accountsExist && isDataFolderUser(by))) return false;
   const { via, signedIn } = by;
   return via === operatorToken || (signedIn ?? (via === undefined || !via.startsWith("token:")));
 }

@@ -3,7 +3,7 @@ import type { ToolCall } from "../core/call.ts";
 import type { DurableEvent, NotedEvent } from "../core/event.ts";
 import { digestOf, type JsonObject } from "../core/json.ts";
 import type { ApprovalRecord } from "../core/records.ts";
-import type { Due } from "./expiry.ts";
+import type { DueStep } from "./expiry.ts";
 import { type DatedDecision, votesLeft, type WrittenDecision } from "./quorum.ts";
 import { isOpen } from "./routes.ts";
 
@@ -76,7 +76,7 @@ function approvalEvent(
 
 export function reminderEvent(
   approval: ApprovalRecord,
-  due: Due,
+  due: DueStep,
   when: Pick<ApprovalNews, "at" | "policyVersion">,
 ): NotedEvent {
   const { tool, expiresAt, routed } = approval;

@@ -2,12 +2,12 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/fault.ts";
 import type { ApprovalRecord } from "../core/records.ts";
 
-export type Due = "reminder" | "escalation";
+export type DueStep = "reminder" | "escalation";
 
 /** The next thing that becomes due on an open request. */
 export function dueNext({ expiresAt, routed, remindedAt, escalatedAt }: ApprovalRecord): {
   readonly at: number;
-  readonly due: Due | "expiry";
+  readonly due: DueStep | "expiry";
 } {
   const { remindAt = Infinity, escalateAt = Infinity } = routed ?? {};
   const reminder = remindedAt === undefined ? remindAt : Infinity;
@@ -22,7 +22,7 @@ interface ExpiryOptions {
   readonly log: (problem: string) => void;
   readonly expire: (approval: ApprovalRecord) => Promise<void>;
   /** Returns the record afterwards. */
-  readonly remind: (id: string, due: Due) => Promise<ApprovalRecord | undefined>;
+  readonly remind: (id: string, due: DueStep) => Promise<ApprovalRecord | undefined>;
 }
 
 /** Reminders, escalations and expiry of open requests. Each request has one timer, for what is due next. */
@@ -65,13 +65,13 @@ export class Expiry implements Disposable {
     this.#timers.clear();
   }
 
-  async #remind(id: string, due: Due): Promise<void> {
+  async #remind(id: string, due: DueStep): Promise<void> {
     const approval = await this.#options.remind(id, due);
     if (approval !== undefined) this.watch(approval);
   }
 }
 
-function sentence(id: string, due: Due | "expiry", error: unknown): string {
+function sentence(id: string, due: DueStep | "expiry", error: unknown): string {
   const after = due === "expiry" ? "It counts as expired all the same." : "It still expires on time after a restart.";
   return `The ${due} of \`${id}\` could not be written: ${messageOf(error)}. ${after}`;
 }

@@ -4,7 +4,7 @@ import type { Reason } from "../core/event.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { newId } from "../core/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import type { Along, ApprovalRecord, DeciderState, DecisionAuthor } from "../core/records.ts";
+import type { AddedDocument, ApprovalRecord, DeciderState, DecisionAuthor } from "../core/records.ts";
 import { shown } from "../core/shown.ts";
 import { type ConditionCheck, type Conditions, compileConditions, permits } from "../policy/rules/condition.ts";
 import { checkedConditions } from "../policy/schema.ts";
@@ -75,9 +75,9 @@ export interface GrantFilter {
 }
 
 /** A grant, and how it is written together with its approval. */
-export interface Remembered {
+export interface NewGrant {
   readonly grant: Grant;
-  readonly along: Along;
+  readonly addedDocument: AddedDocument;
   /** Call it when the write has won. */
   readonly take: () => void;
 }

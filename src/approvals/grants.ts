@@ -21,8 +21,8 @@ import {
   type GrantState,
   grantFrom,
   grantOf,
+  type NewGrant,
   type Remember,
-  type Remembered,
   spanText,
   untilOf,
 } from "./grant.ts";
@@ -47,7 +47,7 @@ export interface GrantsOptions extends RecordedCollectionOptions {
 }
 
 /** The grant that answers for a person, or the grants that fit the call but do not count, and why. */
-export interface Answering {
+export interface GrantAnswer {
   readonly grant?: Grant;
   readonly silent: readonly Silent[];
 }
@@ -97,7 +97,7 @@ export class Grants implements AsyncDisposable {
   }
 
   /** Reads the grant from the store again, so that one that another process revoked answers nothing. */
-  async answering(call: Grantable, sessionId: string | undefined): Promise<Answering> {
+  async answerFor(call: Grantable, sessionId: string | undefined): Promise<GrantAnswer> {
     const silent: Silent[] = [];
     const ids = this.#byTool.get(keyOf(call.authority.principal.tenant, call.tool, call.action));
     for (const id of ids ?? []) {
@@ -114,7 +114,7 @@ export class Grants implements AsyncDisposable {
   }
 
   /** Why a live grant does not answer now. Returns undefined if it answers. */
-  async silence(grant: Grant): Promise<string | undefined> {
+  async problem(grant: Grant): Promise<string | undefined> {
     checkGrant(grant);
     return this.#options.eligibility.grantProblem(grant, grant);
   }
@@ -124,12 +124,12 @@ export class Grants implements AsyncDisposable {
    *
    * @param remember checked by `rememberProblem` of grant.ts
    */
-  remembered(remember: Remember, approval: ApprovalRecord, by: GrantAuthor): Remembered {
+  newGrant(remember: Remember, approval: ApprovalRecord, by: GrantAuthor): NewGrant {
     const now = this.#options.clock.now();
     const until = untilOf(remember, approval, now);
     if (typeof until === "string") throw new RuntimeFault("grant_invalid", until);
     const grant = grantOf(remember, approval, { by, now, until });
-    const along = this.#collection.along(grant, {
+    const addedDocument = this.#collection.addedDocument(grant, {
       type: "grant.made",
       summary: `${grant.by} granted ${grant.tool} to ${grant.principal.agent} ${spanText(grant)}`,
       tenant: grant.principal.tenant,
@@ -144,10 +144,10 @@ export class Grants implements AsyncDisposable {
       },
     });
     const take = (): void => {
-      this.#collection.took(grant);
+      this.#collection.applyWritten(grant);
       this.#index(grant);
     };
-    return { grant, along, take };
+    return { grant, addedDocument, take };
   }
 
   /** Returns undefined if there is none. A second revocation changes nothing. */

@@ -63,7 +63,7 @@ export async function giverNow(
 }
 
 /** Those recorded roles and groups that the person still has. A person without an account keeps all of them. */
-export function heldStill(
+export function stillHeld(
   { roles = [], groups = [] }: Memberships,
   now: Person | undefined,
 ): { roles: readonly string[]; groups: readonly string[] } {

@@ -1,17 +1,17 @@
 /** The effect of a decision on a request: votes under a quorum, edits, and the end. */
 import type { Risk } from "../core/call.ts";
-import type { ApprovalWord, Weighing } from "../core/event.ts";
+import type { ApprovalEndName, Weighing } from "../core/event.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
 import type { ApprovalRecord, ApprovalState, ReferencedArtifact, Vote } from "../core/records.ts";
 import { isSamePerson } from "../core/same-person.ts";
 import { previewDigest } from "./binding.ts";
-import type { Remembered } from "./grant.ts";
+import type { NewGrant } from "./grant.ts";
 import { unrouted } from "./routes.ts";
 
 /** One decision to be written, also of the clock or of a policy. */
 export interface WrittenDecision {
-  readonly as: ApprovalWord;
+  readonly as: ApprovalEndName;
   readonly by: string;
   readonly via: string;
   readonly onBehalfOf?: string | undefined;
@@ -21,7 +21,7 @@ export interface WrittenDecision {
   /** With `modified`. */
   readonly edited?: EditedArguments | undefined;
   /** The grant to write together with the approval that ends the request. */
-  readonly remember?: ((approved: ApprovalRecord) => Remembered) | undefined;
+  readonly remember?: ((approved: ApprovalRecord) => NewGrant) | undefined;
 }
 
 /** `at`: wall clock, milliseconds. */

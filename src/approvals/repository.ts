@@ -26,11 +26,11 @@ import type { ApprovalFilter, Store } from "../store/store.ts";
 import { stateAt, type WaitingApproval } from "../store/urgency.ts";
 import { type Question, type RequestCaller, requestOf, shownDigest } from "./binding.ts";
 import { decidedEvent, reminderEvent, votedEvent } from "./events.ts";
-import { type Due, dueNext, Expiry } from "./expiry.ts";
+import { type DueStep, dueNext, Expiry } from "./expiry.ts";
 import type { Grant } from "./grant.ts";
 import { count, type WrittenDecision } from "./quorum.ts";
 import type { Routing } from "./routes.ts";
-import { type Answered, WaitingCallers } from "./wait.ts";
+import { type WaitEnd, WaitingCallers } from "./wait.ts";
 
 export interface ApprovalPage {
   readonly approvals: readonly ApprovalRecord[];
@@ -131,7 +131,7 @@ export class ApprovalRepository implements Disposable {
   }
 
   /** Waits for a decision, as long as this caller can wait. */
-  answered(approval: ApprovalRecord, caller: Caller): Promise<Answered> {
+  waitForDecision(approval: ApprovalRecord, caller: Caller): Promise<WaitEnd> {
     return this.#callers.for(approval, caller);
   }
 
@@ -179,7 +179,7 @@ export class ApprovalRepository implements Disposable {
       const denied = ends && !isYes ? deniedOutcome(call.id, next) : undefined;
       const remembered = ends && isYes ? decision.remember?.(next) : undefined;
       const event = ends ? decidedEvent(call, next, dated) : votedEvent(call, next, dated);
-      const more = { ...(denied && { denied }), ...(remembered && { along: remembered.along }) };
+      const more = { ...(denied && { denied }), ...(remembered && { addedDocument: remembered.addedDocument }) };
       const write = { write: "decide", approval: next, expectedRevision, ...more, event } as const;
       const committed = await commitAndTake(this.#store, write, "synced", () => remembered?.take());
       if (committed.won) {
@@ -233,7 +233,7 @@ export class ApprovalRepository implements Disposable {
   }
 
   /** Written first, so that a restart does not remind twice. */
-  async #remind(id: string, due: Due): Promise<ApprovalRecord | undefined> {
+  async #remind(id: string, due: DueStep): Promise<ApprovalRecord | undefined> {
     for (;;) {
       const approval = await this.#store.approval(id);
       if (approval?.state !== "pending" || dueNext(approval)?.due !== due) return approval;

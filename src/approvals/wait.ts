@@ -4,7 +4,7 @@ import type { Caller } from "../core/session.ts";
 import type { Store } from "../store/store.ts";
 
 /** How a wait for a person ended. After `decided`, read the request. */
-export type Answered = "decided" | "timed_out" | "cancelled";
+export type WaitEnd = "decided" | "timed_out" | "cancelled";
 
 /** The callers that wait for a decision. One follower of the store serves all of them. */
 export class WaitingCallers implements Disposable {
@@ -29,7 +29,7 @@ export class WaitingCallers implements Disposable {
    * Waits as long as the caller's patience, its session's limits and deadline, and the request's own expiry allow.
    * Aborting the signal ends it.
    */
-  async for(approval: ApprovalRecord, caller: Caller): Promise<Answered> {
+  async for(approval: ApprovalRecord, caller: Caller): Promise<WaitEnd> {
     const { session, signal, deadline } = caller;
     if (signal?.aborted === true) return "cancelled";
     if (this.#stopped) return "timed_out";
@@ -39,7 +39,7 @@ export class WaitingCallers implements Disposable {
       caller.approvalWaitMs ?? Number.POSITIVE_INFINITY,
       session.remainingMs(),
     );
-    const { promise, resolve } = Promise.withResolvers<Answered>();
+    const { promise, resolve } = Promise.withResolvers<WaitEnd>();
     const decided = (): void => resolve("decided");
     const cancelled = (): void => resolve("cancelled");
     const timedOut = (): void => resolve("timed_out");

@@ -20,7 +20,7 @@ import {
   type Verification,
   type Verified,
 } from "./log.ts";
-import { Outside } from "./outside.ts";
+import { OutsideCopies } from "./outside.ts";
 import { latestEvents, type QueriedLog, queryEvents } from "./query.ts";
 import { Recheck, type RecheckOptions, type RecheckPace } from "./recheck.ts";
 import type { Signer } from "./signer.ts";
@@ -66,7 +66,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #signer: Signer;
-  readonly #outside: Outside;
+  readonly #outside: OutsideCopies;
   readonly #log: (problem: string) => void;
   readonly #verified: AuditLogOptions["verified"];
   readonly #tree: Tree;
@@ -88,7 +88,7 @@ class FollowingLog implements AuditLog, AsyncDisposable {
     this.#store = store;
     this.#clock = clock;
     this.#signer = signer;
-    this.#outside = new Outside(
+    this.#outside = new OutsideCopies(
       anchorFile === undefined ? undefined : new AnchorFile(anchorFile),
       options.witness,
       log,

@@ -1,4 +1,4 @@
-import type { ApprovalWord, EndName } from "../core/event.ts";
+import type { ApprovalEndName, EndName } from "../core/event.ts";
 import type { RefusalCode } from "../core/refusals.ts";
 
 /** At which gate a call is refused with this code. */
@@ -56,7 +56,7 @@ const endStages: Readonly<Record<EndName, string>> = {
 };
 
 /** A call that a person permits is a success, everything else is information. */
-export const decisionOutcomes: Readonly<Record<ApprovalWord, "success" | "info">> = {
+export const decisionOutcomes: Readonly<Record<ApprovalEndName, "success" | "info">> = {
   approved: "success",
   modified: "success",
   denied: "info",

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aCall, aWeighing as weighing } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../core/call.ts";
-import { type DurableEvent, endWords } from "../core/event.ts";
+import { type DurableEvent, endEvents } from "../core/event.ts";
 import { type Json, sha256 } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { serializeWith } from "./entry.ts";
@@ -20,7 +20,7 @@ const outcomeOf = (text: string, more: Partial<ToolOutcome> = {}): ToolOutcome =
 const serialize = serializeWith((text) => text.replaceAll("hunter2-hunter2", "[redacted]"));
 const read = (event: DurableEvent): Record<string, Json> => JSON.parse(serialize(event)) as Record<string, Json>; // spell writes objects
 const ended = (
-  as: keyof typeof endWords,
+  as: keyof typeof endEvents,
   more: Partial<Extract<DurableEvent, { moment: "ended" }>> = {},
 ): DurableEvent => ({
   moment: "ended",
@@ -39,7 +39,7 @@ describe("a stored event", () => {
     const events: readonly DurableEvent[] = [
       { moment: "held", at, call, weighing, approvalId: "apr_1", expiresAt: at + 60_000 },
       { moment: "attempted", at, call, key: call.id, weighing },
-      ...(Object.keys(endWords) as (keyof typeof endWords)[]).map((as) => ended(as)), // the table's own keys
+      ...(Object.keys(endEvents) as (keyof typeof endEvents)[]).map((as) => ended(as)), // the table's own keys
     ];
     for (const event of events) {
       expect(read(event)).toMatchObject({

@@ -60,7 +60,7 @@ export class ExportReader {
       return this.#recount.broken(`The last line counts ${count.slice(0, 20)} entries; there are ${size}.`);
     }
     if (this.#lastCheckpoint !== size) {
-      return this.#recount.broken(`No checkpoint signs the entries from ${this.#recount.vouched} on.`);
+      return this.#recount.broken(`No checkpoint signs the entries from ${this.#recount.verifiedSize} on.`);
     }
     this.#ended = true;
     return undefined;

@@ -1,5 +1,5 @@
 import type { Principal, ToolCall } from "../core/call.ts";
-import { type DurableEvent, endWords, type NotedEvent, type Weighing, words } from "../core/event.ts";
+import { type DurableEvent, endEvents, momentNames, type NotedEvent, type Weighing } from "../core/event.ts";
 import { canonical, type Json, maxDepth, sha256 } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { attemptedEnds, attemptedSummary, decisionOutcomes, endSummary, openSummary, stageOf } from "./audit-words.ts";
@@ -94,7 +94,7 @@ function heldFields({ call, approvalId, expiresAt, weighing }: EventAt<"held">, 
     request_hash: call.digest,
     stage: "gate",
     summary: `${nameOf(call, clean)} needs a person`,
-    type: words.held.audit,
+    type: momentNames.held.audit,
   };
 }
 
@@ -117,7 +117,7 @@ function decidedFields(event: EventAt<"decided">, clean: Clean) {
     risk_level: risk,
     stage: "gate",
     summary: `${nameOf(call, clean)} ${as}`,
-    type: `${words.decided.audit}.${as}`,
+    type: `${momentNames.decided.audit}.${as}`,
   };
 }
 
@@ -131,7 +131,7 @@ function attemptedFields({ call, key, approvalId, weighing }: EventAt<"attempted
     request_hash: call.digest,
     stage: "execute",
     summary: attemptedSummary(nameOf(call, clean)),
-    type: words.attempted.audit,
+    type: momentNames.attempted.audit,
   };
 }
 
@@ -147,7 +147,7 @@ function endedFields(event: EventAt<"ended">, clean: Clean) {
     decided_by: by && clean(by),
     decided_via: via && clean(via),
     latency_ms: roundedMs(event.latencyMs),
-    outcome: endWords[as].outcome,
+    outcome: endEvents[as].outcome,
     payload_ref: outcome.artifact,
     reason: reason && clean(reason),
     refs: refsOf(call, { key: event.key ?? call.resumes, approvalId }, clean),
@@ -155,7 +155,7 @@ function endedFields(event: EventAt<"ended">, clean: Clean) {
     response_hash: responseHash(outcome),
     stage: stageOf(as, code),
     summary: isOpen(event) ? openSummary(name, as) : endSummary(name, as, code),
-    type: endWords[as].audit,
+    type: endEvents[as].audit,
   };
 }
 

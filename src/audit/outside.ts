@@ -5,7 +5,7 @@ import { type AnchorFile, sizeOf } from "./anchor-file.ts";
 import type { Witness } from "./witness.ts";
 
 /** What is stored about the log outside its store: the anchor file and the witness. */
-export class Outside {
+export class OutsideCopies {
   readonly #anchors: AnchorFile | undefined;
   readonly #witness: Witness | undefined;
   readonly #log: (problem: string) => void;

@@ -18,8 +18,8 @@ interface Peak {
 /** Counts entries in their order. Methods return undefined if nothing is wrong. */
 export class Recount {
   #size = 0;
-  #vouched = 0;
-  #claimed = 0;
+  #verifiedSize = 0;
+  #claimedSize = 0;
   #checkpoints = 0;
   /** Perfect trees from left to right, each smaller than the one before it. */
   readonly #peaks: Peak[] = [];
@@ -31,18 +31,18 @@ export class Recount {
   }
 
   /** The most entries that a checkpoint stored elsewhere signs. */
-  get claimed(): number {
-    return this.#claimed;
+  get claimedSize(): number {
+    return this.#claimedSize;
   }
 
   /** Entries up to the last checkpoint that was checked. */
-  get vouched(): number {
-    return this.#vouched;
+  get verifiedSize(): number {
+    return this.#verifiedSize;
   }
 
   /** Adds a checkpoint that was stored elsewhere. It is compared when the number of entries reaches its size. */
   claim({ size, root }: Checkpoint): void {
-    if (size > this.#claimed) this.#claimed = size;
+    if (size > this.#claimedSize) this.#claimedSize = size;
     const roots = this.#claims.get(size) ?? new Set();
     this.#claims.set(size, roots.add(root));
   }
@@ -57,7 +57,7 @@ export class Recount {
   checkpoint({ size, root }: Checkpoint): Broken | undefined {
     if (size !== this.#size) return this.broken(this.#miscounted(size));
     if (root !== this.root()) return this.broken(this.#differs(size));
-    this.#vouched = size;
+    this.#verifiedSize = size;
     this.#checkpoints += 1;
     return undefined;
   }
@@ -74,7 +74,7 @@ export class Recount {
     }
     const emptyHolds = this.#size > 0 ? undefined : this.#claimsHold();
     if (emptyHolds !== undefined) return emptyHolds;
-    const unsigned = this.#size - this.#vouched;
+    const unsigned = this.#size - this.#verifiedSize;
     return {
       intact: true,
       events: this.#size,
@@ -85,7 +85,7 @@ export class Recount {
   }
 
   /** @param first the first entry that cannot be trusted. Default: the first after the last good checkpoint */
-  broken(why: string, first: number = this.#vouched): Broken {
+  broken(why: string, first: number = this.#verifiedSize): Broken {
     return { intact: false, events: this.#size, firstBroken: first, why };
   }
 
@@ -124,13 +124,13 @@ export class Recount {
         return this.broken(`${this.#differs(this.#size)} (That checkpoint was kept elsewhere.)`);
       }
     }
-    this.#vouched = this.#size;
+    this.#verifiedSize = this.#size;
     return undefined;
   }
 
   /** For a checkpoint that does not follow as many entries as it signs: where entries were lost or added. */
   #miscounted(size: number): string {
-    const from = this.#vouched;
+    const from = this.#verifiedSize;
     const wrong = Math.abs(size - this.#size);
     const until = Math.max(size, this.#size) - 1;
     const where = `the checkpoint over ${counted(size, "entry", "entries")} stands after ${this.#size}.`;
@@ -142,7 +142,7 @@ export class Recount {
   }
 
   #differs(size: number): string {
-    return `Something in entries ${this.#vouched} to ${size - 1} is not what the checkpoint over ${counted(size, "entry", "entries")} signed.`;
+    return `Something in entries ${this.#verifiedSize} to ${size - 1} is not what the checkpoint over ${counted(size, "entry", "entries")} signed.`;
   }
 }
 

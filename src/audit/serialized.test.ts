@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aCall } from "../../test/fakes/call.ts";
 import type { ToolCall } from "../core/call.ts";
-import { type DurableEvent, endWords, type Weighing } from "../core/event.ts";
+import { type DurableEvent, endEvents, type Weighing } from "../core/event.ts";
 import { canonical, type Json, sha256 } from "../core/json.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import { refusals } from "../core/refusals.ts";
@@ -96,7 +96,7 @@ const anyEnded = fc
     moment: fc.constant("ended"),
     at: anyAt,
     call: anyCall,
-    as: fc.constantFrom(...Object.keys(endWords)),
+    as: fc.constantFrom(...Object.keys(endEvents)),
     outcome: anyOutcome,
     latencyMs: fc.oneof(
       fc.double(),

@@ -84,7 +84,7 @@ async function readAll(
   const ids = await store.documents.list("checkpoint", "");
   const odd = ids.find((id) => !/^[0-9]{16}$/.test(id));
   if (odd !== undefined) return recount.broken(`The checkpoint \`${odd}\` is not in its place.`);
-  const until = Math.max(upTo, Number(ids.at(-1) ?? 0), recount.claimed);
+  const until = Math.max(upTo, Number(ids.at(-1) ?? 0), recount.claimedSize);
   let next = 0;
   for await (const { seq, body } of store.events({ after: -1, fresh: true })) {
     if (recount.size === until) break;

@@ -1,5 +1,5 @@
 import { RuntimeFault } from "../core/fault.ts";
-import { passingFolder, removePassing } from "../core/system/passing-folder.ts";
+import { removeTemporaryFolder, temporaryFolder } from "../core/system/temporary-folder.ts";
 import { createClient, type PosternClient } from "../server/client/client.ts";
 import { readToken, type TokenRole } from "../server/credentials.ts";
 import { exists, requireDataFolder } from "./data-folder.ts";
@@ -34,7 +34,7 @@ export async function connect(host: Host, flags: GlobalFlags, needs: InsideNeeds
     return clients(running?.port === port ? running.url : `http://127.0.0.1:${port}`, dataFolder);
   }
   await using opened = new AsyncDisposableStack();
-  const data = exists(dataFolder) ? dataFolder : opened.adopt(passingFolder("look"), removePassing);
+  const data = exists(dataFolder) ? dataFolder : opened.adopt(temporaryFolder("look"), removeTemporaryFolder);
   const found = await findServerOrLock(data, host.clock, waiting);
   if ("server" in found) return clients(found.server.url, dataFolder);
   opened.use(found.lock);

@@ -25,7 +25,7 @@ export type FailedWhy =
   | "unrecorded";
 
 /** A script that waits for people, in its state before the batch with their calls. */
-export interface Halted {
+export interface HaltedScript {
   readonly session: SessionState;
   readonly journal: JournalState;
   readonly batch: readonly AskedCall[];
@@ -43,7 +43,7 @@ export interface Halted {
 export type End =
   | { readonly end: "done"; readonly value: Json | undefined }
   | { readonly end: "failed"; readonly why: FailedWhy; readonly message: string; readonly line?: number }
-  | { readonly end: "halted"; readonly halted: Halted }
+  | { readonly end: "halted"; readonly halted: HaltedScript }
   | { readonly end: "cancelled" };
 
 type FailedScript = Extract<End, { end: "failed" }>;
@@ -92,7 +92,7 @@ async function loop(engine: SandboxSession, run: ScriptRun, batch?: readonly Ask
     if (run.isUnrecorded) return failed("unrecorded", unrecorded);
     const before = { session: session.mark(), journal: journal.mark() };
     const other = await run.beginBatch(calls);
-    const answers = watch.stopped === undefined && other === undefined ? await together(calls, run) : [];
+    const answers = watch.stopped === undefined && other === undefined ? await runTogether(calls, run) : [];
     const end = stopped();
     if (end !== undefined) return end;
     const conflict = other ?? answers.find(({ outcome }) => outcome?.refusal?.code === "idempotency_conflict")?.asked;
@@ -115,7 +115,7 @@ interface HostAnswer {
 }
 
 /** Runs as many calls at once as a script may have open, in the order it made them. A stopped script begins no more. */
-async function together(calls: readonly AskedCall[], run: ScriptRun): Promise<readonly HostAnswer[]> {
+async function runTogether(calls: readonly AskedCall[], run: ScriptRun): Promise<readonly HostAnswer[]> {
   const answers: HostAnswer[] = [];
   const left = calls.entries();
   const lane = async (): Promise<void> => {
@@ -151,7 +151,7 @@ function faultOf(calls: readonly AskedCall[], { journal }: ScriptRun): End | und
   return undefined;
 }
 
-interface Halting {
+interface HaltContext {
   /** The state of both before the batch. */
   readonly session: SessionMark;
   readonly journal: JournalMark;
@@ -159,7 +159,7 @@ interface Halting {
   readonly held: readonly HostAnswer[];
 }
 
-async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...before }: Halting): Promise<End> {
+async function halt(engine: SandboxSession, run: ScriptRun, { batch, held, ...before }: HaltContext): Promise<End> {
   const { freezes, usedCpuMs } = run.turn;
   const waiting = new Map<number, string>();
   let expiresAt = Number.POSITIVE_INFINITY;
@@ -191,7 +191,7 @@ function unfrozen(error: unknown, { parts, facts }: ScriptRun): undefined {
 const mostWaitsShown = 3;
 
 /** The calls that wait, as text for the caller. */
-export function waitsFor({ batch, waiting }: Halted): string {
+export function waitsFor({ batch, waiting }: HaltedScript): string {
   const waits = batch.filter(({ place }) => waiting.has(place));
   const shown = waits.slice(0, mostWaitsShown).map(({ tool, line }) => `\`${tool}\`${line ? ` (line ${line})` : ""}`);
   const more = waits.length - shown.length;

@@ -18,7 +18,7 @@ import type { ScriptFacts } from "./script-host.ts";
 import { ScriptRun } from "./script-run.ts";
 
 /** The engine does not run the script, and another one may. */
-export interface PassedOver {
+export interface SkippedEngine {
   readonly unsupported: string;
   /** Nothing is wrong with the script: the engine could not be started. */
   readonly isDown?: true;
@@ -27,7 +27,7 @@ export interface PassedOver {
 }
 
 /** The script was stopped before the engine had begun with it. */
-export interface Unbegun {
+export interface StoppedBeforeStart {
   readonly stopped: StoppedScript;
 }
 
@@ -46,15 +46,17 @@ export class EngineTurn {
   }
 
   /** Returns what of the script this engine cannot do, or how it was stopped meanwhile. */
-  async check(thawed?: FrozenScript): Promise<PassedOver | { readonly invalid: string } | Unbegun | undefined> {
-    const { program, wentBefore } = this.#facts;
+  async check(
+    thawed?: FrozenScript,
+  ): Promise<SkippedEngine | { readonly invalid: string } | StoppedBeforeStart | undefined> {
+    const { program, hasRunBefore } = this.#facts;
     if (this.#driver.check === undefined || fits(this.#driver, thawed)) return undefined;
     const problem = await this.#watch.until(this.#ask(program, this.#watch.signal));
     const stopped = this.#stopped();
     if (stopped !== undefined) return stopped;
     if (fits(this.#driver, thawed)) return undefined; // the engine's build is known only now
     // The script was valid when it began. Running it again shows what it did, whatever tools there are now.
-    return wentBefore && problem !== undefined && "invalid" in problem ? undefined : problem;
+    return hasRunBefore && problem !== undefined && "invalid" in problem ? undefined : problem;
   }
 
   async #ask(program: ScriptProgram, signal: AbortSignal): ReturnType<NonNullable<SandboxDriver["check"]>> {
@@ -74,15 +76,15 @@ export class EngineTurn {
     thawed: FrozenScript | undefined,
     conclude: Conclude<T>,
     left: JournalState | undefined,
-  ): Promise<T | PassedOver | Unbegun | "unfit"> {
-    const { host, program, parent, wentBefore } = this.#facts;
+  ): Promise<T | SkippedEngine | StoppedBeforeStart | "unfit"> {
+    const { host, program, parent, hasRunBefore } = this.#facts;
     const { parts, terms } = host;
     const image = fits(this.#driver, thawed) ? thawed : undefined;
     const session = this.#session(image);
-    const journal = new Journal(terms.outputBytes, image?.journal ?? (left && Journal.again(left)));
+    const journal = new Journal(terms.outputBytes, image?.journal ?? (left && Journal.startAgain(left)));
     host.live.follow(program.chainId, journal);
     try {
-      const hasRows = wentBefore || journal.made.size > 0;
+      const hasRows = hasRunBefore || journal.made.size > 0;
       const rows = hasRows ? await earlierRows(parent, journal.callsMade, parts) : new Map();
       const run = new ScriptRun(this.#facts, {
         ...{ session, journal, watch: this.#watch, replay: new Replay(journal, rows) },
@@ -109,7 +111,10 @@ export class EngineTurn {
     return new Session(limits, host.parts.clock, { id, limits, calls, trace, pins, usedMs: usedMs + spentMs });
   }
 
-  async #driven(image: FrozenScript | undefined, run: ScriptRun): Promise<End | PassedOver | Unbegun | "unfit"> {
+  async #driven(
+    image: FrozenScript | undefined,
+    run: ScriptRun,
+  ): Promise<End | SkippedEngine | StoppedBeforeStart | "unfit"> {
     const { watch } = run;
     const opening = this.#opened(image, run).catch((error: unknown) =>
       watch.stopped === undefined ? this.#down(error) : undefined,
@@ -133,7 +138,7 @@ export class EngineTurn {
     }
   }
 
-  #stopped(): Unbegun | undefined {
+  #stopped(): StoppedBeforeStart | undefined {
     const { stopped } = this.#watch;
     return stopped && { stopped: stoppedEnd(stopped, this.#facts.limits) };
   }
@@ -157,7 +162,7 @@ export class EngineTurn {
     return engine;
   }
 
-  #down(error: unknown): PassedOver {
+  #down(error: unknown): SkippedEngine {
     const { engines, parts } = this.#facts.host;
     const why = messageOf(error);
     engines.tried(this.#driver, why);

@@ -4,7 +4,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { aLogStore } from "../../test/fakes/log-store.ts";
 import type { DurableEvent } from "../core/event.ts";
 import { chainLimits } from "../core/session.ts";
-import type { Halted } from "./drive.ts";
+import type { HaltedScript } from "./drive.ts";
 import { FrozenScripts } from "./frozen.ts";
 import { Journal } from "./journal.ts";
 
@@ -14,7 +14,7 @@ const event: DurableEvent = {
 } as const;
 const about = { key: "k1", driver: "fake", engine: "fake 1", language: "javascript", source: "s", frozenAt: 1 };
 
-function halted(image: string): Halted {
+function halted(image: string): HaltedScript {
   return {
     session: { limits: chainLimits, calls: 1, trace: [], pins: [], usedMs: 5 },
     journal: new Journal(100).freeze(),

@@ -16,7 +16,7 @@ import type { AskedCall } from "../engines/sandbox.ts";
 import type { Ledger } from "../pipeline/ledger.ts";
 import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
-import type { Halted } from "./drive.ts";
+import type { HaltedScript } from "./drive.ts";
 import { type JournalState, linesOfCalls } from "./journal.ts";
 import { type ImageKey, seal, unseal } from "./seal.ts";
 
@@ -63,7 +63,7 @@ export interface FrozenScript {
   readonly usedCpuMs: number;
 }
 
-export type Taken =
+export type TakenScript =
   | { readonly script: FrozenScript }
   | { readonly refused: string }
   /** It is no longer stored, or cannot be opened here. The script is replayed over the ledger. */
@@ -82,7 +82,7 @@ export class FrozenScripts {
 
   /** @returns the reference that the row of the script keeps */
   async put(
-    halted: Halted,
+    halted: HaltedScript,
     about: Omit<FrozenHeader, "format" | "keyId" | "waiting" | "lines" | "imageBytes" | "expiresAt">,
     event: DurableEvent,
   ): Promise<string> {
@@ -118,7 +118,7 @@ export class FrozenScripts {
   }
 
   /** Opens the document that the row names. A script that was changed is refused. */
-  async take(reference: string, key: string): Promise<Taken> {
+  async take(reference: string, key: string): Promise<TakenScript> {
     const body = await this.#scripts.get(key);
     const header = headerIn(body);
     const sealed = isJsonObject(body) ? body["sealed"] : undefined;

@@ -110,7 +110,7 @@ export class Journal {
   }
 
   /** The state of a script that runs from its beginning again: only the calls to compare with are kept. */
-  static again({ made }: Pick<JournalState, "made">): JournalState {
+  static startAgain({ made }: Pick<JournalState, "made">): JournalState {
     return { ...emptyJournal, made };
   }
 
@@ -219,7 +219,7 @@ export const mostPutBytes: number = 64 * 1024 * 1024;
 const mostBroughtBytes = 8 * 1024 * 1024;
 const mostOverdrawn = 1000;
 /** After this many batches of only refused calls, the script is stopped. */
-const mostVainBatches = 3;
+const mostRefusedBatches = 3;
 
 /** The budget of a script beside its calls and its time. The used part is stored with the journal. */
 class Budget {
@@ -276,6 +276,6 @@ class Budget {
     this.#overdrawn += overdrawn;
     if (calls > 0) this.#vainBatches = calls === overdrawn ? this.#vainBatches + 1 : 0;
     const isFlood = this.#overdrawn > mostOverdrawn || this.#hostCalls > 2 * mostHostCalls;
-    return isFlood || this.#vainBatches > mostVainBatches;
+    return isFlood || this.#vainBatches > mostRefusedBatches;
   }
 }

@@ -13,7 +13,7 @@ import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord } from "../core/records.ts";
 import type { AskedCall } from "../engines/sandbox.ts";
 import type { Parts } from "../pipeline/dependencies.ts";
-import { ask } from "../pipeline/gates/budget.ts";
+import { uncountedCall } from "../pipeline/gates/budget.ts";
 import { keyOf } from "../pipeline/gates/once.ts";
 import { assess } from "../pipeline/invoke.ts";
 import type { Journal, MadeCall } from "./journal.ts";
@@ -158,7 +158,7 @@ export async function earlierRows(
  * that still holds.
  */
 async function notRun(call: ToolCall, parts: Parts): Promise<Ending> {
-  const weighed = await assess(ask(call), parts);
+  const weighed = await assess(uncountedCall(call), parts);
   if (isEnding(weighed)) return weighed;
   if (weighed.verdict === "PREVIEW") {
     const rules = weighed.weighing.reasons.filter(({ says }) => says === "PREVIEW").map(({ rule }) => rule);

@@ -84,7 +84,7 @@ function wordsOf(end: Extract<End, { end: "done" | "failed" }>, { journal, durat
   return {
     logs: journal.logs,
     output: end.end === "done" ? outputOf(end.value) : "",
-    ending: [error, tail(end, journal.lines), previewNote(journal.previews), sum],
+    ending: [error, callsNote(end, journal.lines), previewNote(journal.previews), sum],
   };
 }
 
@@ -122,7 +122,7 @@ function isTimeout(why: string): boolean {
 }
 
 /** The calls of a failed script, so that the model does not make them twice. */
-function tail(end: End, lines: readonly CallLine[]): string {
+function callsNote(end: End, lines: readonly CallLine[]): string {
   if (end.end !== "failed" || lines.length === 0) return "";
   const shown = lines
     .slice(0, mostCallsShown)

@@ -10,7 +10,7 @@ import { lowerThreshold } from "../policy/risk/threshold.ts";
 import type { Suspended, ToolContext } from "../tools/tool.ts";
 import { scriptLimits } from "./chain-options.ts";
 import { stoppedEnd } from "./drive.ts";
-import { type Conclude, EngineTurn, type PassedOver, type Unbegun } from "./engine-turn.ts";
+import { type Conclude, EngineTurn, type SkippedEngine, type StoppedBeforeStart } from "./engine-turn.ts";
 import type { FrozenScript } from "./frozen.ts";
 import type { JournalState } from "./journal.ts";
 import { ScriptWatch } from "./live-scripts.ts";
@@ -76,7 +76,7 @@ function factsOf({ script, context, inside, host }: Calling): ScriptFacts {
     limits: scriptLimits(terms.limits, session.limits, { remainingMs: session.remainingMs(), timeoutMs }),
     program: { language, source, tools: offer.sketches, chainId, startedAt, owner },
     sourceDigest: sha256(source),
-    wentBefore: call.record?.startedAt !== undefined,
+    hasRunBefore: call.record?.startedAt !== undefined,
   };
 }
 
@@ -128,18 +128,18 @@ class ScriptCall {
   /** If an engine does not start or cannot run the script, the next one takes it and finds its calls in the ledger. */
   async #throughEngines(watch: ScriptWatch): Promise<ScriptAnswer> {
     const { host, program, limits } = this.#facts;
-    const passed: PassedOver[] = [];
+    const passed: SkippedEngine[] = [];
     const drivers = host.engines.for(program.language, this.#thawed?.header.driver);
     for (;;) {
       const next = await watch.until(drivers.next()); // an engine is asked when its turn comes, which may take long
       if (watch.stopped !== undefined) return await this.#end.stopped(stoppedEnd(watch.stopped, limits));
-      if (next === undefined || next.done === true) return await this.#passedOver(passed);
+      if (next === undefined || next.done === true) return await this.#noEngine(passed);
       const answer = await this.#inEngine(next.value, watch);
       if ("stopped" in answer) return await this.#end.stopped(answer.stopped);
       if (!("unsupported" in answer)) return answer;
       const { journal } = answer;
       if (journal !== undefined) {
-        this.#end.saw(journal);
+        this.#end.takeJournal(journal);
         this.#left = journal.freeze();
       }
       passed.push({ ...answer, unsupported: `${next.value.name}: ${answer.unsupported}` });
@@ -147,11 +147,11 @@ class ScriptCall {
   }
 
   /** An engine that does not start now may start later: then the script may be sent again. */
-  async #passedOver(passed: readonly PassedOver[]): Promise<ChainAnswer> {
-    const { host, program, wentBefore } = this.#facts;
+  async #noEngine(passed: readonly SkippedEngine[]): Promise<ChainAnswer> {
+    const { host, program, hasRunBefore } = this.#facts;
     if (passed.length === 0) {
       const message = await host.engines.problemFor(program.language);
-      return await this.#end.failed({ why: "crash", message, again: wentBefore });
+      return await this.#end.failed({ why: "crash", message, again: hasRunBefore });
     }
     const reasons = passed.map(({ unsupported }) => unsupported).join("; ");
     const why = passed.some(({ isDown }) => isDown !== true) ? "unsupported" : "crash";
@@ -160,7 +160,10 @@ class ScriptCall {
   }
 
   /** Without an image that the engine takes, the script is replayed. */
-  async #inEngine(driver: SandboxDriver, watch: ScriptWatch): Promise<ScriptAnswer | PassedOver | Unbegun> {
+  async #inEngine(
+    driver: SandboxDriver,
+    watch: ScriptWatch,
+  ): Promise<ScriptAnswer | SkippedEngine | StoppedBeforeStart> {
     const turn = new EngineTurn(driver, this.#facts, watch);
     const conclude: Conclude<ScriptAnswer> = (...ended) => this.#end.concluded(...ended);
     for (const thawed of [this.#thawed, this.#thawed && { ...this.#thawed, image: undefined }]) {

@@ -20,7 +20,7 @@ import type { ScriptFacts } from "./script-host.ts";
 import type { ScriptRun } from "./script-run.ts";
 
 /** The failure of a script. */
-export interface Failing {
+export interface ScriptFailure {
   readonly why: FailedWhy;
   readonly message: string;
   /** The script is correct and its calls are recorded, so it may be sent again. */
@@ -42,17 +42,17 @@ export class ScriptEnd {
   }
 
   /** An engine reports the script's calls. */
-  saw(journal: Journal): void {
+  takeJournal(journal: Journal): void {
     if (journal.callCount >= this.#journal.callCount) this.#journal = journal;
   }
 
   /** Makes the answer of an end in an engine, while the session and its pins exist. */
   async concluded(end: End, run: ScriptRun, driver: SandboxDriver): Promise<ChainAnswer | Suspended> {
     if (end.end === "cancelled") throw this.#facts.context.signal.reason;
-    this.saw(run.journal);
+    this.takeJournal(run.journal);
     if (end.end === "halted") return await this.#halted(end.halted, driver);
-    if (end.end === "failed" && mayGoOn.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
-    await this.#over();
+    if (end.end === "failed" && resendable.has(end.why)) return await this.failed({ ...end, again: true }, driver.name);
+    await this.#cleanUp();
     return await this.#answer(end, { journal: run.journal, durationMs: run.session.usedMs, engine: driver.name });
   }
 
@@ -62,12 +62,12 @@ export class ScriptEnd {
     return await this.failed({ ...found, again: found.why !== "timeout" || this.#leftMs > longestThawMs });
   }
 
-  async failed({ why, message, again = false }: Failing, engine?: string): Promise<ChainAnswer> {
-    const { wentBefore, usedMs, begunAt, host } = this.#facts;
+  async failed({ why, message, again = false }: ScriptFailure, engine?: string): Promise<ChainAnswer> {
+    const { hasRunBefore, usedMs, begunAt, host } = this.#facts;
     const journal = await this.#known();
-    const isOpen = again && (wentBefore || journal.callCount > 0 || engine !== undefined);
-    if (!again) await this.#over();
-    const advice = isOpen ? goesOn : again ? nothingRan : "";
+    const isOpen = again && (hasRunBefore || journal.callCount > 0 || engine !== undefined);
+    if (!again) await this.#cleanUp();
+    const advice = isOpen ? resendAdvice : again ? nothingRan : "";
     const end = { end: "failed", why, message: `${message}${advice}` } as const;
     const durationMs = usedMs + host.parts.clock.monotonic() - begunAt;
     const answer = await this.#answer(end, { journal, durationMs, engine, again });
@@ -76,8 +76,8 @@ export class ScriptEnd {
 
   /** From an engine or the frozen script, or from the ledger if that has more. */
   async #known(): Promise<Journal> {
-    const { wentBefore, host, parent } = this.#facts;
-    if (!wentBefore) return this.#journal;
+    const { hasRunBefore, host, parent } = this.#facts;
+    if (!hasRunBefore) return this.#journal;
     const rows = await earlierRows(parent, 0, host.parts);
     if (rows.size <= this.#journal.callCount) return this.#journal;
     const journal = new Journal(host.terms.outputBytes, { ...this.#journal.freeze(), lines: [] });
@@ -126,7 +126,7 @@ export class ScriptEnd {
   }
 
   /** Pins the files of the answer in the caller's session. Files that are gone are left out. */
-  async #handOn(files: readonly ScriptFile[]): Promise<readonly ScriptFile[]> {
+  async #pinFiles(files: readonly ScriptFile[]): Promise<readonly ScriptFile[]> {
     const { caller, host, parent } = this.#facts;
     const { artifacts, log } = host.parts;
     const handed: ScriptFile[] = [];
@@ -144,12 +144,12 @@ export class ScriptEnd {
   }
 
   /** Removes what the script left open. */
-  async #over(): Promise<void> {
-    const { host, parent, wentBefore, requests } = this.#facts;
+  async #cleanUp(): Promise<void> {
+    const { host, parent, hasRunBefore, requests } = this.#facts;
     const { log } = host.parts;
     try {
-      if (wentBefore) await host.frozen.forget(parent.key);
-      if (!wentBefore && requests.size === 0) return; // none of its calls asked a person
+      if (hasRunBefore) await host.frozen.forget(parent.key);
+      if (!hasRunBefore && requests.size === 0) return; // none of its calls asked a person
       for (const { state, approvalId } of (await earlierRows(parent, 0, host.parts)).values())
         if (state === "held" && approvalId !== undefined) await this.#withdraw(approvalId);
     } catch (error) {
@@ -172,7 +172,7 @@ export class ScriptEnd {
   ): Promise<ChainAnswer> {
     const { context, caller } = this.#facts;
     const { engine, journal } = parts;
-    const files = await this.#handOn(filesOf(end, journal));
+    const files = await this.#pinFiles(filesOf(end, journal));
     const summary = end.end === "done" ? "The script ended." : `The script failed: ${end.why}.`;
     context.emit("chain.ended", summary, { ...(engine !== undefined && { engine }), tool_calls: journal.callCount });
     return chainAnswer(end, { ...parts, files, inlineBytes: caller.session.limits.maxInlineResultBytes });
@@ -180,9 +180,9 @@ export class ScriptEnd {
 }
 
 /** After these failures the script may be sent again. */
-const mayGoOn: ReadonlySet<FailedWhy> = new Set<FailedWhy>(["closed", "unrecorded"]);
+const resendable: ReadonlySet<FailedWhy> = new Set<FailedWhy>(["closed", "unrecorded"]);
 
 /** A busy machine may need this time to thaw a script. */
 const longestThawMs = 5_000;
-const goesOn = " What it did is on record: send the same call again, it goes on from there and repeats nothing.";
+const resendAdvice = " What it did is on record: send the same call again, it goes on from there and repeats nothing.";
 const nothingRan = " Nothing of it was run; it may be sent again.";

@@ -52,7 +52,7 @@ export interface ScriptFacts {
   /** The part of its time that it used before it was frozen. */
   readonly usedMs: number;
   /** Whether it was in an engine before: it was sent again, or thawed. */
-  readonly wentBefore: boolean;
+  readonly hasRunBefore: boolean;
   /** Keys of calls with a request that may still be open when the script is over. */
   readonly requests: Set<string>;
 }

@@ -1,12 +1,12 @@
 import { access, chmod, constants, copyFile, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
 import type { Clock } from "../core/clock.ts";
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { given } from "../core/given.ts";
 import { sha256 } from "../core/json.ts";
 import { writeWhole } from "../core/system/whole-file.ts";
 import type { EditablePolicyFile, PolicyDocument, PolicySaved } from "../server/policy-reader.ts";
-import { findSection, inItsPlace, type PolicySection, withSection } from "./policy-section.ts";
+import { atSameLine, findSection, type PolicySection, withSection } from "./policy-section.ts";
 import { readPolicyText } from "./policy-text.ts";
 
 export interface PolicyFileOptions {
@@ -36,7 +36,7 @@ export function openPolicyFile(options: PolicyFileOptions): EditablePolicyFile {
       const { section, whyNot } = await look(options);
       const text = options.redact(section?.text ?? "");
       const { line = 1, digest = sha256("") } = section ?? {};
-      return { name, text, line, digest, ...given({ whyNot }) };
+      return { name, text, line, digest, ...defined({ whyNot }) };
     },
     save(change, onSaved) {
       const saved = writing.then(() => save(options, change, onSaved));
@@ -62,7 +62,7 @@ async function look(options: PolicyFileOptions): Promise<SectionLookup> {
   const section = findSection(basename(path), file);
   if (section === undefined) return { file, section, whyNot: notAlone };
   const whyNot = await whyNotSaved(options, section);
-  return { file, section, ...given({ whyNot }) };
+  return { file, section, ...defined({ whyNot }) };
 }
 
 async function whyNotSaved(
@@ -93,7 +93,7 @@ async function save(
   if (section.digest !== expectedDigest) return changed();
   const name = basename(options.file);
   const made = withSection(file, section, text);
-  await readPolicyText({ name, text: inItsPlace(section, text) }, dirname(options.file));
+  await readPolicyText({ name, text: atSameLine(section, text) }, dirname(options.file));
   const digest = findSection(name, made)?.digest;
   if (digest === undefined)
     throw new RuntimeFault("policy_invalid", "This cannot be saved: write the policy as a block.");

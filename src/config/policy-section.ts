@@ -67,7 +67,7 @@ function linesOf(text: string): number {
 }
 
 /** Another policy at its place in the file, so that problems name the file's lines. */
-export function inItsPlace({ line }: PolicySection, text: string): string {
+export function atSameLine({ line }: PolicySection, text: string): string {
   return "\n".repeat(line - 1) + text;
 }
 
@@ -77,7 +77,7 @@ export function inItsPlace({ line }: PolicySection, text: string): string {
  * @throws RuntimeFault `policy_invalid` when the new text is more, or less, than a policy
  */
 export function withSection(file: string, section: PolicySection, text: string): string {
-  const added = valuesOf("the policy", inItsPlace(section, text));
+  const added = valuesOf("the policy", atSameLine(section, text));
   const keys = Object.keys(added);
   if (keys.length !== 1 || keys[0] !== "policy")
     throw invalid(

@@ -33,7 +33,7 @@ const actorNames: Names = { needed: ["by", "via"], other: ["tenant"] };
  * @param names the members to check; by default those of an `Actor`
  * @throws RuntimeFault with this code, that names the member and the value
  */
-export function checkWho(given: unknown, code: FaultCode, names: Names = actorNames): void {
+export function checkActorFields(given: unknown, code: FaultCode, names: Names = actorNames): void {
   const { needed, other } = names;
   if (typeof given !== "object" || given === null) {
     const wanted = [...needed, ...other.map((name) => `${name}?`)].join(", ");

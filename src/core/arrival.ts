@@ -45,18 +45,18 @@ const nothing = "{}";
 const nothingDigest = sha256(nothing);
 
 /** Never throws. Unreadable arguments become `{}` with a `problem`, and the arguments gate refuses them. */
-export function read(given: unknown): ArrivalReading {
+export function readArguments(given: unknown): ArrivalReading {
   if (given === undefined) return { arguments: none, text: nothing, digest: nothingDigest, problem: undefined };
   try {
     if (!isJsonObject(given)) return unreadable(notAnObject(given));
     const text = canonical(given, refuseLoss);
-    return { arguments: own(text), text, digest: sha256(text), problem: undefined };
+    return { arguments: ownCopy(text), text, digest: sha256(text), problem: undefined };
   } catch (error) {
     return unreadable(`The arguments are not JSON: ${messageOf(error)}`);
   }
 }
 
-function own(text: string): JsonObject {
+function ownCopy(text: string): JsonObject {
   return deepFrozen(JSON.parse(text) as JsonObject); // `canonical` wrote it from an object
 }
 

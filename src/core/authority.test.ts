@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { authorityOf, type CallClaims, isRunOfTheDay, runOfTheDayIsOf, withinSession } from "./authority.ts";
+import { authorityOf, type CallClaims, isRunOfTheDay, isRunOfTheDayOf, withinSession } from "./authority.ts";
 import { directLimits } from "./session.ts";
 
 const ann = { tenant: "default", agent: "bot", user: "ann" };
@@ -43,7 +43,7 @@ describe("a call's own claims within its session", () => {
 
 it("the run of the day is named after its principal, whose it stays", () => {
   expect(isRunOfTheDay(session.runId)).toBe(true);
-  expect(runOfTheDayIsOf(session.runId, ann)).toBe(true);
-  expect(runOfTheDayIsOf(session.runId, { ...ann, user: "bob" })).toBe(false);
+  expect(isRunOfTheDayOf(session.runId, ann)).toBe(true);
+  expect(isRunOfTheDayOf(session.runId, { ...ann, user: "bob" })).toBe(false);
   expect(isRunOfTheDay("run_nightly")).toBe(false);
 });

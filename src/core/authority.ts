@@ -1,7 +1,7 @@
 import type { Authority, Autonomy, Principal } from "./call.ts";
+import { defined } from "./defined.ts";
 import type { ProgressSink } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
-import { given } from "./given.ts";
 import { newTraceId } from "./ids.ts";
 import { type JsonObject, sha256 } from "./json.ts";
 import { isProviderItem } from "./provider-item.ts";
@@ -60,15 +60,15 @@ export function checkPrincipal(principal: Principal): void {
 }
 
 /** Whether a record belongs to another tenant. `theirs` is undefined for an account without a tenant. */
-export function isElsewhere({ tenant }: Pick<Principal, "tenant">, theirs: string | undefined): boolean {
-  return theirs !== undefined && tenant !== theirs;
+export function isElsewhere({ tenant }: Pick<Principal, "tenant">, otherTenant: string | undefined): boolean {
+  return otherTenant !== undefined && tenant !== otherTenant;
 }
 
 /**
  * Whether a call comes from the program that made the runtime, or with the operator's token. Other callers can open as
  * many runs as they like.
  */
-export function isOperatorsSide({ via = "" }: Principal): boolean {
+export function isFromOperator({ via = "" }: Principal): boolean {
   return via === "token:operator" || !/^(?:token:|session:|stdio$)/.test(via);
 }
 
@@ -173,7 +173,7 @@ export const patienceRanks: Readonly<Record<Patience, number>> = { deny: 0, wait
  * The options of one call within a session: the narrower limit and both signals. Progress sink and reason default to the
  * session's; keys belong to the call alone.
  */
-export function withinWaiting(session: PerCall, call: PerCall): PerCall {
+export function withinOptions(session: PerCall, call: PerCall): PerCall {
   const { patience, approvalWaitMs, deadline, signal, onProgress = session.onProgress, reason = session.reason } = call;
   return {
     ...{ idempotencyKey: call.idempotencyKey, toolCallId: call.toolCallId, providerItem: call.providerItem },
@@ -195,7 +195,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 
 /** The narrower of both limits, member by member. */
 export function narrower(base: Limits, asked: Partial<Limits>): Limits {
-  checkedLimits(typeof asked === "object" && asked !== null ? given(asked) : asked);
+  checkedLimits(typeof asked === "object" && asked !== null ? defined(asked) : asked);
   const { maxRiskUnapproved: baseRisk } = base;
   const { maxRiskUnapproved: askedRisk } = asked;
   const risk =
@@ -228,7 +228,7 @@ export function isRunOfTheDay(runId: string): boolean {
   return /^run_\d{8}_[0-9a-f]{12}$/.test(runId);
 }
 
-export function runOfTheDayIsOf(runId: string, { tenant, agent, user = "" }: Principal): boolean {
+export function isRunOfTheDayOf(runId: string, { tenant, agent, user = "" }: Principal): boolean {
   return runId.endsWith(sha256(`${tenant}\0${agent}\0${user}`).slice(0, 12));
 }
 

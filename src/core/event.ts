@@ -27,7 +27,7 @@ export type EndName =
   | "suspended"
   | "settled";
 
-export type ApprovalWord = "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn" | "revoked";
+export type ApprovalEndName = "approved" | "denied" | "skipped" | "modified" | "expired" | "withdrawn" | "revoked";
 
 /** The recorded part of a policy decision. */
 export interface Weighing {
@@ -63,7 +63,7 @@ export type CallEvent =
       readonly at: number;
       readonly call: ToolCall;
       readonly approvalId: string;
-      readonly as: ApprovalWord;
+      readonly as: ApprovalEndName;
       readonly by: string;
       /** The credential of the decider: `session:ann`, `token:tok_…`, `channel:ops`, `approver:terminal`; `postern` without a decider. */
       readonly via: string;
@@ -149,7 +149,7 @@ export interface NotedEvent {
 export type DurableEvent = Extract<CallEvent, { readonly at: number }>;
 
 /** The name of each moment in hooks, the audit log, run folders and progress. */
-export const words = {
+export const momentNames = {
   arrived: { hook: "TOOL_START" },
   held: { audit: "gate.required", archive: "tool.waiting" },
   decided: { audit: "gate" },
@@ -160,10 +160,13 @@ export const words = {
   left: { hook: "TOOL_END" },
   noted: {},
 } as const;
-words satisfies Record<CallEvent["moment"], { audit?: string; archive?: string; progress?: string; hook?: string }>;
+momentNames satisfies Record<
+  CallEvent["moment"],
+  { audit?: string; archive?: string; progress?: string; hook?: string }
+>;
 
 /** The name of each end in the audit log and run folders, and its audit outcome. */
-export const endWords = {
+export const endEvents = {
   succeeded: { audit: "tool_call.succeeded", archive: "tool.completed", record: "completed", outcome: "success" },
   failed: { audit: "tool_call.failed", archive: "tool.failed", record: "failed", outcome: "failure" },
   unknown: { audit: "tool_call.unknown", archive: "tool.failed", record: "failed", outcome: "failure" },
@@ -177,7 +180,7 @@ export const endWords = {
   suspended: { audit: "tool_call.suspended", archive: "tool.waiting", record: "started", outcome: "info" },
   settled: { audit: "operator.call_settled", archive: "tool.completed", record: "completed", outcome: "success" },
 } as const;
-endWords satisfies Record<EndName, { audit: string; archive: string; record: string; outcome: NotedEvent["outcome"] }>;
+endEvents satisfies Record<EndName, { audit: string; archive: string; record: string; outcome: NotedEvent["outcome"] }>;
 
 /**
  * Progress of calls that are really attempted, for the display of a run or for the caller.

@@ -1,9 +1,9 @@
 import { checkPrincipal } from "./authority.ts";
-import { type ApprovalWord, endWords, type NotedEvent, words } from "./event.ts";
+import { type ApprovalEndName, endEvents, momentNames, type NotedEvent } from "./event.ts";
 import { RuntimeFault } from "./fault.ts";
 import { shown } from "./shown.ts";
 
-const decided: Readonly<Record<ApprovalWord, true>> = {
+const decided: Readonly<Record<ApprovalEndName, true>> = {
   approved: true,
   denied: true,
   skipped: true,
@@ -14,10 +14,10 @@ const decided: Readonly<Record<ApprovalWord, true>> = {
 };
 /** Event types that only the path of a call may write. */
 const ownWords: ReadonlySet<string> = new Set<string>([
-  words.held.audit,
-  words.attempted.audit,
-  ...Object.keys(decided).map((word) => `${words.decided.audit}.${word}`),
-  ...Object.values(endWords).map(({ audit }) => audit),
+  momentNames.held.audit,
+  momentNames.attempted.audit,
+  ...Object.keys(decided).map((word) => `${momentNames.decided.audit}.${word}`),
+  ...Object.values(endEvents).map(({ audit }) => audit),
 ]);
 const outcomes: ReadonlySet<unknown> = new Set(["success", "failure", "suppressed", "info"]);
 

@@ -97,7 +97,7 @@ export interface Cut {
 }
 
 /** Members that an outcome of any status may have. */
-interface Left {
+interface OutcomeFields {
   readonly callId: string;
   readonly content: readonly ContentBlock[];
   /** The text blocks, and a line for each link and each file elsewhere, joined by line breaks. */
@@ -125,10 +125,10 @@ interface Left {
 
 /** How a call ended. Frozen data, in one shape for every interface, replay and record. */
 export type ToolOutcome =
-  | (Left & { readonly status: "ok" })
-  | (Left & { readonly status: "pending"; readonly approvalId: string; readonly expiresAt: number })
-  | (Left & { readonly status: "preview"; readonly preview: Preview })
-  | (Left & { readonly status: "denied" | "error"; readonly refusal: Refusal });
+  | (OutcomeFields & { readonly status: "ok" })
+  | (OutcomeFields & { readonly status: "pending"; readonly approvalId: string; readonly expiresAt: number })
+  | (OutcomeFields & { readonly status: "preview"; readonly preview: Preview })
+  | (OutcomeFields & { readonly status: "denied" | "error"; readonly refusal: Refusal });
 
 /** Whether a block is text without annotations. */
 export function isPlainText(

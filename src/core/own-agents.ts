@@ -8,12 +8,12 @@ export const ownAgents = {
   person: "api",
 } as const;
 
-const ownHands: ReadonlySet<string> = new Set([ownAgents.operator, ownAgents.session, ownAgents.person]);
+const directAgents: ReadonlySet<string> = new Set([ownAgents.operator, ownAgents.session, ownAgents.person]);
 
 /**
  * Whether a person calls directly: in the console, or with a token that stands for the person. A proposal of an agent
  * that a person accepted (`memory:accept`) is not a direct call.
  */
-export function isByHand({ agent, user, via = "session:" }: Pick<Principal, "agent" | "user" | "via">): boolean {
-  return user !== undefined && ownHands.has(agent) && /^(?:session|token):/.test(via);
+export function isDirectCall({ agent, user, via = "session:" }: Pick<Principal, "agent" | "user" | "via">): boolean {
+  return user !== undefined && directAgents.has(agent) && /^(?:session|token):/.test(via);
 }

@@ -10,7 +10,7 @@ export interface ApprovalReader {
  * The arguments that ran, or, for a call that never began, those that people were last asked about. The row itself
  * keeps the arguments as sent, also after an edit.
  */
-export async function countingArguments(record: CallRecord, store: ApprovalReader): Promise<JsonObject> {
+export async function finalArguments(record: CallRecord, store: ApprovalReader): Promise<JsonObject> {
   const { approvalId, call } = record;
   const approval = approvalId === undefined ? undefined : await store.approval(approvalId);
   return (approval && approvedFor(record, approval)) ?? call.arguments;

@@ -182,7 +182,7 @@ export interface ApprovalRecord {
 }
 
 /** A new document, with its event. */
-export interface Along {
+export interface AddedDocument {
   readonly kind: string;
   readonly id: string;
   readonly body: Json;
@@ -201,7 +201,7 @@ type OneWrite =
     }
   /**
    * A request ends, or stays pending with the votes so far. `denied`: the outcome of the held call, when the decision
-   * ends it. `expectedRevision`: the write loses when the record changed since. `along`: a document that is written in
+   * ends it. `expectedRevision`: the write loses when the record changed since. `addedDocument`: one that is written in
    * the same transaction, such as a grant.
    */
   | {
@@ -209,7 +209,7 @@ type OneWrite =
       readonly approval: ApprovalRecord;
       readonly expectedRevision?: number;
       readonly denied?: ToolOutcome;
-      readonly along?: Along;
+      readonly addedDocument?: AddedDocument;
       readonly event: DurableEvent;
     }
   /** `fresh`: the key is this arrival's own id, so no earlier row can exist. `use`: the approval that is spent by it. */

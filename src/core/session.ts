@@ -123,7 +123,7 @@ export class Session {
   readonly #statuses: TraceLine["status"][] = [];
   readonly #durations: number[] = [];
   readonly #pins: Set<string>;
-  readonly #afterwards: (() => void)[] = [];
+  readonly #onClose: (() => void)[] = [];
 
   constructor(limits: Limits, clock: Clock, state?: SessionState) {
     this.limits = limits;
@@ -196,13 +196,13 @@ export class Session {
 
   close(): void {
     this.#closed = true;
-    for (const then of this.#afterwards.splice(0)) then();
+    for (const then of this.#onClose.splice(0)) then();
   }
 
   /** Calls `then` once when the session closes, or at once if it is closed. */
-  afterwards(then: () => void): void {
+  onClose(then: () => void): void {
     if (this.#closed) then();
-    else this.#afterwards.push(then);
+    else this.#onClose.push(then);
   }
 
   get usedMs(): number {

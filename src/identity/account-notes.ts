@@ -1,4 +1,4 @@
-import { type Actor, checkWho } from "../core/actor.ts";
+import { type Actor, checkActorFields } from "../core/actor.ts";
 import type { Clock } from "../core/clock.ts";
 import type { NotedEvent } from "../core/event.ts";
 import { RuntimeFault } from "../core/fault.ts";
@@ -86,6 +86,6 @@ export function accountFault(code: keyof typeof accountProblems, message: string
 
 /** @throws RuntimeFault `account_invalid` for an actor without a name: it would be confined to no tenant */
 export function mayTouch(actor: Actor, tenant: string): boolean {
-  checkWho(actor, "account_invalid");
+  checkActorFields(actor, "account_invalid");
   return actor.tenant === undefined || actor.tenant === tenant;
 }

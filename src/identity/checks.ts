@@ -1,5 +1,5 @@
 /** Checks the arguments of the accounts API. */
-import { type Actor, checkWho } from "../core/actor.ts";
+import { type Actor, checkActorFields } from "../core/actor.ts";
 import { checkMember, checkMembers } from "../core/checked-members.ts";
 import type { Account, AccountChange, Attempt, NewAccount, NewToken, OpenIdPerson } from "./accounts.ts";
 
@@ -25,7 +25,7 @@ export function checkTexts(texts: Readonly<Record<string, unknown>>): void {
 
 /** @throws RuntimeFault `account_invalid` */
 export function checkActor(actor: Actor): void {
-  checkWho(actor, code);
+  checkActorFields(actor, code);
 }
 
 /** @throws RuntimeFault `account_invalid` */

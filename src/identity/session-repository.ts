@@ -41,7 +41,7 @@ interface SessionRecord {
 }
 
 /** The secret that a cookie has. */
-type Which = "secret" | "next" | "last";
+type CookieSecret = "secret" | "next" | "last";
 
 interface Cookie {
   readonly place: string;
@@ -116,9 +116,9 @@ export class SessionRepository {
     const { place, hash } = cookieFrom(cookie) ?? {};
     if (place === undefined || hash === undefined) return undefined;
     const record = await this.#sessions.get(place);
-    const which = record && this.#which(record, hash);
+    const which = record && this.#secretOf(record, hash);
     if (record === undefined || which === undefined || !isSame(sha256(csrf), record.proof ?? "")) return undefined;
-    const moved = this.#moved(record, which);
+    const moved = this.#dueChange(record, which);
     const known = { name: record.name, epoch: record.epoch, session: this.#live(record) };
     if (moved === undefined) return known;
     const { changed } = await this.#sessions.change(place, (found) =>
@@ -132,7 +132,7 @@ export class SessionRepository {
     const { place, hash } = cookieFrom(cookie) ?? {};
     if (place === undefined || hash === undefined) return undefined;
     const { changed, item } = await this.#notes.change(this.#sessions, place, async (record) => {
-      if (record === undefined || this.#which(record, hash) === undefined) return undefined;
+      if (record === undefined || this.#secretOf(record, hash) === undefined) return undefined;
       const sessionNote = { ...(await note(record.name)), data: { session: record.id } };
       return { item: { ...record, ended: true as const }, note: sessionNote };
     });
@@ -140,9 +140,9 @@ export class SessionRepository {
   }
 
   /** The due change: the new secret was used, a new one is due, or the last use was not written for a while. */
-  #moved(
+  #dueChange(
     record: SessionRecord,
-    which: Which,
+    which: CookieSecret,
   ): { readonly record: SessionRecord; readonly secret?: string } | undefined {
     const now = this.#notes.now;
     if (which === "next" && record.next !== undefined) {
@@ -159,7 +159,7 @@ export class SessionRepository {
   }
 
   /** Returns undefined if the cookie has none of them, or the session has ended. */
-  #which(record: SessionRecord, hash: string): Which | undefined {
+  #secretOf(record: SessionRecord, hash: string): CookieSecret | undefined {
     if (!this.#isAlive(record)) return undefined;
     if (isSame(hash, record.secret)) return "secret";
     if (record.next !== undefined && isSame(hash, record.next)) return "next";

@@ -80,7 +80,7 @@ export class SigningIn {
     if (found?.disabled === true) return refuse(found.name, "disabled", found);
     if (found === undefined && answer.unknown === "refuse") return refuse(answer.name, "no account");
     try {
-      const record = await (found === undefined ? this.#newComer(answer) : this.#synchronized(found, answer));
+      const record = await (found === undefined ? this.#addFromProvider(answer) : this.#synchronized(found, answer));
       return this.#signedIn(record, "openid");
     } catch (error) {
       if (error instanceof RuntimeFault && Object.hasOwn(accountProblems, error.code))
@@ -90,7 +90,7 @@ export class SigningIn {
   }
 
   /** A person whom the provider gives the name of an existing account does not get that account. */
-  async #newComer({ issuer, subject, firstRoles, ...person }: OpenIdPerson): Promise<AccountRecord> {
+  async #addFromProvider({ issuer, subject, firstRoles, ...person }: OpenIdPerson): Promise<AccountRecord> {
     const name = checkedName(person.name);
     const other = await this.#options.accounts.record(name);
     const isSame = other?.openId?.issuer === issuer && other.openId.subject === subject;

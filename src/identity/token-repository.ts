@@ -6,7 +6,7 @@ import type { Collection } from "../store/collection.ts";
 import { type AccountNote, type AccountNotes, accountFault, mayTouch } from "./account-notes.ts";
 import type { Account, ApiToken, NewToken } from "./accounts.ts";
 import { agentPermissions, isPermission, type Permission, permissions, permissionsOf } from "./roles.ts";
-import { agentNameFor, isTaken, namesFreely } from "./token-service.ts";
+import { agentNameFor, isTaken, mayNameAnyAgent } from "./token-service.ts";
 
 const idDigits = 16;
 const dayMs = 86_400_000;
@@ -57,7 +57,7 @@ export class TokenRepository {
     };
     if (what === "person" && (agent !== undefined || user !== undefined))
       throw refused("`agent` and `user` name who calls with an agent's token; a person's speaks for its owner.");
-    if (user !== undefined && !isOwn && !namesFreely(may))
+    if (user !== undefined && !isOwn && !mayNameAnyAgent(may))
       throw refused("`user` is for whom an agent calls; only an admin lets one call for another user.");
     const note = noteOf("created", token, actor);
     const { changed } = await this.#notes.change(this.#tokens, hash, (other) =>

@@ -12,19 +12,19 @@ import type { TokenRepository } from "./token-repository.ts";
  * maker has now.
  */
 
-const taken: ReadonlySet<string> = new Set(Object.values(ownAgents));
+const reservedNames: ReadonlySet<string> = new Set(Object.values(ownAgents));
 
 /** Account names contain no `/`, so the part before the first one is the owner of the agent. */
 export function agentNameFor(asked: string, maker: Pick<Account, "name">, may: ReadonlySet<Permission>): string {
-  return namesFreely(may) || isOwnAgent(asked, maker) ? asked : `${maker.name}/${asked}`;
+  return mayNameAnyAgent(may) || isOwnAgent(asked, maker) ? asked : `${maker.name}/${asked}`;
 }
 
 export function isTaken(agent: string): boolean {
-  return taken.has(agent);
+  return reservedNames.has(agent);
 }
 
 /** Whether the maker may name any agent of the tenant, or only their own. */
-export function namesFreely(may: ReadonlySet<Permission>): boolean {
+export function mayNameAnyAgent(may: ReadonlySet<Permission>): boolean {
   return may.has("accounts:admin");
 }
 
@@ -41,9 +41,9 @@ function makerStateOf(token: ApiToken, maker: Account | undefined): MakerState {
     return { dead: `\`${owner}\` made it in a session by the folder's link, which ended with the first account` };
   if (maker.disabled) return { dead: `\`${owner}\`, who made it, is disabled` };
   const may = permissionsOf(maker.roles, maker.tenant);
-  if (!namesFreely(may) && agent !== undefined && !isOwnAgent(agent, maker))
+  if (!mayNameAnyAgent(may) && agent !== undefined && !isOwnAgent(agent, maker))
     return { dead: `\`${owner}\`, who made it, is no admin any more, and it calls as the agent \`${agent}\`` };
-  if (!namesFreely(may) && user !== undefined && user !== owner)
+  if (!mayNameAnyAgent(may) && user !== undefined && user !== owner)
     return { dead: `\`${owner}\`, who made it, is no admin any more, and it calls for \`${user}\`` };
   return { permissions: new Set(token.permissions.filter((one) => may.has(one))) };
 }

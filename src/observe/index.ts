@@ -6,7 +6,7 @@
 
 export type {
   AgentProgress,
-  ApprovalWord,
+  ApprovalEndName as ApprovalWord,
   DurableEvent,
   EndName,
   NotedEvent,

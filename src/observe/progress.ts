@@ -1,5 +1,5 @@
 import type { ToolCall } from "../core/call.ts";
-import { type AgentProgress, type CallEvent, type ProgressSink, words } from "../core/event.ts";
+import { type AgentProgress, type CallEvent, momentNames, type ProgressSink } from "../core/event.ts";
 import type { Watcher } from "../core/watcher.ts";
 import type { Stream } from "./stream.ts";
 
@@ -67,10 +67,10 @@ class Steps {
     if (event.moment === "attempted") return this.#start(event.call);
     if (event.moment === "progressed") {
       const start = this.#start(event.call); // a tool may report progress before its claim is committed
-      return [...start, this.#step(event.call, words.progressed.progress, event.content)];
+      return [...start, this.#step(event.call, momentNames.progressed.progress, event.content)];
     }
     if (event.moment !== "ended" || !this.#open.has(event.call.id)) return none;
-    const step = this.#step(event.call, words.ended.progress, event.outcome.text);
+    const step = this.#step(event.call, momentNames.ended.progress, event.outcome.text);
     this.#open.delete(event.call.id);
     return [step];
   }
@@ -82,7 +82,7 @@ class Steps {
     const seq = (this.#counts.get(runId) ?? 0) + 1;
     keepNewest(this.#counts, runId, seq);
     keepNewest(this.#open, call.id, seq);
-    return [this.#step(call, words.attempted.progress, call.tool)];
+    return [this.#step(call, momentNames.attempted.progress, call.tool)];
   }
 
   #step({ id, authority }: ToolCall, step: AgentProgress["step"], content: string): AgentProgress {

@@ -34,7 +34,7 @@ export interface ContextParts {
 export class ToolCallContext implements ToolContext {
   readonly #call: ClaimedCall;
   readonly #caller: Caller;
-  readonly #run: Pick<LazySignal, "signal" | "over" | "afterwards">;
+  readonly #run: Pick<LazySignal, "signal" | "over" | "onEnd">;
   readonly #parts: ContextParts;
   #secrets: SecretStore | undefined;
   #children = 0;
@@ -48,7 +48,7 @@ export class ToolCallContext implements ToolContext {
   constructor(
     call: ClaimedCall,
     caller: Caller,
-    run: Pick<LazySignal, "signal" | "over" | "afterwards">,
+    run: Pick<LazySignal, "signal" | "over" | "onEnd">,
     parts: ContextParts,
   ) {
     this.#call = call;
@@ -99,7 +99,7 @@ export class ToolCallContext implements ToolContext {
     if (this.#secrets === undefined) {
       const loan = lend(this.#parts.secrets, this.#parts.redactor);
       this.#secrets = loan;
-      this.#run.afterwards(() => loan.end());
+      this.#run.onEnd(() => loan.end());
     }
     return this.#secrets;
   }
@@ -116,7 +116,7 @@ export class ToolCallContext implements ToolContext {
     return (type, summary, data) => this.#emit(type, summary, data);
   }
   get afterSession(): ToolContext["afterSession"] {
-    return (then) => this.#caller.session.afterwards(then);
+    return (then) => this.#caller.session.onClose(then);
   }
   get check(): ToolContext["check"] {
     return () => this.#check();

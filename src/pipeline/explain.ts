@@ -4,10 +4,10 @@
  */
 import { grantReason, silentReason } from "../approvals/grants.ts";
 import type { AuditLog } from "../audit/log.ts";
-import { arrivalOf, read } from "../core/arrival.ts";
+import { arrivalOf, readArguments } from "../core/arrival.ts";
 import type { ToolCall } from "../core/call.ts";
 import { isEnding } from "../core/ending.ts";
-import { type Reason, words } from "../core/event.ts";
+import { momentNames, type Reason } from "../core/event.ts";
 import { digestOf, type JsonObject } from "../core/json.ts";
 import { approvedFor } from "../core/ran-with.ts";
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
@@ -15,7 +15,7 @@ import { type Refusal, refusal } from "../core/refusals.ts";
 import type { Decision, ToolFacts } from "../policy/policy.ts";
 import type { Parts } from "./dependencies.ts";
 import { grantFor } from "./gates/approval.ts";
-import { ask } from "./gates/budget.ts";
+import { uncountedCall } from "./gates/budget.ts";
 import { mayAsk } from "./gates/run.ts";
 import { assess } from "./invoke.ts";
 
@@ -68,7 +68,7 @@ export interface RecordedVerdict {
  * @param sessionId the session whose grants count; without it, grants for a session are only named
  */
 export async function explain(call: ToolCall, parts: Parts, sessionId?: string): Promise<Explanation> {
-  const asked = ask(call);
+  const asked = uncountedCall(call);
   const weighed = (await mayAsk(asked, parts)) ?? (await assess(asked, parts));
   if (!isEnding(weighed)) {
     const { weighing, found, suggestion, verdict } = weighed;
@@ -104,9 +104,10 @@ export async function explainRecorded(
   const approval = approvalId === undefined ? undefined : await parts.approvals.get(approvalId);
   // Under its own key, so that the call is not part of its own past.
   const given = approval && approvedFor(record, approval);
-  const itself = arrivalOf({ ...call, ...(given !== undefined && read(given)), resumes: key });
+  const itself = arrivalOf({ ...call, ...(given !== undefined && readArguments(given)), resumes: key });
   const { startedAt } = record;
-  const weighed = startedAt === undefined ? approval && weighedFor(approval) : await begun(record, startedAt, audit);
+  const weighed =
+    startedAt === undefined ? approval && decisionInApproval(approval) : await decisionInLog(record, startedAt, audit);
   const grant = weighed?.grant === undefined ? undefined : parts.grants.get(weighed.grant);
   const explained = await explain(itself, parts, grant?.sessionId ?? approval?.sessionId);
   const edited = given && editIn(call, given);
@@ -119,9 +120,9 @@ export async function explainRecorded(
   };
 }
 
-type Weighed = NonNullable<RecordedVerdict["weighed"]>;
+type RecordedDecision = NonNullable<RecordedVerdict["weighed"]>;
 
-function weighedFor({ requestedAt: at, risk, why: reasons, policyVersion }: ApprovalRecord): Weighed {
+function decisionInApproval({ requestedAt: at, risk, why: reasons, policyVersion }: ApprovalRecord): RecordedDecision {
   return { at, verdict: "CONFIRM", risk, reasons, policyVersion };
 }
 
@@ -129,13 +130,13 @@ function weighedFor({ requestedAt: at, risk, why: reasons, policyVersion }: Appr
  * The decision in the log. Returns undefined when the log is not kept or cannot be read; the explanation does without
  * it.
  */
-async function begun(
+async function decisionInLog(
   { key, call }: CallRecord,
   at: number,
   audit: Pick<AuditLog, "query">,
-): Promise<Weighed | undefined> {
+): Promise<RecordedDecision | undefined> {
   const where = { since: at, until: at, callId: [key, call.id], tenant: call.authority.principal.tenant };
-  const [event] = await audit.query({ ...where, type: words.attempted.audit }).catch(() => []);
+  const [event] = await audit.query({ ...where, type: momentNames.attempted.audit }).catch(() => []);
   if (event === undefined) return undefined;
   const { verdict = "", risk_level: risk = "", reasons = [], policy_version: policyVersion = "", refs } = event;
   return { at, verdict, risk, reasons, policyVersion, ...(refs.grant !== undefined && { grant: refs.grant }) };

@@ -4,7 +4,13 @@ import type { Mark, ToolOutcome } from "../core/outcome.ts";
 import { type ResultGuardrail, textIn } from "../policy/guardrails/guardrails.ts";
 import { type CleanResult, cleanResult } from "../results/clean.ts";
 import type { RawResult } from "../results/raw-result.ts";
-import { ask, type GuardrailParts, guardedCall, type Look, logFailure } from "./gates/guardrails.ts";
+import {
+  askGuardrail,
+  type GuardrailAnswer,
+  type GuardrailParts,
+  guardedCall,
+  logFailure,
+} from "./gates/guardrails.ts";
 import type { FoundCall } from "./gates/stages.ts";
 
 /** The judgement of the guardrails on a result; `withheld` is the reason why it is not given out. */
@@ -31,9 +37,9 @@ export async function guardResult(
   const asked = guards.map((guard) => {
     const own = value === undefined ? {} : { structured: copyOf(value) }; // a guardrail may change it
     const subject = { ...guardedCall(call), isError: raw.isError, ...own, text };
-    return ask(guard, (lazy) => guard.check(subject, lazy), parts);
+    return askGuardrail(guard, (lazy) => guard.check(subject, lazy), parts);
   });
-  return combineLooks(await Promise.all(asked), call, parts);
+  return combineAnswers(await Promise.all(asked), call, parts);
 }
 
 function redactedResult(raw: RawResult, { redactor, log }: GuardrailParts): CleanResult | undefined {
@@ -45,17 +51,17 @@ function redactedResult(raw: RawResult, { redactor, log }: GuardrailParts): Clea
   }
 }
 
-function combineLooks(looks: readonly Look[], call: FoundCall, parts: GuardrailParts): Guarded {
+function combineAnswers(answers: readonly GuardrailAnswer[], call: FoundCall, parts: GuardrailParts): Guarded {
   const withheld: string[] = [];
   const marks: Mark[] = [];
-  for (const look of looks) {
-    const { guardrail, found, failure, open } = look;
+  for (const answer of answers) {
+    const { guardrail, found, failure, open } = answer;
     for (const { says, why } of found) {
       if (says === "MARK") marks.push({ guardrail, why });
       else withheld.push(`guardrail \`${guardrail}\`: ${why}`);
     }
     if (failure === undefined) continue;
-    logFailure(look, call, parts);
+    logFailure(answer, call, parts);
     if (!open) withheld.push(`guardrail \`${guardrail}\` ${failure}`);
   }
   return { withheld: withheld.length === 0 ? undefined : withheld.join("; "), marks };

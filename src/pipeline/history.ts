@@ -28,7 +28,7 @@ export interface Past {
 }
 
 /** What the claim of a call adds to the past. */
-export interface Beginning {
+export interface CallBeginning {
   readonly key: string;
   readonly authority: Authority;
   readonly arguments: JsonObject;
@@ -50,7 +50,7 @@ interface HistoryEntry extends PastCall {
 }
 
 /** A call in each of its scopes, before its claim is decided. */
-export interface Entered {
+export interface EnteredCall {
   readonly key: string;
   readonly places: readonly { readonly scope: ScopedHistory; readonly entry: HistoryEntry }[];
 }
@@ -98,7 +98,7 @@ export class CallHistory {
   readonly #argumentsOf: HistoryOptions["argumentsOf"];
   readonly #scopes = new Map<string, ScopedHistory>();
   /** Calls that have started and not ended, by key. */
-  readonly #open = new Map<string, Entered>();
+  readonly #open = new Map<string, EnteredCall>();
 
   constructor({ runs, reads, store, clock, known, argumentsOf }: HistoryOptions) {
     this.#runs = runs;
@@ -124,7 +124,7 @@ export class CallHistory {
   }
 
   /** Enters a call that is about to be claimed. Returns undefined if another call was claimed since this one was judged. */
-  enter({ past, authority, key, facts, ...call }: Beginning): Entered | undefined {
+  enter({ past, authority, key, facts, ...call }: CallBeginning): EnteredCall | undefined {
     if (
       past?.seen.some(({ id, scope, version }) => this.#scopes.get(id) !== scope || scope.version !== version) === true
     )
@@ -154,13 +154,13 @@ export class CallHistory {
   }
 
   /** The claim was won. */
-  began(entered: Entered): void {
+  claimWon(entered: EnteredCall): void {
     for (const { entry } of entered.places) entry.before = undefined;
     if (entered.places.length > 0) this.#open.set(entered.key, entered);
   }
 
   /** The claim was lost or could not be written: the entry is taken out, and an earlier try returns. */
-  leave({ places }: Entered): void {
+  claimLost({ places }: EnteredCall): void {
     for (const { scope, entry } of places) {
       entry.isLost = true;
       let last = entry.before;

@@ -38,7 +38,7 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
   parts.announce({ moment: "arrived", call });
   let end: ToolOutcome | Ending;
   try {
-    end = await pass(call, caller, parts);
+    end = await passGates(call, caller, parts);
   } catch (fault) {
     end = broken(call, fault, parts);
   }
@@ -55,20 +55,20 @@ export async function invoke(call: ToolCall, caller: Caller, parts: Parts): Prom
 const mostTries = 1000;
 
 /** The gates, in their order. After a wait the call enters again, because the policy may have changed. */
-async function pass(call: ToolCall, caller: Caller, parts: Parts, tries = 0): Promise<ToolOutcome | Ending> {
+async function passGates(call: ToolCall, caller: Caller, parts: Parts, tries = 0): Promise<ToolOutcome | Ending> {
   const counted = spend(call, caller);
   if (isEnding(counted)) return counted;
   const foreign = await ownRun(counted, parts);
   if (foreign !== undefined) return foreign;
   const weighed = await assess(counted, parts);
   if (isEnding(weighed)) return weighed;
-  const end = await goOn(weighed, caller, parts);
+  const end = await runAssessed(weighed, caller, parts);
   if (isEnding(end)) return { weighing: weighed.weighing, ...end };
   if (!isAgain(end)) return end;
-  return tries < mostTries ? pass(end.again, caller, parts, tries + 1) : refuse("overloaded");
+  return tries < mostTries ? passGates(end.again, caller, parts, tries + 1) : refuse("overloaded");
 }
 
-async function goOn(weighed: WeighedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Again | Ending> {
+async function runAssessed(weighed: WeighedCall, caller: Caller, parts: Parts): Promise<ToolOutcome | Again | Ending> {
   const fresh = await once(weighed, parts);
   if (isEnding(fresh)) return fresh;
   const approved = await approve(fresh, caller, parts);

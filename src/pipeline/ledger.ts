@@ -16,7 +16,7 @@ import type { RefusalCode } from "../core/refusals.ts";
 import { isOnRecord, isRepeatable } from "../core/repeatable.ts";
 import type { Suggestion, ToolFacts } from "../policy/policy.ts";
 import type { CallName, Committed, Durability, Store } from "../store/store.ts";
-import { type Beginning, type CallHistory, isFromOutside, type Past } from "./history.ts";
+import { type CallBeginning, type CallHistory, isFromOutside, type Past } from "./history.ts";
 
 /** What the ledger needs of a call to claim it. Every ApprovedCall is one; this type avoids an import of the gates. */
 export interface Claimable extends ToolCall {
@@ -65,7 +65,7 @@ export interface LedgerOptions {
 
 export type { Past };
 
-export type Settled = "kept" | "unkept" | "unclaimed";
+export type SettleResult = "kept" | "unkept" | "unclaimed";
 
 const endOf: Readonly<Record<Exclude<Ending["ending"], "refused">, EndName>> = {
   replayed: "deduped",
@@ -133,8 +133,8 @@ export class Ledger {
       hasBegun = made.claimed !== undefined;
       return made;
     } finally {
-      if (hasBegun) history.began(entered);
-      else history.leave(entered);
+      if (hasBegun) history.claimWon(entered);
+      else history.claimLost(entered);
     }
   }
 
@@ -172,7 +172,7 @@ export class Ledger {
    * `unkept`: it was settled meanwhile, or could not be written; recovery makes it unknown. `unclaimed`: the claim was
    * only queued and its transaction failed, so there is nothing to settle.
    */
-  settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<Settled> {
+  settle(call: Claimable, claimed: CallRecord, end: Settlement, latencyMs: number): Promise<SettleResult> {
     const at = this.#clock.now();
     const { state, retryable, image, aliveUntil, notExecuted } = end;
     const outcome = deepFrozen(end.outcome); // the row, events and the caller share it from here
@@ -201,7 +201,7 @@ export class Ledger {
     return isWaitedFor ? this.#settleDurability : "buffered";
   }
 
-  async #write(write: StoreWrite, durability: Durability): Promise<Settled> {
+  async #write(write: StoreWrite, durability: Durability): Promise<SettleResult> {
     try {
       return settledOf(await this.#store.commit(write, durability));
     } catch {
@@ -210,7 +210,7 @@ export class Ledger {
   }
 
   /** Stops at once if the store is broken. */
-  async #writeAgain(write: StoreWrite, durability: Durability): Promise<Settled> {
+  async #writeAgain(write: StoreWrite, durability: Durability): Promise<SettleResult> {
     for (const waitMs of retryAfterMs) {
       if (this.#store.broken !== undefined) break;
       await new Promise<void>((resolve) => this.#clock.in(waitMs, resolve));
@@ -272,7 +272,7 @@ function optionalFields(
   };
 }
 
-function beginningOf(call: Claimable): Beginning {
+function beginningOf(call: Claimable): CallBeginning {
   const { key, authority, risk, suggestion, found, past, record } = call;
   const target = suggestion?.target;
   return {
@@ -287,7 +287,7 @@ function beginningOf(call: Claimable): Beginning {
   };
 }
 
-function settledOf(committed: Committed): Settled {
+function settledOf(committed: Committed): SettleResult {
   if (committed.won) return "kept";
   return committed.call === undefined ? "unclaimed" : "unkept";
 }

@@ -16,7 +16,7 @@ import { runForeign } from "../tools/run-foreign.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { artifactsFor } from "./context.ts";
 import { checkArguments } from "./gates/arguments.ts";
-import { ask } from "./gates/budget.ts";
+import { uncountedCall } from "./gates/budget.ts";
 import type { GuardrailParts } from "./gates/guardrails.ts";
 import { type LookupParts, lookup } from "./gates/lookup.ts";
 import type { ValidCall } from "./gates/stages.ts";
@@ -48,7 +48,7 @@ const reconcileTimeoutMs = 60_000;
  * @param session records the artifacts of the answer, and limits its inline size
  */
 export async function askTool(record: CallRecord, session: Session, parts: ReconcileParts): Promise<FoundOutcome> {
-  const found = lookup(ask(record.call), parts);
+  const found = lookup(uncountedCall(record.call), parts);
   if (isEnding(found)) return unknown(`\`${record.call.tool}\` cannot be asked now`);
   const hook = found.found.reconcile;
   if (hook === undefined) return unknown(`\`${record.call.tool}\` has no reconcile hook; settle the call by hand`);

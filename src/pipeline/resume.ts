@@ -1,11 +1,11 @@
 /** Two more verbs that use the same gates: `resume`, and `decide` (an edit passes the gates too). */
 import { bind, shownDigest } from "../approvals/binding.ts";
 import { actorOf, type Decided, type DecisionRequest, noApproval } from "../approvals/decision.ts";
-import { type Admitted, admit, isApproving, overProblem } from "../approvals/eligibility.ts";
+import { type AdmittedDecision, admit, isApproving, overProblem } from "../approvals/eligibility.ts";
 import { rememberProblem } from "../approvals/grant.ts";
 import { alreadyVoted, type EditedArguments, type WrittenDecision } from "../approvals/quorum.ts";
 import type { DecisionResult } from "../approvals/repository.ts";
-import { arrivalOf, read } from "../core/arrival.ts";
+import { arrivalOf, readArguments } from "../core/arrival.ts";
 import { isForeign } from "../core/authority.ts";
 import type { ToolCall } from "../core/call.ts";
 import { type Ending, isEnding } from "../core/ending.ts";
@@ -15,7 +15,7 @@ import { refusal } from "../core/refusals.ts";
 import type { Caller } from "../core/session.ts";
 import type { Parts } from "./dependencies.ts";
 import type { Previewed } from "./gates/approval.ts";
-import { ask } from "./gates/budget.ts";
+import { uncountedCall } from "./gates/budget.ts";
 import type { WeighedCall } from "./gates/stages.ts";
 import { assess, invoke } from "./invoke.ts";
 
@@ -80,7 +80,7 @@ export async function decide(
 
 function decisionOf(
   request: DecisionRequest,
-  admitted: Admitted,
+  admitted: AdmittedDecision,
   edited: EditedArguments | undefined,
   { grants, redactor }: Parts,
 ): WrittenDecision {
@@ -99,7 +99,7 @@ function decisionOf(
     reason: reason === undefined ? undefined : redactor.redact(reason),
     quorum: demand.quorum,
     edited,
-    remember: words && ((approved) => grants.remembered(words, approved, giver)),
+    remember: words && ((approved) => grants.newGrant(words, approved, giver)),
   };
 }
 
@@ -107,7 +107,7 @@ function decisionOf(
 function rememberRefusal(
   asked: ApprovalRecord,
   { decision, remember }: DecisionRequest,
-  { demand }: Admitted,
+  { demand }: AdmittedDecision,
   parts: Parts,
 ): string | undefined {
   if (remember === undefined) return undefined;
@@ -146,7 +146,7 @@ async function weighEdit(
   parts: Parts,
 ): Promise<WeighedCall | Ending> {
   const recorded = await parts.approvals.recorded(approval, arrival);
-  return assess(ask(arrivalOf({ ...recorded, ...read(request.arguments) })), parts);
+  return assess(uncountedCall(arrivalOf({ ...recorded, ...readArguments(request.arguments) })), parts);
 }
 
 function editRefused(end: Ending, approval: ApprovalRecord): Decided {
@@ -164,7 +164,7 @@ function toolChanged(approval: ApprovalRecord): Decided {
 async function editOf(
   weighed: WeighedCall,
   { key, expiresAt }: ApprovalRecord,
-  { demand }: Admitted,
+  { demand }: AdmittedDecision,
   parts: Parts,
 ): Promise<EditedArguments> {
   const call: Previewed = { ...weighed, key };

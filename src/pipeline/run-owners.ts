@@ -1,4 +1,4 @@
-import { isOperatorsSide, isRunOfTheDay, runOfTheDay, runOfTheDayIsOf } from "../core/authority.ts";
+import { isFromOperator, isRunOfTheDay, isRunOfTheDayOf, runOfTheDay } from "../core/authority.ts";
 import type { Authority, Principal } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { NotedEvent } from "../core/event.ts";
@@ -63,13 +63,13 @@ export class RunOwners {
   countedIn({ principal, runId }: Pick<Authority, "principal" | "runId">, now: number): string {
     const { tenant } = principal;
     const owner = isRunOfTheDay(runId) ? undefined : this.#known.get(tenant)?.get(runId);
-    if (owner?.isOperators ?? isOperatorsSide(principal)) return `run\0${tenant}\0${runId}`;
+    if (owner?.isOperators ?? isFromOperator(principal)) return `run\0${tenant}\0${runId}`;
     return `day\0${tenant}\0${runOfTheDay(principal, now)}`;
   }
 
   async #meet(principal: Principal, runId: string, toOwn: boolean): Promise<boolean> {
     if (isRunOfTheDay(runId)) {
-      if (!runOfTheDayIsOf(runId, principal)) return false;
+      if (!isRunOfTheDayOf(runId, principal)) return false;
       this.#remember(principal.tenant, runId, ownerOf(principal));
       return true;
     }
@@ -138,5 +138,5 @@ function ownerToJson({ agent, user, isOperators, at = 0 }: Owner): Json {
 
 function ownerOf(principal: Principal): Owner {
   const { agent, user } = principal;
-  return { agent, ...(user !== undefined && { user }), isOperators: isOperatorsSide(principal) };
+  return { agent, ...(user !== undefined && { user }), isOperators: isFromOperator(principal) };
 }

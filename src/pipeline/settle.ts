@@ -105,7 +105,7 @@ async function settleReturned(
   }
   const raw = toRawResult(value, parts.answerBytes, textBytesOf(parts));
   const end = await guardAndShape(call, raw, caller, parts);
-  return isOnRecord(call) && isCutShort(value) ? cutShort(call, end) : end;
+  return isOnRecord(call) && isCutShort(value) ? interruptedSettlement(call, end) : end;
 }
 
 /** Text goes into the artifact store unchanged; without an artifact store it stays in the outcome. */
@@ -114,7 +114,7 @@ function textBytesOf({ artifacts, answerBytes, artifactBytes = mostArtifactBytes
 }
 
 /** A script that was frozen stays suspended; else the call is treated like one whose process has died (recovery.ts). */
-function cutShort(call: ClaimedCall, end: Settlement): Settlement {
+function interruptedSettlement(call: ClaimedCall, end: Settlement): Settlement {
   const { image } = call.claimed;
   if (image !== undefined) return { ...end, state: "suspended", as: "suspended", image };
   return { ...end, state: "unknown", as: "unknown", retryable: true };

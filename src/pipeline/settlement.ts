@@ -12,7 +12,7 @@ export type SettlementOutcome = "succeeded" | "failed" | "retry";
 
 /** Who settles the call, how, and why. */
 export interface SettlementRequest {
-  readonly word: SettlementOutcome;
+  readonly settledAs: SettlementOutcome;
   readonly by: Actor;
   readonly reason: string;
   /** The answer of the call, if the tool found it. */
@@ -30,13 +30,13 @@ export async function settleUnknown(
   request: SettlementRequest,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
 ): Promise<{ readonly won: boolean; readonly call: CallRecord }> {
-  const { word, reason } = request;
+  const { settledAs, reason } = request;
   const { by, via } = request.by;
   const at = clock.now();
   const outcome = deepFrozen(request.outcome ?? outcomeFor(record, request));
   const states = { succeeded: "ok", failed: "failed", retry: "unknown" } as const;
   const { key, fence, image } = record;
-  const end: RowEnd = { state: states[word], outcome, retryable: word === "retry", endedAt: at, image };
+  const end: RowEnd = { state: states[settledAs], outcome, retryable: settledAs === "retry", endedAt: at, image };
   const as: EndName = "settled";
   const event = {
     moment: "ended",
@@ -45,14 +45,14 @@ export async function settleUnknown(
     as,
     outcome,
     latencyMs: 0,
-    ...{ by, via, reason: `${word}: ${reason}` },
+    ...{ by, via, reason: `${settledAs}: ${reason}` },
   } as const;
   const committed = await store.commit({ write: "settle", key, fence, end, by, event }, "synced");
   return committed.won ? { won: true, call: { ...record, ...end } } : { won: false, call: committed.call ?? record };
 }
 
-function outcomeFor({ call }: CallRecord, { word, by: { by }, reason }: SettlementRequest): ToolOutcome {
-  const text = `Settled by ${by} as ${word}: ${reason}`;
-  if (word === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text }], text };
-  return outcomeOf(call.id, refuse(word === "failed" ? "tool_failed" : "outcome_unknown", text));
+function outcomeFor({ call }: CallRecord, { settledAs, by: { by }, reason }: SettlementRequest): ToolOutcome {
+  const text = `Settled by ${by} as ${settledAs}: ${reason}`;
+  if (settledAs === "succeeded") return { status: "ok", callId: call.id, content: [{ type: "text", text }], text };
+  return outcomeOf(call.id, refuse(settledAs === "failed" ? "tool_failed" : "outcome_unknown", text));
 }

@@ -36,7 +36,7 @@ class LayeredPolicy implements Policy {
     this.#observing = read.mode === "observe";
     this.version = read.version;
     const { adjusters, pack } = read.terms;
-    this.reads = readsOf([read.book, ...pack.reads, adjusters]);
+    this.reads = readsOf([read.ruleSet, ...pack.reads, adjusters]);
     this.#readsBack = pack.reads.length > 0 || adjusters.reads !== undefined;
   }
 
@@ -57,7 +57,7 @@ class LayeredPolicy implements Policy {
   }
 
   readsFor(tool: ToolFacts): Reads | undefined {
-    const reads = readsOf(this.#options.book.rulesFor(tool));
+    const reads = readsOf(this.#options.ruleSet.rulesFor(tool));
     if (!this.#readsBack) return reads;
     const { adjusters, pack } = this.#terms;
     return readsOf([{ reads }, { reads: adjusters.readsFor(tool) }, ...pack.readsFor(tool)]);

@@ -1,4 +1,4 @@
-import { type Actor, checkWho } from "../core/actor.ts";
+import { type Actor, checkActorFields } from "../core/actor.ts";
 import type { Autonomy } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
@@ -141,7 +141,7 @@ class DurableControls implements Controls {
     { by: actor, reason, change, value, summary }: ControlRequest,
     next: (state: ControlState) => ControlState | undefined,
   ): Promise<ControlState> {
-    checkWho(actor, "controls_invalid");
+    checkActorFields(actor, "controls_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "controls_invalid");
     const { clock, policyVersion } = this.#options;
     const { by, via } = actor;

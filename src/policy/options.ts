@@ -1,5 +1,5 @@
 import { toCamelCase } from "../core/case.ts";
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import { digestOf, type Json } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import type { PolicyTerms } from "./layers.ts";
@@ -22,8 +22,8 @@ import {
 
 /** Options that were checked and compiled. */
 export interface CompiledOptions {
-  readonly book: RuleSet;
-  readonly otherwise: "allow" | "deny";
+  readonly ruleSet: RuleSet;
+  readonly defaultEffect: "allow" | "deny";
   readonly mode: "observe" | "enforce";
   readonly terms: PolicyTerms;
   /** A digest of what the options mean: defaults are filled in, places in files are left out. */
@@ -36,7 +36,7 @@ export function compileOptions(options: PolicyOptions): CompiledOptions {
     throw invalid(`The policy is ${shown(options)}; give an object.`);
   const { also = [], ...data } = options;
   const {
-    default: otherwise = "allow",
+    default: defaultEffect = "allow",
     mode = "enforce",
     taint = "off",
     rules = [],
@@ -57,14 +57,14 @@ export function compileOptions(options: PolicyOptions): CompiledOptions {
     allowUnattendedCritical,
     also: checkedLayers(also),
   };
-  const book = compileRules({ config: rules, runtime, sandbox: sandboxRules(sandbox) });
+  const ruleSet = compileRules({ config: rules, runtime, sandbox: sandboxRules(sandbox) });
   const version = digestOf({
-    ...{ format: 3, default: otherwise, mode, taint, adjusters: jsonOf(adjusters), pack: jsonOf(pack) },
+    ...{ format: 3, default: defaultEffect, mode, taint, adjusters: jsonOf(adjusters), pack: jsonOf(pack) },
     ...{ rules: withoutPlaces(rules), runtime: withoutPlaces(runtime), sandbox: withoutPlaces(sandbox) },
     also: terms.also.map(({ name, version: own }) => ({ name, version: own })),
     ...{ matrix: terms.matrix, maxRiskUnapproved: terms.maxRiskUnapproved ?? null, allowUnattendedCritical },
   }).slice(0, 16); // a name for people and records, not a seal
-  return { book, otherwise, mode, terms, version };
+  return { ruleSet, defaultEffect, mode, terms, version };
 }
 
 /** Layers are live objects, so no schema of data describes them. */
@@ -102,7 +102,7 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
   });
   return {
     ...options,
-    ...given({
+    ...defined({
       rules: rules?.map((rule, i) => placed("rules", rule, i)),
       sandbox: sandbox?.map((one, i) => placed("sandbox", one, i)),
       maxRiskUnapproved: required === undefined ? most : thresholdFor(required),
@@ -114,5 +114,5 @@ export function policyOptionsFrom(file: PolicyConfigFile, whereOf: WhereOf = () 
 export function expectationFrom(file: ExpectationFile, where: string | undefined): Expectation {
   const { at, ...rest } = toCamelCase(file, policyOpaque);
   const now = at === undefined ? undefined : Date.parse(at);
-  return { ...(rest as Expectation), ...given({ now, where }) }; // the schema is the file form of this type
+  return { ...(rest as Expectation), ...defined({ now, where }) }; // the schema is the file form of this type
 }

@@ -74,11 +74,11 @@ export interface SharedArtifactStore extends ArtifactStore {
    */
   release(digest: string, principal: Principal): Promise<void>;
   /** Removes artifacts that are older than the retention and neither pinned nor needed. Returns how many. */
-  sweep(needed: Needed): Promise<number>;
+  sweep(needed: FindNeeded): Promise<number>;
 }
 
 /** Returns those digests that a row needs. It may return more. */
-export type Needed = (digests: readonly string[]) => Promise<ReadonlySet<string>>;
+export type FindNeeded = (digests: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** `{"$artifact": digest}` names an artifact in arguments. */
 export const referenceKey = "$artifact";

@@ -4,7 +4,7 @@ import type { Principal } from "../core/call.ts";
 import { checkMember } from "../core/checked-members.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { shown } from "../core/shown.ts";
-import type { Needed } from "./artifact-store.ts";
+import type { FindNeeded } from "./artifact-store.ts";
 
 const code = "request_invalid";
 
@@ -39,6 +39,6 @@ export function checkDigest(digest: string): void {
 }
 
 /** @throws RuntimeFault `request_invalid` */
-export function checkNeeded(needed: Needed): void {
+export function checkNeeded(needed: FindNeeded): void {
   checkMember("needed", needed, "a function", code);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { artifactContract } from "../../test/contracts/artifact-contract.ts";
 import { FakeClock } from "../../test/fakes/clock.ts";
-import type { Needed, SharedArtifactStore } from "./artifact-store.ts";
+import type { FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 
 const anna = { tenant: "acme", agent: "writer", user: "anna" };
@@ -20,7 +20,7 @@ async function open(folder: string, retentionMs = 0): Promise<SharedArtifactStor
   return openFolderArtifacts({ folder, clock: new FakeClock(), retentionMs });
 }
 
-const nobody: Needed = async () => new Set();
+const nobody: FindNeeded = async () => new Set();
 
 function pathOf(folder: string, digest: string): string {
   return join(folder, digest.slice(0, 2), digest.slice(2));

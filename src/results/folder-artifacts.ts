@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { codeOf } from "../core/system/error-code.ts";
 import { Locks } from "../core/system/locks.ts";
 import { makeFolder, placeDraft, writeDraft, writeWhole } from "../core/system/whole-file.ts";
-import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
 import { isDigest, type Release, releasedTo, releaseTo, shared, unavailable } from "./releases.ts";
@@ -166,7 +166,7 @@ class FolderArtifacts implements SharedArtifactStore {
     });
   }
 
-  async sweep(needed: Needed): Promise<number> {
+  async sweep(needed: FindNeeded): Promise<number> {
     checkNeeded(needed);
     const loose: string[] = [];
     for await (const digest of this.#digests()) if (await this.#isLoose(digest)) loose.push(digest);

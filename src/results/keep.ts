@@ -21,7 +21,7 @@ export interface ShapeOrder {
 }
 
 /** The part of an outcome that has the tool's answer. */
-export interface Shaped {
+export interface ShapedAnswer {
   readonly content: readonly ContentBlock[];
   readonly text: string;
   readonly structured?: Json;
@@ -45,7 +45,11 @@ export function isSmall(result: CleanResult, { limitBytes, session }: ShapeOrder
  * Keeps media as artifacts, each with the path for scripts, and the rest as one artifact when it is too big.
  * One after another, so that after a failure the session knows every pin.
  */
-export async function keep(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
+export async function keepAsArtifacts(
+  result: CleanResult,
+  order: ShapeOrder,
+  artifacts: ArtifactStore,
+): Promise<ShapedAnswer> {
   const content: ContentBlock[] = [];
   const files: ResultFile[] = [];
   const isLarge = !isInline(result, order.limitBytes);
@@ -75,7 +79,7 @@ export async function keep(result: CleanResult, order: ShapeOrder, artifacts: Ar
 }
 
 /** Keeps the whole result as one artifact. The beginning of its text, a summary and the references of media stay. */
-async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<Shaped> {
+async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: ArtifactStore): Promise<ShapedAnswer> {
   const { content, text, brief } = result;
   const others = content.filter(isOther);
   const isOneText = others.length === 0 && (result.structured === undefined || isRepeatedInText(result));
@@ -90,7 +94,7 @@ async function keepWhole(result: CleanResult, order: ShapeOrder, artifacts: Arti
     brief === undefined
       ? cut(shownText, Math.max(0, order.limitBytes - summaryBytes))
       : cut(brief.text, order.limitBytes);
-  const short = inBrief(result, digest, bytes) ?? summary;
+  const short = briefStructured(result, digest, bytes) ?? summary;
   const shownBytes = brief === undefined ? shownOf(head, shownText, text) : Buffer.byteLength(head);
   return {
     content: [
@@ -143,7 +147,7 @@ function factsIn(structured: CleanJson): JsonFacts {
 }
 
 /** The tool's own short form, and a reference to the whole result. */
-function inBrief({ brief }: CleanResult, digest: string, bytes: number): Json | undefined {
+function briefStructured({ brief }: CleanResult, digest: string, bytes: number): Json | undefined {
   if (brief === undefined || !isJsonObject(brief.structured.value)) return undefined;
   return { ...brief.structured.value, [referenceKey]: digest, bytes };
 }

@@ -1,6 +1,6 @@
 import type { Principal } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ArtifactMeta, ArtifactStream, ByteRange, Needed, SharedArtifactStore } from "./artifact-store.ts";
+import type { ArtifactMeta, ArtifactStream, ByteRange, FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { checkDigest, checkNeeded, checkPut, checkPutStream, checkUse } from "./checks.ts";
 import { ArtifactHolds } from "./holds.ts";
 import { streamOf } from "./own-artifacts.ts";
@@ -96,7 +96,7 @@ export class MemoryArtifacts implements SharedArtifactStore {
     kept.releases = shared(digest, kept.releases, principal);
   }
 
-  async sweep(needed: Needed): Promise<number> {
+  async sweep(needed: FindNeeded): Promise<number> {
     checkNeeded(needed);
     const loose = [...this.#all].filter(([digest, kept]) => this.#isLoose(digest, kept)).map(([digest]) => digest);
     const stay = await needed(loose);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import type { Needed, SharedArtifactStore } from "./artifact-store.ts";
+import type { FindNeeded, SharedArtifactStore } from "./artifact-store.ts";
 import { openFolderArtifacts } from "./folder-artifacts.ts";
 import { MemoryArtifacts } from "./memory-artifacts.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -9,7 +9,7 @@ export interface ArtifactsOptions {
   /** If undefined, artifacts end with the process. */
   readonly folder: string | undefined;
   readonly retentionDays: number | undefined;
-  readonly needed: Needed;
+  readonly needed: FindNeeded;
   readonly clock: Clock;
   readonly log: (problem: string) => void;
 }

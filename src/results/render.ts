@@ -50,7 +50,7 @@ export function renderOutcome(
   { tool, page, readOn = byReference, structuredOf = ownStructured, inScript }: RenderOptions,
 ): RenderedOutcome {
   if (inScript === true && given.refusal?.code === "approval_timed_out")
-    return ofRefusal(given, unansweredInScript, goOn);
+    return ofRefusal(given, unansweredInScript, continueAdvice);
   const request = openRequestOf(given);
   if (request !== undefined) return waiting(given, { tool, request, page });
   const outcome = withCutNote(given, readOn);
@@ -100,7 +100,7 @@ const unansweredInScript: Refusal = refusal(
   "approval_timed_out",
   "The request was not decided in time. It stays open as long as this script runs, and is withdrawn with its end.",
 );
-const goOn = "Go on without it.";
+const continueAdvice = "Go on without it.";
 
 function succeeded({ text, content }: ToolOutcome, structured: Json | undefined): RenderedOutcome {
   if (structured === undefined) return { text, content, isError: false };
@@ -112,7 +112,7 @@ function succeeded({ text, content }: ToolOutcome, structured: Json | undefined)
 function failed(outcome: RefusedOutcome, structured: Json | undefined): RenderedOutcome {
   const { refusal: given, text, content } = outcome;
   const advice = given.retry === "never" ? "" : nextStepOf(given);
-  const isAlreadyThere = advice === "" || says(text, advice);
+  const isAlreadyThere = advice === "" || endsWithAdvice(text, advice);
   return {
     text: isAlreadyThere ? text : joined(text, advice),
     content: isAlreadyThere ? content : [...content, { type: "text", text: advice }],
@@ -126,7 +126,7 @@ function failed(outcome: RefusedOutcome, structured: Json | undefined): Rendered
 /** A refusal of Postern: which condition failed, and what can be done next. */
 // biome-ignore lint/complexity/useMaxParams: what is rendered, and its three parts
 function ofRefusal(outcome: ToolOutcome, given: Refusal, advice: string, structured?: Json): RenderedOutcome {
-  const text = says(given.message, advice) ? given.message : joined(given.message, advice);
+  const text = endsWithAdvice(given.message, advice) ? given.message : joined(given.message, advice);
   const { message } = given;
   return { ...ofText(text, refusedObject(outcome, given, structured)), message, ...(advice !== "" && { advice }) };
 }
@@ -141,7 +141,7 @@ function refusedObject(
 }
 
 /** Whether the message ends with the advice already, ignoring case. */
-function says(message: string, advice: string): boolean {
+function endsWithAdvice(message: string, advice: string): boolean {
   return message.toLowerCase().includes(advice.toLowerCase().replace(/\.$/, ""));
 }
 

@@ -5,7 +5,7 @@ import type { Redactor } from "../secrets/secret-store.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 import { type CleanResult, cleanLongResult, cleanResult, cleanText, isLongResult } from "./clean.ts";
 import { cut, fits } from "./cut.ts";
-import { isSmall, keep, type Shaped, type ShapeOrder } from "./keep.ts";
+import { isSmall, keepAsArtifacts, type ShapedAnswer, type ShapeOrder } from "./keep.ts";
 import { noArtifacts } from "./own-artifacts.ts";
 import type { RawResult } from "./raw-result.ts";
 
@@ -32,38 +32,38 @@ export function shape(raw: RawResult, order: ShapeOrder, parts: ShapeParts): Too
   const { callId, limitBytes } = order;
   try {
     const [only] = raw.content;
-    if (isLongResult(raw)) return longShaped({ raw, order, parts });
+    if (isLongResult(raw)) return longOutcome({ raw, order, parts });
     if (isPlainText(only) && raw.content.length === 1 && raw.structured === undefined) {
       const text = cleanText(only.text, redactor);
-      if (artifacts === undefined || fits(text, limitBytes)) return plain(callId, raw, text);
+      if (artifacts === undefined || fits(text, limitBytes)) return textOutcome(callId, raw, text);
     }
     if (isPlainText(only) && raw.isJsonText === true && isClean(only.text, redactor)) {
-      if (artifacts === undefined || fits(only.text, limitBytes)) return sameText(callId, raw, only.text);
+      if (artifacts === undefined || fits(only.text, limitBytes)) return jsonTextOutcome(callId, raw, only.text);
     }
     return shaped({ raw, order, parts }, cleanResult(raw, redactor));
   } catch (error) {
-    return lost({ raw, order, parts }, error);
+    return unkeptResult({ raw, order, parts }, error);
   }
 }
 
 /** One result that is not small. */
-interface Shaping {
+interface ShapeTask {
   readonly raw: RawResult;
   readonly order: ShapeOrder;
   readonly parts: ShapeParts;
 }
 
-function shaped(shaping: Shaping, result: CleanResult): ToolOutcome | Promise<ToolOutcome> {
-  const { raw, order, parts } = shaping;
+function shaped(task: ShapeTask, result: CleanResult): ToolOutcome | Promise<ToolOutcome> {
+  const { raw, order, parts } = task;
   const artifacts = storeIn(parts);
   const { content, text, structured } = result;
   if (artifacts === undefined || raw.brief === "whole" || isSmall(result, order)) {
     const value = structured && { structured: structured.value };
     return outcome(order.callId, failureOf(raw, text), { content, text, ...value });
   }
-  return keep(result, order, artifacts).then(
+  return keepAsArtifacts(result, order, artifacts).then(
     (kept) => outcome(order.callId, failureOf(raw, text), kept),
-    (error: unknown) => lost(shaping, error, text),
+    (error: unknown) => unkeptResult(task, error, text),
   );
 }
 
@@ -71,22 +71,22 @@ function storeIn({ artifacts }: ShapeParts): ArtifactStore | undefined {
   return artifacts === noArtifacts ? undefined : artifacts;
 }
 
-async function longShaped(shaping: Shaping): Promise<ToolOutcome> {
+async function longOutcome(shaping: ShapeTask): Promise<ToolOutcome> {
   try {
     return await shaped(shaping, await cleanLongResult(shaping.raw, shaping.parts.redactor));
   } catch (error) {
-    return lost(shaping, error);
+    return unkeptResult(shaping, error);
   }
 }
 
 /** The usual result, made in one step. */
-function plain(callId: string, raw: RawResult, text: string): ToolOutcome {
+function textOutcome(callId: string, raw: RawResult, text: string): ToolOutcome {
   if (raw.isError) return outcome(callId, failureOf(raw, text), { content: [{ type: "text", text }], text });
   return { status: "ok", callId, content: [{ type: "text", text }], text };
 }
 
 /** Structured content whose JSON is the text. It is searched once. */
-function sameText(callId: string, { structured = null }: RawResult, text: string): ToolOutcome {
+function jsonTextOutcome(callId: string, { structured = null }: RawResult, text: string): ToolOutcome {
   return { status: "ok", callId, content: [{ type: "text", text }], text, structured };
 }
 
@@ -95,7 +95,7 @@ function isClean(json: string, redactor: Redactor): boolean {
   return redactor.redact(json) === json && !json.includes("\\u0000") && !json.includes("\\ud");
 }
 
-function outcome(callId: string, failure: Refusal | undefined, shaped: Shaped): ToolOutcome {
+function outcome(callId: string, failure: Refusal | undefined, shaped: ShapedAnswer): ToolOutcome {
   if (failure === undefined) return { status: "ok", callId, ...shaped };
   return { status: "error", callId, ...shaped, refusal: failure };
 }
@@ -109,7 +109,7 @@ function failureOf(raw: RawResult, text: string): Refusal | undefined {
 }
 
 /** @param text redacted; undefined when redacting failed */
-function lost({ raw, order: { callId }, parts }: Shaping, error: unknown, text = ""): ToolOutcome {
+function unkeptResult({ raw, order: { callId }, parts }: ShapeTask, error: unknown, text = ""): ToolOutcome {
   parts.log?.(`The result of \`${callId}\` could not be kept: ${messageOf(error)}.`);
   return refusedOutcome(callId, "error", failureOf(raw, text) ?? refusal("result_unavailable"));
 }

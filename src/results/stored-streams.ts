@@ -59,7 +59,7 @@ export async function withStoredStreams(answer: unknown, order: StreamOrder): Pr
 
 async function stored(block: StreamBlock, stream: ByteStream, order: StreamOrder): Promise<StreamBlock> {
   const { data: _data, blob: _blob, ...rest } = block;
-  const chunks = vetted(until(order.signal(), chunksOf(stream)), limitOf(order), order.redactor);
+  const chunks = vetted(untilAborted(order.signal(), chunksOf(stream)), limitOf(order), order.redactor);
   const { mediaType = rest["mimeType"] ?? rest["media_type"], type } = rest;
   const named = typeof mediaType === "string" && mediaType !== "" ? mediaType : "application/octet-stream";
   try {
@@ -96,7 +96,7 @@ function chunksOf(stream: ByteStream): AsyncIterable<unknown> {
 }
 
 /** Ends with the call, also while it waits for the next piece: a stream may never send one. */
-async function* until(signal: AbortSignal, chunks: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
+async function* untilAborted(signal: AbortSignal, chunks: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
   const { next, stop } = sourceOf(chunks);
   let giveUp = (_reason: unknown): void => {};
   const onAbort = (): void => giveUp(signal.reason);

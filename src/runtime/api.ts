@@ -104,9 +104,9 @@ export interface Approvals {
    * One page (100 without a limit). Pending requests come by urgency: the first to expire, and within a minute the
    * riskiest; others oldest first.
    *
-   * @param mine only requests that this person may decide
+   * @param decider only requests that this person may decide
    */
-  page(where: ApprovalFilter, mine?: Decider): Promise<ApprovalPage>;
+  page(where: ApprovalFilter, decider?: Decider): Promise<ApprovalPage>;
   get(id: string): Promise<ApprovalRecord | undefined>;
   /** Never runs anything, except a `detached` tool's call. Under a quorum it is one vote. */
   decide(id: string, request: DecisionRequest): Promise<Decided>;
@@ -119,7 +119,7 @@ export interface Approvals {
   /** Revokes an approval that is not used yet: the call does not run. */
   revoke(id: string, by: Decider, reason?: string): Promise<Decided>;
   /** Approvals that are remembered for later calls. */
-  readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "silence">;
+  readonly grants: Pick<Grants, "list" | "get" | "revoke" | "stateOf" | "problem">;
   /** Who decides on behalf of whom. */
   readonly delegations: Pick<Delegations, "list" | "make" | "revoke" | "isLive">;
 }

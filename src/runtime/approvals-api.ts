@@ -59,17 +59,19 @@ export class ApprovalsApi implements Approvals {
     return (await this.#page({ ...where, limit: where.limit ?? Number.POSITIVE_INFINITY })).approvals;
   }
 
-  async page(where: ApprovalFilter = {}, mine?: Decider): Promise<ApprovalPage> {
+  async page(where: ApprovalFilter = {}, decider?: Decider): Promise<ApprovalPage> {
     checkApprovalFilter(where);
-    if (mine !== undefined) checkDecider(mine);
-    const { limit = 100, state = mine && "pending", after } = where;
-    if (mine !== undefined && state !== "pending") return { approvals: [] }; // decided requests cannot be decided again
+    if (decider !== undefined) checkDecider(decider);
+    const { limit = 100, state = decider && "pending", after } = where;
+    if (decider !== undefined && state !== "pending") return { approvals: [] }; // decided requests cannot be decided again
     const asked = { ...where, limit, ...(state !== undefined && { state }) };
-    if (state !== "pending" || (mine === undefined && after !== undefined)) return this.#page(asked);
+    if (state !== "pending" || (decider === undefined && after !== undefined)) return this.#page(asked);
     const found = await this.#options.store.audiences(asked);
-    const theirs = mine === undefined ? found : await this.#decidedBy(mine, found);
-    const page = await this.#page(mine === undefined ? asked : { ...asked, audiences: theirs.map(({ key }) => key) });
-    return after === undefined ? { ...page, waiting: byRisk(theirs) } : page;
+    const decidable = decider === undefined ? found : await this.#decidedBy(decider, found);
+    const page = await this.#page(
+      decider === undefined ? asked : { ...asked, audiences: decidable.map(({ key }) => key) },
+    );
+    return after === undefined ? { ...page, waiting: byRisk(decidable) } : page;
   }
 
   /** Reads pages until the limit is reached. A request that is pending in the store but has expired by the clock is not pending. */
@@ -150,7 +152,7 @@ export class ApprovalsApi implements Approvals {
   async #runDetached({ id, tool }: ApprovalRecord): Promise<void> {
     const { parts, entrance } = this.#options;
     await entrance
-      .entering({ patience: "suspend" }, (arrival, caller) => resume(id, arrival, caller, parts))
+      .reEnter({ patience: "suspend" }, (arrival, caller) => resume(id, arrival, caller, parts))
       .catch((error: unknown) => parts.log(`The detached call of \`${tool}\` was cancelled: ${String(error)}`));
   }
 

@@ -1,4 +1,4 @@
-import { nameOf, read } from "../core/arrival.ts";
+import { nameOf, readArguments } from "../core/arrival.ts";
 import {
   authorityOf,
   type CallClaims,
@@ -126,7 +126,7 @@ export class CallFactory {
     }
     const { tool, action = "default", arguments: given } = request;
     const { id, arrivedAt } = this.arrive();
-    const { arguments: own, text, digest, problem } = read(given);
+    const { arguments: own, text, digest, problem } = readArguments(given);
     const known = this.#named(tool, action);
     return Object.freeze({
       id,

@@ -14,7 +14,7 @@ import { isForeign } from "../core/authority.ts";
 import type { Principal } from "../core/call.ts";
 import { checkId } from "../core/checked-id.ts";
 import { checkMembers, type Kind } from "../core/checked-members.ts";
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { ToolOutcome } from "../core/outcome.ts";
 import type { CallRecord, CallState } from "../core/records.ts";
 import type { ChainEngine, ChainSummary } from "../core/scripts.ts";
@@ -109,7 +109,7 @@ export class OpenChains implements Chains {
     const isAsked = (record: CallRecord): boolean =>
       isOpen(record) && !isForeign(record.call.authority.principal, principal);
     const rows = (state: CallState): Promise<readonly CallRecord[]> =>
-      filledPage((page) => this.#store.calls(page), { ...given(where), tool: chainToolName, limit, state }, isAsked);
+      filledPage((page) => this.#store.calls(page), { ...defined(where), tool: chainToolName, limit, state }, isAsked);
     const found = await Promise.all([rows("suspended"), rows("unknown"), this.#live(asked)]);
     const scripts = new Map(found.flat().map((record) => [record.key, record])); // a script may be in two lists
     const newToOld = [...scripts.values()].sort((one, other) => (one.call.id < other.call.id ? 1 : -1));
@@ -132,7 +132,7 @@ export class OpenChains implements Chains {
     const record = await this.#store.call({ key: callId });
     if (record?.call.tool !== chainToolName || !isOpen(record)) return undefined;
     if (isForeign(record.call.authority.principal, context.principal)) return undefined;
-    return this.#entrance.entering(context, (arrival, caller) =>
+    return this.#entrance.reEnter(context, (arrival, caller) =>
       invoke(arrivalOf({ ...record.call, ...arrival, resumes: record.key }), caller, this.#host.parts),
     );
   }

@@ -5,7 +5,7 @@ import type { SkillsContext } from "../builtin/skills/library.ts";
 import { openSkills } from "../builtin/skills/open-skills.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
 import type { JsonObject } from "../core/json.ts";
-import { countingArguments } from "../core/ran-with.ts";
+import { finalArguments } from "../core/ran-with.ts";
 import type { CallRecord } from "../core/records.ts";
 import type { Accounts } from "../identity/accounts.ts";
 import { openAccounts } from "../identity/open-accounts.ts";
@@ -24,7 +24,7 @@ import type { Policy } from "../policy/policy.ts";
 import { openArtifacts } from "../results/open-artifacts.ts";
 import { completeStore, noArtifacts } from "../results/own-artifacts.ts";
 import { environmentSecrets } from "../secrets/backend.ts";
-import { insideOf, type RegisteredTools, Registry } from "../tools/registry.ts";
+import { internalsOf, type RegisteredTools, Registry } from "../tools/registry.ts";
 import type { RuntimeBase } from "./base.ts";
 import type { RuntimeOptions } from "./options.ts";
 
@@ -52,7 +52,7 @@ export async function openDependencies(
   const { autonomy } = options;
   const controls = await openControls({ ...keep, ...(autonomy !== undefined && { autonomy }), log });
   const registry = closing.use(new Registry({ clock, switches: () => controls.state }));
-  const tools = insideOf(registry);
+  const tools = internalsOf(registry);
   base.stream.watch(registry.statistics.see);
   const accounts = await openAccounts({ ...keep, ...options.accounts });
   const skills = await skillsOf(options.skills, { keep, tools: () => registry.names(), log });
@@ -110,7 +110,7 @@ function ledgerOf(
   { store, clock }: RuntimeBase,
 ): Ledger {
   const argumentsOf = async (record: CallRecord): Promise<JsonObject> =>
-    resolvedRecord({ ...record.call, arguments: await countingArguments(record, store) }, artifacts);
+    resolvedRecord({ ...record.call, arguments: await finalArguments(record, store) }, artifacts);
   const { reads } = policy;
   const known = knownIn(tools);
   return new Ledger(store, clock, policy.version, {

@@ -2,14 +2,14 @@
 
 import { actorOf } from "../approvals/decision.ts";
 import { expiredOutcome } from "../approvals/repository.ts";
-import { type Actor, checkWho } from "../core/actor.ts";
-import { read } from "../core/arrival.ts";
+import { type Actor, checkActorFields } from "../core/actor.ts";
+import { readArguments } from "../core/arrival.ts";
 import { checkId } from "../core/checked-id.ts";
 import { checkMembers, type Kind } from "../core/checked-members.ts";
 import type { Clock } from "../core/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import type { JsonObject } from "../core/json.ts";
-import { countingArguments } from "../core/ran-with.ts";
+import { finalArguments } from "../core/ran-with.ts";
 import type { CallRecord } from "../core/records.ts";
 import { type Limits, Session } from "../core/session.ts";
 import { shown } from "../core/shown.ts";
@@ -38,21 +38,24 @@ export class LedgerService implements LedgerApi {
 
   async settle(
     id: string,
-    word: SettlementOutcome,
+    settledAs: SettlementOutcome,
     reason: string,
     by: Actor = actorOf({ user: builtInName }),
   ): Promise<SettledAnswer> {
-    checkWho(by, "settlement_invalid");
-    if (!words.includes(word))
-      throw new RuntimeFault("settlement_invalid", `The word ${shown(word)} settles nothing; use ${words.join(", ")}.`);
+    checkActorFields(by, "settlement_invalid");
+    if (!words.includes(settledAs))
+      throw new RuntimeFault(
+        "settlement_invalid",
+        `The word ${shown(settledAs)} settles nothing; use ${words.join(", ")}.`,
+      );
     if (typeof reason !== "string")
       throw new RuntimeFault("settlement_invalid", `\`reason\` is ${shown(reason)}; it must be a text.`);
-    return this.#ifUnknown(id, (record) => this.#write(record, { word, by, reason }));
+    return this.#ifUnknown(id, (record) => this.#write(record, { settledAs, by, reason }));
   }
 
   reconcile(id: string): Promise<SettledAnswer> {
     return this.#ifUnknown(id, async (record) => {
-      const ran = await countingArguments(record, this.#store);
+      const ran = await finalArguments(record, this.#store);
       const session = new Session(this.#limits, this.#parts.clock);
       try {
         return await this.#found(record, await askTool(asRan(record, ran), session, this.#parts));
@@ -71,13 +74,13 @@ export class LedgerService implements LedgerApi {
       }
       case "failed": {
         const reason = seen.reason ?? "the tool found that it did not happen";
-        return this.#write(record, { word: "failed", by, reason });
+        return this.#write(record, { settledAs: "failed", by, reason });
       }
       case "succeeded": {
         const { outcome } = seen;
         const isFailure = outcome?.refusal?.code === "tool_failed"; // it ran and answered with an error
         const reason = outcome === undefined ? "the tool found that it happened" : "the tool found its answer";
-        return this.#write(record, { word: isFailure ? "failed" : "succeeded", by, reason, outcome });
+        return this.#write(record, { settledAs: isFailure ? "failed" : "succeeded", by, reason, outcome });
       }
     }
   }
@@ -99,7 +102,7 @@ export class LedgerService implements LedgerApi {
 
 /** The record with the arguments that ran, which a person may have edited. */
 function asRan(record: CallRecord, ran: JsonObject): CallRecord {
-  return { ...record, call: { ...record.call, ...read(ran) } };
+  return { ...record, call: { ...record.call, ...readArguments(ran) } };
 }
 
 const ofCalls: Readonly<Record<keyof CallFilter, Kind>> = {

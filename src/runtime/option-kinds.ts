@@ -58,7 +58,7 @@ const optionKinds: Readonly<Record<string, OwnKind | Extract<Kind, string>>> = {
   log: "a function",
 };
 /** Objects of the application that must be complete. The folder of a run has no default. */
-const whole: ReadonlySet<string> = new Set(["secrets", "redactor", "clock", "approvals.approver"]);
+const completeObjects: ReadonlySet<string> = new Set(["secrets", "redactor", "clock", "approvals.approver"]);
 const needed: ReadonlySet<string> = new Set(["archive.folder"]);
 const mayBeEmpty: ReadonlySet<string> = new Set(["archive.config"]);
 
@@ -73,7 +73,7 @@ export function checkKinds(options: object): void {
     const holder = holders.reduceRight<unknown>(memberOf, options);
     if (holder === undefined) continue;
     const value = memberOf(holder, name);
-    const isNeeded = needed.has(path) || whole.has(path.slice(0, -name.length - 1));
+    const isNeeded = needed.has(path) || completeObjects.has(path.slice(0, -name.length - 1));
     if (value === undefined && !isNeeded) continue;
     const isEmpty = value === "" && !mayBeEmpty.has(path);
     if (isEmpty || (isOwn(kind) && !fits[kind](value)))

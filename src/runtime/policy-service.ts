@@ -10,7 +10,7 @@ import { checkId } from "../core/checked-id.ts";
 import { checkMember, checkMembers, type Kind } from "../core/checked-members.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { digestOf, type JsonObject } from "../core/json.ts";
-import { countingArguments } from "../core/ran-with.ts";
+import { finalArguments } from "../core/ran-with.ts";
 import type { CallRecord, CallState } from "../core/records.ts";
 import { autonomies, risks } from "../core/risk.ts";
 import type { Limits } from "../core/session.ts";
@@ -21,7 +21,7 @@ import { suggestionOf } from "../pipeline/gates/verdict.ts";
 import { isFromOutside } from "../pipeline/history.ts";
 import { createPolicy, type PolicyOptions } from "../policy/decide.ts";
 import type { EffectivePolicy, PastCall, Policy } from "../policy/policy.ts";
-import { checkExpectations, type ToolAsked } from "../policy/report/expectations.ts";
+import { checkExpectations, type FindTool } from "../policy/report/expectations.ts";
 import { type RecordedCall, replay, type VerdictChange } from "../policy/report/simulate.ts";
 import { type PolicyWarning, policyWarnings } from "../policy/report/warnings.ts";
 import type { Store } from "../store/store.ts";
@@ -96,14 +96,14 @@ export class PolicyService implements PolicyApi {
         principal,
         ...(autonomy !== undefined && { autonomy }),
         ...(active !== undefined && { skills: active }),
-        requests: run === undefined ? allWishes(skills) : (skills?.requests(run) ?? []),
+        requests: run === undefined ? allSkillRequests(skills) : (skills?.requests(run) ?? []),
       },
     );
   }
 
   warnings(policy?: PolicyOptions): readonly PolicyWarning[] {
     const { tools, given = {} } = this.#options;
-    const looked = policy === undefined ? given : checked(policy);
+    const checkedPolicy = policy === undefined ? given : checked(policy);
     const { configured, listedBy } = this.#options;
     const known = knownNames(
       tools.offers().map(({ facts }) => facts),
@@ -111,8 +111,8 @@ export class PolicyService implements PolicyApi {
       listedBy,
     );
     const others = unmatchedNames(configured, known, listedBy);
-    if ("decide" in looked) return others; // a policy of the application: its rules are unknown
-    return [...policyWarnings(looked, known.tools, known.awaited), ...others];
+    if ("decide" in checkedPolicy) return others; // a policy of the application: its rules are unknown
+    return [...policyWarnings(checkedPolicy, known.tools, known.awaited), ...others];
   }
 
   async explainCall(callId: string): Promise<Explanation | undefined> {
@@ -124,8 +124,8 @@ export class PolicyService implements PolicyApi {
   async simulate(policy: PolicyOptions | Policy, where: SimulateFilter = {}): Promise<Simulation> {
     checkMembers(where, { ...request, what: "The filter", members: ofReplayed, of: "recorded calls" });
     const before = this.#options.parts.policy;
-    const after = this.#made(policy);
-    const { rows, pastIsCut } = await this.#rows(where, farthest([before, after]));
+    const after = this.#policyFrom(policy);
+    const { rows, pastIsCut } = await this.#rows(where, longestLookBack([before, after]));
     const unknownTools = new Map<string, number>();
     const calls: RecordedCall[] = [];
     for (const { row, isPast } of rows) {
@@ -149,12 +149,12 @@ export class PolicyService implements PolicyApi {
   test(...[policy, expectations, autonomy]: Parameters<PolicyApi["test"]>): ReturnType<PolicyApi["test"]> {
     checkMember("expectations", expectations, "a list of objects", "policy_invalid");
     const { parts, limits } = this.#options;
-    const tools: ToolAsked = (tool, action) => {
+    const tools: FindTool = (tool, action) => {
       const found = parts.tools.find(tool, action);
       const suggest = (given: JsonObject) => found && suggestionOf(found, given, parts.redactor);
       return found && { facts: found.facts, suggest };
     };
-    return checkExpectations(expectations, this.#made(policy), {
+    return checkExpectations(expectations, this.#policyFrom(policy), {
       tools,
       names: this.#options.tools.names(),
       autonomy: autonomy ?? parts.controls.state.autonomy,
@@ -163,7 +163,7 @@ export class PolicyService implements PolicyApi {
   }
 
   /** @throws RuntimeFault `policy_invalid` */
-  #made(policy: PolicyOptions | Policy): Policy {
+  #policyFrom(policy: PolicyOptions | Policy): Policy {
     checked(policy);
     if ("decide" in policy) return policy;
     const { maxRiskUnapproved } = this.#options.limits;
@@ -208,7 +208,7 @@ export class PolicyService implements PolicyApi {
     const found = parts.tools.find(call.tool, call.action);
     if (found === undefined) return undefined;
     await parts.runs.mayUse(call.authority); // loads the owner of the run, which decides what counts in it
-    const ran = await countingArguments(row, store);
+    const ran = await finalArguments(row, store);
     const given = await resolvedRecord({ ...call, arguments: ran }, parts.artifacts);
     const { principal, scopes, autonomy, maxRiskUnapproved, runId } = call.authority;
     const ended = pastStates.get(state);
@@ -256,13 +256,13 @@ function beganAt({ startedAt, call }: CallRecord): number {
 }
 
 /** How far back any of the policies reads, in milliseconds. Returns undefined if none does. */
-function farthest(policies: readonly Policy[]): number | undefined {
+function longestLookBack(policies: readonly Policy[]): number | undefined {
   const windows = policies.flatMap(({ reads }) => Object.values(reads ?? {}));
   return windows.length === 0 ? undefined : Math.max(...windows);
 }
 
 /** The requests of all found skills, active or not. */
-function allWishes(
+function allSkillRequests(
   skills: Skills | undefined,
 ): readonly { readonly skill: string; readonly tools: readonly string[] }[] {
   return (skills?.list() ?? [])

@@ -34,7 +34,7 @@ export class ReEntry {
   }
 
   /** Lets a recorded call enter again, for the caller in `context`. */
-  async entering(
+  async reEnter(
     context: CallContext,
     go: (arrival: ReturnType<CallFactory["arrive"]>, caller: Caller) => Promise<ToolOutcome | undefined>,
   ): Promise<ToolOutcome | undefined> {

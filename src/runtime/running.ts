@@ -4,7 +4,7 @@ import type { AuditLog } from "../audit/log.ts";
 import type { Skills } from "../builtin/skills/skills.ts";
 import { chainToolName } from "../code-mode/names.ts";
 import type { AgentRuns } from "../core/agent-runs.ts";
-import { type CallClaims, narrower, type PerCall, perCallFault, withinWaiting } from "../core/authority.ts";
+import { type CallClaims, narrower, type PerCall, perCallFault, withinOptions } from "../core/authority.ts";
 import type { Authority, Principal, ToolCall } from "../core/call.ts";
 import { CallRefused } from "../core/call-refused.ts";
 import { checkMember } from "../core/checked-members.ts";
@@ -106,7 +106,7 @@ export class RunningRuntime implements Runtime {
   readonly #options: RunningOptions;
   readonly #parts: Parts;
   readonly #factory: CallFactory;
-  readonly #entrance: ReEntry;
+  readonly #reEntry: ReEntry;
   readonly #writeProbe: WriteProbe;
   #closing: Promise<void> | undefined;
 
@@ -115,7 +115,7 @@ export class RunningRuntime implements Runtime {
     this.#options = options;
     this.#parts = parts;
     this.#writeProbe = new WriteProbe(store, parts.clock);
-    this.#entrance = options.entrance;
+    this.#reEntry = options.entrance;
     this.#factory = options.entrance.factory;
     this.approvals = options.approvals;
     this.audit = options.audit;
@@ -155,7 +155,7 @@ export class RunningRuntime implements Runtime {
   }
 
   resume(approvalId: string, context: CallContext = {}): Promise<ToolOutcome | undefined> {
-    return this.#entrance.entering(context, async (arrival, caller) => {
+    return this.#reEntry.reEnter(context, async (arrival, caller) => {
       const outcome = await resume(approvalId, arrival, caller, this.#parts);
       return outcome && readableOutcome(outcome);
     });
@@ -175,7 +175,7 @@ export class RunningRuntime implements Runtime {
     const { clock } = this.#parts;
     const limits = narrower(this.#options.limits, asked);
     const authority = this.#factory.authority(context, limits);
-    if (context.idempotencyKey !== undefined) throw keyOfMany();
+    if (context.idempotencyKey !== undefined) throw sharedKeyFault();
     const session = new Session(limits, clock);
     const close = async (): Promise<void> => {
       if (session.closed) return;
@@ -239,13 +239,13 @@ export class RunningRuntime implements Runtime {
   }
 
   async #close(graceMs: number): Promise<void> {
-    this.#entrance.closing = true;
+    this.#reEntry.closing = true;
     this.#parts.approvals.stopWaiting();
     const stopScripts = this.#parts.clock.in(Math.max(0, graceMs - 1000), () => this.chains?.stop());
     await this.#options.inFlight.drained(graceMs);
     stopScripts();
     await this.#options.servers?.close();
-    this.#entrance.closed = true;
+    this.#reEntry.closed = true;
     await this.#options.closing.disposeAsync();
   }
 
@@ -262,7 +262,7 @@ export class RunningRuntime implements Runtime {
     const narrowed = this.#factory.within(authority, call);
     const fault = perCallFault(call);
     if (fault !== undefined) throw fault;
-    const per = withinWaiting(context, call);
+    const per = withinOptions(context, call);
     return await this.#invoke(request, { authority: narrowed, session, context: per }, batch);
   }
 
@@ -274,7 +274,7 @@ export class RunningRuntime implements Runtime {
   ): Promise<ToolOutcome> {
     const fault = perCallFault(per);
     if (fault !== undefined) return Promise.reject(fault);
-    if (this.#entrance.closing) session.close();
+    if (this.#reEntry.closing) session.close();
     let call: ToolCall;
     try {
       const { idempotencyKey, toolCallId, providerItem } = per;
@@ -282,7 +282,7 @@ export class RunningRuntime implements Runtime {
     } catch (fault) {
       return Promise.reject(fault);
     }
-    if (this.#entrance.closed)
+    if (this.#reEntry.closed)
       return Promise.resolve(refusedOutcome(call.id, "error", refusal("session_closed", closedMessage)));
     return invoke(call, this.#factory.caller(session, per), this.#parts).then(readableOutcome);
   }
@@ -294,7 +294,7 @@ export class RunningRuntime implements Runtime {
 }
 
 /** With one key for a session, all its calls would be one call. */
-function keyOfMany(): RuntimeFault {
+function sharedKeyFault(): RuntimeFault {
   const message = "A session has no `idempotencyKey`: a key belongs to one call; give it to `invoke`.";
   return new RuntimeFault("context_invalid", message);
 }

@@ -4,9 +4,9 @@ import { fewestCharacters } from "./secret-name.ts";
 const secretNames =
   /token(?!i)|secret|passw|pwd|passphrase|api[-_]?key|authorization|credential|private[-_]?key|cookie|(?:^|[-_])(?:key|auth)$/i;
 /** A name whose value tells where a secret is, or how it is made. */
-const aside = /(?:file|path|dir|url|uri|endpoint|host|type|name|ttl|expires?|enabled?|algorithm)$/i;
+const harmlessNames = /(?:file|path|dir|url|uri|endpoint|host|type|name|ttl|expires?|enabled?|algorithm)$/i;
 /** A variable that describes the machine or how a program runs. */
-const describing =
+const descriptiveNames =
   /^(?:home|shell|term|pwd|tz|lang|language|logname|tmpdir|temp|tmp|lc_.*|xdg_.*|node_options)$|(?:^|_)(?:user|username|port|region|zone|env|environment|level|mode|locale|home|version|format)$/i;
 const plainValue = /^(?:true|false|yes|no|on|off|none|null|[-+]?[\d.,:_-]+)$/i;
 /** An ordinary word, such as `production`. */
@@ -21,7 +21,7 @@ const random = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{20,}$/;
 export function looksSecret(name: string, value: string): boolean {
   const text = value.trim();
   if (text.length < fewestCharacters || plainValue.test(text) || /^\$\{.*\}$/s.test(text)) return false;
-  if (!secretNames.test(name) || aside.test(name)) return false;
+  if (!secretNames.test(name) || harmlessNames.test(name)) return false;
   return !path.test(text) || !/credentials?$/i.test(name);
 }
 
@@ -44,7 +44,7 @@ export function secretsInVariable(name: string, value: string): readonly string[
   if (looksSecret(name, value)) return [value];
   const text = value.trim();
   const isPlain = plainValue.test(text) || word.test(text) || path.test(text);
-  return isPlain || describing.test(name) || aside.test(name) ? [] : [value];
+  return isPlain || descriptiveNames.test(name) || harmlessNames.test(name) ? [] : [value];
 }
 
 /** The secret parts of an address: a password, a key in its query, a long random part of its path. */

@@ -117,14 +117,14 @@ function unescaped(value: string): readonly string[] {
 }
 
 function encoded(value: string): readonly string[] {
-  return [...asBytes(Buffer.from(value)), ...wide(value)];
+  return [...asBytes(Buffer.from(value)), ...utf16Variants(value)];
 }
 
 /**
  * UTF-16 as bytes, as in PowerShell's `-EncodedCommand` and in registry dumps. Latin text without its last byte is the
  * same in both byte orders.
  */
-function wide(value: string): readonly string[] {
+function utf16Variants(value: string): readonly string[] {
   const bytes = Buffer.from(value, "utf16le");
   const isLatin = bytes.every((byte, i) => i % 2 === 0 || byte === 0);
   const orders = isLatin ? [bytes.subarray(0, -1)] : [bytes, Buffer.from(bytes).swap16()];

@@ -14,7 +14,7 @@ export interface PatternRule {
   readonly keywords: readonly string[];
   /** A text that must be present too. */
   readonly besides: string;
-  look(text: string): readonly Suspect[];
+  search(text: string): readonly Suspect[];
 }
 
 /** The parts of a secretlint rule that are used here. */
@@ -87,7 +87,7 @@ export async function loadRules(): Promise<readonly PatternRule[]> {
     if (notRun.has(name)) return [];
     const words = keywords.get(name);
     if (words !== undefined && isCreator(creator))
-      return [{ keywords: words, besides: besides.get(name) ?? "", look: lookWith(creator) }];
+      return [{ keywords: words, besides: besides.get(name) ?? "", search: searchWith(creator) }];
     throw new RuntimeFault(
       "patterns_unusable",
       `The rule \`${name}\` of secretlint is not one of those Postern knows; install the version Postern names.`,
@@ -100,7 +100,7 @@ function isCreator(rule: unknown): rule is RuleCreator {
 }
 
 /** The rules are synchronous. Each reports through its context while it searches. */
-function lookWith(creator: RuleCreator): PatternRule["look"] {
+function searchWith(creator: RuleCreator): PatternRule["search"] {
   let reports: Report[] = [];
   const context = {
     sharedOptions: {},

@@ -83,7 +83,7 @@ describe("what looks like a secret", () => {
   });
 
   it("is found by every rule there is: none has no sample, none has no keywords", async () => {
-    const awake = (await loadRules()).filter((rule) => samples.some((sample) => rule.look(met(sample)).length > 0));
+    const awake = (await loadRules()).filter((rule) => samples.some((sample) => rule.search(met(sample)).length > 0));
     expect(awake.length).toBe((await loadRules()).length);
     expect((await loadRules()).length).toBe(rules.length - 2); // the one that lets texts excuse themselves, the one that opens files
   });
@@ -121,7 +121,7 @@ describe("what looks like a secret", () => {
     await fc.assert(
       fc.property(fc.array(fc.oneof(pieces, fc.string({ unit: "binary" })), { maxLength: 8 }), (parts) => {
         const text = parts.join("");
-        const found = all.flatMap((rule) => rule.look(text));
+        const found = all.flatMap((rule) => rule.search(text));
         expect(patterns.suspects(text).length > 0).toBe(found.length > 0);
       }),
       { numRuns: 500 },

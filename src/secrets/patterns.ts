@@ -68,15 +68,15 @@ class RulePatterns implements SecretPatterns {
       from += pieceCharacters - sharedCharacters
     ) {
       const piece = text.length <= pieceCharacters ? text : text.slice(from, from + pieceCharacters);
-      const [looked, spent] = this.#look(piece, budget);
+      const [suspects, spent] = this.#search(piece, budget);
       budget -= spent;
-      for (const { kind, start, end } of looked) found.push({ kind, start: from + start, end: from + end });
+      for (const { kind, start, end } of suspects) found.push({ kind, start: from + start, end: from + end });
     }
-    return apart(found);
+    return withoutOverlaps(found);
   }
 
   /** @returns the suspects of the piece and its number of keywords; only the part before `most` keywords is searched */
-  #look(piece: string, most: number): readonly [readonly Suspect[], number] {
+  #search(piece: string, most: number): readonly [readonly Suspect[], number] {
     const keywords = this.#keywords;
     keywords.lastIndex = 0;
     const words = new Set<string>();
@@ -97,7 +97,7 @@ class RulePatterns implements SecretPatterns {
     const awake = this.#rules.filter(
       ({ keywords, besides }) => keywords.some((word) => words.has(word)) && seen.includes(besides),
     );
-    return [awake.flatMap((rule) => rule.look(seen)), count];
+    return [awake.flatMap((rule) => rule.search(seen)), count];
   }
 }
 
@@ -108,7 +108,7 @@ function escaped(word: string): string {
 const none: readonly Suspect[] = [];
 
 /** Suspects that overlap become the first one, with the length of both. */
-function apart(suspects: readonly Suspect[]): readonly Suspect[] {
+function withoutOverlaps(suspects: readonly Suspect[]): readonly Suspect[] {
   if (suspects.length < 2) return suspects;
   const whole: Suspect[] = [];
   for (const suspect of suspects.toSorted((one, other) => one.start - other.start || other.end - one.end)) {

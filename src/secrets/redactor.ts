@@ -26,7 +26,7 @@ class VariantRedactor implements Redactor {
   /** Undefined without values, or when a value was added since. */
   #needles: Needles | undefined;
   /** Whether a value contains a character that begins an escape. */
-  #areSigned = false;
+  #mayHoldEscapes = false;
 
   learn(value: string): void {
     if (typeof value !== "string" || !isMaskable(value)) {
@@ -42,7 +42,7 @@ class VariantRedactor implements Redactor {
   #remember(value: string): void {
     if (this.#values.has(value)) return;
     this.#values.add(value);
-    this.#areSigned ||= signsIn(value).length > 0;
+    this.#mayHoldEscapes ||= signsIn(value).length > 0;
     this.#needles = undefined;
   }
 
@@ -65,7 +65,8 @@ class VariantRedactor implements Redactor {
   finds(text: string): boolean {
     const needles = this.#ready();
     if (needles === undefined) return false;
-    for (const reading of readings(text, this.#areSigned)) if (needles.next(reading.text, 0) !== undefined) return true;
+    for (const reading of readings(text, this.#mayHoldEscapes))
+      if (needles.next(reading.text, 0) !== undefined) return true;
     return false;
   }
 
@@ -74,7 +75,7 @@ class VariantRedactor implements Redactor {
     const needles = this.#ready();
     if (needles === undefined) return [];
     const spans: TextSpan[] = [];
-    for (const reading of readings(text, this.#areSigned))
+    for (const reading of readings(text, this.#mayHoldEscapes))
       for (const span of needles.spans(reading.text)) spans.push(reading.original(span));
     return merged(spans.sort((one, other) => one.start - other.start));
   }
@@ -90,14 +91,14 @@ class VariantRedactor implements Redactor {
 /**
  * All readings of a text: unchanged, without wrapped lines, and with more and more levels of escapes decoded.
  *
- * @param areSigned whether a value may contain what looks like an escape of another kind than the text's
+ * @param mayHoldEscapes whether a value may contain what looks like an escape of another kind than the text's
  */
-function* readings(text: string, areSigned: boolean): Generator<Rewritten> {
+function* readings(text: string, mayHoldEscapes: boolean): Generator<Rewritten> {
   const whole = { text, original: (span: TextSpan) => span };
   yield* levels(whole);
   const joined = joinLines(text);
   if (joined !== undefined) yield* levels(joined); // a line may be wrapped within an escape
-  const signs = areSigned ? signsIn(text) : [];
+  const signs = mayHoldEscapes ? signsIn(text) : [];
   if (signs.length > 1) for (const sign of signs) yield* unescaped(whole, sign);
 }
 
@@ -105,7 +106,7 @@ function* levels(first: Rewritten): Generator<Rewritten> {
   yield first;
   for (const reading of unescaped(first)) {
     yield reading;
-    const joined = then(reading, joinLines);
+    const joined = thenRewrite(reading, joinLines);
     if (joined !== undefined) yield joined;
   }
 }
@@ -113,14 +114,14 @@ function* levels(first: Rewritten): Generator<Rewritten> {
 function* unescaped(first: Rewritten, only?: Sign): Generator<Rewritten> {
   let reading: Rewritten | undefined = first;
   for (let level = 0; level < deepestEscaping; level += 1) {
-    reading = then(reading, (text) => undoEscapes(text, only));
+    reading = thenRewrite(reading, (text) => undoEscapes(text, only));
     if (reading === undefined) return;
     yield reading;
   }
 }
 
 /** The reading of a reading, with both ways back. */
-function then(first: Rewritten, rewrite: (text: string) => Rewritten | undefined): Rewritten | undefined {
+function thenRewrite(first: Rewritten, rewrite: (text: string) => Rewritten | undefined): Rewritten | undefined {
   const second = rewrite(first.text);
   return second && { text: second.text, original: (span) => first.original(second.original(span)) };
 }

@@ -27,7 +27,7 @@ export interface CollectionChange<Item> {
   /** Without it, a change with an event is `synced`, any other `committed`. */
   readonly durability?: Durability;
   /** Runs once when the change is committed. */
-  readonly taken?: () => void;
+  readonly onCommitted?: () => void;
 }
 
 export type Changed<Item> =
@@ -108,9 +108,9 @@ export class Collection<Item> {
   /** Resolves to whether it won. */
   protected async put(id: string, expectedVersion: number, change: CollectionChange<Item>): Promise<boolean> {
     const { kind, write = plainJson } = this.options;
-    const { item, event, durability = event === undefined ? "committed" : "synced", taken = ignore } = change;
+    const { item, event, durability = event === undefined ? "committed" : "synced", onCommitted = ignore } = change;
     const document = { write: "document", kind, id, body: write(item), expectedVersion } as const;
-    const { won } = await this.commit(event ? { ...document, event } : document, durability, taken);
+    const { won } = await this.commit(event ? { ...document, event } : document, durability, onCommitted);
     return won;
   }
 

@@ -3,7 +3,14 @@
  *
  * @packageDocumentation
  */
-export type { Along, CallRecord, CallState, ReferencedArtifact, RowEnd, StoreWrite } from "../core/records.ts";
+export type {
+  AddedDocument,
+  CallRecord,
+  CallState,
+  ReferencedArtifact,
+  RowEnd,
+  StoreWrite,
+} from "../core/records.ts";
 export type { Audience } from "./audience.ts";
 export type { OpenStore, StoreContext } from "./open-store.ts";
 export type {

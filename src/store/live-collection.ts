@@ -62,7 +62,7 @@ export class LiveCollection<Item> extends Collection<Item> {
   }
 
   /** For a document that another write committed. */
-  took(id: string, version: number, item: Item): void {
+  applyWritten(id: string, version: number, item: Item): void {
     const copy = deepFrozen(structuredClone(item)); // lists return it
     this.#copies.set(id, { version, item: copy });
     this.#updated?.(copy, id);
@@ -72,17 +72,17 @@ export class LiveCollection<Item> extends Collection<Item> {
     const known = this.#copies.get(id);
     if (known?.version === document.version) return known;
     const found = super.parsed(id, document);
-    if (found.item !== undefined) this.took(id, found.version, found.item);
+    if (found.item !== undefined) this.applyWritten(id, found.version, found.item);
     else if (found.version > 0) this.#copies.set(id, found);
     return this.#copies.get(id) ?? found;
   }
 
   protected override put(id: string, expectedVersion: number, change: CollectionChange<Item>): Promise<boolean> {
-    const taken = (): void => {
-      this.took(id, expectedVersion + 1, change.item);
-      change.taken?.();
+    const onCommitted = (): void => {
+      this.applyWritten(id, expectedVersion + 1, change.item);
+      change.onCommitted?.();
     };
-    return super.put(id, expectedVersion, { ...change, taken });
+    return super.put(id, expectedVersion, { ...change, onCommitted });
   }
 
   protected override async commit(write: StoreWrite, durability: Durability, taken: () => void): Promise<Committed> {

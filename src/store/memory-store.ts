@@ -256,12 +256,12 @@ export class MemoryStore implements Store {
       this.#followers.notify(entries);
       published.resolve({ won: true });
     };
-    if (this.#isTurnYoung()) queueMicrotask(publish);
+    if (this.#isTurnShort()) queueMicrotask(publish);
     else setImmediate(publish);
     return published;
   }
 
-  #isTurnYoung(): boolean {
+  #isTurnShort(): boolean {
     if (this.#turnBegan === undefined) {
       this.#turnBegan = this.#clock.monotonic();
       setImmediate(() => {

@@ -113,7 +113,7 @@ export function leftUnknownBy({ state, outcome, call }: CallRecord): string | un
 
 /** The second event of a write, if it has one. */
 export function secondEventOf(write: StoreWrite): DurableEvent | undefined {
-  return write.write === "decide" ? write.along?.event : undefined;
+  return write.write === "decide" ? write.addedDocument?.event : undefined;
 }
 
 /** The live call that a call without a key would join. */
@@ -142,9 +142,9 @@ function hold({ record, approval }: WriteOf<"hold">, rows: Rows): Won | Lost {
 
 function decide(write: WriteOf<"decide">, rows: Rows): Won | Lost {
   const ruling = decided(write, rows);
-  const { along } = write;
-  if (!ruling.won || along === undefined) return ruling;
-  const made = putDocument({ write: "document", ...along, expectedVersion: 0 }, rows);
+  const { addedDocument } = write;
+  if (!ruling.won || addedDocument === undefined) return ruling;
+  const made = putDocument({ write: "document", ...addedDocument, expectedVersion: 0 }, rows);
   return made.won ? { ...ruling, ...made } : made;
 }
 

@@ -1,4 +1,4 @@
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { ToolFacts } from "../policy/policy.ts";
 import { type ActionDraft, stated } from "./facts.ts";
 import type { ToolAnnotations } from "./tool.ts";
@@ -25,7 +25,7 @@ export function annotationsFor(known: KnownFacts): ToolAnnotations {
   const warns = effects === "destructive" || hints.destructiveHint === true;
   const destructiveHint = warns ? true : isClassified ? false : undefined;
   const openWorldHint = isOpenWorldStated ? openWorld : hints.openWorldHint;
-  return Object.freeze(given({ readOnlyHint, destructiveHint, idempotentHint: idempotent, openWorldHint }));
+  return Object.freeze(defined({ readOnlyHint, destructiveHint, idempotentHint: idempotent, openWorldHint }));
 }
 
 /** For a tool without hints of its own: from what its author and the operator stated. */

@@ -46,7 +46,7 @@ it("a result is taken as one, in our spelling, MCP's and [000]'s", async () => {
   expect(toRawResult({ structured: [1, 2] })).toEqual({
     content: [{ type: "text", text: "[1,2]" }],
     structured: [1, 2],
-    spelled: true,
+    isJsonText: true,
     isError: false,
   });
   expect(toRawResult({ isError: true, content: "why" })).toEqual({
@@ -59,13 +59,13 @@ it("other JSON is structured content and its text, also where it merely has a me
   expect(toRawResult({ a: 1 })).toEqual({
     content: [{ type: "text", text: '{"a":1}' }],
     structured: { a: 1 },
-    spelled: true,
+    isJsonText: true,
     isError: false,
   });
   expect(toRawResult(42)).toEqual({
     content: [{ type: "text", text: "42" }],
     structured: 42,
-    spelled: true,
+    isJsonText: true,
     isError: false,
   });
   expect(toRawResult({ content: "of a page", title: "t" })).toMatchObject({

@@ -25,7 +25,7 @@ export async function runBatch<Call extends NamedTool, Result>(
   const results: Result[] = [];
   let next = 0;
   while (next < calls.length) {
-    const together = take(calls, next, concurrencySafe);
+    const together = nextBatch(calls, next, concurrencySafe);
     next += together.length;
     for (const ended of await Promise.allSettled(together.map(async (call) => invokeOne(call)))) {
       if (ended.status === "rejected") throw ended.reason;
@@ -40,7 +40,7 @@ export function isConcurrencySafe(tools: Pick<Tools, "find">): (call: NamedTool)
   return ({ tool, action = "default" }) => tools.find(tool, action)?.concurrencySafe === true;
 }
 
-interface Keyed {
+interface KeyedContext {
   readonly idempotencyKey?: string;
   readonly toolCallId?: string;
 }
@@ -48,9 +48,9 @@ interface Keyed {
 /** The context of the batch with this call's own key, because one key for all would make them one call. */
 export function withKey<Context extends object>(
   context: Context,
-  { idempotencyKey, toolCallId }: Keyed,
-): Omit<Context, keyof Keyed> & Keyed {
-  const { idempotencyKey: _key, toolCallId: _id, ...shared } = context as Context & Keyed; // the context may have them
+  { idempotencyKey, toolCallId }: KeyedContext,
+): Omit<Context, keyof KeyedContext> & KeyedContext {
+  const { idempotencyKey: _key, toolCallId: _id, ...shared } = context as Context & KeyedContext; // the context may have them
   return {
     ...shared,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -59,7 +59,11 @@ export function withKey<Context extends object>(
 }
 
 /** At least one call, or as many as may run together. */
-function take<Call>(calls: readonly Call[], from: number, concurrencySafe: (call: Call) => boolean): readonly Call[] {
+function nextBatch<Call>(
+  calls: readonly Call[],
+  from: number,
+  concurrencySafe: (call: Call) => boolean,
+): readonly Call[] {
   let end = from;
   while (end < calls.length && concurrencySafe(calls[end] as Call)) end += 1; // within bounds
   return calls.slice(from, Math.max(end, from + 1));

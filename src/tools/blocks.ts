@@ -1,4 +1,4 @@
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ContentBlock } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
@@ -56,7 +56,7 @@ function media(type: "image" | "audio" | "file", block: Record<string, unknown>)
   return {
     type,
     mediaType: mediaTypeOf(source) ?? defaultMediaTypes[type],
-    ...given({ data, artifact, url, fileId, name: textIn(source, "name", "filename") }),
+    ...defined({ data, artifact, url, fileId, name: textIn(source, "name", "filename") }),
     ...notesOf(block),
   };
 }
@@ -70,10 +70,10 @@ function resource(block: Record<string, unknown>): ContentBlock | undefined {
   const mediaType = mediaTypeOf(source);
   const text = textIn(source, "text");
   const data = dataIn(source);
-  if ((text ?? data) === undefined) return { type: "link", uri, ...given({ mediaType }), ...notesOf(block) };
+  if ((text ?? data) === undefined) return { type: "link", uri, ...defined({ mediaType }), ...notesOf(block) };
   const meta = isRecord(nested) ? jsonIn(nested, "_meta", "meta") : jsonIn(block, "resourceMeta", "resource_meta");
   const resourceMeta = isJsonObject(meta) ? meta : undefined;
-  return { type: "resource", uri, ...given({ mediaType, text, data, resourceMeta }), ...notesOf(block) };
+  return { type: "resource", uri, ...defined({ mediaType, text, data, resourceMeta }), ...notesOf(block) };
 }
 
 function link(block: Record<string, unknown>): ContentBlock | undefined {
@@ -83,7 +83,7 @@ function link(block: Record<string, unknown>): ContentBlock | undefined {
   const icons = jsonIn(block, "icons");
   return {
     ...{ type: "link", uri },
-    ...given({
+    ...defined({
       name: textIn(block, "name"),
       title: textIn(block, "title"),
       description: textIn(block, "description"),

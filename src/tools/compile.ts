@@ -1,6 +1,6 @@
 import type { Risk } from "../core/call.ts";
+import { defined } from "../core/defined.ts";
 import { RuntimeFault } from "../core/fault.ts";
-import { given } from "../core/given.ts";
 import { deepFrozen, type JsonObject } from "../core/json.ts";
 import { shown } from "../core/shown.ts";
 import { readable, readableSchema } from "../results/readable.ts";
@@ -175,7 +175,7 @@ function localAction(draft: ActionDraft, schemas: JsonSchemas): CompiledAction {
   const title = stated(draft, "title");
   const action: Action = {
     ...{ tool: tool.name, name, description, inputSchema, facts, idempotent, previewBinds, parse, takesBytes },
-    ...given({
+    ...defined({
       outputSchema,
       title: title === undefined ? undefined : readable(members.text("title", title)),
       icons: tool.icons && deepFrozen(structuredClone(tool.icons)),
@@ -185,7 +185,13 @@ function localAction(draft: ActionDraft, schemas: JsonSchemas): CompiledAction {
     annotations: Object.freeze({ ...(tool.annotations ?? declaredAnnotations(draft, facts, idempotent)) }),
     toolType: members.toolType(tool.toolType),
     kind: "local",
-    definition: definitionOf(facts, { idempotent, previewBinds, description, inputSchema, ...given({ outputSchema }) }),
+    definition: definitionOf(facts, {
+      idempotent,
+      previewBinds,
+      description,
+      inputSchema,
+      ...defined({ outputSchema }),
+    }),
     notFromChain:
       tool.name === "tool_chain" ? "`tool_chain` cannot be called from a chain: that would be a recursion." : undefined,
     ...termsOf(draft),

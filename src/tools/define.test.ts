@@ -4,13 +4,13 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import { defineTool, isSuspended, legacyTool, suspend } from "./define.ts";
 import type { AnyTool } from "./kinds.ts";
-import { insideOf, Registry } from "./registry.ts";
+import { internalsOf, Registry } from "./registry.ts";
 import type { Action, Parsed, ToolContext } from "./tool.ts";
 
 const register = (tool: AnyTool, action = "default"): Action => {
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(tool);
-  return insideOf(registry).find(tool.name, action) ?? expect.fail(`no ${action}`);
+  return internalsOf(registry).find(tool.name, action) ?? expect.fail(`no ${action}`);
 };
 const context = { callId: "call_1" } as ToolContext;
 

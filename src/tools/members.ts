@@ -32,8 +32,8 @@ export class Members {
     return this.refuse("idempotent", "must be true (running it twice is like running it once) or false.");
   }
 
-  flag(member: string, value: unknown, otherwise = false): boolean {
-    if (value === undefined) return otherwise;
+  flag(member: string, value: unknown, fallback = false): boolean {
+    if (value === undefined) return fallback;
     return typeof value === "boolean" ? value : this.refuse(member, "must be true or false.");
   }
 

@@ -4,7 +4,7 @@ import { corpus } from "../../test/fakes/corpus.ts";
 import { defineTool } from "./define.ts";
 import type { LocalTool } from "./kinds.ts";
 import { visible } from "./names.ts";
-import { insideOf, Registry } from "./registry.ts";
+import { internalsOf, Registry } from "./registry.ts";
 
 const tool = (name: string): LocalTool =>
   defineTool({ name, description: "d", risk: "safe", idempotent: true, execute: () => "x" });
@@ -89,7 +89,7 @@ it.skipIf(alike.length === 0)(
       const name = `tool_${ascii}_name`;
       registry.register(tool(name));
       const fake = `tool_${c}_name`;
-      expect(insideOf(registry).find(fake, "default"), c).toBeUndefined();
+      expect(internalsOf(registry).find(fake, "default"), c).toBeUndefined();
       expect(() => registry.register(tool(fake)), c).toThrow();
       tried += 1;
     }

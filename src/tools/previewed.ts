@@ -1,5 +1,5 @@
+import { defined } from "../core/defined.ts";
 import { messageOf } from "../core/fault.ts";
-import { given } from "../core/given.ts";
 import type { Json } from "../core/json.ts";
 import type { Preview } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
@@ -26,7 +26,7 @@ export function toPreview(answer: unknown, call: string): Preview {
     const details = detailsOf(answer["details"]);
     const table = tableOf(answer["table"]);
     const message = messageFrom(answer["message"]);
-    const optional = given({ diff: typeof diff === "string" ? cut(diff) : undefined, table, message, details });
+    const optional = defined({ diff: typeof diff === "string" ? cut(diff) : undefined, table, message, details });
     return { summary: cut(summary), ...optional, supported: true };
   } catch (error) {
     return noPreview(call, `the tool's preview cannot be shown: ${cut(messageOf(error))}`);

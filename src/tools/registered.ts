@@ -1,5 +1,5 @@
 import type { Risk } from "../core/call.ts";
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import type { JsonObject } from "../core/json.ts";
 import { higherRisk, parseRisk } from "../core/risk.ts";
 import type { CompileOptions } from "./facts.ts";
@@ -66,6 +66,6 @@ export function registeredTool(
     supportsPreview: actions.some(({ preview }) => preview !== undefined),
     providerType: server === undefined ? "native" : "mcp",
     health,
-    ...given({ providerSpecs, callTypes, configRef }),
+    ...defined({ providerSpecs, callTypes, configRef }),
   });
 }

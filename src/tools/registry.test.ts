@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { FakeClock } from "../../test/fakes/clock.ts";
 import { defineTool } from "./define.ts";
 import type { LocalTool } from "./kinds.ts";
-import { insideOf, Registry, type RegistryOptions } from "./registry.ts";
+import { internalsOf, Registry, type RegistryOptions } from "./registry.ts";
 import type { Action } from "./tool.ts";
 
 const tool = (name: string, more: Partial<LocalTool> = {}): LocalTool =>
@@ -17,7 +17,7 @@ const tool = (name: string, more: Partial<LocalTool> = {}): LocalTool =>
 const registry = (options: Partial<RegistryOptions> = {}): Registry =>
   new Registry({ clock: new FakeClock(1_000), ...options });
 const action = (from: Registry, name: string): Action =>
-  insideOf(from).find(name, "default") ?? expect.fail(`no ${name}`);
+  internalsOf(from).find(name, "default") ?? expect.fail(`no ${name}`);
 const names = (list: readonly { readonly toolName: string }[]): readonly string[] =>
   list.map(({ toolName }) => toolName);
 
@@ -57,11 +57,11 @@ it("shows a registered tool as data, with every action's risk", () => {
 it("finds own actions only, whatever they are called", () => {
   const tools = registry();
   tools.register(tool("constructor"));
-  expect(insideOf(tools).find("constructor", "default")?.tool).toBe("constructor");
+  expect(internalsOf(tools).find("constructor", "default")?.tool).toBe("constructor");
   expect([
-    insideOf(tools).find("constructor", "toString"),
-    insideOf(tools).find("toString", "default"),
-    insideOf(tools).find("__proto__", "default"),
+    internalsOf(tools).find("constructor", "toString"),
+    internalsOf(tools).find("toString", "default"),
+    internalsOf(tools).find("__proto__", "default"),
   ]).toEqual([undefined, undefined, undefined]);
   expect([tools.has("constructor"), tools.has("valueOf")]).toEqual([true, false]);
 });
@@ -92,7 +92,7 @@ it("success makes healthy and sets the time, failures count up and keep the last
   const clock = new FakeClock(1_000);
   const tools = registry({ clock });
   tools.register(tool("a"));
-  for (const error of ["one", "two", "three"]) insideOf(tools).report(action(tools, "a"), { well: false, error });
+  for (const error of ["one", "two", "three"]) internalsOf(tools).report(action(tools, "a"), { well: false, error });
   expect(tools.get("a")?.health).toEqual({
     status: "degraded",
     consecutiveErrors: 3,
@@ -100,7 +100,7 @@ it("success makes healthy and sets the time, failures count up and keep the last
   });
   expect(tools.unavailable(action(tools, "a"))).toBeUndefined();
   await clock.advance(5);
-  insideOf(tools).report(action(tools, "a"), { well: true });
+  internalsOf(tools).report(action(tools, "a"), { well: true });
   expect(tools.get("a")?.health).toEqual({
     status: "healthy",
     consecutiveErrors: 0,
@@ -113,7 +113,7 @@ it("a rate limited tool fails until the limit resets", async () => {
   const clock = new FakeClock(1_000);
   const tools = registry({ clock });
   tools.register(tool("a"));
-  insideOf(tools).report(action(tools, "a"), { well: false, error: "429", rateLimitResetsAt: 1_050 });
+  internalsOf(tools).report(action(tools, "a"), { well: false, error: "429", rateLimitResetsAt: 1_050 });
   expect(tools.unavailable(action(tools, "a"))).toBe("it is rate limited until 1970-01-01T00:00:01.050Z");
   await clock.advance(50);
   expect(tools.unavailable(action(tools, "a"))).toBeUndefined();
@@ -179,7 +179,7 @@ it("tells what came and went, and lists actions in the order of tools", () => {
     { change: "added", name: "a" },
     { change: "removed", name: "b" },
   ]);
-  insideOf(tools).report(gone, { well: true });
+  internalsOf(tools).report(gone, { well: true });
   tools.register(tool("B"));
 });
 

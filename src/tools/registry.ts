@@ -47,7 +47,7 @@ export interface RegisteredTools extends Tools {
 let open: (registry: Registry) => RegisteredTools;
 
 /** For the pipeline, and for code that needs the original tool. */
-export function insideOf(registry: Registry): RegisteredTools {
+export function internalsOf(registry: Registry): RegisteredTools {
   return open(registry);
 }
 

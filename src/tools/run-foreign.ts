@@ -23,7 +23,7 @@ export class LazySignal {
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
   #over = false;
-  #afterwards: (() => void) | undefined;
+  #onEnd: (() => void) | undefined;
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -43,15 +43,15 @@ export class LazySignal {
   }
 
   /** Calls `then` once, when the run is over; at once if it is over already. */
-  afterwards(then: () => void): void {
+  onEnd(then: () => void): void {
     if (this.#over) then();
-    else this.#afterwards = then;
+    else this.#onEnd = then;
   }
 
   end(): void {
     this.#over = true;
-    this.#afterwards?.();
-    this.#afterwards = undefined;
+    this.#onEnd?.();
+    this.#onEnd = undefined;
   }
 
   /** @throws the reason, when the run was aborted */

@@ -1,5 +1,5 @@
+import { defined } from "../core/defined.ts";
 import type { CallEvent } from "../core/event.ts";
-import { given } from "../core/given.ts";
 
 /**
  * How the calls of one action ended since the start.
@@ -169,7 +169,7 @@ class Counter {
     if (as === "refused") counts.refused += 1;
     if (as === "refused" || as === "previewed") return;
     counts.calls += 1;
-    this.#turn(event.at);
+    this.#rotate(event.at);
     const bucket = bucketOf(event.latencyMs);
     this.#now[bucket] = (this.#now[bucket] ?? 0) + 1;
     if (as === "ok") return;
@@ -182,11 +182,11 @@ class Counter {
 
   view(): ActionStatistics {
     const counts = this.#now.map((count, i) => count + (this.#before[i] ?? 0));
-    return given({ ...this.#counts, p50Ms: percentile(counts, 0.5), p95Ms: percentile(counts, 0.95) });
+    return defined({ ...this.#counts, p50Ms: percentile(counts, 0.5), p95Ms: percentile(counts, 0.95) });
   }
 
   /** Percentiles cover this hour and the one before. */
-  #turn(now: number): void {
+  #rotate(now: number): void {
     const hour = Math.floor(now / hourMs);
     if (hour <= this.#hour) return;
     this.#before = hour === this.#hour + 1 ? this.#now : none;

@@ -3,7 +3,7 @@ import { FakeClock } from "../../test/fakes/clock.ts";
 import { RuntimeFault } from "../core/fault.ts";
 import { defineTool } from "./define.ts";
 import type { AnyTool, HostedTool, LocalTool, ProviderDefinedTool } from "./kinds.ts";
-import { insideOf, Registry } from "./registry.ts";
+import { internalsOf, Registry } from "./registry.ts";
 import { Toolbox } from "./toolbox.ts";
 
 const tool = (name: string, risk: "safe" | "high" = "high"): LocalTool =>
@@ -46,9 +46,9 @@ it("a box keeps the last tool of a name, a runtime refuses the second (case 20)"
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(first);
   expect(() => registry.register(second)).toThrow(expect.objectContaining({ code: "tool_duplicate" }));
-  expect(insideOf(registry).toolNamed("same")).toBe(first);
+  expect(internalsOf(registry).toolNamed("same")).toBe(first);
   registry.register(second, { replace: true });
-  expect(insideOf(registry).toolNamed("same")).toBe(second);
+  expect(internalsOf(registry).toolNamed("same")).toBe(second);
 });
 
 it("an unknown name is null, also one that every object has (case 21)", () => {

@@ -1,4 +1,4 @@
-import { given } from "../core/given.ts";
+import { defined } from "../core/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { AnyTool, DeclaredUi } from "./kinds.ts";
 import type { Members } from "./members.ts";
@@ -57,7 +57,7 @@ export function checkedUi(declared: DeclaredUi | undefined, members: Members): T
     return members.refuse("ui.permissions", `has \`${odd}\`; it may have ${permissions.join(", ")}.`);
   if (html !== undefined) members.text("ui.html", html);
   const border = members.flag("ui.prefersBorder", prefersBorder);
-  return Object.freeze({ resourceUri, ...given({ csp }), permissions: wanted, prefersBorder: border });
+  return Object.freeze({ resourceUri, ...defined({ csp }), permissions: wanted, prefersBorder: border });
 }
 
 export function isUiUri(uri: string): boolean {

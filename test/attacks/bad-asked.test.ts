@@ -61,7 +61,7 @@ const approvalVerbs: readonly (readonly [string, readonly unknown[], Verb])[] = 
   ["a grant to revoke", notTexts, ({ approvals }, odd) => approvals.grants.revoke(odd, ann)],
   ["why it is revoked", [5, {}], ({ approvals }, odd) => approvals.grants.revoke("grt_1", ann, odd)],
   ["a grant", [...notObjects, {}, { id: "grt_1" }], ({ approvals }, odd) => approvals.grants.stateOf(odd)],
-  ["a silent grant", [...notObjects, {}], ({ approvals }, odd) => approvals.grants.silence(odd)],
+  ["a silent grant", [...notObjects, {}], ({ approvals }, odd) => approvals.grants.problem(odd)],
   [
     "a delegation",
     [...notObjects, { to: 5 }, { to: "bob", until: "soon" }],

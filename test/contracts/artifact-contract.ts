@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Principal } from "../../src/core/call.ts";
-import type { Needed, SharedArtifactStore } from "../../src/results/artifact-store.ts";
+import type { FindNeeded, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
 const anna: Principal = { tenant: "acme", agent: "writer", user: "anna" };
@@ -12,7 +12,7 @@ const digest = createHash("sha256").update(bytes).digest("hex");
 const missing = "0".repeat(64);
 const refusedAs = { name: "RuntimeFault", code: "artifact_unavailable" };
 
-const nobody: Needed = async () => new Set();
+const nobody: FindNeeded = async () => new Set();
 const hourMs = 3_600_000;
 
 export interface ShelfOptions {
@@ -217,7 +217,7 @@ export function artifactContract(
     await store.put(bytes, "text/plain", anna);
     const other = await store.put(Buffer.from("other"), "text/plain", anna);
     const asked: string[] = [];
-    const needed: Needed = async (digests) => {
+    const needed: FindNeeded = async (digests) => {
       asked.push(...digests);
       return new Set([digest, missing]);
     };
@@ -246,7 +246,7 @@ export function artifactContract(
     const names = await Promise.all(["a", "b", "c"].map((text) => store.put(Buffer.from(text), "text/plain", anna)));
     const [a, b, c] = names.map((meta) => meta.digest);
     for (const name of [a, b, c]) await store.unpin(name ?? "");
-    const meanwhile: Needed = async () => {
+    const meanwhile: FindNeeded = async () => {
       await store.put(Buffer.from("a"), "text/plain", ben);
       expect(await store.mayUse(b ?? "", anna)).toBe(true);
       return new Set();

@@ -1,7 +1,7 @@
 import type { Principal } from "../../src/core/call.ts";
 import type { ContentBlock, ToolOutcome } from "../../src/core/outcome.ts";
 import { directLimits, Session } from "../../src/core/session.ts";
-import type { ArtifactStore, Needed, SharedArtifactStore } from "../../src/results/artifact-store.ts";
+import type { ArtifactStore, FindNeeded, SharedArtifactStore } from "../../src/results/artifact-store.ts";
 import { MemoryArtifacts } from "../../src/results/memory-artifacts.ts";
 import type { RawResult } from "../../src/results/raw-result.ts";
 import { type ShapeParts, shape } from "../../src/results/shape.ts";
@@ -20,7 +20,7 @@ export function hiding(secret: string): Redactor {
   };
 }
 
-export const nobody: Needed = async () => new Set();
+export const nobody: FindNeeded = async () => new Set();
 
 export function memoryArtifacts(): SharedArtifactStore {
   return new MemoryArtifacts({ clock: new FakeClock(), retentionMs: 0 });

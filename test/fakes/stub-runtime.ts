@@ -177,7 +177,7 @@ export function stubRuntime(options: StubOptions = {}): {
         list: () => [],
         get: () => undefined,
         stateOf: () => "live",
-        silence: async () => undefined,
+        problem: async () => undefined,
         revoke: heard("revokeGrant", undefined),
       },
       delegations: {

@@ -1,10 +1,10 @@
 /** Says how many microseconds it takes to find an action among a thousand tools: the best of twenty, for the machine has other work. */
 import { defineTool } from "../../src/tools/define.ts";
-import { insideOf, Registry } from "../../src/tools/registry.ts";
+import { internalsOf, Registry } from "../../src/tools/registry.ts";
 import { FakeClock } from "../fakes/clock.ts";
 
 const registry = new Registry({ clock: new FakeClock(1_000) });
-const tools = insideOf(registry);
+const tools = internalsOf(registry);
 for (let n = 0; n < 1_000; n += 1) {
   const name = `tool_${n}_${"abcdefghjk"[n % 10]}`;
   registry.register(defineTool({ name, description: name, risk: "safe", idempotent: true, execute: () => name }));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { stageOf } from "../../src/audit/audit-words.ts";
-import { endWords } from "../../src/core/event.ts";
+import { endEvents } from "../../src/core/event.ts";
 import { chainLimits, createRuntime, directLimits, type RefusalCode, refusals } from "../../src/index.ts";
 
 const page = readFileSync(new URL("../../docs/reference/calls.md", import.meta.url), "utf8");
@@ -27,7 +27,7 @@ it("the page about calls lists every refusal as it is", () => {
 });
 
 it("the page about calls names every event that ends an arrival", () => {
-  for (const { audit } of Object.values(endWords)) expect(page).toContain(`\`${audit}\``);
+  for (const { audit } of Object.values(endEvents)) expect(page).toContain(`\`${audit}\``);
 });
 
 it("the page about calls has the limits that hold", async () => {

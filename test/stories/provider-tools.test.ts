@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import { listed } from "../../src/mcp/server/offer.ts";
+import { toolList } from "../../src/mcp/server/offer.ts";
 import { legacyTool, specOf, Toolbox, type ToolCallRequest } from "../../src/tools/index.ts";
 import { httpFixture } from "../fakes/http-fixture.ts";
 import { asker } from "../fakes/runtime-fixture.ts";
@@ -42,8 +42,8 @@ it("call types and provider specs are told wherever the tool is told", async () 
 
 it("an MCP client is told of a provider-defined tool, and not of a hosted one", async () => {
   await using runtime = await createRuntime({ tools: [computer, search] });
-  const visit = { caller: { principal: asker.principal }, server: undefined } as Parameters<typeof listed>[1]; // all it reads
-  expect(listed(runtime, visit, true)).toMatchObject([
+  const visit = { caller: { principal: asker.principal }, server: undefined } as Parameters<typeof toolList>[1]; // all it reads
+  expect(toolList(runtime, visit, true)).toMatchObject([
     {
       name: "computer",
       _meta: { "postern/provider_specs": computer.providerSpecs, "postern/call_types": computer.callTypes },

@@ -16,7 +16,7 @@ const looks: ReadonlySet<BrowserAction["do"]> = new Set([
 ]);
 
 /** Whether it changes nothing: the pointer moves, or the page is read. */
-export function isLook(action: BrowserAction): boolean {
+export function isReadOnly(action: BrowserAction): boolean {
   return looks.has(action.do);
 }
 
@@ -30,7 +30,7 @@ export function judge({ actions, checks }: BrowserCall, state: TabState, risk: R
   const urls = actions.flatMap((action) => (action.do === "navigate" ? [action.url] : []));
   const target = urls[0] === undefined ? state.origin : URL.parse(urls[0])?.origin;
   const isSecret = state.secretFocus && actions.some(writes);
-  const own = isSecret ? "critical" : actions.every(isLook) ? "safe" : risk;
+  const own = isSecret ? "critical" : actions.every(isReadOnly) ? "safe" : risk;
   const description = actions.map((action) => wordsOf(action, isSecret)).join(", then ");
   const where = target === undefined ? "" : ` on ${target}`;
   const why = checks.map(({ message, code, id }) => message ?? code ?? id).join("; ");

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { messageOf } from "../../core/fault.ts";
 import type { BrowserAction, Viewport } from "./actions.ts";
 import { Egress, type EgressOptions, urlProblem } from "./egress.ts";
-import { Hands } from "./hands.ts";
+import { InputDevices } from "./input-devices.ts";
 import { PageSession } from "./page-session.ts";
 
 export interface TabOptions extends EgressOptions {
@@ -46,7 +46,7 @@ export class Tab implements AsyncDisposable {
   /** The page can no longer be used: it crashed, or it did not answer. */
   #lost: string | undefined;
   #secretFocus = false;
-  #hands: Hands;
+  #input: InputDevices;
   #last: Promise<unknown> = Promise.resolve();
   /** Set while a page of ours opens, so that it is not taken for a popup. */
   #opening: Promise<unknown> = Promise.resolve();
@@ -56,7 +56,7 @@ export class Tab implements AsyncDisposable {
     this.#context = context;
     this.#page = session.page;
     this.#session = session;
-    this.#hands = new Hands(session.page);
+    this.#input = new InputDevices(session.page);
     this.#egress = egress;
     this.#options = options;
     context.on("page", (other) => this.#closePopup(other));
@@ -88,7 +88,7 @@ export class Tab implements AsyncDisposable {
   }
 
   /** Runs one call at a time, so that two callers of one run do not move the pointer at once. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
+  oneAtATime<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
     return turn;
@@ -127,7 +127,7 @@ export class Tab implements AsyncDisposable {
   /** The element where an action acts, for a person. It is read without the page's own scripts. */
   async describe(at: readonly [number, number] | undefined): Promise<string | undefined> {
     if (this.#lost !== undefined) return undefined;
-    const [x, y] = at ?? this.#hands.at;
+    const [x, y] = at ?? this.#input.at;
     const described = this.#session.describe(Math.floor(x), Math.floor(y));
     return this.#bounded(described, this.#options.actionTimeoutMs).catch(() => undefined); // nothing is there, or nothing answers
   }
@@ -144,7 +144,7 @@ export class Tab implements AsyncDisposable {
       case "zoom":
         return { image: await this.#session.capture(this.#options.viewport, action.region) };
       case "cursor":
-        return { text: `x=${this.#hands.at[0]}, y=${this.#hands.at[1]}` };
+        return { text: `x=${this.#input.at[0]}, y=${this.#input.at[1]}` };
       case "text":
         return { text: (await this.#page.locator("body").innerText()).slice(0, mostTextLength) };
       case "wait":
@@ -161,7 +161,7 @@ export class Tab implements AsyncDisposable {
         return {};
       }
     }
-    await this.#hands.use(action);
+    await this.#input.use(action);
     return {};
   }
 
@@ -250,7 +250,7 @@ export class Tab implements AsyncDisposable {
     this.#opening = opening.catch(() => undefined);
     const page = await opening;
     this.#session = await PageSession.open(page);
-    this.#hands = new Hands(page);
+    this.#input = new InputDevices(page);
     this.#lost = undefined;
     this.#secretFocus = false;
     this.#watch(page);

@@ -13,9 +13,9 @@ import {
   inFolderOf,
   inputSchema,
   lockOf,
+  openRootOf,
   path,
   pathOf,
-  reach,
   targeting,
   text,
   wholeNumber,
@@ -182,7 +182,7 @@ export class FileChanges {
 
   /** Writes a file that has not changed since it was read. The caller holds its lock. */
   async put(name: PathName, content: Content, context: ToolContext): Promise<void> {
-    using root = await reach(this.#kit, name, context);
+    using root = await openRootOf(this.#kit, name, context);
     using folder = await folderFor(root, name.parts.slice(0, -1), this.#kit.disk);
     await writeWhole({ folder, name: name.parts.at(-1) ?? "" }, content, this.#kit.disk);
     const created = content.from?.before === undefined;
@@ -199,7 +199,7 @@ export class FileChanges {
     const name = this.fileName(given);
     return kit.locks.with([lockOf(kit, name, context)], async () => {
       context.check(); // it may have waited for another change
-      using root = await reach(kit, name, context);
+      using root = await openRootOf(kit, name, context);
       using folder = await folderFor(root, name.parts.slice(0, -1), kit.disk);
       return await change({ folder, name: name.parts.at(-1) ?? "" }, name); // awaited here: the folder closes after it
     });

@@ -12,7 +12,7 @@ import { Locks } from "../../core/system/locks.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import { writeTools } from "./changes.ts";
 import { type Disk, realDisk } from "./disk.ts";
-import { checkedLimits, type FileKit, type FileLimits, type LimitTable, reachBy } from "./kit.ts";
+import { checkedLimits, type FileKit, type FileLimits, folderOpener, type LimitTable } from "./kit.ts";
 import { deleteTool, moveTool } from "./moves.ts";
 import { readTools } from "./reads.ts";
 import { type FileRoot, FileRoots } from "./roots.ts";
@@ -102,6 +102,6 @@ export function fileKit(options: FileToolOptions, disk: Disk = realDisk): FileKi
     searches: new SearchThreads(),
     locks,
     disk,
-    reach: reachBy(options.openat2 !== false),
+    reach: folderOpener(options.openat2 !== false),
   };
 }

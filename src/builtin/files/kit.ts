@@ -35,7 +35,7 @@ export interface FileKit {
 }
 
 /** Folders are reached by the kernel in one call if possible, else step by step. Decided once, at the first use. */
-export function reachBy(useOpenat2: boolean): () => Promise<Beneath> {
+export function folderOpener(useOpenat2: boolean): () => Promise<Beneath> {
   let found: Promise<Beneath> | undefined;
   const find = async (): Promise<Beneath> => {
     if (!useOpenat2) return walkBeneath;
@@ -49,7 +49,7 @@ export function reachBy(useOpenat2: boolean): () => Promise<Beneath> {
 }
 
 /** Opens the root of a path. The caller disposes of it. */
-export async function reach(kit: FileKit, { root }: PathName, caller: FileCaller): Promise<Folder> {
+export async function openRootOf(kit: FileKit, { root }: PathName, caller: FileCaller): Promise<Folder> {
   return kit.roots.open(root, caller, await kit.reach());
 }
 
@@ -59,7 +59,7 @@ export async function inFolderOf<T>(
   { name, caller }: { readonly name: PathName; readonly caller: FileCaller },
   work: (spot: Spot) => T | Promise<T>,
 ): Promise<T> {
-  using root = await reach(kit, name, caller);
+  using root = await openRootOf(kit, name, caller);
   using folder = root.descend(name.parts.slice(0, -1));
   return await work({ folder, name: name.parts.at(-1) ?? "." }); // awaited here: the folder closes after it
 }

@@ -14,9 +14,9 @@ import {
   inFolderOf,
   inputSchema,
   lockOf,
+  openRootOf,
   path,
   pathOf,
-  reach,
   targeting,
   text,
 } from "./kit.ts";
@@ -89,7 +89,7 @@ export class FileMoves {
     const to = this.#named(given.to);
     return kit.locks.with([lockOf(kit, from, context), lockOf(kit, to, context)], async () => {
       context.check();
-      using target = await reach(kit, to, context);
+      using target = await openRootOf(kit, to, context);
       await inFolderOf(kit, { name: from, caller: context }, async (old) => {
         checkMovable(lookAt(old), old);
         using folder = await folderFor(target, to.parts.slice(0, -1), kit.disk);

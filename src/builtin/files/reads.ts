@@ -12,9 +12,9 @@ import {
   flag,
   inFolderOf,
   inputSchema,
+  openRootOf,
   path,
   pathOf,
-  reach,
   targeting,
   wholeNumber,
 } from "./kit.ts";
@@ -78,7 +78,7 @@ export async function readPart(
   { name, range }: { readonly name: PathName; readonly range: ReadRange },
   context: ToolContext,
 ): Promise<FileReading> {
-  using root = await reach(kit, name, context);
+  using root = await openRootOf(kit, name, context);
   const descriptor = root.openFile(name.parts);
   try {
     const read = await readRange(descriptor, range, { ...kit.limits, check: () => context.check() });
@@ -121,7 +121,7 @@ function described(stats: Stats): Record<string, Json> {
 const chunkBytes = 1024 * 1024;
 
 async function digestOf(kit: FileKit, name: PathName, context: ToolContext): Promise<string> {
-  using root = await reach(kit, name, context);
+  using root = await openRootOf(kit, name, context);
   const descriptor = root.openFile(name.parts);
   try {
     const hash = createHash("sha256");

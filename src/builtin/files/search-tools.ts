@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { LocalTool } from "../../tools/kinds.ts";
 import type { ToolContext } from "../../tools/tool.ts";
 import { HeldFolder } from "./guard/folder.ts";
-import { type FileKit, fileTool, flag, inputSchema, pathOf, reach, text, wholeNumber } from "./kit.ts";
+import { type FileKit, fileTool, flag, inputSchema, openRootOf, pathOf, text, wholeNumber } from "./kit.ts";
 import { onlyReads } from "./reads.ts";
 import type { SearchJob, SearchResult } from "./search/job.ts";
 
@@ -94,7 +94,7 @@ export async function search(
   context: ToolContext,
 ): Promise<SearchResult> {
   const name = kit.roots.parse(given.path ?? "");
-  using root = await reach(kit, name, context);
+  using root = await openRootOf(kit, name, context);
   const { rules } = root;
   const { searchTimeMs: limitMs, maxResults } = kit.limits;
   const job: SearchJob = {

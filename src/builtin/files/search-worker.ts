@@ -11,7 +11,7 @@ import { rejectionOf } from "./guard/rejection.ts";
 import { Grep } from "./search/grep.ts";
 import type { GlobTask, GrepTask, ListedEntry, ListTask, SearchAnswer, SearchJob, SearchResult } from "./search/job.ts";
 import { pathMatcher } from "./search/pattern.ts";
-import { type Met, mostLevels, TreeWalk } from "./search/tree.ts";
+import { mostLevels, type TreeEntry, TreeWalk } from "./search/tree.ts";
 
 const nothing: SearchResult = { entries: [], paths: [], matches: [], files: 0, truncated: undefined, skipped: {} };
 
@@ -93,9 +93,9 @@ function grepOneFile(job: SearchJob, grep: Grep): undefined {
   grep.search({ folder, name: job.start.at(-1) ?? "" }, shownOf(job, { names: job.start }));
 }
 
-function walkOver(job: SearchJob, maxDepth: number, meet: (met: Met) => boolean): TreeWalk {
+function walkOver(job: SearchJob, maxDepth: number, visit: (met: TreeEntry) => boolean): TreeWalk {
   const until = performance.now() + job.softLimitMs;
-  const walk = new TreeWalk({ includeIgnored: job.includeIgnored, maxDepth, until, meet });
+  const walk = new TreeWalk({ includeIgnored: job.includeIgnored, maxDepth, until, visit });
   walk.run(rootOf(job), job.start);
   return walk;
 }
@@ -107,12 +107,12 @@ function rootOf({ root }: SearchJob): Folder {
     : new HeldFolder(root.descriptor, root.rules, walkBeneath);
 }
 
-function shownOf({ shown }: SearchJob, { names }: Pick<Met, "names">): string {
+function shownOf({ shown }: SearchJob, { names }: Pick<TreeEntry, "names">): string {
   return `${shown}/${names.join("/")}`;
 }
 
 /** The path from where the search began. Patterns match this path. */
-function below({ start }: SearchJob, { names }: Met): string {
+function below({ start }: SearchJob, { names }: TreeEntry): string {
   return names.slice(start.length).join("/");
 }
 

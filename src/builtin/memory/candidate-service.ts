@@ -123,7 +123,7 @@ export class CandidateService {
   /** Writes it to the provider. After a failure the candidate is open again. */
   accept(name: CandidateName, ruling: CandidateRuling): Promise<CandidateDecided> {
     return this.#decide(name, async (record) => {
-      const problem = this.#obstacle(record, name.tenant, ruling.again === true);
+      const problem = this.#problem(record, name.tenant, ruling.again === true);
       if (problem !== undefined) return { decided: false, ...problem, candidate: record };
       const attempt = (record.decision?.attempt ?? 0) + (record.state === "waiting" ? 0 : 1);
       const accepting = await this.#write(name, record, { step: "accepting", attempt, ...decidedBy(ruling) });
@@ -148,7 +148,7 @@ export class CandidateService {
     });
   }
 
-  #obstacle(
+  #problem(
     record: CandidateRecord,
     tenant: string,
     again: boolean,

@@ -92,13 +92,13 @@ export class ShellSandbox {
     if ("missing" in bubblewrap) return bubblewrap;
     const alone = options.network ? "true" : '[ "$(grep -c : /proc/net/dev)" = 1 ]';
     const probe = `[ "$(id -u)" = 65534 ] && [ ! -e /etc/passwd ] && [ ! -w /proc/sys/kernel/core_pattern ] && [ ! -w /usr ] && ${alone}`;
-    const missing = await bubblewrap.problem([...wallsAround(options), ...bash, probe]);
+    const missing = await bubblewrap.problem([...sandboxArguments(options), ...bash, probe]);
     return missing === undefined ? new ShellSandbox(bubblewrap, options) : { missing };
   }
 
   async run(run: ShellRun): Promise<ShellEnd> {
     const keeps = run.state !== undefined;
-    const walls = wallsAround(this.#options, run);
+    const walls = sandboxArguments(this.#options, run);
     const shell = [...bash, keeps ? keeping : plain, "bash"];
     const { command, args } = this.#bubblewrap.around(
       [...walls, "/bin/sh", "-c", firstProcess, "sh", run.identity, ...shell],
@@ -157,7 +157,7 @@ export class ShellSandbox {
     state: Excerpt | undefined,
   ): Pick<ShellEnd, "note" | "state"> {
     if (ended === "output") return { note: `It was ended: it wrote more than ${floodBytes} bytes.` };
-    if (this.#bubblewrap.groups?.wasShort(child.pid ?? 0) === true)
+    if (this.#bubblewrap.groups?.ranOutOfMemory(child.pid ?? 0) === true)
       return { note: `It was short of memory: all of it may have ${this.#options.memoryBytes} bytes.` };
     if (state === undefined || state.bytes === 0) return {};
     if (state.bytes <= mostStateBytes) return { state: state.text };
@@ -167,7 +167,10 @@ export class ShellSandbox {
   }
 }
 
-function wallsAround({ network, readable }: SandboxOptions, run?: Pick<ShellRun, "folder" | "at">): readonly string[] {
+function sandboxArguments(
+  { network, readable }: SandboxOptions,
+  run?: Pick<ShellRun, "folder" | "at">,
+): readonly string[] {
   const settings = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", TERM: "dumb" };
   const forNetwork = ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs"];
   const files = ["/etc/alternatives", "/etc/ld.so.cache", ...(network ? forNetwork : []), ...readable];

@@ -58,11 +58,11 @@ export class Bubblewrap {
     return isRoot && groups === undefined ? { missing: noGroups } : new Bubblewrap(path, mostProcesses, groups);
   }
 
-  around(walls: readonly string[], bounds?: Bounds): Startable {
-    if (this.groups !== undefined) return this.groups.around(this.#path, walls, bounds?.memoryBytes);
+  around(sandboxArguments: readonly string[], bounds?: Bounds): Startable {
+    if (this.groups !== undefined) return this.groups.commandInside(this.#path, sandboxArguments, bounds?.memoryBytes);
     const memory = bounds === undefined ? "" : `ulimit -v ${Math.ceil(bounds.memoryBytes / 1024)} && `;
     const script = `ulimit -u ${this.#mostProcesses} 2>/dev/null; ${memory}exec "$@"`;
-    return { command: "/bin/sh", args: ["-c", script, "sh", this.#path, ...walls] };
+    return { command: "/bin/sh", args: ["-c", script, "sh", this.#path, ...sandboxArguments] };
   }
 
   /** Runs a program that exits with 0 when all its checks hold. @returns why they do not */

@@ -9,7 +9,7 @@ const usualProcesses = 256; // includes gVisor's own threads
  * A shell enters the groups and then becomes the program with `exec`, so the program never runs outside them. The
  * groups are named after the process id.
  */
-const entering = [
+const enterScript = [
   'set -e; bound="$1"; memory="$2"; left="$3"; shift 3',
   'while [ "$left" -gt 0 ]; do d="$1/$$"; shift; left=$((left - 1)); mkdir "$d"',
   '[ ! -e "$d/pids.max" ] || echo "$bound" > "$d/pids.max"',
@@ -67,24 +67,24 @@ export class Groups implements Disposable {
   }
 
   /** The command that starts a program inside its groups. */
-  around(
+  commandInside(
     command: string,
     args: readonly string[],
     memoryBytes?: number,
   ): { readonly command: string; readonly args: readonly string[] } {
     const bounds = [String(this.#mostProcesses), memoryBytes === undefined ? "" : String(memoryBytes)];
     const given = [...bounds, String(this.entries.length), ...this.entries, command, ...args];
-    return { command: "/bin/sh", args: ["-c", entering, "sh", ...given] };
+    return { command: "/bin/sh", args: ["-c", enterScript, "sh", ...given] };
   }
 
   /** Limits the memory of the group. Call it before a script runs. */
-  bound(pid: number, bytes: number): void {
+  limitMemory(pid: number, bytes: number): void {
     const name = this.#isFirstVersion ? "memory.limit_in_bytes" : "memory.max";
     writeFileSync(this.#file(pid, "memory", name), String(bytes));
   }
 
   /** Whether the kernel ended a process of the group because memory ran out. */
-  wasShort(pid: number): boolean {
+  ranOutOfMemory(pid: number): boolean {
     const name = this.#isFirstVersion ? "memory.oom_control" : "memory.events";
     try {
       return /^oom_kill [1-9]/m.test(readFileSync(this.#file(pid, "memory", name), "latin1"));

@@ -18,7 +18,7 @@ export async function writeWhole(
   temporary: string = dirname(path),
 ): Promise<void> {
   const draft = join(temporary, `${basename(path)}.${randomUUID()}`);
-  await placed(draft, bytes, () => rename(draft, path));
+  await writeAndPlace(draft, bytes, () => rename(draft, path));
   await syncFolder(dirname(path));
 }
 
@@ -40,7 +40,7 @@ export async function writeDraft(
       yield chunk;
     }
   })();
-  await placed(draft, pieces, async () => undefined);
+  await writeAndPlace(draft, pieces, async () => undefined);
   return draft;
 }
 
@@ -54,7 +54,7 @@ export async function placeDraft(draft: string, path: string): Promise<void> {
 export async function createWhole(path: string, bytes: Uint8Array): Promise<boolean> {
   const draft = `${path}.${randomUUID()}`;
   try {
-    await placed(draft, bytes, () => link(draft, path));
+    await writeAndPlace(draft, bytes, () => link(draft, path));
     await rm(draft);
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
@@ -64,7 +64,7 @@ export async function createWhole(path: string, bytes: Uint8Array): Promise<bool
   return true;
 }
 
-async function placed(
+async function writeAndPlace(
   draft: string,
   bytes: Uint8Array | string | AsyncIterable<Uint8Array>,
   place: () => Promise<void>,

@@ -77,14 +77,14 @@ export class SandboxProcess implements SandboxEnd {
     return this.#process.pid;
   }
 
-  get hasMore(): boolean {
-    return this.#line.hasMore;
+  get hasUnaskedFrame(): boolean {
+    return this.#line.hasUnaskedFrame;
   }
 
   /** Sets the kernel's limit where control groups exist. */
-  bound(memoryBytes: number): void {
+  limitMemory(memoryBytes: number): void {
     try {
-      this.#groups?.bound(this.pid, memoryBytes);
+      this.#groups?.limitMemory(this.pid, memoryBytes);
     } catch {
       // it holds more already, from its last script: the host's own check ends it
     }
@@ -114,7 +114,7 @@ export class SandboxProcess implements SandboxEnd {
    */
   async rest(): Promise<boolean> {
     const answer = await this.ask({ do: "rest" }, longestRestMs);
-    if (answer.kind !== "frame" || answer.frame["rested"] !== true || this.hasMore) return false;
+    if (answer.kind !== "frame" || answer.frame["rested"] !== true || this.hasUnaskedFrame) return false;
     this.#line.renew();
     return true;
   }
@@ -128,7 +128,7 @@ export class SandboxProcess implements SandboxEnd {
   }
 
   #reportEnd({ code, signal }: ProcessEnd): void {
-    const isShort = this.#groups?.wasShort(this.pid) === true;
+    const isShort = this.#groups?.ranOutOfMemory(this.pid) === true;
     const message = signal === null ? `The sandbox ended with code ${code}.` : `The sandbox was ended by ${signal}.`;
     this.#line.end({ kind: "ended", message, ...(isShort && { isShort }) });
   }

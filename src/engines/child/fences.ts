@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { messageOf } from "../../core/fault.ts";
-import { passingFolder } from "../../core/system/passing-folder.ts";
+import { temporaryFolder } from "../../core/system/temporary-folder.ts";
 
 const run = promisify(execFile);
 const longestRunMs = 5_000;
@@ -105,7 +105,7 @@ let empty: string | undefined;
 /** An empty folder, in which every child process starts. It is created again after temporary folders were deleted. */
 export function emptyFolder(): string {
   if (empty !== undefined && existsSync(empty)) return empty;
-  empty = passingFolder("empty");
+  empty = temporaryFolder("empty");
   chmodSync(empty, 0o555);
   return empty;
 }

@@ -20,11 +20,11 @@ export interface SandboxEnd {
   /** Undefined when it runs on another machine. That machine limits processor time and memory; the host watches the clock. */
   readonly pid?: number | undefined;
   /** Whether it sent a frame without a question. */
-  readonly hasMore: boolean;
+  readonly hasUnaskedFrame: boolean;
   /** Resolves when nothing of it is left on this host. */
   readonly gone: Promise<void>;
   /** Sets the kernel's memory limit where one can be set. The host watches the memory in any case. */
-  bound?(memoryBytes: number): void;
+  limitMemory?(memoryBytes: number): void;
   send(message: JsonObject): void;
   /** The next frame. After the end it always returns the end. */
   receive(): Promise<ReceivedFrame>;
@@ -53,7 +53,7 @@ export class FrameLine {
     this.#carrier = carrier;
   }
 
-  get hasMore(): boolean {
+  get hasUnaskedFrame(): boolean {
     return this.#unread.length > 0;
   }
 

@@ -11,14 +11,14 @@ it.runIf(here !== undefined)("reports that the kernel ended a process for its me
   if (groups === undefined) throw new Error("There are no control groups.");
   const grows =
     "process.stdin.once('data', () => { for (const kept = []; ; ) kept.push(Buffer.alloc(8 << 20, 1)); }); console.log(1)";
-  const { command, args } = groups.around(process.execPath, ["-e", grows]);
+  const { command, args } = groups.commandInside(process.execPath, ["-e", grows]);
   const child = spawn(command, args);
   await once(child.stdout, "data");
   const { pid = 0 } = child;
-  groups.bound(pid, 96 << 20);
+  groups.limitMemory(pid, 96 << 20);
   child.stdin.write("go");
   const [, signal] = await once(child, "exit");
-  expect([signal, groups.wasShort(pid)]).toEqual(["SIGKILL", true]);
+  expect([signal, groups.ranOutOfMemory(pid)]).toEqual(["SIGKILL", true]);
   groups.remove(pid);
 });
 

@@ -3,9 +3,9 @@ import { settled } from "../../../test/fakes/clock.ts";
 import { pythonLimits, pythonProgram } from "../../../test/fakes/python-scripts.ts";
 import { CpythonDriver } from "../cpython/cpython.ts";
 import type { SandboxSession } from "../sandbox.ts";
-import { type Pooled, SandboxPool } from "./pool.ts";
+import { type PooledEnd, SandboxPool } from "./pool.ts";
 
-interface End extends Pooled {
+interface End extends PooledEnd {
   kill(): void;
 }
 

@@ -20,14 +20,14 @@ export interface PoolOptions {
   readonly scriptsEach?: number;
 }
 
-export interface Pooled {
+export interface PooledEnd {
   readonly gone: Promise<void>;
   kill(): void;
   /** An idle one does not keep the host alive. */
   idle(isIdle: boolean): void;
 }
 
-export interface Maker<End extends Pooled> {
+export interface Maker<End extends PooledEnd> {
   /** @throws Error when it does not start */
   start(): Promise<End>;
   /** Makes one forget its script. Returns false when it cannot serve another. */
@@ -60,7 +60,7 @@ const mostCpuMs = 60_000;
 const closed = "The sandboxes are closed.";
 const clock = new SystemClock(); // idle times are real times
 
-export class SandboxPool<End extends Pooled> implements AsyncDisposable {
+export class SandboxPool<End extends PooledEnd> implements AsyncDisposable {
   readonly #maker: Maker<End>;
   readonly #options: PoolOptions;
   readonly #ready: End[] = [];

@@ -68,8 +68,8 @@ export class RemoteEnd implements SandboxEnd {
     );
   }
 
-  get hasMore(): boolean {
-    return this.#line.hasMore;
+  get hasUnaskedFrame(): boolean {
+    return this.#line.hasUnaskedFrame;
   }
 
   send(message: JsonObject): void {

@@ -27,11 +27,11 @@ it("reports a child that the kernel ended for its memory", async () => {
   const bounds: number[] = [];
   const end: SandboxEnd = {
     ...{
-      hasMore: false,
+      hasUnaskedFrame: false,
       gone: Promise.resolve(),
       kill: () => {},
       send: () => {},
-      bound: (bytes) => bounds.push(bytes),
+      limitMemory: (bytes) => bounds.push(bytes),
     },
     receive: async () => ({ kind: "ended", message: "The sandbox was ended by SIGKILL.", isShort: true }),
   };

@@ -28,7 +28,7 @@ export interface SessionTerms {
   readonly limitOf?: (message: string) => "cpu" | "memory" | undefined;
 }
 
-type Failed = Extract<ScriptStep, { step: "failed" }>;
+type FailedStep = Extract<ScriptStep, { step: "failed" }>;
 
 export class ChildSession implements SandboxSession {
   readonly #child: SandboxEnd;
@@ -53,7 +53,7 @@ export class ChildSession implements SandboxSession {
     this.#places = terms.places ?? 0;
     this.#open = new Set(terms.asked);
     if (terms.asked !== undefined) this.#state = "waiting";
-    child.bound?.(terms.limits.memoryBytes + terms.overheadBytes);
+    child.limitMemory?.(terms.limits.memoryBytes + terms.overheadBytes);
   }
 
   get pid(): number | undefined {
@@ -116,7 +116,7 @@ export class ChildSession implements SandboxSession {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isFrozen && this.#state === "waiting") this.#leave();
+    if (this.#isFrozen && this.#state === "waiting") this.#returnProcess();
     else this.kill();
     // Does not wait for a process whose script ended normally.
     if (!this.#isReleased && this.#last?.step !== "done") await this.#child.gone;
@@ -124,7 +124,7 @@ export class ChildSession implements SandboxSession {
 
   /** Asks once, and watches time and memory until the answer. */
   async #ask(question: JsonObject): Promise<ReceivedFrame> {
-    if (this.#child.hasMore) return { kind: "broken", message: unaskedFrame };
+    if (this.#child.hasUnaskedFrame) return { kind: "broken", message: unaskedFrame };
     const { wallMs } = this.#left();
     const { limits, overheadBytes } = this.#terms;
     const bounds = { cpuMs: limits.cpuMs, wallMs, memoryBytes: limits.memoryBytes + overheadBytes };
@@ -154,7 +154,7 @@ export class ChildSession implements SandboxSession {
     }
     try {
       const step = this.#bounded(readStep(received.frame));
-      if (this.#child.hasMore) throw new ProtocolBroken(unaskedFrame);
+      if (this.#child.hasUnaskedFrame) throw new ProtocolBroken(unaskedFrame);
       if (step.step === "calls") this.#count(step.calls, received);
       return step;
     } catch (error) {
@@ -193,7 +193,7 @@ export class ChildSession implements SandboxSession {
     return { ...step, printed: kept };
   }
 
-  #overran(overrun: Overrun): Failed {
+  #overran(overrun: Overrun): FailedStep {
     const { cpuMs, wallMs, memoryBytes } = this.#terms.limits;
     switch (overrun) {
       case "memory":
@@ -207,12 +207,12 @@ export class ChildSession implements SandboxSession {
 
   #finish(step: ScriptStep): void {
     this.#last = step;
-    if (step.step === "done") this.#leave();
+    if (step.step === "done") this.#returnProcess();
     else this.kill();
   }
 
   /** Returns the process after a normal end; otherwise kills it. */
-  #leave(): void {
+  #returnProcess(): void {
     const { release } = this.#terms;
     this.#isReleased ||= release !== undefined && this.#state !== "ended";
     if (this.#isReleased && this.#state !== "ended") release?.();
@@ -223,6 +223,6 @@ export class ChildSession implements SandboxSession {
 /** Room for the notice that text was cut. */
 const slackBytes = 1_024;
 
-function failed(why: Failed["why"], message: string): Failed {
+function failed(why: FailedStep["why"], message: string): FailedStep {
   return { step: "failed", why, message };
 }

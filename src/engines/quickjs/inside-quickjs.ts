@@ -7,10 +7,10 @@ import { packImage, readHead, snapshotOf } from "./image.ts";
 import { QuickJsMachine } from "./machine.ts";
 import { listIn } from "./mail.ts";
 import { QuickJsScript, type ScriptTerms } from "./quickjs-script.ts";
-import { type Blank, baseOf, blank, type EngineModules, furnished, type Template } from "./template.ts";
+import { type Blank, baseOf, blank, type EngineModules, type Template, withSetting } from "./template.ts";
 
 /** Memory of ended scripts is collected above this size. */
-const mostLitterBytes = 4 * 1024 * 1024;
+const mostGarbageBytes = 4 * 1024 * 1024;
 /** A larger image (in base64) is not sent: the script is replayed. */
 const mostImageLetters = 8 * 1024 * 1024;
 
@@ -23,7 +23,7 @@ class QuickJsEngine implements InsideEngine {
   #known: { readonly setting: string; readonly template: Template } | undefined;
   /** An unused machine of the known template. */
   #spare: QuickJsMachine | undefined;
-  #litterBytes = 0;
+  #garbageBytes = 0;
 
   private constructor(name: string, empty: Blank) {
     this.#name = name;
@@ -44,7 +44,7 @@ class QuickJsEngine implements InsideEngine {
     const { source, language } = order;
     const setting = String(order["setting"]);
     if (this.#known?.setting !== setting) {
-      this.#known = { setting, template: await furnished(this.#blank, setting) };
+      this.#known = { setting, template: await withSetting(this.#blank, setting) };
       this.#spare = undefined;
     }
     const machine = this.#spare ?? (await this.#fresh(this.#known.template));
@@ -64,7 +64,7 @@ class QuickJsEngine implements InsideEngine {
     const { slots, lines, printedBytes, engine: maker } = image.head;
     if (maker !== this.#name) return { foreign: `It was made by \`${maker}\`; this is \`${this.#name}\`.` };
     const base = await this.#baseMemory();
-    this.#litterBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
+    this.#garbageBytes += 2 * base.memory.length; // the unpacked bytes and the new memory
     const machine = await QuickJsMachine.restore(this.#blank.engine, snapshotOf(image, base), slots);
     machine.clock.set(image.head.microseconds);
     this.#script = new QuickJsScript({ ...termsOf(machine, order), lines, printedBytes });
@@ -90,18 +90,18 @@ class QuickJsEngine implements InsideEngine {
       printedBytes,
     };
     const base = await this.#baseMemory();
-    this.#litterBytes += 2 * memory.length;
+    this.#garbageBytes += 2 * memory.length;
     const image = packImage({ ...own, ...(lines !== undefined && { lines }) }, memory, base.memory).toString("base64");
     return image.length > mostImageLetters ? {} : { image };
   }
 
   /** Frees the script's memory and prepares the next script's. */
   async rest(): Promise<JsonObject> {
-    this.#litterBytes += this.#script?.machine.bytes ?? 0;
+    this.#garbageBytes += this.#script?.machine.bytes ?? 0;
     this.#script = undefined;
-    if (this.#litterBytes > mostLitterBytes) {
+    if (this.#garbageBytes > mostGarbageBytes) {
       globalThis.gc?.();
-      this.#litterBytes = 0;
+      this.#garbageBytes = 0;
     }
     if (this.#known !== undefined) this.#spare ??= await this.#fresh(this.#known.template);
     return { rested: true };

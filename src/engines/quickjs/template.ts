@@ -39,7 +39,7 @@ export async function blank(engine: EngineModules, source: string): Promise<Blan
 }
 
 /** @param setting the names of tools and the limits, as JSON */
-export async function furnished({ engine, snapshot, prelude }: Blank, setting: string): Promise<Template> {
+export async function withSetting({ engine, snapshot, prelude }: Blank, setting: string): Promise<Template> {
   const vm = await QuickJS.restore(snapshot, { ...engine, ...options });
   const made = vm.importHandle(prelude).consume((make) => vm.callFunction(make, vm.undefined, vm.newString(setting)));
   const slots = slotsOf((name) => vm.exportHandle(made.getProp(name)));
@@ -49,7 +49,7 @@ export async function furnished({ engine, snapshot, prelude }: Blank, setting: s
 
 /** The memory from which images take the difference. */
 export async function baseOf(from: Blank): Promise<Snapshot> {
-  return (await furnished(from, JSON.stringify({ names: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
+  return (await withSetting(from, JSON.stringify({ names: "", outputBytes: 0, argumentBytes: 0 }))).snapshot;
 }
 
 const notSupported = 52;

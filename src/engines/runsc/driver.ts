@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { messageOf } from "../../core/fault.ts";
 import { Groups } from "../../core/system/groups.ts";
 import { makeOwnFolder } from "../../core/system/own-folder.ts";
-import { passingFolder, removePassing } from "../../core/system/passing-folder.ts";
+import { removeTemporaryFolder, temporaryFolder } from "../../core/system/temporary-folder.ts";
 import { ChildPool } from "../child/pool.ts";
 import { cpythonProgram, probeOf, pythonEnvironment, pythonFlags, timeZones } from "../cpython/prelude/prelude.ts";
 import {
@@ -90,7 +90,7 @@ export class RunscDriver extends PythonDriver {
   /** Enters its control groups, then starts gVisor. Both are named after the process, whose number `exec` keeps. */
   #command(bundle: Bundle, groups: Groups): { readonly command: string; readonly args: readonly string[] } {
     const script = `exec ${setpriv} --pdeathsig KILL "$1" --root "$2" ${flags.join(" ")} run --bundle "$3" "postern-$$"`;
-    return groups.around("/bin/sh", ["-c", script, "sh", this.#runsc ?? "", bundle.state, bundle.folder]);
+    return groups.commandInside("/bin/sh", ["-c", script, "sh", this.#runsc ?? "", bundle.state, bundle.folder]);
   }
 
   async #probe(): Promise<string | undefined> {
@@ -139,7 +139,7 @@ interface Bundle extends Disposable {
 
 /** Its root contains only the interpreter and its libraries, read-only. Two folders in memory can be written. */
 function makeBundle(python: string, program: string): Bundle {
-  const folder = passingFolder("runsc");
+  const folder = temporaryFolder("runsc");
   const state = join(folder, "state");
   makeOwnFolder(state);
   const root = join(folder, "rootfs");
@@ -147,7 +147,7 @@ function makeBundle(python: string, program: string): Bundle {
     mkdirSync(join(root, path));
   for (const path of [folder, root, join(root, "usr")]) chmodSync(path, 0o755); // the container's user must enter them
   writeFileSync(join(folder, "config.json"), JSON.stringify(specFor(realpathSync(python), program)));
-  return { folder, state, [Symbol.dispose]: () => removePassing(folder) };
+  return { folder, state, [Symbol.dispose]: () => removeTemporaryFolder(folder) };
 }
 
 function specFor(python: string, program: string): object {

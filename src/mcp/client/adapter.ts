@@ -7,7 +7,7 @@ import { blockOf } from "../../tools/blocks.ts";
 import type { AnyTool, LocalTool } from "../../tools/kinds.ts";
 import type { ToolAnswer, ToolContext } from "../../tools/tool.ts";
 import { readsUi, type UiPage } from "../../tools/ui.ts";
-import { nameHere } from "./listed-tools.ts";
+import { localToolName } from "./listed-tools.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
 import { uiUriOf } from "./ui.ts";
@@ -78,7 +78,7 @@ export function adapt(name: string, tool: UpstreamTool, { config, call, readUi, 
     },
   };
   if (uri !== undefined && readUi !== undefined) readsUi(adapted, () => readUi(name, uri));
-  ownNames.set(adapted, nameAmongItsOwn(name, nameHere(tool.name, config)));
+  ownNames.set(adapted, nameAmongItsOwn(name, localToolName(tool.name, config)));
   return adapted;
 }
 

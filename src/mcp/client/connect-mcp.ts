@@ -4,7 +4,7 @@ import { redactJson } from "../../secrets/redact-json.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { publicName } from "../../tools/upstream-names.ts";
 import { adapt, type ReadUi } from "./adapter.ts";
-import { nameHere } from "./listed-tools.ts";
+import { localToolName } from "./listed-tools.ts";
 import { SpokenRevision } from "./revision.ts";
 import { SdkUpstream } from "./sdk-upstream.ts";
 import { addressOf, type ServerConfig } from "./server-config.ts";
@@ -84,7 +84,7 @@ export async function connectMcp(server: McpServer): Promise<McpToolbox> {
     uiPageIn(redactJson(await upstream.readResource(uri), { redact: masked }), uri);
   const fill = (into: McpToolbox, tools: readonly UpstreamTool[]): void => {
     for (const tool of tools) {
-      const own = nameHere(tool.name, config);
+      const own = localToolName(tool.name, config);
       const full = name === undefined ? own : publicName(name, own);
       if (config.tools?.[tool.name]?.enabled !== false && !into.has(full))
         into.add(adapt(full, tool, { config, call, readUi, known }));

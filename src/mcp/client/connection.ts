@@ -10,7 +10,7 @@ import type { ServerConfig } from "./server-config.ts";
 import { trustedPage, uiPageIn } from "./ui.ts";
 import {
   isWorthResending,
-  notSent,
+  notSentError,
   type RefusedTool,
   type Upstream,
   type UpstreamAnswer,
@@ -138,7 +138,7 @@ export class UpstreamConnection {
       const next = this.#upstream;
       if (next === undefined || call.signal.aborted) throw error;
       if (this.#tools.digestOf(tool) !== definition)
-        throw notSent(
+        throw notSentError(
           `Tool \`${tool}\`: its server was connected again and defines it differently now; nothing was run.`,
         );
       return await this.#send(next, tool, given, call);
@@ -163,7 +163,7 @@ export class UpstreamConnection {
   #connected(what: string): Upstream {
     if (this.#upstream !== undefined && this.#status === "connected") return this.#upstream;
     const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
-    throw notSent(`Tool \`${what}\`: its server \`${this.name}\` is not connected${why}.`);
+    throw notSentError(`Tool \`${what}\`: its server \`${this.name}\` is not connected${why}.`);
   }
 
   /** Connects at once, without the delay, because a call waits. Calls that need it at the same time share the attempt. */

@@ -1,4 +1,4 @@
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import { canonical, isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { definitionFields, pageFields } from "./definition.ts";
 import { reveal } from "./reveal.ts";
@@ -30,7 +30,7 @@ export function differences(before: JsonObject | undefined, after: JsonObject): 
     const [old, fresh] = [before?.[field], after[field]];
     if (isText(old) && isText(fresh) && (old ?? fresh) !== undefined) {
       if (old !== fresh)
-        found.push(given({ field, before: old, after: fresh, rows: textDiff(old ?? "", fresh ?? "") }));
+        found.push(defined({ field, before: old, after: fresh, rows: textDiff(old ?? "", fresh ?? "") }));
     } else {
       found.push(...inner(field, old, fresh));
     }
@@ -55,7 +55,7 @@ function inner(field: string, before: Json | undefined, after: Json | undefined)
     if (was !== undefined && is !== undefined && canonical(was) === canonical(is)) return [];
     const bothTexts = typeof was === "string" && typeof is === "string";
     const rows = bothTexts ? textDiff(was, is) : [...row("-", was), ...row("+", is)];
-    return [given({ field, path: path === "" ? undefined : path, before: was, after: is, rows })];
+    return [defined({ field, path: path === "" ? undefined : path, before: was, after: is, rows })];
   });
 }
 

@@ -101,7 +101,7 @@ export class Exchange {
 const current = new AsyncLocalStorage<Exchange>();
 
 /** Everything that the SDK sends while `body` runs belongs to this exchange, later resumptions included. */
-export function within<T>(exchange: Exchange, body: () => Promise<T>): Promise<T> {
+export function withExchange<T>(exchange: Exchange, body: () => Promise<T>): Promise<T> {
   return current.run(exchange, body);
 }
 

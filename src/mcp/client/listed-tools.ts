@@ -13,7 +13,7 @@ export interface ListedTools {
 }
 
 /** The tool's name here: the server's own, or the one that the operator gave it. */
-export function nameHere(tool: string, { tools }: ServerConfig): string {
+export function localToolName(tool: string, { tools }: ServerConfig): string {
   return (tools !== undefined && Object.hasOwn(tools, tool) ? tools[tool]?.as : undefined) ?? tool;
 }
 
@@ -21,10 +21,10 @@ export function nameHere(tool: string, { tools }: ServerConfig): string {
 export function listedTools(server: string, config: ServerConfig, { tools, malformed }: UpstreamList): ListedTools {
   const isOn = ({ name }: UpstreamTool): boolean =>
     config.tools === undefined || !Object.hasOwn(config.tools, name) || config.tools[name]?.enabled !== false;
-  const named = Map.groupBy(tools.filter(isOn), ({ name }) => publicName(server, nameHere(name, config)));
+  const named = Map.groupBy(tools.filter(isOn), ({ name }) => publicName(server, localToolName(name, config)));
   const wanted = new Map<string, UpstreamTool>();
   const refused = new Map<string, string>();
-  for (const { tool, why } of malformed) refused.set(publicName(server, nameHere(tool, config)), why);
+  for (const { tool, why } of malformed) refused.set(publicName(server, localToolName(tool, config)), why);
   for (const [name, alike] of named) {
     const [first, ...others] = alike;
     if (first === undefined) continue;

@@ -29,8 +29,8 @@ describe("a pin", () => {
   it("is the first definition that was seen, and outlives its process", async () => {
     const store = aLogStore(clock);
     const pins = await opened(store);
-    await pins.sight({ server: "files", tool: "files__read" }, first, false);
-    await pins.sight({ server: "files", tool: "files__read" }, second, false);
+    await pins.recordSeen({ server: "files", tool: "files__read" }, first, false);
+    await pins.recordSeen({ server: "files", tool: "files__read" }, second, false);
     const again = await opened(store);
     expect(again.changes("files__read")).toMatchObject({
       state: "changed",
@@ -44,7 +44,7 @@ describe("a pin", () => {
     const store = aLogStore(clock);
     const pins = await opened(store);
     for (const seen of [first, first, second, second, first, first, third, third])
-      await pins.sight({ server: "files", tool: "files__read" }, seen, false);
+      await pins.recordSeen({ server: "files", tool: "files__read" }, seen, false);
     expect(await typesOf(store)).toEqual([
       "mcp.tool_pinned",
       "mcp.tool_changed",
@@ -55,8 +55,8 @@ describe("a pin", () => {
 
   it("of a strict server is an operator's word, also after the server is strict no more", async () => {
     const pins = await opened(aLogStore(clock));
-    await pins.sight({ server: "files", tool: "files__read" }, first, true);
-    await pins.sight({ server: "files", tool: "files__read" }, second, false);
+    await pins.recordSeen({ server: "files", tool: "files__read" }, first, true);
+    await pins.recordSeen({ server: "files", tool: "files__read" }, second, false);
     expect(pins.changes("files__read")).toMatchObject({ state: "new", offered: { digest: second.digest } });
     expect(pins.get("files__read")?.pinned).toBeUndefined();
   });
@@ -70,7 +70,7 @@ describe("a pin", () => {
     const said: string[] = [];
     const pins = await opened(store, (problem) => said.push(problem));
     expect(said).toHaveLength(3);
-    await pins.sight({ server: "files", tool: "files__1" }, first, false);
+    await pins.recordSeen({ server: "files", tool: "files__1" }, first, false);
     expect(pins.changes("files__1")).toMatchObject({ state: "new" });
     expect(await pins.approve("files__1", { definition: first.digest, ...actor("ann") })).toMatchObject({
       approved: true,
@@ -83,18 +83,18 @@ describe("a pin", () => {
     redactor.learn("s3cret-token");
     const pins = await openPins({ store, clock, policyVersion: "p1", redactor, log: () => {} });
     const seen = defined("Uses s3cret-token.");
-    await pins.sight({ server: "files", tool: "files__read" }, seen, false);
+    await pins.recordSeen({ server: "files", tool: "files__read" }, seen, false);
     expect(JSON.stringify(await store.documents.get("pin", "files__read"))).not.toContain("s3cret");
-    await pins.sight({ server: "files", tool: "files__read" }, seen, false);
+    await pins.recordSeen({ server: "files", tool: "files__read" }, seen, false);
     expect(await typesOf(store)).toEqual(["mcp.tool_pinned"]);
   });
 
   it("that another process changed meanwhile is read again, and nobody's word is lost", async () => {
     const store = aLogStore(clock);
     const [one, other] = [await opened(store), await opened(store)];
-    await one.sight({ server: "files", tool: "files__read" }, first, false);
-    await one.sight({ server: "files", tool: "files__read" }, second, false);
-    await other.sight({ server: "files", tool: "files__read" }, second, false);
+    await one.recordSeen({ server: "files", tool: "files__read" }, first, false);
+    await one.recordSeen({ server: "files", tool: "files__read" }, second, false);
+    await other.recordSeen({ server: "files", tool: "files__read" }, second, false);
     expect(other.changes("files__read")).toMatchObject({ state: "changed", pinned: { digest: first.digest } });
     await one.approve("files__read", { definition: second.digest, ...actor("ann") });
     expect(await other.approve("files__read", { definition: second.digest, ...actor("bob") })).toMatchObject({
@@ -105,7 +105,7 @@ describe("a pin", () => {
   it("is as it was approved for who is told so, though the disk has not answered yet", async () => {
     await using store = files.openAt("slow.db", { clock });
     const pins = await opened(store);
-    for (const seen of [first, second]) await pins.sight({ server: "files", tool: "files__read" }, seen, false);
+    for (const seen of [first, second]) await pins.recordSeen({ server: "files", tool: "files__read" }, seen, false);
     const told = new Promise((resolve) => store.follow(() => setImmediate(resolve)));
     using disk = heldDisk();
     const approved = pins.approve("files__read", { definition: second.digest, ...actor("ann") });
@@ -117,10 +117,10 @@ describe("a pin", () => {
 
   it("that cannot be written is not there; one that never wins says so", async () => {
     const full = somePins(clock, bent(aLogStore(clock), { commit: () => Promise.reject(new Error("disk full")) }));
-    await expect(full.sight({ server: "files", tool: "files__read" }, first, false)).rejects.toThrow("disk full");
+    await expect(full.recordSeen({ server: "files", tool: "files__read" }, first, false)).rejects.toThrow("disk full");
     expect(full.changes("files__read")).toBeUndefined();
     const lost = somePins(clock, bent(aLogStore(clock), { commit: async () => ({ won: false }) }));
-    await expect(lost.sight({ server: "files", tool: "files__read" }, first, false)).rejects.toMatchObject({
+    await expect(lost.recordSeen({ server: "files", tool: "files__read" }, first, false)).rejects.toMatchObject({
       code: "document_contended",
     });
   });
@@ -128,7 +128,7 @@ describe("a pin", () => {
   it("is listed for one server or for all, by name", async () => {
     const pins = await opened(aLogStore(clock));
     for (const name of ["b__x", "a__y", "a__x"])
-      await pins.sight({ server: name.slice(0, 1), tool: name }, first, false);
+      await pins.recordSeen({ server: name.slice(0, 1), tool: name }, first, false);
     expect(pins.list().map(({ tool }) => tool)).toEqual(["a__x", "a__y", "b__x"]);
     expect(pins.list("a").map(({ tool }) => tool)).toEqual(["a__x", "a__y"]);
   });

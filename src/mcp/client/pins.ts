@@ -6,10 +6,10 @@
  * cannot approve a definition that replaced the one he or she read.
  * Next: definition.ts (what is pinned), server-collection.ts (what that means for a tool), differences.ts (what changed).
  */
-import { type Actor, checkWho } from "../../core/actor.ts";
+import { type Actor, checkActorFields } from "../../core/actor.ts";
 import type { Clock } from "../../core/clock.ts";
+import { defined } from "../../core/defined.ts";
 import type { NotedEvent } from "../../core/event.ts";
-import { given } from "../../core/given.ts";
 import { newTraceId } from "../../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { cleanJson } from "../../results/clean.ts";
@@ -132,7 +132,7 @@ export class Pins implements ToolPins {
    *
    * @throws what the store throws; nothing is recorded then
    */
-  async sight({ server, tool }: Pick<Pin, "server" | "tool">, seen: Definition, strict: boolean): Promise<void> {
+  async recordSeen({ server, tool }: Pick<Pin, "server" | "tool">, seen: Definition, strict: boolean): Promise<void> {
     await this.#change(tool, (pin) => {
       if (pin?.offered?.digest === seen.digest) return undefined;
       const { pinned } = pin ?? {};
@@ -156,7 +156,7 @@ export class Pins implements ToolPins {
   }
 
   async approve(tool: string, approval: ToolApproval): Promise<ToolApproved> {
-    checkWho(approval, "approval_invalid");
+    checkActorFields(approval, "approval_invalid");
     const { definition, by, via } = approval;
     const at = this.#options.clock.now();
     let refused: ToolApproved | undefined;
@@ -210,7 +210,7 @@ function changed(pin: Pin): PinChange {
 
 function approvedBy(pin: Pin, { by, via, reason }: ToolApproval, before: string | undefined): PinChange {
   const summary = `The definition of \`${pin.tool}\` is approved.`;
-  const data = given({ before, reason });
+  const data = defined({ before, reason });
   return pinChange(pin, { type: "operator.action.tool_approved", summary, outcome: "success", by, via, data });
 }
 

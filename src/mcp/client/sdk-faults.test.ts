@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
+import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
 
 const fetchFailed = (code: string): TypeError =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(`connect ${code}`), { code }) });
@@ -57,10 +57,14 @@ it.each([
 });
 
 it("a server is gone when it cannot be reached or forgot the session, not when it is slow or says no", () => {
-  expect([fetchFailed("ECONNREFUSED"), fetchFailed("ECONNRESET"), http(404)].map(isGone)).toEqual([true, true, true]);
+  expect([fetchFailed("ECONNREFUSED"), fetchFailed("ECONNRESET"), http(404)].map(isConnectionLost)).toEqual([
+    true,
+    true,
+    true,
+  ]);
   expect(
     [http(500), http(403), new ProtocolError(-32_603, "boom"), new SdkError(SdkErrorCode.RequestTimeout, "slow")].map(
-      isGone,
+      isConnectionLost,
     ),
   ).toEqual([false, false, false, false]);
 });

@@ -2,7 +2,7 @@ import { messageOf } from "../../core/fault.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import type { UpstreamRpcError } from "../../tools/rpc-error.ts";
 import type { Exchange } from "./exchange.ts";
-import { lost, notSent, refusedCall, sessionGone, takesNoCalls } from "./upstream.ts";
+import { lostCall, notSentError, rateLimitedError, refusedCall, sessionLostError } from "./upstream.ts";
 
 /** No connection was made, so nothing was sent. */
 const neverConnected: ReadonlySet<unknown> = new Set([
@@ -44,29 +44,29 @@ export function callFault(tool: string, error: unknown, facts: CallFacts): Error
   const code = fieldOf(error, "code");
   const { refused, unreadable, sent } = facts;
   if (unreadable !== undefined)
-    return lost(`Tool \`${tool}\`: its server answered, but the answer ${unreadable}`, error);
+    return lostCall(`Tool \`${tool}\`: its server answered, but the answer ${unreadable}`, error);
   if (refused !== undefined) return refusal(refused, facts, error);
   if (!sent || reason === "Not connected" || code === "NOT_CONNECTED" || neverConnected.has(causeCode(error)))
-    return notSent(`Tool \`${tool}\`: its server could not be reached: ${reason}.`, error);
+    return notSentError(`Tool \`${tool}\`: its server could not be reached: ${reason}.`, error);
   if (code === "UNSUPPORTED_RESULT_TYPE")
     return new Error(`Tool \`${tool}\` asks for input while it runs, which is switched off: ${reason}`, {
       cause: error,
     });
   if (code === "INVALID_RESULT")
-    return lost(
+    return lostCall(
       `Tool \`${tool}\`: its server answered with what the protocol does not have: ${firstIssue(reason)}`,
       error,
     );
   const contentType = fieldOf(fieldOf(error, "data"), "contentType");
   if (code === "CLIENT_HTTP_UNEXPECTED_CONTENT")
-    return lost(
+    return lostCall(
       `Tool \`${tool}\`: its server answered with ${String(contentType ?? "no content type")}, not with JSON`,
       error,
     );
   const status = statusOf(error);
   return (
     (status === undefined ? undefined : httpFault({ tool, status, resetsAt: facts.resetsAt }, error)) ??
-    lost(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${reason}`, error)
+    lostCall(`Tool \`${tool}\`: the connection to its server was lost after the call was sent: ${reason}`, error)
   );
 }
 
@@ -74,7 +74,8 @@ function refusal(refused: UpstreamRpcError, { hasSession, asText }: CallFacts, c
   const { code } = refused;
   const places = asText.map((place) => `\`${place}\``).join(", ");
   const message = places === "" ? refused.message : `${refused.message} (numbers given as text: ${places})`;
-  if (hasSession && isOfSession(refused)) return sessionGone(`its server does not know the session: ${message}`, cause);
+  if (hasSession && isOfSession(refused))
+    return sessionLostError(`its server does not know the session: ${message}`, cause);
   return refusedCall(`Tool execution failed: ${message}`, refused, code === -32_601, cause);
 }
 
@@ -91,10 +92,10 @@ function httpFault(
   const text = typeof body === "string" ? body : "";
   if (status === 429 || (status === 503 && resetsAt !== undefined)) {
     const until = resetsAt === undefined ? "" : ` before ${new Date(resetsAt).toISOString()}`;
-    return takesNoCalls(`Tool \`${tool}\`: its server takes no calls${until} (HTTP ${status}).`, resetsAt, error);
+    return rateLimitedError(`Tool \`${tool}\`: its server takes no calls${until} (HTTP ${status}).`, resetsAt, error);
   }
   if (isSessionStatus(status, text))
-    return sessionGone(`Tool \`${tool}\`: its server did not take the call (HTTP ${status}).`, error);
+    return sessionLostError(`Tool \`${tool}\`: its server did not take the call (HTTP ${status}).`, error);
   if (status < 300 || status >= 500) return undefined;
   const message = `Tool \`${tool}\`: its server refused the call (HTTP ${status})`;
   const read = errorIn(text);
@@ -133,7 +134,7 @@ function firstIssue(text: string): string {
 }
 
 /** Whether the server or the session is lost, so that the connection is made again. */
-export function isGone(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   const status = statusOf(error);
   const body = fieldOf(fieldOf(error, "data"), "text");
   return (

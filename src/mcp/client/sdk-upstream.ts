@@ -3,13 +3,13 @@ import type { Clock } from "../../core/clock.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { LostAnswer, mostAnswerBytes, tooManyBytes } from "../../results/raw-result.ts";
 import { ClientLink, type ServerFacts } from "./client-link.ts";
-import { Exchange, within } from "./exchange.ts";
+import { Exchange, withExchange } from "./exchange.ts";
 import type { Revision, SpokenRevision } from "./revision.ts";
-import { callFault, isGone, reasonOf } from "./sdk-faults.ts";
+import { callFault, isConnectionLost, reasonOf } from "./sdk-faults.ts";
 import type { ServerAddress } from "./server-config.ts";
 import { ToolList } from "./tool-list.ts";
 import {
-  notSent,
+  notSentError,
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
@@ -99,7 +99,7 @@ export class SdkUpstream implements Upstream {
   async callTool(name: string, given: JsonObject, call: UpstreamCall): Promise<UpstreamAnswer | LostAnswer> {
     const client = this.#connected(name);
     if (call.signal.aborted)
-      throw notSent(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
+      throw notSentError(`Tool \`${name}\`: the call was cancelled before anything was sent.`, call.signal.reason);
     const { promise: broken, reject: breakOff } = Promise.withResolvers<never>();
     const exchange = new Exchange(
       this.#clock,
@@ -113,7 +113,7 @@ export class SdkUpstream implements Upstream {
     const onprogress = (at: Progress): void => reportProgress(at, call);
     const options = { signal: call.signal, timeout: neverMs, onprogress };
     try {
-      const answer = within(exchange, () => client.callTool(params, options));
+      const answer = withExchange(exchange, () => client.callTool(params, options));
       return answerOf(await Promise.race([answer, broken]), exchange);
     } catch (error) {
       if (exchange.tooLarge) return new LostAnswer(`it has ${tooManyBytes(this.#answerBytes)}`);
@@ -157,14 +157,14 @@ export class SdkUpstream implements Upstream {
     const { refused, unreadable, resetsAt, asText, sent } = exchange;
     const wire = { refused, unreadable, resetsAt, asText, hasSession: this.#link.hasSession, sent: isStdio || sent };
     const fault = callFault(name, error, wire);
-    if ("sessionGone" in fault || (refused === undefined && unreadable === undefined && isGone(error)))
+    if ("sessionGone" in fault || (refused === undefined && unreadable === undefined && isConnectionLost(error)))
       this.#gone(reasonOf(error));
     return fault;
   }
 
   #connected(what: string): Client {
     const { client } = this.#link;
-    if (client === undefined || this.#over) throw notSent(`Tool \`${what}\`: its server is not connected.`);
+    if (client === undefined || this.#over) throw notSentError(`Tool \`${what}\`: its server is not connected.`);
     return client;
   }
 

@@ -6,7 +6,7 @@ import { publicName } from "../../tools/upstream-names.ts";
 import { adapt, type CallUpstream, type ReadUi } from "./adapter.ts";
 import { changedBlock, type Definition, definitionOf, newBlock, toolOf, waitingBlock } from "./definition.ts";
 import { changedFields } from "./differences.ts";
-import { listedTools, nameHere } from "./listed-tools.ts";
+import { listedTools, localToolName } from "./listed-tools.ts";
 import type { Pins } from "./pins.ts";
 import type { ServerConfig } from "./server-config.ts";
 import { termsOf } from "./terms.ts";
@@ -157,8 +157,8 @@ export class ServerTools {
     const strict = this.#config.pin === "strict";
     try {
       for (const tool of off) {
-        const name = publicName(this.#server, nameHere(tool.name, this.#config));
-        await pins.sight({ server: this.#server, tool: name }, definitionOf(tool), strict);
+        const name = publicName(this.#server, localToolName(tool.name, this.#config));
+        await pins.recordSeen({ server: this.#server, tool: name }, definitionOf(tool), strict);
       }
       await pins.servers.keep(this.#server, this.#config);
       this.#isKnown = true;
@@ -190,7 +190,7 @@ export class ServerTools {
         this.#register({ name, tool, digest: definition.digest }, diff); // a tool that cannot be registered is not pinned
         this.#options.registry.block(name, waitingBlock(name));
       }
-      const problem = await this.#sight(name, definition, strict);
+      const problem = await this.#recordSeen(name, definition, strict);
       if (problem === undefined) this.#show({ name, tool, definition }, diff);
       else if (this.#registered.has(name)) this.#options.registry.block(name, waitingBlock(name, problem));
       this.#refused.delete(name);
@@ -202,13 +202,13 @@ export class ServerTools {
   /** The same definition is pinned under the server's own name, and the operator gave the tool another name. */
   #isRenamed({ name }: UpstreamTool, { digest }: Definition): boolean {
     const before = this.#options.pins.get(publicName(this.#server, name))?.pinned;
-    return nameHere(name, this.#config) !== name && before?.digest === digest;
+    return localToolName(name, this.#config) !== name && before?.digest === digest;
   }
 
   /** Returns why the definition could not be stored; the tool cannot be called then. */
-  async #sight(name: string, definition: Definition, strict: boolean): Promise<string | undefined> {
+  async #recordSeen(name: string, definition: Definition, strict: boolean): Promise<string | undefined> {
     try {
-      await this.#options.pins.sight({ server: this.#server, tool: name }, definition, strict);
+      await this.#options.pins.recordSeen({ server: this.#server, tool: name }, definition, strict);
       return undefined;
     } catch (error) {
       return messageOf(error);

@@ -48,7 +48,7 @@ interface UiOwner {
 export async function trustedPage(page: UiPage, { server, tool, uri, strict }: UiOwner, pins: Pins): Promise<UiPage> {
   const name = `${tool}.ui`; // no tool name has a dot
   const seen = definitionOfPage(page, uri);
-  await pins.sight({ server, tool: name }, seen, strict);
+  await pins.recordSeen({ server, tool: name }, seen, strict);
   const { pinned } = pins.get(name) ?? {};
   if (pinned?.digest === seen.digest) return page;
   const why = pinned === undefined ? "no operator has approved it yet" : "it changed since it was trusted";

@@ -80,18 +80,18 @@ export interface Upstream {
 }
 
 /** The tool was not run, so the approval is still unused and the call can be sent again. */
-export function notSent(message: string, cause?: unknown): Error {
+export function notSentError(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { retryable: true, notExecuted: true });
 }
 
 /** The tool was not run, because the server no longer knows the session. A new connection helps. */
-export function sessionGone(message: string, cause?: unknown): Error {
-  return Object.assign(notSent(message, cause), { sessionGone: true });
+export function sessionLostError(message: string, cause?: unknown): Error {
+  return Object.assign(notSentError(message, cause), { sessionGone: true });
 }
 
 /** The tool was not run, because the server asks to wait. */
-export function takesNoCalls(message: string, resetsAt: number | undefined, cause?: unknown): Error {
-  return Object.assign(notSent(message, cause), resetsAt !== undefined && { rateLimitResetsAt: resetsAt });
+export function rateLimitedError(message: string, resetsAt: number | undefined, cause?: unknown): Error {
+  return Object.assign(notSentError(message, cause), resetsAt !== undefined && { rateLimitResetsAt: resetsAt });
 }
 
 /**
@@ -112,7 +112,7 @@ export function refusedCall(
 }
 
 /** The call was sent and no answer tells how it ended, so it may have happened. */
-export function lost(message: string, cause?: unknown): Error {
+export function lostCall(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { unknown: true });
 }
 

@@ -21,7 +21,7 @@ export function acceptedBy({ headers }: Request): Accepted | undefined {
 }
 
 /** Names both forms, as the SDK's transport requires. */
-export function nameBoth(request: Request): void {
+export function acceptBothForms(request: Request): void {
   request.headers.set("accept", both);
 }
 

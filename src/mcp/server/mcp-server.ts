@@ -10,11 +10,11 @@ import { type Clock, SystemClock } from "../../core/clock.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { Windows } from "../../runtime/windows.ts";
-import { acceptedBy, inAcceptedForm, nameBoth } from "./accepted.ts";
+import { acceptBothForms, acceptedBy, inAcceptedForm } from "./accepted.ts";
 import { type CallParts, callTool } from "./call.ts";
 import { LineTransport, type Pipes } from "./line-transport.ts";
 import { readMessage } from "./message.ts";
-import { isServer, listed } from "./offer.ts";
+import { isServer, toolList } from "./offer.ts";
 import { isOld, type McpCaller, type RequestSource } from "./request-source.ts";
 import { serveResources } from "./resources.ts";
 import { McpSessions, rpcProblem } from "./sessions.ts";
@@ -93,7 +93,7 @@ class GatewayEndpoint implements McpGateway {
     const source: RequestSource = { caller, server };
     this.#sources.set(request, source);
     const accepted = acceptedBy(request);
-    if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) nameBoth(request);
+    if (accepted?.stream === true || (accepted !== undefined && request.method === "POST")) acceptBothForms(request);
     if (request.method !== "POST") return this.#sessions.handle(request, undefined, source);
     const read = readMessage(await request.text());
     if ("refused" in read) return Response.json(read.refused, { status: 400 });
@@ -147,7 +147,7 @@ class GatewayEndpoint implements McpGateway {
       },
     });
     server.setRequestHandler("tools/list", (_request, context) => ({
-      tools: listed(this.#parts.runtime, known(sourceOf(context)), isOld(context)),
+      tools: toolList(this.#parts.runtime, known(sourceOf(context)), isOld(context)),
     }));
     server.setRequestHandler("tools/call", (request, context) =>
       callTool({ request, context, source: known(sourceOf(context)) }, this.#parts),

@@ -2,7 +2,7 @@ import type { Tool } from "@modelcontextprotocol/server";
 import { readArtifactName } from "../../builtin/read-artifact.ts";
 import { digestOf, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import { insideOf } from "../../tools/registry.ts";
+import { internalsOf } from "../../tools/registry.ts";
 import type { Offer } from "../../tools/tool.ts";
 import { uiReaderOf } from "../../tools/ui.ts";
 import { publicName } from "../../tools/upstream-names.ts";
@@ -16,7 +16,7 @@ export interface OfferTarget {
 }
 
 /** The tools that this caller may see at this endpoint, in the order of their names: the same list for the same rights. */
-export function listed(runtime: Runtime, source: RequestSource, isOld: boolean): Tool[] {
+export function toolList(runtime: Runtime, source: RequestSource, isOld: boolean): Tool[] {
   const { server } = source;
   return shownOffers(runtime, source)
     .map((action) =>
@@ -78,7 +78,7 @@ function openName({ tool, name }: Offer): string {
 
 /** The server's own name. A local tool that is registered under a server keeps its public name. */
 function localName({ tools }: Runtime, offer: Offer): string {
-  const registered = insideOf(tools).toolNamed(offer.tool);
+  const registered = internalsOf(tools).toolNamed(offer.tool);
   return (registered && ownNameOf(registered)) ?? openName(offer);
 }
 
@@ -163,7 +163,7 @@ const flatKey = "ui/resourceUri";
 
 /** The address of a tool's page. It names the server at `/mcp`, because two servers may use one address. */
 export function uriHere({ tools }: Runtime, { tool, ui, facts }: Offer, at: string | undefined): string | undefined {
-  if (ui === undefined || uiReaderOf(insideOf(tools).toolNamed(tool)) === undefined) return undefined;
+  if (ui === undefined || uiReaderOf(internalsOf(tools).toolNamed(tool)) === undefined) return undefined;
   if (at !== undefined || facts.server === undefined) return ui.resourceUri;
   return `ui://${facts.server}/${ui.resourceUri.slice("ui://".length)}`;
 }

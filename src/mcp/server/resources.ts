@@ -4,7 +4,7 @@ import type { Principal } from "../../core/call.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import { insideOf } from "../../tools/registry.ts";
+import { internalsOf } from "../../tools/registry.ts";
 import { uiReaderOf } from "../../tools/ui.ts";
 import { artifactUri } from "./answer.ts";
 import { shownOffers, uriHere } from "./offer.ts";
@@ -63,7 +63,7 @@ async function readArtifact(uri: string, artifacts: ArtifactStore, caller: Princ
 /** `resources/read` of a tool's page. A caller that is offered the tool may read it, and nothing else of the server. */
 async function readUi(uri: string, runtime: Runtime, source: RequestSource): Promise<ReadResourceResult> {
   const offer = shownOffers(runtime, source).find((one) => uriHere(runtime, one, source.server) === uri);
-  const read = offer && uiReaderOf(insideOf(runtime.tools).toolNamed(offer.tool));
+  const read = offer && uiReaderOf(internalsOf(runtime.tools).toolNamed(offer.tool));
   if (read === undefined)
     throw invalid(
       `No tool here has a page \`${uri.slice(0, 200)}\`; \`tools/list\` names each in \`_meta.ui.resourceUri\`.`,

@@ -1,4 +1,4 @@
-import { type Actor, checkWho } from "../../core/actor.ts";
+import { type Actor, checkActorFields } from "../../core/actor.ts";
 import { checkId } from "../../core/checked-id.ts";
 import { checkMember } from "../../core/checked-members.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -185,7 +185,7 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
 
   /** @throws RuntimeFault `alarm_invalid` */
   async #byPerson(id: string, { by, reason, verb }: ChangeByPerson): Promise<AlarmChange> {
-    checkWho(by, "alarm_invalid");
+    checkActorFields(by, "alarm_invalid");
     if (reason !== undefined) checkMember("reason", reason, "a text", "alarm_invalid");
     const word = { by: by.by, via: by.via, ...(reason !== undefined && { reason: this.#options.redact(reason) }) };
     let refused: AlarmChange | undefined;
@@ -219,14 +219,14 @@ export class AlarmRepository implements Alarms, AlarmRaiser, AsyncDisposable {
       const counted = this.#again.get(id)?.times ?? 0;
       const step = next(before && this.#counted(before));
       if (step === undefined || step.alarm === before) return undefined;
-      const taken = (): void => {
+      const onCommitted = (): void => {
         if (before !== undefined) this.#uncount(id, counted);
       };
       return {
         item: step.alarm,
         event: step.event && this.#eventOf(step.alarm, step.event),
         durability: "committed",
-        taken,
+        onCommitted,
       };
     });
   }

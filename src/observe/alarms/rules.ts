@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import { type CallEvent, endWords, words } from "../../core/event.ts";
+import { type CallEvent, endEvents, momentNames } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Watcher } from "../../core/watcher.ts";
 import type { Alarm, AlarmRaiser, AlarmSeverity } from "./alarms.ts";
@@ -38,8 +38,8 @@ interface AlarmRule {
   readonly quietMs?: number;
 }
 
-const toolFailed = endWords.failed.audit;
-const toolSucceeded = endWords.succeeded.audit;
+const toolFailed = endEvents.failed.audit;
+const toolSucceeded = endEvents.succeeded.audit;
 const failuresFrom = 5;
 /** A wrong credential does not become right by trying. */
 const authFailuresFrom = 2;
@@ -78,12 +78,12 @@ const rules: readonly AlarmRule[] = [
     closes: { "mcp.connected": "it is connected again" },
   },
   {
-    ...{ kind: "notification_storm", severity: "warning", opens: endWords.storm_blocked.audit, quietMs: 3_600_000 },
+    ...{ kind: "notification_storm", severity: "warning", opens: endEvents.storm_blocked.audit, quietMs: 3_600_000 },
     about: ({ tenant }) => tenant,
     summary: () => "Notifications are blocked: too many in an hour",
   },
   {
-    ...{ kind: "approval_storm", severity: "warning", opens: words.held.audit, quietMs: 600_000 },
+    ...{ kind: "approval_storm", severity: "warning", opens: momentNames.held.audit, quietMs: 600_000 },
     burst: { most: 50, withinMs: 600_000 },
     about: ({ tenant }) => tenant,
     summary: () => "More than 50 approvals were asked for within ten minutes; people stop reading.",
@@ -194,17 +194,17 @@ export class AlarmRules implements Disposable {
     const { tenant, agent } = authority.principal;
     const data = { tool, call: id, run: authority.runId, agent };
     const call = { tenant, tool, summary: "", data };
-    if (event.moment === "held") return { ...call, type: words.held.audit, text: "", failures: 0 };
+    if (event.moment === "held") return { ...call, type: momentNames.held.audit, text: "", failures: 0 };
     const text = event.outcome.text.slice(0, 2_000);
     return {
       ...call,
-      type: endWords[event.as].audit,
+      type: endEvents[event.as].audit,
       text,
       failures: this.#countFailure(`${tenant}\0${tool}`, event.as),
     };
   }
 
-  #countFailure(name: string, as: keyof typeof endWords): number {
+  #countFailure(name: string, as: keyof typeof endEvents): number {
     const failures = (this.#failing.get(name) ?? 0) + 1;
     if (as !== "failed" && as !== "succeeded") return 0;
     this.#failing.delete(name);

@@ -1,5 +1,5 @@
 /** The lines of one audit log entry in a run folder. The writer and verify.ts both use them. */
-import { type CallEvent, type EndName, endWords, words } from "../../core/event.ts";
+import { type CallEvent, type EndName, endEvents, momentNames } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { type RefusalCode, refusals } from "../../core/refusals.ts";
@@ -34,14 +34,14 @@ export interface Projected {
 const summaryBytes = 300;
 const dataBytes = 1_600;
 const mostArtifacts = 6;
-const gate = `${words.decided.audit}.`;
+const gate = `${momentNames.decided.audit}.`;
 /** Verify compares events of these names with the audit log, and they give the state of a run. */
 const reserved = /^(?:tool|run|approval|deliverable|config|prompt|error)(?:\.|$)/;
 const wellFormed = /^[a-z0-9_]{1,40}(?:\.[a-z0-9_]{1,40}){0,3}$/;
 const waitRanOut: RefusalCode = "approval_timed_out";
 
 const endNames: ReadonlyMap<string, EndName> = new Map(
-  (Object.keys(endWords) as EndName[]).map((name) => [endWords[name].audit, name]), // the names it is made of
+  (Object.keys(endEvents) as EndName[]).map((name) => [endEvents[name].audit, name]), // the names it is made of
 );
 
 /** The lines of an entry. They are the same with and without `live`, except for what no entry holds. */
@@ -54,16 +54,16 @@ export function project(entry: LogEntry, start: CallStart, options: EndOptions):
   const { approval, parent, tool_call } = refs;
   const approvalId = approval === undefined ? {} : { approval_id: approval };
   const risk = entry.risk_level === undefined ? {} : { risk: entry.risk_level };
-  if (type === words.held.audit) {
+  if (type === momentNames.held.audit) {
     const data = { ...approvalId, ...risk };
     return {
-      event: ofCall(entry, { type: words.held.archive, summary: "needs a person", data }, redact),
+      event: ofCall(entry, { type: momentNames.held.archive, summary: "needs a person", data }, redact),
       parent: tool_call,
     };
   }
-  if (type === words.attempted.audit) {
+  if (type === momentNames.attempted.audit) {
     const data = { ...risk, ...approvalId, args_digest: digestIn(entry.request_hash) };
-    const event = ofCall(entry, { type: words.attempted.archive, summary: "started", data }, redact);
+    const event = ofCall(entry, { type: momentNames.attempted.archive, summary: "started", data }, redact);
     return { event, parent: parent ?? tool_call };
   }
   const word = type.slice(gate.length);
@@ -171,12 +171,12 @@ function endAs(
   code: string | undefined,
   outcome: ToolOutcome["status"] | undefined,
 ): { readonly archive: string; readonly record: ToolRecord["status"] } {
-  if (code === waitRanOut) return endWords.suspended;
-  if (as !== "deduped" && as !== "settled") return endWords[as];
+  if (code === waitRanOut) return endEvents.suspended;
+  if (as !== "deduped" && as !== "settled") return endEvents[as];
   const status = outcome ?? (code === undefined ? "ok" : isRefusal(code) ? refusals[code].status : "error");
-  if (status === "ok" || status === "preview") return endWords.succeeded;
-  if (status === "pending") return endWords.suspended;
-  return status === "denied" ? endWords.refused : endWords.failed;
+  if (status === "ok" || status === "preview") return endEvents.succeeded;
+  if (status === "pending") return endEvents.suspended;
+  return status === "denied" ? endEvents.refused : endEvents.failed;
 }
 
 /** Digests of everything the outcome refers to; an entry holds the first one only. */

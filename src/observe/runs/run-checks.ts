@@ -1,5 +1,5 @@
 /** Checks of what a program passes to the runs API. */
-import { checkWho } from "../../core/actor.ts";
+import { checkActorFields } from "../../core/actor.ts";
 import { checkPrincipal } from "../../core/authority.ts";
 import { checkMember, checkMembers, type Kind } from "../../core/checked-members.ts";
 import { RuntimeFault } from "../../core/fault.ts";
@@ -51,7 +51,7 @@ export function checkAbout(about: NonNullable<Parameters<Runs["begin"]>[1]>): vo
       `\`${stranger}\` is nothing that can be said of a run; there are ${Object.keys(ofAbout).join(", ")}.`,
     );
   const { deliverables = [], by, principal } = about;
-  if (by !== undefined) checkWho(by, code);
+  if (by !== undefined) checkActorFields(by, code);
   if (principal !== undefined) checkPrincipal(principal);
   for (const path of deliverables) checkDeliverable(path);
   if (deliverables.length > mostDeliverables)
@@ -61,7 +61,7 @@ export function checkAbout(about: NonNullable<Parameters<Runs["begin"]>[1]>): vo
 /** @throws RuntimeFault `run_invalid` */
 export function checkEnd(ended: NonNullable<Parameters<Runs["finish"]>[1]>): void {
   checkMembers(ended, { code, what: "How the run ended", members: ofEnd });
-  if (ended.by !== undefined) checkWho(ended.by, code);
+  if (ended.by !== undefined) checkActorFields(ended.by, code);
 }
 
 /** @throws RuntimeFault `filter_invalid` */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Actor } from "../../core/actor.ts";
 import type { Principal } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { words } from "../../core/event.ts";
+import { momentNames } from "../../core/event.ts";
 import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { brief } from "./bounded.ts";
@@ -120,7 +120,7 @@ export class RunLog {
     const lacks = (name: LineFileName): boolean => !this.#files.has(name, seq, timestamp);
     if (record !== undefined && lacks("logs/tools.jsonl")) this.#files.add("logs/tools.jsonl", record);
     if (error !== undefined && lacks("logs/errors.jsonl")) this.#files.add("logs/errors.jsonl", error);
-    const isStart = type === words.attempted.audit;
+    const isStart = type === momentNames.attempted.audit;
     if (callId !== undefined && !isStart) this.#addEarly(callId);
     if (lacks("events.jsonl")) this.add(event, parent);
     if (callId !== undefined && isStart) this.#addEarly(callId);

@@ -1,4 +1,4 @@
-import { endWords, words } from "../../core/event.ts";
+import { endEvents, momentNames } from "../../core/event.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { RunCounts, RunEvent, RunState } from "./runs.ts";
 
@@ -95,8 +95,8 @@ export class Tally {
       case "tool.waiting":
         this.#leave(callId);
         // A script is put away because calls of its own wait, and starts again as another arrival.
-        if (textIn(data, "audit") === endWords.suspended.audit) this.#started -= 1;
-        else if (textIn(data, "audit") === words.held.audit && this.waiting.size < mostKept)
+        if (textIn(data, "audit") === endEvents.suspended.audit) this.#started -= 1;
+        else if (textIn(data, "audit") === momentNames.held.audit && this.waiting.size < mostKept)
           this.waiting.add(textIn(data, "approval_id"));
         return;
       case "tool.completed":
@@ -119,10 +119,10 @@ export class Tally {
     const audit = textIn(data, "audit");
     const code = textIn(data, "code");
     // A call that was settled had failed until then; one that is answered again runs nothing.
-    if (audit === endWords.settled.audit && this.unknown.delete(callId)) this.#ends.failed -= 1;
+    if (audit === endEvents.settled.audit && this.unknown.delete(callId)) this.#ends.failed -= 1;
     const as = endedAs(type, audit);
     this.#ends[as] += 1;
-    if (audit === endWords.unknown.audit && this.unknown.size < mostKept) this.unknown.add(callId);
+    if (audit === endEvents.unknown.audit && this.unknown.size < mostKept) this.unknown.add(callId);
     if (unsafeCodes.has(code)) this.#addUnsafe(code, summary);
     const { artifacts, artifacts_of: of } = data;
     if (!Array.isArray(artifacts)) return;
@@ -171,8 +171,8 @@ const unsafeCodes: ReadonlySet<string> = new Set([
 ]);
 
 function endedAs(type: string, audit: string): "completed" | "failed" | "blocked" | "previewed" | "replayed" {
-  if (audit === endWords.deduped.audit) return "replayed";
-  if (audit === endWords.previewed.audit) return "previewed";
+  if (audit === endEvents.deduped.audit) return "replayed";
+  if (audit === endEvents.previewed.audit) return "previewed";
   return type === "tool.completed" ? "completed" : type === "tool.failed" ? "failed" : "blocked";
 }
 

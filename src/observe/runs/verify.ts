@@ -1,7 +1,7 @@
 import { constants, lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { AuditEvent, AuditFilter, AuditLog } from "../../audit/log.ts";
-import { words } from "../../core/event.ts";
+import { momentNames } from "../../core/event.ts";
 import { messageOf } from "../../core/fault.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
 import { noLink } from "../../core/system/plain-file.ts";
@@ -154,7 +154,7 @@ async function projectedAgain(
     const callId = refs.tool_call ?? "";
     const options = { redact, summarize: () => "", status: statuses.get(seq) };
     projected.set(seq, project(entry, starts.get(callId) ?? {}, options));
-    if (type === words.attempted.audit)
+    if (type === momentNames.attempted.audit)
       starts.set(callId, { at: timestamp, ...(request_hash !== undefined && { digest: request_hash }) });
   }
   return projected;

@@ -2,7 +2,7 @@ import { bind, isBoundAsShown, previewDigest } from "../../approvals/binding.ts"
 import type { Delegations } from "../../approvals/delegations.ts";
 import type { Eligibility } from "../../approvals/eligibility.ts";
 import type { Grant } from "../../approvals/grant.ts";
-import { type Answering, type Grants, grantReason } from "../../approvals/grants.ts";
+import { type GrantAnswer, type Grants, grantReason } from "../../approvals/grants.ts";
 import type { ApprovalRepository } from "../../approvals/repository.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type Ending, isEnding, refuse } from "../../core/ending.ts";
@@ -11,11 +11,11 @@ import type { Preview } from "../../core/outcome.ts";
 import type { ApprovalRecord, CallRecord } from "../../core/records.ts";
 import { rankOf } from "../../core/risk.ts";
 import type { Caller } from "../../core/session.ts";
-import { type LookedAt, reasonsText } from "../../policy/rules/why.ts";
+import { type ExplainedCall, reasonsText } from "../../policy/rules/why.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Redactor } from "../../secrets/secret-store.ts";
 import { callerGone, storeFailure } from "./claim.ts";
-import { replay, underWay } from "./once.ts";
+import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, FreshCall, WeighedCall } from "./stages.ts";
 
 export interface ApprovalParts {
@@ -173,19 +173,19 @@ async function ask(call: FreshCall, caller: Caller, parts: ApprovalParts): Promi
   }
   const { prior, approval } = made; // another caller made the request first
   if (approval?.state === "pending") return wait(call, { approval, asked: false }, caller, parts);
-  return (await replay(prior, parts)) ?? underWay(prior);
+  return (await replay(prior, parts)) ?? inProgress(prior);
 }
 
 function noApproverText(call: FreshCall, { choseDeny }: Caller, redactor: Redactor): string {
   const asking = call.weighing.reasons.filter(({ says }) => says === "CONFIRM" || says === "RAISE");
-  const because = redactor.redact(reasonsText(asking, lookedAt(call)));
+  const because = redactor.redact(reasonsText(asking, shownPreview(call)));
   const needs = `\`${call.tool}\` needs a person's approval at risk ${call.risk} (${because}), and`;
   return choseDeny === true
     ? `${needs} this caller does not ask (its patience is \`deny\`).`
     : `${needs} there is no approver (no ApprovalHandler) to ask. Give the runtime \`approvals: { approver }\`, or \`approvals: { patience: "suspend" }\`: then such a call waits for a decision.`;
 }
 
-function lookedAt(call: FreshCall): LookedAt {
+function shownPreview(call: FreshCall): ExplainedCall {
   const { found, authority, past, arrivedAt: now, key } = call;
   const { arguments: given } = call.resolved ?? call;
   const history = past?.histories ?? {};
@@ -197,9 +197,9 @@ export async function grantFor(
   call: WeighedCall,
   session: Pick<Caller["session"], "id"> | undefined,
   { grants }: Pick<ApprovalParts, "grants">,
-): Promise<Answering> {
+): Promise<GrantAnswer> {
   if (grants.isEmpty || call.suggestion?.confirm !== undefined) return { silent: [] };
-  return grants.answering(call, session?.id);
+  return grants.answerFor(call, session?.id);
 }
 
 function approveByGrant(call: FreshCall, grant: Grant): ApprovedCall {
@@ -226,7 +226,7 @@ async function wait(
     const text = `\`${call.tool}\` waits for a person's approval (${approvalId}, until ${new Date(expiresAt).toISOString()}). Send the same call again later.`;
     return { ending: "pending", approvalId, expiresAt, asked, text };
   }
-  switch (await parts.approvals.answered(approval, caller)) {
+  switch (await parts.approvals.waitForDecision(approval, caller)) {
     case "decided":
       return { again: await parts.approvals.recorded((await parts.approvals.get(approvalId)) ?? approval, call) };
     case "cancelled":

@@ -28,6 +28,6 @@ export function spend(call: ToolCall, caller: Caller): CountedCall | Ending {
 }
 
 /** For `explain`, `simulate` and edits, which are not counted and run nothing. */
-export function ask(call: ToolCall): CountedCall {
+export function uncountedCall(call: ToolCall): CountedCall {
   return call as CountedCall;
 }

@@ -6,7 +6,7 @@ import { RuntimeFault } from "../../core/fault.ts";
 import type { Caller } from "../../core/session.ts";
 import type { ArtifactStore } from "../../results/artifact-store.ts";
 import type { Claim, Ledger } from "../ledger.ts";
-import { replay, underWay } from "./once.ts";
+import { inProgress, replay } from "./once.ts";
 import type { Again, ApprovedCall, ClaimedCall } from "./stages.ts";
 
 export interface ClaimParts {
@@ -61,7 +61,7 @@ async function judge(call: ApprovedCall, made: Claim, parts: ClaimParts): Promis
       `The approval \`${approval.id}\` is ${approval.state}, and held until ${new Date(approval.expiresAt).toISOString()}; \`${call.tool}\` was not run. Send the call again to ask again.`,
       { approval_id: approval.id },
     );
-  return underWay(prior);
+  return inProgress(prior);
 }
 
 /** The ending of a call that could not be written: no request is made and no tool runs. */

@@ -32,25 +32,25 @@ export async function guardArguments(
   const text = textIn(given);
   const asked = guards.map((guard) => {
     const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each gets a copy, because a guardrail may change it
-    return ask(guard, (lazy) => guard.check(subject, lazy), parts);
+    return askGuardrail(guard, (lazy) => guard.check(subject, lazy), parts);
   });
   const findings = (await Promise.all(asked)).flatMap((look) => findingsOf(look, call, parts));
   return { ...call, findings };
 }
 
-function findingsOf(look: Look, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
+function findingsOf(look: GuardrailAnswer, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
   const { guardrail, found, failure, open } = look;
   if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has checked it
   logFailure(look, call, parts);
   return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
 }
 
-export function logFailure({ guardrail, failure }: Look, call: ToolCall, { log }: GuardrailParts): void {
+export function logFailure({ guardrail, failure }: GuardrailAnswer, call: ToolCall, { log }: GuardrailParts): void {
   log(`The guardrail \`${guardrail}\` ${failure}, for the call \`${call.id}\` of \`${call.tool}\`.`, call);
 }
 
 /** The findings of one guardrail, or its failure. */
-export interface Look {
+export interface GuardrailAnswer {
   readonly guardrail: string;
   readonly open: boolean;
   readonly found: readonly GuardrailFinding<string>[];
@@ -66,24 +66,24 @@ const words: Readonly<Record<Guardrail["on"], readonly unknown[]>> = {
 };
 
 /** Never throws: a guardrail that throws has failed. */
-export async function ask(
+export async function askGuardrail(
   guard: Guardrail,
   check: (lazy: LazySignal) => unknown,
   parts: GuardrailParts,
-): Promise<Look> {
+): Promise<GuardrailAnswer> {
   const { clock } = parts;
   const limitMs = guard.timeoutMs ?? timeoutMs;
-  return readLook(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
+  return readAnswer(guard, await runForeign<unknown>(check, { clock, limitMs }), parts);
 }
 
-function readLook(
+function readAnswer(
   { name: guardrail, on, onFailure, timeoutMs: own }: Guardrail,
   ran: Ran<unknown>,
   parts: GuardrailParts,
-): Look {
+): GuardrailAnswer {
   const open = onFailure === "open";
   const cleaned = (why: string): string => shortened(parts.redactor.redact(why));
-  const failed = (why: string): Look => {
+  const failed = (why: string): GuardrailAnswer => {
     const failure = `${why}, and is ${open ? "open" : "closed"}`;
     return { guardrail, open, found: [], failure };
   };

@@ -3,7 +3,7 @@ import { aCall } from "../../../test/fakes/call.ts";
 import { probe } from "../../../test/fakes/probe.ts";
 import { asker, runtimeFixture } from "../../../test/fakes/runtime-fixture.ts";
 import type { Action, Tools } from "../../tools/tool.ts";
-import { ask } from "./budget.ts";
+import { uncountedCall } from "./budget.ts";
 import { lookup } from "./lookup.ts";
 
 const notFromChain = "`tool_chain` cannot be called from a chain: no recursion.";
@@ -20,11 +20,11 @@ const parts = {
 it("a script may not call what is not callable from a chain; anybody else may", () => {
   const call = aCall({ tool: "tool_chain" });
   const fromChain = { ...call, authority: { ...call.authority, fromChain: true } as const };
-  expect(lookup(ask(fromChain), parts)).toMatchObject({
+  expect(lookup(uncountedCall(fromChain), parts)).toMatchObject({
     ending: "refused",
     refusal: { code: "tool_not_callable", message: notFromChain },
   });
-  expect(lookup(ask(aCall()), parts)).toMatchObject({ found });
+  expect(lookup(uncountedCall(aCall()), parts)).toMatchObject({ found });
 });
 
 it("suggests the near name of a mistyped one, of those the caller may see and no other", async () => {
@@ -41,5 +41,5 @@ it("suggests the near name of a mistyped one, of those the caller may see and no
 
 it("suggests nothing where nobody says what is seen", () => {
   const none = { ...parts, tools: { ...parts.tools, find: () => undefined, has: () => false } };
-  expect(lookup(ask(aCall({ tool: "mial" })), none)).toMatchObject({ refusal: { code: "tool_unknown" } });
+  expect(lookup(uncountedCall(aCall({ tool: "mial" })), none)).toMatchObject({ refusal: { code: "tool_unknown" } });
 });

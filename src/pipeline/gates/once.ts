@@ -37,11 +37,11 @@ export async function once(call: WeighedCall, parts: OnceParts): Promise<FreshCa
   }
   const key = keyOf(call) ?? toolCallKey(call) ?? call.id;
   const match = matchOf(call);
-  return judge(call, await find(call, { key, match }, parts.ledger), { key, match }, parts);
+  return judge(call, await findRecord(call, { key, match }, parts.ledger), { key, match }, parts);
 }
 
 /** Looks up the call by its key, or by its arguments if it has none. */
-function find(
+function findRecord(
   { resumes, idempotencyKey, toolCallId, batch }: WeighedCall,
   { key, match }: { readonly key: string; readonly match: string | undefined },
   ledger: Ledger,
@@ -102,13 +102,13 @@ function isSame(prior: ToolCall, { digest, tool, action }: ToolCall): boolean {
 export function keyOf({ authority, tool, action, idempotencyKey, resumes }: ToolCall): string | undefined {
   if (resumes !== undefined || idempotencyKey === undefined) return resumes;
   if (authority.fromChain === true) return chainKey(idempotencyKey);
-  return `key_${sha256(`${whoAndWhat(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
+  return `key_${sha256(`${principalAndAction(authority.principal, tool, action)}\0${idempotencyKey}`).slice(0, 40)}`;
 }
 
 /** The same id of a provider, in the same run and with the same arguments, is the same call. */
 function toolCallKey({ toolCallId, authority, tool, action, digest }: ToolCall): string | undefined {
   if (toolCallId === undefined || authority.fromChain === true) return undefined;
-  const who = whoAndWhat(authority.principal, tool, action);
+  const who = principalAndAction(authority.principal, tool, action);
   return `key_${sha256(`${who}\0${authority.runId}\0${digest}\0tool call\0${toolCallId}`).slice(0, 40)}`;
 }
 
@@ -120,11 +120,13 @@ function chainKey(ownKey: string): string {
 
 /** Undefined for calls of a script: two equal calls of a script are two calls, found by their number. */
 function matchOf({ authority, tool, action, digest }: ToolCall): string | undefined {
-  return authority.fromChain === true ? undefined : `${whoAndWhat(authority.principal, tool, action)}\0${digest}`;
+  return authority.fromChain === true
+    ? undefined
+    : `${principalAndAction(authority.principal, tool, action)}\0${digest}`;
 }
 
 /** Names of principals and tools cannot contain NUL, so this is unambiguous. */
-function whoAndWhat({ tenant, agent, user = "" }: Principal, tool: string, action: string): string {
+function principalAndAction({ tenant, agent, user = "" }: Principal, tool: string, action: string): string {
   return `${tenant}\0${agent}\0${user}\0${tool}\0${action}`;
 }
 
@@ -141,7 +143,7 @@ export async function replay(record: CallRecord | undefined, parts: ReplayParts)
       return record.retryable ? undefined : replayOutcome(record, parts);
     case "attempted":
     case "queued":
-      return underWay(record);
+      return inProgress(record);
     case "unknown":
       return record.idempotent || record.retryable ? undefined : unknownOutcome(record);
     case "held":
@@ -162,7 +164,7 @@ function isOver({ aliveUntil }: CallRecord, now: number): boolean {
 }
 
 /** A call without a key would run again if it is sent after the first one has ended; the message says so. */
-export function underWay(record: CallRecord | undefined): Ending {
+export function inProgress(record: CallRecord | undefined): Ending {
   if (record === undefined) return refuse("in_progress");
   const { call, aliveUntil } = record;
   const isFoundLater = call.idempotencyKey !== undefined || aliveUntil !== undefined;
@@ -187,11 +189,11 @@ async function replayOutcome({ outcome, call, key }: CallRecord, parts: ReplayPa
   const end: Ending = { ending: "replayed", outcome, key };
   if (outcome.artifact === undefined && outcome.files === undefined) return end;
   const { principal } = call.authority;
-  return (await isWhole(outcome, principal, parts.artifacts)) ? end : gone;
+  return (await hasAllArtifacts(outcome, principal, parts.artifacts)) ? end : gone;
 }
 
 /** Whether all artifacts of the outcome are still there. */
-async function isWhole(
+async function hasAllArtifacts(
   { artifact, files = [] }: ToolOutcome,
   principal: Principal,
   artifacts: ArtifactStore,

@@ -13,7 +13,7 @@ export interface RunParts {
  */
 export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {
   try {
-    return (await runs.claims(call.authority)) ? undefined : foreign(call);
+    return (await runs.claims(call.authority)) ? undefined : foreignRun(call);
   } catch (error) {
     return storeFailure(error);
   }
@@ -21,10 +21,10 @@ export async function ownRun(call: CountedCall, { runs }: RunParts): Promise<End
 
 /** For `explain`, which opens no run. */
 export async function mayAsk(call: CountedCall, { runs }: RunParts): Promise<Ending | undefined> {
-  return (await runs.mayUse(call.authority)) ? undefined : foreign(call);
+  return (await runs.mayUse(call.authority)) ? undefined : foreignRun(call);
 }
 
-function foreign({ authority: { runId } }: CountedCall): Ending {
+function foreignRun({ authority: { runId } }: CountedCall): Ending {
   return refuse(
     "run_foreign",
     `Run \`${runId}\` belongs to another principal; leave the run out, or name one of your own.`,

@@ -137,7 +137,7 @@ export function suggestionOf(
     if (typeof suggested === "string") return { risk: suggested };
     if (!isSmall(suggested))
       return { risk: "critical", summary: "The result of the tool's own risk check is too large." };
-    return sound(redactJson(suggested, redactor));
+    return wellFormedSuggestion(redactJson(suggested, redactor));
   } catch {
     return { risk: "critical", summary: "The tool's own risk check failed." };
   }
@@ -148,7 +148,7 @@ function judgedCall({ id: callId, authority }: Pick<ToolCall, "id" | "authority"
 }
 
 /** Cuts the summary, which people read, but not the target and recipients, which rules judge. All text is well-formed. */
-function sound(suggestion: Suggestion): Suggestion {
+function wellFormedSuggestion(suggestion: Suggestion): Suggestion {
   const { summary, target, recipients } = suggestion;
   return {
     ...suggestion,

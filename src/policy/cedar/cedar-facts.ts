@@ -11,7 +11,7 @@ import type { CedarArguments } from "../schema.ts";
 export type CedarValue = string | number | boolean | readonly CedarValue[] | { readonly [name: string]: CedarValue };
 
 /** The facts of one call, or why Cedar cannot receive them. */
-export type Crossed = { readonly context: { readonly [name: string]: CedarValue } } | { readonly refused: string };
+export type CedarInput = { readonly context: { readonly [name: string]: CedarValue } } | { readonly refused: string };
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
@@ -66,7 +66,7 @@ export function cedarSchema(args: CedarArguments = {}): string {
 }
 
 /** @throws RuntimeFault `policy_invalid`. The schema has checked the arguments. */
-export function crossing(args: CedarArguments): (facts: Facts) => Crossed {
+export function cedarInput(args: CedarArguments): (facts: Facts) => CedarInput {
   const chosen = Object.entries(args).map(([name, { path: text, kind, otherwise = "deny" }]) => {
     const at = `\`${name}\` of the Cedar layer`;
     if (!argumentName.test(name)) throw invalid(`${at} is no name; use letters, digits and _.`);

@@ -10,7 +10,7 @@ import { messageOf, RuntimeFault } from "../../core/fault.ts";
 import { sha256 } from "../../core/json.ts";
 import type { ExtraLayer, Facts, Finding } from "../policy.ts";
 import { type CedarArguments, type CedarSection, checked, policySchemas } from "../schema.ts";
-import { cedarEntities, cedarSchema, crossing } from "./cedar-facts.ts";
+import { cedarEntities, cedarInput, cedarSchema } from "./cedar-facts.ts";
 
 export type { CedarArgument, CedarArguments } from "../schema.ts";
 export type { CedarKind } from "./cedar-facts.ts";
@@ -44,7 +44,7 @@ export async function cedarLayer(options: CedarOptions): Promise<ExtraLayer> {
   const { policies, arguments: args = {} } = options;
   checked(policySchemas().cedarArguments, args, "arguments");
   const { schema = cedarSchema(args) } = options;
-  const cross = crossing(args);
+  const cross = cedarInput(args);
   const cedar = await loadCedar();
   const named = namedPolicies(policies, cedar);
   validate(named, schema, cedar);
@@ -70,15 +70,15 @@ export async function cedarLayer(options: CedarOptions): Promise<ExtraLayer> {
   };
 }
 
-interface Loaded {
+interface LoadedPolicies {
   readonly cedar: Cedar;
   readonly kept: string;
-  readonly cross: ReturnType<typeof crossing>;
+  readonly cross: ReturnType<typeof cedarInput>;
   /** Whether the policy of this name asks a person. */
   readonly gates: ReadonlyMap<string, boolean>;
 }
 
-function weigh(facts: Facts, { cedar, kept, cross, gates }: Loaded): readonly Finding[] {
+function weigh(facts: Facts, { cedar, kept, cross, gates }: LoadedPolicies): readonly Finding[] {
   const crossed = cross(facts);
   if ("refused" in crossed) return denied(crossed.refused);
   const entities = cedarEntities(facts);

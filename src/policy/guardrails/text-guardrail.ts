@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
+import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/fault.ts";
-import { given } from "../../core/given.ts";
 import { globMatcher } from "../rules/glob.ts";
 import { type ArgumentSays, type GuardedCall, type Guardrail, invalid, type ResultSays } from "./guardrails.ts";
 
@@ -46,7 +46,7 @@ export function textGuardrail(
       throw new RangeError(`the text has ${text.length} characters, more than ${longestText}`);
     return find(text).map((why) => ({ says, why }));
   };
-  return { name, on, check, ...given({ ready, tools, onFailure }) } as Guardrail; // `says` fits `on`: checked above
+  return { name, on, check, ...defined({ ready, tools, onFailure }) } as Guardrail; // `says` fits `on`: checked above
 }
 
 export interface PatternGuardrailOptions extends TextGuardrailOptions {

@@ -1,5 +1,5 @@
+import { defined } from "../../core/defined.ts";
 import type { Reason } from "../../core/event.ts";
-import { given } from "../../core/given.ts";
 import { rankOf } from "../../core/risk.ts";
 import type { DecisionTerms, PolicyTerms } from "../layers.ts";
 import type {
@@ -55,7 +55,7 @@ function lineOf(tool: ToolFacts, query: EffectiveQuery, { terms, rulesOf, decide
   return {
     tool: tool.tool,
     action: tool.action,
-    ...given({ server: tool.server }),
+    ...defined({ server: tool.server }),
     risk,
     verdict,
     by: decidedBy(reasons, verdict),

@@ -1,7 +1,7 @@
 /** Tests of a policy: calls with the verdicts that its author expects. They run no tool. */
 import type { Autonomy, Risk } from "../../core/call.ts";
 import type { CamelCased } from "../../core/case.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Decision, Facts, Histories, PastCall, Policy, Suggestion, ToolFacts } from "../policy.ts";
@@ -34,13 +34,13 @@ export interface ExpectationResult {
 }
 
 /** Returns undefined if there is no such tool. */
-export type ToolAsked = (
+export type FindTool = (
   tool: string,
   action: string,
 ) => { readonly facts: ToolFacts; readonly suggest: (given: JsonObject) => Suggestion | undefined } | undefined;
 
 export interface ExpectationTerms {
-  readonly tools: ToolAsked;
+  readonly tools: FindTool;
   /** All names, to suggest one for a mistyped name. */
   readonly names: readonly string[];
   /** For expectations that name no level. */
@@ -58,7 +58,7 @@ export function checkExpectations(
   return expectations.map((one) => {
     const { name, expect: expected, where } = one;
     const { decision, problem } = judge(one, policy, terms);
-    return { name, passed: problem === undefined, expected, ...given({ where, decision, problem }) };
+    return { name, passed: problem === undefined, expected, ...defined({ where, decision, problem }) };
   });
 }
 
@@ -114,7 +114,7 @@ function historiesOf(past: readonly ExpectedPast[], now: number, { tools }: Expe
     const target = asked.suggest(args)?.target;
     const entry: PastCall = {
       ...{ tool, action, effects, risk, state, arguments: args, at: now - secondsAgo * 1000 },
-      ...given({ server, target }),
+      ...defined({ server, target }),
     };
     return [{ entry, isFromOutside: asked.facts.openWorld === true && state !== "attempted" }];
   });

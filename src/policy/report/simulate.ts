@@ -2,7 +2,7 @@
  * What another policy would have decided about recorded calls. Each policy has a past of its own: a call that it refuses
  * does not start and is no past of later calls. A call that it asks about counts as answered as it was.
  */
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Decision, Facts, Histories, History, HistoryScope, PastCall, Policy } from "../policy.ts";
 
@@ -108,7 +108,7 @@ class PolicyReplay {
     const { tool, now, suggestion, arguments: args } = call.facts;
     const entry: PastEntry = {
       ...{ tool: tool.tool, action: tool.action, effects: tool.effects, risk: call.risk, arguments: args },
-      ...given({ server: tool.server, target: suggestion?.target }),
+      ...defined({ server: tool.server, target: suggestion?.target }),
       at: now,
       state: "attempted",
     };

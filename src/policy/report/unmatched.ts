@@ -4,7 +4,7 @@
  *
  * Invariant: a name that may belong to a server whose tools are not known yet gets no warning.
  */
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { PolicyOptions } from "../decide.ts";
 import type { ToolFacts } from "../policy.ts";
@@ -37,16 +37,21 @@ export function unmatchedRule({ rule, name }: NamedRule, known: KnownNames): rea
     );
   for (const { tool: counted, requires, forbids } of [rule.history ?? []].flat())
     for (const [word, past] of Object.entries(
-      given({ tool: counted === undefined ? undefined : { tool: counted }, requires, forbids }),
+      defined({ tool: counted === undefined ? undefined : { tool: counted }, requires, forbids }),
     )) {
       const { tool, action }: Pick<Rule, "tool" | "action"> = past;
-      const wanted: Rule = { effect: "allow", ...given({ tool, action }) };
+      const wanted: Rule = { effect: "allow", ...defined({ tool, action }) };
       if (!matchesAny(wanted, known))
         messages.push(
           `The \`${word}\` of ${name} names \`${tool ?? action}\`, which is no tool${meant(wanted, known)}`,
         );
     }
-  return messages.map((message) => ({ code: "matches_no_tool", rule: name, message, ...given({ where: rule.where }) }));
+  return messages.map((message) => ({
+    code: "matches_no_tool",
+    rule: name,
+    message,
+    ...defined({ where: rule.where }),
+  }));
 }
 
 /** Rules of the program, sandbox constraints and the tool lists of the pack. */
@@ -83,7 +88,7 @@ export function unmatchedList(
     .map((one) => {
       const [[kind, name] = ["tool", ""]] = Object.entries(one);
       const message = `The ${kind} \`${name}\` of ${at} matches nothing that is registered${meant(one, known)}`;
-      return { code: "matches_no_tool", message, ...given({ where }) };
+      return { code: "matches_no_tool", message, ...defined({ where }) };
     });
 }
 
@@ -122,8 +127,8 @@ function nearestTo(pattern: string | undefined, names: readonly string[]): strin
   if (!isGlob(pattern)) return nearest(pattern, names);
   const head = headOf(pattern);
   const heads = names.map((name) => name.slice(0, head.length));
-  const meantHead = nearest(head, heads);
-  return meantHead === undefined ? undefined : meantHead + pattern.slice(head.length);
+  const nearestHead = nearest(head, heads);
+  return nearestHead === undefined ? undefined : nearestHead + pattern.slice(head.length);
 }
 
 function headOf(pattern: string): string {

@@ -18,11 +18,11 @@ export interface PermissionRule {
 }
 
 /** A rule and what it does for this call. A `confirm` in doubt asks, but does not permit. */
-export interface Applied {
+export interface AppliedRule {
   readonly rule: CompiledRule;
   readonly permits: boolean;
   /** A `deny` denies, a `confirm` asks. */
-  readonly strikes: boolean;
+  readonly takesEffect: boolean;
 }
 
 const allowedByDefault: Reason = Object.freeze({ rule: "default: allow", says: "ALLOW" });
@@ -30,15 +30,15 @@ const deniedByDefault: Reason = Object.freeze({ rule: "default: deny", says: "DE
 
 /** Deny wins. An allow or a confirm permits what the default refuses. A tool that is off needs a rule that names it. */
 export function permissionFrom(
-  applied: readonly Applied[],
+  applied: readonly AppliedRule[],
   tool: ToolFacts,
-  otherwise: "allow" | "deny",
+  defaultEffect: "allow" | "deny",
 ): PermissionRule {
-  const struck = applied.filter(({ strikes }) => strikes).map(({ rule }) => rule);
+  const effective = applied.filter(({ takesEffect }) => takesEffect).map(({ rule }) => rule);
   const permits = applied.filter(({ permits }) => permits).map(({ rule }) => rule);
   const unmet = applied.filter(({ rule, permits }) => rule.effect !== "deny" && rule.origin === "config" && !permits);
-  const denies = struck.filter(({ effect }) => effect === "deny");
-  const confirms = struck.filter(({ effect }) => effect === "confirm");
+  const denies = effective.filter(({ effect }) => effect === "deny");
+  const confirms = effective.filter(({ effect }) => effect === "confirm");
   const needed = ownRuleFor(tool);
   const off =
     needed === undefined || permits.some(({ namesTool }) => namesTool) ? [] : [needed, ...unmetOf(unmet, true)];
@@ -47,7 +47,7 @@ export function permissionFrom(
     overruled: reasonsOf(denies.filter(({ origin }) => origin !== "config")),
     off,
     denied:
-      denied.length === 0 && otherwise === "deny" && permits.length === 0
+      denied.length === 0 && defaultEffect === "deny" && permits.length === 0
         ? [deniedByDefault, ...unmetOf(unmet, false)]
         : denied,
     granted: permits.length === 0 ? [allowedByDefault] : reasonsOf(permits.filter(({ effect }) => effect === "allow")),
@@ -67,7 +67,7 @@ export function needsOwnRule(tool: ToolFacts): boolean {
   return ownRuleFor(tool) !== undefined;
 }
 
-function unmetOf(applied: readonly Applied[], namingOnly: boolean): readonly Reason[] {
+function unmetOf(applied: readonly AppliedRule[], namingOnly: boolean): readonly Reason[] {
   return applied.filter(({ rule }) => rule.namesTool || !namingOnly).map(({ rule }) => rule.unmet);
 }
 

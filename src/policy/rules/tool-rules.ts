@@ -2,18 +2,18 @@ import type { Principal, Risk } from "../../core/call.ts";
 import { rankOf } from "../../core/risk.ts";
 import type { Facts, ToolFacts } from "../policy.ts";
 import { asks, denies, permits } from "./condition.ts";
-import { type Applied, needsOwnRule, type PermissionRule, permissionFrom } from "./permission.ts";
+import { type AppliedRule, needsOwnRule, type PermissionRule, permissionFrom } from "./permission.ts";
 import type { CompiledRule, RuleSet } from "./rules.ts";
 
 /** The rules that concern one tool and one principal. */
 export class ToolRules {
   readonly rules: readonly CompiledRule[];
   readonly #tool: ToolFacts;
-  readonly #otherwise: "allow" | "deny";
+  readonly #defaultEffect: "allow" | "deny";
 
   /** @throws TypeError if tool or principal has no name, so that the call is denied */
   constructor(
-    { book, otherwise }: { readonly book: RuleSet; readonly otherwise: "allow" | "deny" },
+    { ruleSet, defaultEffect }: { readonly ruleSet: RuleSet; readonly defaultEffect: "allow" | "deny" },
     tool: ToolFacts,
     principal: Principal,
   ) {
@@ -21,9 +21,9 @@ export class ToolRules {
       throw new TypeError("The tool or its action has no name.");
     if (typeof principal.tenant !== "string" || typeof principal.agent !== "string")
       throw new TypeError("The principal has no tenant or no agent.");
-    this.rules = book.rulesFor(tool).filter(({ fitsPrincipal }) => fitsPrincipal?.(principal) !== false);
+    this.rules = ruleSet.rulesFor(tool).filter(({ fitsPrincipal }) => fitsPrincipal?.(principal) !== false);
     this.#tool = tool;
-    this.#otherwise = otherwise;
+    this.#defaultEffect = defaultEffect;
   }
 
   /** A rule reads arguments or the past. */
@@ -41,9 +41,9 @@ export class ToolRules {
     return (risk) => {
       const rank = rankOf(risk);
       const fitting = applied.map((one) =>
-        one.rule.fitsRisk?.(rank) === false ? { rule: one.rule, permits: false, strikes: false } : one,
+        one.rule.fitsRisk?.(rank) === false ? { rule: one.rule, permits: false, takesEffect: false } : one,
       );
-      return permissionFrom(fitting, this.#tool, this.#otherwise);
+      return permissionFrom(fitting, this.#tool, this.#defaultEffect);
     };
   }
 
@@ -64,15 +64,15 @@ export class ToolRules {
         effect !== "deny" && origin === "config" && (effect === "confirm" || fitsRisk?.(lowest) !== false),
     );
     if (needsOwnRule(this.#tool) && !permitting.some(({ namesTool }) => namesTool)) return false;
-    return observing || this.#otherwise === "allow" || permitting.length > 0;
+    return observing || this.#defaultEffect === "allow" || permitting.length > 0;
   }
 }
 
 /** An allow only permits, a deny only denies. A confirm permits only the calls that it asks about. */
-function appliedTo(rule: CompiledRule, facts: Facts | undefined): Applied {
+function appliedTo(rule: CompiledRule, facts: Facts | undefined): AppliedRule {
   const { effect, origin, demands } = rule;
   const held = demands === undefined ? permits | denies | asks : facts === undefined ? 0 : demands(facts);
-  const strikes = effect === "deny" ? (held & denies) > 0 : effect === "confirm" && (held & asks) > 0;
-  const mayPermit = effect === "allow" || (effect === "confirm" && strikes);
-  return { rule, permits: mayPermit && (held & permits) > 0 && origin === "config", strikes };
+  const takesEffect = effect === "deny" ? (held & denies) > 0 : effect === "confirm" && (held & asks) > 0;
+  const mayPermit = effect === "allow" || (effect === "confirm" && takesEffect);
+  return { rule, permits: mayPermit && (held & permits) > 0 && origin === "config", takesEffect };
 }

@@ -10,22 +10,22 @@ import type { CompiledLimit } from "./history-limit.ts";
 import type { Condition, Rule } from "./rule-schema.ts";
 
 /** The parts of a call that the explanation needs. */
-export interface LookedAt extends Pick<Facts, "tool" | "arguments" | "history" | "now" | "key"> {
+export interface ExplainedCall extends Pick<Facts, "tool" | "arguments" | "history" | "now" | "key"> {
   readonly principal: Principal;
 }
 
-type Explain = (call: LookedAt) => readonly string[];
+type Explain = (call: ExplainedCall) => readonly string[];
 
 /** Keyed by the reason object that a rule adds to its decisions. */
 const explanations = new WeakMap<Reason, Explain>();
 
 /** Returns an empty list if the reason is not a rule's, or its rule has no conditions. */
-export function whyOf(reason: Reason, call: LookedAt): readonly string[] {
+export function whyOf(reason: Reason, call: ExplainedCall): readonly string[] {
   return explanations.get(reason)?.(call) ?? [];
 }
 
 /** The rules' names with their places, their conditions and the values. Rules that only permit are left out. */
-export function reasonsText(reasons: readonly Reason[], call: LookedAt): string {
+export function reasonsText(reasons: readonly Reason[], call: ExplainedCall): string {
   return reasons
     .filter(({ says }) => says !== "ALLOW")
     .map((reason) => {
@@ -46,7 +46,7 @@ export function explainedBy(
   }: { readonly reason: Reason; readonly unmet: Reason; readonly limits: readonly CompiledLimit[] },
 ): void {
   const conditions = Object.entries(rule.arguments ?? {}).map(([path, condition]) => conditionOf(path, condition));
-  const who = rule.principal === undefined ? [] : [`it is about ${whoText(rule.principal)}`];
+  const who = rule.principal === undefined ? [] : [`it is about ${principalText(rule.principal)}`];
   const risk =
     rule.risk === undefined
       ? []
@@ -72,7 +72,7 @@ export function explainedBy(
 
 interface ConditionText {
   readonly holds: readonly ConditionCheck[];
-  readonly explain: (call: LookedAt) => string;
+  readonly explain: (call: ExplainedCall) => string;
 }
 
 function conditionOf(text: string, condition: Condition): ConditionText {
@@ -83,7 +83,7 @@ function conditionOf(text: string, condition: Condition): ConditionText {
   };
 }
 
-function valueText(path: ArgumentPath, given: LookedAt["arguments"]): string {
+function valueText(path: ArgumentPath, given: ExplainedCall["arguments"]): string {
   if (path.many) return shown(path.all(given).flatMap((one) => (one.found === "value" ? [one.value] : [])));
   const value = path.one(given);
   return value === wrong ? "missing, because its path leads through another kind of value" : shown(value);
@@ -104,7 +104,7 @@ function conditionText({ not, ...condition }: Condition): string {
   return [...parts, ...(not === undefined ? [] : [`not ${conditionText(not)}`])].join(", ");
 }
 
-function whoText(principal: NonNullable<Rule["principal"]>): string {
+function principalText(principal: NonNullable<Rule["principal"]>): string {
   return Object.entries(principal)
     .map(([name, wanted]) => `${name} \`${wanted}\``)
     .join(", ");

@@ -1,6 +1,6 @@
 import { type DecisionRequest, type Eligible, noApproval } from "../../approvals/decision.ts";
 import { isAsker } from "../../approvals/eligibility.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { ApprovalRecord } from "../../core/records.ts";
 import { rolesWith } from "../../identity/roles.ts";
 import type { Decided, Decider, Runtime } from "../../runtime/api.ts";
@@ -144,7 +144,7 @@ function withdrawing(by: Who, record: ApprovalRecord): Pick<ViewerInput, "withdr
 function withdrawer(by: Who): Decider {
   if (by.kind === "person") return deciderOf(by);
   const { agent, tenant, via } = by.principal;
-  return { user: agent, tenant, ...given({ via }) };
+  return { user: agent, tenant, ...defined({ via }) };
 }
 
 const onlyReads: ViewerInput = {

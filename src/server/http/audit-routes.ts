@@ -1,4 +1,4 @@
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { counted } from "../../core/shown.ts";
 import type { Runtime } from "../../runtime/api.ts";
@@ -70,10 +70,10 @@ async function filterOf<Query extends Named>(
   { callId: named, type: types, ...where }: Query,
 ): Promise<Omit<Query, keyof Named> & { readonly type?: readonly string[]; readonly callId?: readonly string[] }> {
   const type = types?.split(",").filter((one) => one !== "");
-  if (named === undefined) return { ...where, ...given({ type }) };
+  if (named === undefined) return { ...where, ...defined({ type }) };
   const record = await calls.get(named);
   const callId = [...new Set([named, record?.key ?? named, record?.call.id ?? named])];
-  return { ...where, ...given({ type }), callId };
+  return { ...where, ...defined({ type }), callId };
 }
 
 /** Returns undefined when the log was never verified. */

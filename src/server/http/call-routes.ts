@@ -1,5 +1,5 @@
-import { isOperatorsSide } from "../../core/authority.ts";
-import { given } from "../../core/given.ts";
+import { isFromOperator } from "../../core/authority.ts";
+import { defined } from "../../core/defined.ts";
 import { newTraceId } from "../../core/ids.ts";
 import { canonical } from "../../core/json.ts";
 import type { ToolOutcome } from "../../core/outcome.ts";
@@ -95,7 +95,7 @@ async function noteResumed(runtime: Runtime, by: Who, { state, call }: CallRecor
 }
 
 function requestOf({ tool, action, arguments: input }: CallRequested["body"]): CallRequest {
-  return given({ tool, action, arguments: input });
+  return defined({ tool, action, arguments: input });
 }
 
 /**
@@ -106,7 +106,7 @@ function callIn({ windows, by, body }: CallRequested, context: CallContext): Pro
   const { principal, scopes } = by;
   const { traceId = newTraceId(), ...own } = context;
   const { tenant, agent, user = null, via = null } = principal;
-  const run = isOperatorsSide(principal) ? own.runId : undefined;
+  const run = isFromOperator(principal) ? own.runId : undefined;
   const whose = canonical([tenant, agent, user, via, run ?? windows.today]);
   return windows.use(whose, { principal, scopes }, ({ invoke }) => invoke(requestOf(body), { ...own, traceId }));
 }
@@ -128,7 +128,7 @@ function contextOf({ body, by, headers, signal }: CallRequested): CallContext | 
     );
   }
   const scopes = (body.scopes ?? []).filter((scope) => by.scopes.includes(scope) || by.scopes.includes("*"));
-  return { ...claims, ...given({ idempotencyKey: header }), principal: by.principal, scopes, signal };
+  return { ...claims, ...defined({ idempotencyKey: header }), principal: by.principal, scopes, signal };
 }
 
 function answerSettled(settled: SettledAnswer): Response | Source<typeof callSchema> {

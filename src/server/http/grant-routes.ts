@@ -1,7 +1,7 @@
 import { type Delegation, mayEnd } from "../../approvals/delegations.ts";
 import type { Grant, GrantState, Remember } from "../../approvals/grant.ts";
 import { toCamelCase, toSnakeCase } from "../../core/case.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Conditions } from "../../policy/rules/condition.ts";
 import { policyOpaque } from "../../policy/schema.ts";
@@ -64,7 +64,7 @@ function shownDelegation(
 /** An agent does not learn why a person's grant is silent. */
 async function shownTo({ kind }: Who, one: Grant, { approvals }: Runtime): Promise<Source<typeof grant>> {
   const state = approvals.grants.stateOf(one);
-  const silent = state === "live" ? await approvals.grants.silence(one) : undefined;
+  const silent = state === "live" ? await approvals.grants.problem(one) : undefined;
   return grantAnswer(one, state, silent === undefined || kind === "person" ? silent : "it counts no more");
 }
 
@@ -87,7 +87,7 @@ export function rememberOf({ scope, for: span, reason }: RememberBody): Remember
   if (scope === undefined) return { for: span, reason };
   const { tool, action, arguments: conditions } = scope;
   const inside = conditions && (toCamelCase(conditions, policyOpaque) as Conditions); // compileConditions judges it
-  return { scope: given({ tool, action, arguments: inside }), for: span, reason };
+  return { scope: defined({ tool, action, arguments: inside }), for: span, reason };
 }
 
 function unknownGrant(id: string): Response {

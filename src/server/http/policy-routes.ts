@@ -1,5 +1,5 @@
 import type { Principal } from "../../core/call.ts";
-import { given } from "../../core/given.ts";
+import { defined } from "../../core/defined.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { policy } from "../contract/policy.ts";
 import type { BodyOf } from "../contract/route.ts";
@@ -14,7 +14,7 @@ import { type Route, serve } from "./route.ts";
 export const policyRoutes: readonly Route[] = serve(policy, {
   show: ({ runtime, by, query: { runId, autonomy, ...who } }) => {
     const principal = principalOf(by, who);
-    const found = runtime.policy.effective({ principal, ...given({ runId, autonomy }) });
+    const found = runtime.policy.effective({ principal, ...defined({ runId, autonomy }) });
     return {
       policyVersion: runtime.policy.version,
       lines: found?.lines ?? null,
@@ -86,7 +86,7 @@ function principalOf(
   by: Who,
   { agent = "local-agent", user }: Pick<BodyOf<typeof policy.explain>, "agent" | "user">,
 ): Principal {
-  return { tenant: by.principal.tenant, agent, ...given({ user }) };
+  return { tenant: by.principal.tenant, agent, ...defined({ user }) };
 }
 
 function explain(
@@ -100,7 +100,7 @@ function explain(
     {
       principal: principalOf(by, who),
       scopes: scopes ?? found?.facts.scopes ?? [],
-      ...given({ runId, autonomy }),
+      ...defined({ runId, autonomy }),
     },
   );
 }

@@ -16,7 +16,7 @@ export interface WriterOptions {
 }
 
 /** Milliseconds after the first write of a turn in which writes are answered in microtasks; then sockets and timers go first. */
-const youngMs = 4;
+const shortTurnMs = 4;
 /** Milliseconds until writes that no caller waits for are synced. */
 const lazySyncMs = 100;
 const mostWaiting = 100_000;
@@ -116,14 +116,14 @@ export class Writer {
     return this.#dirty && this.#lazySync === undefined && this.broken === undefined;
   }
 
-  get #isYoung(): boolean {
-    return this.#options.clock.monotonic() - this.#turnBegan <= youngMs;
+  get #isTurnShort(): boolean {
+    return this.#options.clock.monotonic() - this.#turnBegan <= shortTurnMs;
   }
 
   #wait(durability: "committed" | "synced"): Promise<Committed> {
     const batch = this.open;
     if (!this.#turnEnd) this.#armTurnEnd();
-    if (durability === "committed" || !this.#syncing) this.#hurry();
+    if (durability === "committed" || !this.#syncing) this.#drainInMicrotask();
     return durability === "synced" ? batch.synced() : batch.committed();
   }
 
@@ -159,8 +159,8 @@ export class Writer {
   };
 
   /** Drains in a microtask, after all writes of the present one have joined. */
-  #hurry(): void {
-    if (this.#soon || !this.#isYoung) return;
+  #drainInMicrotask(): void {
+    if (this.#soon || !this.#isTurnShort) return;
     this.#soon = true;
     void resolved.then(this.#drainSoon);
   }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/fakes/clock.ts";
 import { defineTool } from "../define.ts";
 import type { LocalTool } from "../kinds.ts";
-import { insideOf, Registry } from "../registry.ts";
+import { internalsOf, Registry } from "../registry.ts";
 import type { ToolContext } from "../tool.ts";
 import { Toolbox } from "../toolbox.ts";
 import { combined, filtered, prefixed } from "./wrappers.ts";
@@ -47,7 +47,7 @@ it("a prefixed tool keeps its members and the `this` of its body", async () => {
   const registry = new Registry({ clock: new FakeClock() });
   registry.register(tool as LocalTool);
   expect(
-    insideOf(registry)
+    internalsOf(registry)
       .find("my__count", "default")
       ?.execute({}, {} as ToolContext),
   ).toBe("1");

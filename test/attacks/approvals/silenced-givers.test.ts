@@ -62,7 +62,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     expect(await next(h)).toBe("pending");
     const told = `grant ${given.id} of ann: to the team (does not count: `;
     expect((await reasons(h)).find((rule) => rule.startsWith(told))).toContain(why);
-    expect(await h.runtime.approvals.grants.silence(given)).toContain(why);
+    expect(await h.runtime.approvals.grants.problem(given)).toContain(why);
     expect(h.runtime.approvals.grants.list({ state: "live" })).toHaveLength(1);
     await h.runtime.accounts.change("ann", { disabled: false, roles: ["approver"], groups: ["ops"] }, holder);
     expect(await next(h)).toBe("ok");
@@ -167,7 +167,7 @@ describe("a remembered yes answers only while who gave it could still say it", (
     await accounts.revokeToken(token.id, holder);
     expect(await next(h)).toBe("pending");
     const why = `\`token:${token.id}\`, by which it was given, was revoked`;
-    expect(await h.runtime.approvals.grants.silence(given)).toBe(why);
+    expect(await h.runtime.approvals.grants.problem(given)).toBe(why);
     expect((await reasons(h)).join()).toContain(why);
     expect(h.ran).toHaveLength(2);
   });

@@ -66,8 +66,8 @@ export function tellingContract(kit: StoreKit): void {
   describe("a decision", () => {
     it("makes a decision and what is remembered of it true together, or neither, each with its event", async () => {
       const { approval } = await held();
-      const along = { kind: "grant", id: "grt_1", body: { tool: "t" }, event: eventOf("grant.made") };
-      const yes = { ...decideOf(approval, "approved"), along } as StoreWrite;
+      const addedDocument = { kind: "grant", id: "grt_1", body: { tool: "t" }, event: eventOf("grant.made") };
+      const yes = { ...decideOf(approval, "approved"), addedDocument } as StoreWrite;
       const remembered = () => kit.store.documents.get("grant", "grt_1");
       const told = async () => (await all(kit.store.events({ after: -1 }))).map(({ body }) => JSON.parse(body).type);
       expect(await commit({ ...yes, expectedRevision: 7 } as StoreWrite)).toMatchObject({ won: false });
@@ -77,7 +77,7 @@ export function tellingContract(kit: StoreKit): void {
       expect(await told()).toEqual(["held", "decided approved", "grant.made"]);
 
       const { approval: other } = await held();
-      expect(await commit({ ...decideOf(other, "approved"), along } as StoreWrite)).toMatchObject({
+      expect(await commit({ ...decideOf(other, "approved"), addedDocument } as StoreWrite)).toMatchObject({
         won: false,
         version: 1,
       });

@@ -4,7 +4,7 @@ import { checkPlain, noFollow } from "../guard/folder.ts";
 import { rejectionOf } from "../guard/rejection.ts";
 import type { GrepMatch, GrepTask } from "./job.ts";
 import { type Finder, finderOf, pathMatcher } from "./pattern.ts";
-import type { Met } from "./tree.ts";
+import type { TreeEntry } from "./tree.ts";
 
 /** A larger file is only counted. */
 const maxSearchedBytes = 32 * 1024 * 1024;
@@ -36,13 +36,13 @@ export class Grep {
   }
 
   /** @param shown the path in the answer */
-  search(met: Pick<Met, "folder" | "name">, shown: string): void {
+  search(met: Pick<TreeEntry, "folder" | "name">, shown: string): void {
     const reason = this.#searched(met, shown);
     if (reason !== undefined) this.skipped.set(reason, (this.skipped.get(reason) ?? 0) + 1);
   }
 
   /** Returns why the file was skipped, or undefined. */
-  #searched({ folder, name }: Pick<Met, "folder" | "name">, shown: string): string | undefined {
+  #searched({ folder, name }: Pick<TreeEntry, "folder" | "name">, shown: string): string | undefined {
     try {
       const descriptor = openSync(folder.at(name), flags);
       try {

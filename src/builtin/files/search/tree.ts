@@ -6,7 +6,7 @@ import { IgnoreRules } from "./ignored.ts";
 import type { ListedEntry, Truncated } from "./job.ts";
 
 /** A name in the tree. `folder` is open during the visit. */
-export interface Met {
+export interface TreeEntry {
   readonly folder: Folder;
   readonly name: string;
   readonly type: ListedEntry["type"];
@@ -22,7 +22,7 @@ export interface TreeOptions {
   /** `performance.now()` at which it stops. */
   readonly until: number;
   /** Returns false to stop. */
-  readonly meet: (met: Met) => boolean;
+  readonly visit: (met: TreeEntry) => boolean;
 }
 
 /** Deeper trees are cut: each level holds a descriptor. */
@@ -54,7 +54,7 @@ export class TreeWalk {
   }
 
   /** Returns false to stop the walk. */
-  #enter(folder: Folder, { names, depth }: Pick<Met, "names" | "depth">, above: IgnoreRules): boolean {
+  #enter(folder: Folder, { names, depth }: Pick<TreeEntry, "names" | "depth">, above: IgnoreRules): boolean {
     const entries = readdirSync(folder.self, { withFileTypes: true }).sort(byName);
     const hasRules = !this.#options.includeIgnored && entries.some(({ name }) => name === ".gitignore");
     const rules = hasRules ? above.within(folder, names.length) : above;
@@ -65,7 +65,7 @@ export class TreeWalk {
       }
       const met = { folder, name: entry.name, type: typeOf(entry), names: [...names, entry.name], depth };
       if (this.#leavesOut(met, rules)) continue;
-      if (!this.#options.meet(met)) {
+      if (!this.#options.visit(met)) {
         this.truncated ??= "results";
         return false;
       }
@@ -74,7 +74,7 @@ export class TreeWalk {
     return true;
   }
 
-  #leavesOut({ name, names, type }: Met, rules: IgnoreRules): boolean {
+  #leavesOut({ name, names, type }: TreeEntry, rules: IgnoreRules): boolean {
     if (draftName.test(name)) return true;
     if (this.#options.includeIgnored) return false;
     const leaves = name === ".git" || rules.ignores(names, type === "folder");
@@ -82,7 +82,7 @@ export class TreeWalk {
     return leaves;
   }
 
-  #descend({ folder, name, names, depth }: Met, rules: IgnoreRules): boolean {
+  #descend({ folder, name, names, depth }: TreeEntry, rules: IgnoreRules): boolean {
     if (depth >= this.#options.maxDepth) return true;
     if (depth >= mostLevels) {
       this.truncated ??= "depth";

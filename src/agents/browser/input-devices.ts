@@ -2,13 +2,13 @@ import type { Page } from "playwright-core";
 import type { BrowserAction, Chord, Point } from "./actions.ts";
 
 /** The actions of pointer and keyboard. */
-export type HandAction = Exclude<
+export type InputAction = Exclude<
   BrowserAction,
   { readonly do: "screenshot" | "text" | "cursor" | "zoom" | "wait" | "navigate" | "history" }
 >;
 
 /** Pointer and keyboard of one page. */
-export class Hands {
+export class InputDevices {
   readonly #page: Page;
   #at: Point = [0, 0];
 
@@ -21,7 +21,7 @@ export class Hands {
     return this.#at;
   }
 
-  async use(action: HandAction): Promise<void> {
+  async use(action: InputAction): Promise<void> {
     const { mouse, keyboard } = this.#page;
     if ("at" in action) await this.#moveTo(action.at);
     switch (action.do) {

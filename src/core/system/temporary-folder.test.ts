@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ownFolder } from "../../../test/fakes/own-folder.ts";
-import { passingFolder, removePassing } from "./passing-folder.ts";
+import { removeTemporaryFolder, temporaryFolder } from "./temporary-folder.ts";
 
-const module = new URL("./passing-folder.ts", import.meta.url).href;
+const module = new URL("./temporary-folder.ts", import.meta.url).href;
 
 /** A process of its own that makes one, says which, and ends in this way. */
 function made(end: string): string {
-  const script = `import { passingFolder } from ${JSON.stringify(module)}; console.log(passingFolder("probe")); ${end}`;
+  const script = `import { temporaryFolder } from ${JSON.stringify(module)}; console.log(temporaryFolder("probe")); ${end}`;
   try {
     return execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" }).trim();
   } catch (error) {
@@ -21,12 +21,12 @@ function made(end: string): string {
 it("is gone with its process; what a killed one has left is removed by the next", () => {
   expect(existsSync(made(""))).toBe(false);
   const left = made("process.kill(process.pid, 'SIGKILL');");
-  const living = passingFolder("other");
+  const living = temporaryFolder("other");
   const elsewhere = ownFolder();
   const link = join(tmpdir(), `postern-probe-999999999-link`);
   symlinkSync(elsewhere, link);
   expect(existsSync(left)).toBe(true);
-  const mine = passingFolder("probe");
+  const mine = temporaryFolder("probe");
   expect([left, living, elsewhere, link, mine].map((path) => existsSync(path))).toEqual([
     false,
     true,
@@ -35,7 +35,7 @@ it("is gone with its process; what a killed one has left is removed by the next"
     true,
   ]);
   mkdirSync(join(mine, "in", "it"), { recursive: true });
-  for (const folder of [mine, living, link]) removePassing(folder);
+  for (const folder of [mine, living, link]) removeTemporaryFolder(folder);
   expect([mine, living, link].map((path) => existsSync(path))).toEqual([false, false, false]);
   expect(existsSync(elsewhere)).toBe(true);
 });

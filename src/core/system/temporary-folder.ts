@@ -3,28 +3,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAlive } from "./alive.ts";
 
-const mine = new Set<string>();
+const ownFolders = new Set<string>();
 
 /**
  * A temporary folder that is removed when the process ends. Its name has the process id, so a later process removes the
  * folders of killed ones.
  */
-export function passingFolder(kind: string): string {
-  if (mine.size === 0) process.once("exit", removeMine);
+export function temporaryFolder(kind: string): string {
+  if (ownFolders.size === 0) process.once("exit", removeOwnFolders);
   const prefix = `postern-${kind}-`;
   sweep(prefix);
   const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
-  mine.add(folder);
+  ownFolders.add(folder);
   return folder;
 }
 
-export function removePassing(folder: string): void {
-  mine.delete(folder);
+export function removeTemporaryFolder(folder: string): void {
+  ownFolders.delete(folder);
   rmSync(folder, { recursive: true, force: true });
 }
 
-function removeMine(): void {
-  for (const folder of mine) removePassing(folder);
+function removeOwnFolders(): void {
+  for (const folder of ownFolders) removeTemporaryFolder(folder);
 }
 
 /** Removes only folders of this user: another program may use such names too. */

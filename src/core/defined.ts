@@ -6,6 +6,6 @@ export type Defined<Fields> = {
 };
 
 /** Leaves out the fields that are undefined. Too slow for the path of a call, because it makes a list of the fields. */
-export function given<Fields extends object>(fields: Fields): Defined<Fields> {
+export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // the same fields without the undefined ones
 }
