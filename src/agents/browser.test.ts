@@ -54,7 +54,7 @@ it.each([
     "the point 1280, 10 lies outside of the page, which has 1280 × 800 pixels",
   ],
   ["a button that is none", openaiCall({ type: "click", button: "third", x: 1, y: 1 }), "`click.button`"],
-  ["an action that is none", openaiCall({ type: "fly" }), '"fly" is no known action'],
+  ["an action that is none", openaiCall({ type: "fly" }), '"fly" is not a known action'],
   ["a key that is none", openaiCall({ type: "keypress", keys: ["HYPER"] }), "`HYPER` is no key"],
   ["no action", openaiToolUses([{ type: "computer_call", call_id: "c" }]), "no action is named"],
   [
@@ -64,12 +64,12 @@ it.each([
   ],
   ["a negative point", anthropicCall("left_click", { coordinate: [-1, 5] }), "`left_click.coordinate.0`"],
   ["an element reference", anthropicCall("left_click", { target: { type: "ref", ref: "ref_7" } }), "element reference"],
-  ["a member that is off", anthropicCall("javascript_exec", { code: "1" }), '"javascript_exec" is no known action'],
+  ["a member that is off", anthropicCall("javascript_exec", { code: "1" }), '"javascript_exec" is not a known action'],
   ["too long a wait", anthropicCall("wait", { duration: 31 }), "`wait.duration`"],
   ["an empty region", anthropicCall("zoom", { region: [10, 10, 10, 20] }), "the region is empty"],
   ["a point beyond Gemini's grid", googleCall("click_at", { x: 1000, y: 0 }), "`click_at.x`"],
   ["a host that is not allowed", googleCall("navigate", { url: "https://example.com/" }), "`example.com` is not among"],
-  ["a file", anthropicCall("navigate", { url: "file:///etc/passwd" }), "is no http or https URL"],
+  ["a file", anthropicCall("navigate", { url: "file:///etc/passwd" }), "is not an http or https URL"],
   [
     "a host that two parsers read differently",
     anthropicCall("navigate", { url: "https://a@example.org/" }),

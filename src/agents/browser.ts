@@ -246,7 +246,7 @@ function isStillJudged(action: Parameters<typeof isReadOnly>[0], judged: TabStat
 
 function changedText({ origin = "none", secretFocus }: TabState): string {
   if (secretFocus)
-    return "The field for typing is one for a password or a card. Send the typing again, as a call of its own.";
+    return "The field for typing is one for a password or a card. Send the typing again as a separate call.";
   return `The page is another one now (${origin}) than when this call was judged. Take a screenshot and decide again.`;
 }
 

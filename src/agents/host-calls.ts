@@ -114,7 +114,7 @@ export class HostCalls {
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { ended } of running)
-      ended.reject(unknownEnd("The session ended before the host said how the tool ended."));
+      ended.reject(unknownEnd("The session ended before the host reported how the tool ended."));
     await Promise.allSettled(running.map(({ answer }) => answer));
   }
 

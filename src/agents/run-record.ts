@@ -98,7 +98,7 @@ export class RunRecord {
     const messages = [...this.#messages, message];
     const state = { form, messages, ...(this.trace && { trace: this.trace }) } as unknown as Json; // all of it is plain JSON
     if (!(await this.#runs.save(this.run, state, this.#version)))
-      throw new RuntimeFault("run_contended", `Another process goes on with the run \`${this.runId}\`.`);
+      throw new RuntimeFault("run_contended", `Another process continues the run \`${this.runId}\`.`);
     this.#version += 1;
     this.#messages = messages;
   }

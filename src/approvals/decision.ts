@@ -36,7 +36,7 @@ export function checkDecider(by: Decider): void {
     if (value !== undefined && !(Array.isArray(value) && value.every((one) => typeof one === "string")))
       throw new RuntimeFault(
         "decision_invalid",
-        `\`${name}\` of who does this is ${shown(value)}; it must be a list of texts.`,
+        `\`${name}\` of the actor is ${shown(value)}; it must be a list of texts.`,
       );
   }
 }

@@ -83,7 +83,7 @@ export class Delegations {
     const { to: asked, until, reason } = request;
     const now = this.#options.clock.now();
     if (asked === undefined || asked === "" || asked.length > 256 || controlCharacter.test(asked))
-      return invalid("`to` is no name; write the user who shall decide.");
+      return invalid("`to` is not a name; write the user who should decide.");
     const tenant = by.tenant ?? "default";
     const receiver = await this.#receiver(asked, tenant);
     if ("problem" in receiver) return invalid(receiver.problem);

@@ -191,7 +191,7 @@ describe("a filter", () => {
 
   it.each([
     [7, "The filter is 7"],
-    [{ typ: "x" }, "`typ` is no filter of events"],
+    [{ typ: "x" }, "`typ` is not a filter of events"],
     [{ type: 5 }, "`type` is 5; it must be a text"],
     [{ since: Number.NaN }, "`since` is NaN; it must be a number"],
     [{ callId: ["a", 1] }, "it must be an id or a list of ids"],

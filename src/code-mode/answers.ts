@@ -40,7 +40,7 @@ export function answered({ place }: Pick<SettledCall, "place">, value: JsonObjec
 }
 
 export function tooMuchAtOnce(place: number): SettledCall {
-  const message = "That is more than a script gets at once; ask for it after the others are there.";
+  const message = "That is more than a script gets at once; ask for it after the other results.";
   return refused(place, "overloaded", message);
 }
 

@@ -52,7 +52,7 @@ export function chainTerms(options: ChainOptions): ChainTerms {
   const { engines: _engines, limits: own, drivers: _drivers, engineSettings: _settings, ...given } = options;
   const names = [...Object.keys(defaultBounds), "engines", "limits", "drivers", "engineSettings"];
   for (const name of Object.keys(given))
-    if (!names.includes(name)) throw invalid(`\`chains.${name}\` is no option; there are ${names.join(", ")}.`);
+    if (!names.includes(name)) throw invalid(`\`chains.${name}\` is not an option; there are ${names.join(", ")}.`);
   const { maxRiskUnapproved: _policy, ...defaults } = chainLimits; // the threshold is set only if no level decides
   const bounds = { ...defaultBounds, ...given };
   for (const [name, value] of Object.entries(bounds))

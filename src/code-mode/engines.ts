@@ -169,7 +169,7 @@ function loaderOf(
   const known = knownEngines.get(name) ?? placedEngine(name, settings, resolve);
   if (known !== undefined) return () => known(clock, memoryBytes);
   const names = [...own.map((driver) => driver.name), ...knownEngines.keys(), "kubernetes", "firecracker"].join(", ");
-  throw new RuntimeFault("engine_unknown", `\`${name}\` is no engine; there are ${names}.`);
+  throw new RuntimeFault("engine_unknown", `\`${name}\` is not an engine; there are ${names}.`);
 }
 
 function isDisposable(

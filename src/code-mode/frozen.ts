@@ -129,7 +129,8 @@ export class FrozenScripts {
     const plain = header.key === key ? unseal(bytes, textOf(header), this.#key) : undefined;
     if (plain === undefined)
       return {
-        refused: "The frozen script was changed after it was put away. It does not go on; its calls are in the ledger.",
+        refused:
+          "The frozen script was changed after it was stored. It does not continue; its calls are in the ledger.",
       };
     if (reference !== `${kind}:${sha256(bytes)}`) return { gone: true }; // another state of the same script
     return { script: { header, ...opened(zstdDecompressSync(plain)) } };

@@ -121,7 +121,7 @@ async function put(asked: AskedCall, run: ScriptRun): Promise<SettledCall> {
     return refused(
       place,
       "arguments_invalid",
-      `\`${mediaType.slice(0, 100)}\` is no media type; write \`image/png\`, for example.`,
+      `\`${mediaType.slice(0, 100)}\` is not a media type; write \`image/png\`, for example.`,
     );
   const { pieces } = given;
   const bytes = pieces === undefined ? counted(bytesIn(given), run) : await joined(pieces, run);

@@ -119,7 +119,7 @@ class ScriptCall {
       return await host.live.during(listed, watch, () => this.#throughEngines(watch));
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
-      const message = `Postern could not go on with the script: ${messageOf(error)}.`;
+      const message = `Postern could not continue the script: ${messageOf(error)}.`;
       log(message);
       return await this.#end.failed({ why: "crash", message, again: true });
     }

@@ -153,7 +153,7 @@ export class ScriptEnd {
       for (const { state, approvalId } of (await earlierRows(parent, 0, host.parts)).values())
         if (state === "held" && approvalId !== undefined) await this.#withdraw(approvalId);
     } catch (error) {
-      log(`The script \`${parent.id}\` is over and left something open: ${messageOf(error)}.`); // the answer is given anyway
+      log(`The script \`${parent.id}\` has ended and left something open: ${messageOf(error)}.`); // the answer is given anyway
     }
   }
 
@@ -184,5 +184,5 @@ const resendable: ReadonlySet<FailedWhy> = new Set<FailedWhy>(["closed", "unreco
 
 /** A busy machine may need this time to thaw a script. */
 const longestThawMs = 5_000;
-const resendAdvice = " What it did is on record: send the same call again, it goes on from there and repeats nothing.";
+const resendAdvice = " Its calls are recorded: send the same call again. It continues from there and repeats nothing.";
 const nothingRan = " Nothing of it was run; it may be sent again.";

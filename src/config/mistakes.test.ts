@@ -97,7 +97,7 @@ const mistakes: readonly (readonly [what: string, yaml: string, said: string])[]
   [
     "a memory kept by a server that is not there",
     "servers:\n  notes: { command: node }\nmemory:\n  enabled: true\n  provider: { server: note }\n",
-    'FILE:5:23 memory.provider.server: `"note"` is none of `servers`. Fix: Name one that is there, or write `provider: embedded`.',
+    'FILE:5:23 memory.provider.server: `"note"` is not one of `servers`. Fix: Name one that is there, or write `provider: embedded`.',
   ],
   [
     "a list for a mapping",

@@ -54,7 +54,7 @@ async function look(options: PolicyFileOptions): Promise<SectionLookup> {
     return {
       file: "",
       section: undefined,
-      whyNot: `\`${basename(path)}\` is no YAML file, so the policy cannot be separated from the rest. Edit the file itself.`,
+      whyNot: `\`${basename(path)}\` is not a YAML file, so the policy cannot be separated from the rest. Edit the file itself.`,
     };
   const file = await textOf(path).catch(() => undefined); // the sentence below has all that helps
   if (file === undefined)

@@ -117,7 +117,7 @@ async function checkCedarFile(file: string | undefined, base: string): Promise<v
   if (!isNamed || (real !== undefined && !isWithin(await realpath(base), real)))
     throw new RuntimeFault(
       "policy_invalid",
-      `\`${file}\` is no Cedar file of this folder; name one that ends in \`.cedar\` or \`.cedarschema\`, and is no link out of it.`,
+      `\`${file}\` is not a Cedar file of this folder; name one that ends in \`.cedar\` or \`.cedarschema\` and does not lead out of it.`,
     );
 }
 

@@ -37,15 +37,12 @@ export function checkActorFields(given: unknown, code: FaultCode, names: Names =
   const { needed, other } = names;
   if (typeof given !== "object" || given === null) {
     const wanted = [...needed, ...other.map((name) => `${name}?`)].join(", ");
-    throw new RuntimeFault(code, `Who does this is ${shown(given)}; it must be { ${wanted} }.`);
+    throw new RuntimeFault(code, `The actor is ${shown(given)}; it must be { ${wanted} }.`);
   }
   for (const name of [...needed, ...other]) {
     const value = (given as Readonly<Record<string, unknown>>)[name]; // any member of an object may be asked for
     if (value === undefined && !needed.includes(name)) continue;
     if (typeof value !== "string" || value === "")
-      throw new RuntimeFault(
-        code,
-        `\`${name}\` of who does this is ${shown(value)}; it must be a text that is not empty.`,
-      );
+      throw new RuntimeFault(code, `\`${name}\` of the actor is ${shown(value)}; it must be a text that is not empty.`);
   }
 }

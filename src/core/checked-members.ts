@@ -53,7 +53,7 @@ export function checkMembers(given: unknown, { code, what, members, needed = [],
   if (stranger !== undefined)
     throw new RuntimeFault(
       code,
-      `\`${stranger}\` is no filter of ${of}; there are ${Object.keys(members).join(", ")}.`,
+      `\`${stranger}\` is not a filter of ${of}; there are ${Object.keys(members).join(", ")}.`,
     );
   for (const [name, kind] of Object.entries(members))
     if (given[name] !== undefined || needed.includes(name)) checkMember(name, given[name], kind, code);

@@ -156,7 +156,7 @@ export const refusals = {
     status: "denied",
     http: 403,
     retry: "never",
-    message: "The call needs a person's approval and nobody can be asked.",
+    message: "The call needs a person's approval and no person can be asked.",
     next: "Do it another way, or tell the user that it needs a person.",
   },
   approval_timed_out: {

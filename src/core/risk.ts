@@ -18,7 +18,7 @@ export function rankOf(risk: Risk): number {
 export function requireRisk(text: unknown): Risk {
   const level = parseRisk(text);
   if (level !== undefined) return level;
-  throw new RuntimeFault("request_invalid", `${shown(text)} is no risk level; write one of ${risks.join(", ")}.`);
+  throw new RuntimeFault("request_invalid", `${shown(text)} is not a risk level; write one of ${risks.join(", ")}.`);
 }
 
 /** Reads a level as people write it; `low` means `safe`. */

@@ -96,7 +96,7 @@ function problemsOf(issue: ZodIssue, path: KeyPath, written: CheckedValue): read
     case "invalid_union": {
       const branch = likeliest(issue.errors);
       if (branch !== undefined) return schemaProblems(branch, written, path);
-      const message = `${shown(value, path)} fits none of what may stand here.`;
+      const message = `${shown(value, path)} fits none of the values that are allowed here.`;
       return [{ path, part: "value", key, message, fix: "See docs/reference/configuration.md." }];
     }
     case "invalid_key":

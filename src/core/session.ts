@@ -61,7 +61,7 @@ export function checkedLimits<Given extends Partial<Limits>>(limits: Given): Giv
     throw new RuntimeFault("limits_invalid", `The limits are ${shown(limits)}; they must be an object.`);
   for (const [name, value] of Object.entries(limits)) {
     if (!limitNames.has(name)) {
-      throw new RuntimeFault("limits_invalid", `\`${name}\` is no limit; there are ${[...limitNames].join(", ")}.`);
+      throw new RuntimeFault("limits_invalid", `\`${name}\` is not a limit; there are ${[...limitNames].join(", ")}.`);
     }
     if (name === "maxRiskUnapproved" ? value === undefined || parseRisk(value) !== undefined : isCount(value)) continue;
     const wanted = name === "maxRiskUnapproved" ? `one of ${risks.join(", ")}` : "a whole number from 0";

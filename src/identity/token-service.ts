@@ -42,9 +42,9 @@ function makerStateOf(token: ApiToken, maker: Account | undefined): MakerState {
   if (maker.disabled) return { dead: `\`${owner}\`, who made it, is disabled` };
   const may = permissionsOf(maker.roles, maker.tenant);
   if (!mayNameAnyAgent(may) && agent !== undefined && !isOwnAgent(agent, maker))
-    return { dead: `\`${owner}\`, who made it, is no admin any more, and it calls as the agent \`${agent}\`` };
+    return { dead: `\`${owner}\`, who made it, is no longer an admin, and it calls as the agent \`${agent}\`` };
   if (!mayNameAnyAgent(may) && user !== undefined && user !== owner)
-    return { dead: `\`${owner}\`, who made it, is no admin any more, and it calls for \`${user}\`` };
+    return { dead: `\`${owner}\`, who made it, is no longer an admin, and it calls for \`${user}\`` };
   return { permissions: new Set(token.permissions.filter((one) => may.has(one))) };
 }
 

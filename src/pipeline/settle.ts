@@ -245,7 +245,7 @@ function unknownSettlement(call: ClaimedCall, outcome: ToolOutcome): Settlement 
 
 function adviceFor(call: ClaimedCall): string {
   return isOnRecord(call)
-    ? "Its calls are on record: send the same call again; it continues from there and repeats nothing."
+    ? "Its calls are recorded: send the same call again; it continues from there and repeats nothing."
     : "It may have happened; check before you repeat it.";
 }
 

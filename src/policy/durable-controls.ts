@@ -184,6 +184,6 @@ function withPausedBy({ pausedBy, ...state }: ControlState, entry: ControlChange
 
 function checkAutonomy(level: unknown): void {
   if (isAutonomy(level)) return;
-  const message = `\`${String(level)}\` is no autonomy level; the levels are ${autonomies.join(", ")}.`;
+  const message = `\`${String(level)}\` is not an autonomy level; the levels are ${autonomies.join(", ")}.`;
   throw new RuntimeFault("controls_invalid", message);
 }

@@ -212,11 +212,11 @@ it("structured content that is its own text goes back as it would with both look
 });
 
 it.each([true, false])(
-  "an artifact of structured content that is its own text is that text: spelled %s",
-  async (spelled) => {
+  "an artifact of structured content that is its own text is that text: isJsonText %s",
+  async (isJsonText) => {
     const structured = { rows: Array.from({ length: 1000 }, (_, at) => ({ at, name: "ünïcode" })) };
     const artifacts = memoryArtifacts();
-    const raw = { ...text(JSON.stringify(structured)), structured, ...(spelled && { spelled }) };
+    const raw = { ...text(JSON.stringify(structured)), structured, ...(isJsonText && { isJsonText }) };
     const { artifact = "", text: head } = await shaped(raw, { artifacts });
     const { bytes } = await artifacts.open(artifact, owner);
     expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(structured));

@@ -177,7 +177,7 @@ function isOpen({ state, retryable }: CallRecord): boolean {
 const advices: Readonly<Record<Exclude<ChainSummary["state"], "running">, string>> = {
   waiting: "It continues after the decision, when the same call is sent again or the script is resumed.",
   interrupted:
-    "It was cut short. Its calls are on record and are not repeated: send the same call again, or resume it. To end it, settle it.",
+    "It was interrupted. Its calls are recorded and are not repeated: send the same call again, or resume it. To end it, settle it.",
 };
 
 const longestSource = 20_000;

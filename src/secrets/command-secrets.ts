@@ -35,7 +35,7 @@ export function commandBackend(options: CommandSecretsOptions): Backend {
   if (program === "" || program.includes("{") || !named.includes("{key}"))
     throw new RuntimeFault(
       "secrets_command_invalid",
-      `\`${JSON.stringify(command)}\` is no command for secrets: write a program and its arguments, with \`{key}\` (and \`{connector}\`) in them.`,
+      `\`${JSON.stringify(command)}\` is not a command for secrets: write a program and its arguments, with \`{key}\` (and \`{connector}\`) in them.`,
     );
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("POSTERN_")));
   return {
@@ -65,7 +65,7 @@ async function output({ program, words, env, name, timeoutMs, clock }: Order): P
   const failed = (why: string, cause?: unknown): RuntimeFault =>
     new RuntimeFault(
       "secrets_command_failed",
-      `The command \`${program}\` for the secret \`${name}\` ${why}. Run it by hand to see why; its words are not shown here.`,
+      `The command \`${program}\` for the secret \`${name}\` ${why}. Run it yourself to see why; its output is not shown here.`,
       { cause },
     );
   return new Promise((resolve, reject) => {

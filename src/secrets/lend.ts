@@ -18,7 +18,7 @@ export function lend(store: SecretStore, redactor: Redactor): Loan {
     if (over)
       throw new RuntimeFault(
         "secret_returned",
-        "This call is over, and with it the loan of its secrets; ask for the secret in the next call.",
+        "This call has ended, and so has the loan of its secrets; ask for the secret in the next call.",
       );
   };
   /** Each value is read once a call: a command runs once, and a changed value counts from the next call. */

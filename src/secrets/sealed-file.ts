@@ -97,9 +97,13 @@ async function unsealed(bytes: Uint8Array, key: SealingKey, file: string): Promi
   try {
     opener.addIdentity(key.kind === "identity" ? key.text : passphraseIdentity(key.text));
   } catch (cause) {
-    throw new RuntimeFault("secrets_key_invalid", `The key of the sealed secrets, ${key.from}, is no age identity.`, {
-      cause,
-    });
+    throw new RuntimeFault(
+      "secrets_key_invalid",
+      `The key of the sealed secrets, ${key.from}, is not an age identity.`,
+      {
+        cause,
+      },
+    );
   }
   try {
     return await opener.decrypt(new Uint8Array(bytes), "text");
@@ -142,7 +146,7 @@ function entriesOf(text: string, file: string): Entries {
     }
     return entries;
   } catch {
-    throw damaged(file, "what is sealed in it are no secrets of Postern"); // the parser's message would quote them
+    throw damaged(file, "its content is not secrets of Postern"); // the parser's message would quote them
   }
 }
 

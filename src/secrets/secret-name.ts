@@ -65,7 +65,7 @@ export function tooShort(name: string, cause?: unknown): RuntimeFault {
 function tooLong(name: string): RuntimeFault {
   return new RuntimeFault(
     "secret_too_long",
-    `The secret \`${name}\` has more than ${maxValueBytes} bytes; keep such a thing in a file of its own, and its key here.`,
+    `The secret \`${name}\` has more than ${maxValueBytes} bytes; keep the data in a file, and its key here.`,
   );
 }
 

@@ -72,7 +72,7 @@ function nextBatch<Call>(
 function checkBatch(calls: unknown): void {
   const wrong = Array.isArray(calls) ? calls.findIndex((call) => !isRecord(call)) : undefined;
   if (wrong === -1) return;
-  const which = wrong === undefined ? "The batch is no list" : `Request ${wrong} of the batch is no object`;
+  const which = wrong === undefined ? "The batch is not a list" : `Request ${wrong} of the batch is not an object`;
   throw new RuntimeFault(
     "request_invalid",
     `${which}; it must be a list of { tool, action?, arguments? }. Nothing ran.`,

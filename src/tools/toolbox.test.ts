@@ -36,7 +36,7 @@ it("a box with one high tool says so in every way (case 19)", () => {
   expect(box.get("one")).toBe(one);
   expect([box.byRisk("high"), box.byRisk("safe")]).toEqual([[one], []]);
   for (const risk of ["HIGH", "nonsense", ""])
-    expect(() => box.byRisk(risk)).toThrow(/is no risk level; write one of safe/);
+    expect(() => box.byRisk(risk)).toThrow(/is not a risk level; write one of safe/);
 });
 
 it("a box keeps the last tool of a name, a runtime refuses the second (case 20)", () => {

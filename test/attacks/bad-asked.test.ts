@@ -184,7 +184,7 @@ it("what is refused is named, and so is what it must be", async () => {
     '`state` is "open"; it must be one of pending,',
   );
   await expect(approvals.list({ tenantt: "x" } as never)).rejects.toThrow(
-    "`tenantt` is no filter of approvals; there are",
+    "`tenantt` is not a filter of approvals; there are",
   );
   await expect(approvals.decideMany("x" as never, { decision: "denied", by: ann })).rejects.toThrow(
     '`ids` is "x"; it must be a list of texts.',

@@ -97,7 +97,9 @@ async function driverNamed(wanted: string, path: string | undefined): Promise<Sa
   const settings = path === undefined ? {} : settingsIn(path);
   const load = knownEngines.get(wanted) ?? placedEngine(wanted, settings, noSecret);
   if (load === undefined)
-    leave(`\`${wanted}\` is no engine; there are ${[...knownEngines.keys(), "kubernetes", "firecracker"].join(", ")}.`);
+    leave(
+      `\`${wanted}\` is not an engine; there are ${[...knownEngines.keys(), "kubernetes", "firecracker"].join(", ")}.`,
+    );
   try {
     return await load(new SystemClock());
   } catch (error) {

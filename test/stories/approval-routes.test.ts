@@ -189,7 +189,7 @@ describe("delegation", () => {
 
   it.each([
     ["oneself", { to: "ann", until: 60_000 }, /is you/],
-    ["nobody", { to: "", until: 60_000 }, /is no name/],
+    ["nobody", { to: "", until: 60_000 }, /is not a name/],
     ["the past", { to: "bob", until: -1 }, /still to come/],
     ["ever", { to: "bob", until: 1e12 }, /90 days/],
   ])("is refused to %s", async (_, { to, until: ms }, message) => {

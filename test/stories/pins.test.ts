@@ -202,7 +202,7 @@ describe("approving", () => {
     expect(runtime.audit.size).toBe(before);
     expect(await runtime.pins.approve("nope", { definition, ...actor("ann") })).toMatchObject({ why: "tool_unknown" });
     await expect(runtime.pins.approve("files__read", { definition, ...actor("") })).rejects.toThrow(
-      "`by` of who does this",
+      "`by` of the actor",
     );
   });
 });

@@ -99,5 +99,5 @@ it("byRisk refuses a word that is no level", async () => {
   await using runtime = await createRuntime({ tools: [computer] });
   expect(runtime.tools.byRisk("low")).toHaveLength(1);
   for (const risk of ["HIGH", "severe", "", "constructor"])
-    expect(() => runtime.tools.byRisk(risk)).toThrow(/is no risk level; write one of safe, medium, high, critical/);
+    expect(() => runtime.tools.byRisk(risk)).toThrow(/is not a risk level; write one of safe, medium, high, critical/);
 });

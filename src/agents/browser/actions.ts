@@ -78,7 +78,7 @@ function many(list: readonly unknown[], given: Record<string, unknown>, viewport
   if (list.length === 0 || list.length > mostActions)
     return refused(`\`actions\` must hold 1 to ${mostActions} actions`);
   const checks = checksOf.safeParse(given["pending_safety_checks"]);
-  if (!checks.success) return refused("`pending_safety_checks` is no list of checks with an `id`");
+  if (!checks.success) return refused("`pending_safety_checks` is not a list of checks with an `id`");
   const read = list.map((item) => {
     const name = isRecord(item) ? item["type"] : undefined;
     return typeof name === "string" ? one("openai", name, item, viewport) : refused("an action has no `type`");
@@ -92,7 +92,7 @@ function many(list: readonly unknown[], given: Record<string, unknown>, viewport
 function one(provider: BrowserProvider, name: string, given: unknown, viewport: Viewport): ReadCall {
   const reader = table[provider].get(name);
   if (reader === undefined)
-    return refused(`${shown(name)} is no known action; there are ${[...table[provider].keys()].join(", ")}`);
+    return refused(`${shown(name)} is not a known action; there are ${[...table[provider].keys()].join(", ")}`);
   const read = reader.safeParse(given);
   if (!read.success) {
     const issues = read.error.issues.map(

@@ -20,7 +20,7 @@ const ownRequest = /^content-autofill\.googleapis\.com$/;
 
 /** Why a URL may not be opened, with the host. Returns undefined when its text does not forbid it. */
 export function urlProblem(text: string, { allowedHosts }: Pick<EgressOptions, "allowedHosts">): string | undefined {
-  if (!/^https?:/i.test(text)) return `\`${text.slice(0, 200)}\` is no http or https URL; give an absolute one`;
+  if (!/^https?:/i.test(text)) return `\`${text.slice(0, 200)}\` is not an http or https URL; give an absolute one`;
   const host = hostOf(text);
   if (host === undefined) return `\`${text.slice(0, 200)}\` has no clear host`;
   const isAllowed = allowedHosts.some((pattern) => pattern === "*" || hostMatcher(pattern)(host));

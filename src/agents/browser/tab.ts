@@ -199,7 +199,7 @@ export class Tab implements AsyncDisposable {
     const refused = this.#egress.takeRefused().join("; ");
     await this.#replace();
     const why = isError ? refused || "it could not be reached" : urlProblem(url, this.#options);
-    throw new ActionFailed(`The page went where it may not go, and is closed: ${why}.`);
+    throw new ActionFailed(`The page opened an address that is not allowed, and is closed: ${why}.`);
   }
 
   /** Checks every frame in an isolated world, where the page's scripts cannot change the answer. */

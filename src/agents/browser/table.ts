@@ -15,7 +15,9 @@ const text = z.string().max(100_000);
 
 const combination = (given: string): Chord => chordOf(given) ?? []; // `isChord` has refused invalid ones
 const isChord = (given: string): boolean => chordOf(given) !== undefined;
-const chord = z.string().refine(isChord, { error: ({ input }) => `${shown(input)} is no key or combination of keys` });
+const chord = z
+  .string()
+  .refine(isChord, { error: ({ input }) => `${shown(input)} is not a key or a combination of keys` });
 const combo = chord.transform(combination);
 const held = chord.nullish().transform((given) => (given == null || given === "" ? [] : combination(given)));
 const heldKeys = z

@@ -77,7 +77,7 @@ export function writeTools(kit: FileKit): readonly LocalTool[] {
         {
           path,
           old_text: { type: "string", minLength: 1, description: "What is there now, with its line breaks." },
-          new_text: text("What stands there afterwards."),
+          new_text: text("The text that replaces it."),
           count: wholeNumber(1, 10_000, "How often it is there; all of them are replaced. Once when left out."),
         },
         ["path", "old_text", "new_text"],

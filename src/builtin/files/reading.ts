@@ -39,7 +39,7 @@ export async function readRange(descriptor: number, range: ReadRange, limits: Re
   if (byLines && byBytes)
     throw new FileRejection(
       "range_invalid",
-      "cannot be read by lines and by bytes at once; give `first_line` and `lines`, or `first_byte` and `bytes`.",
+      "cannot be read by lines and by bytes together; give `first_line` and `lines`, or `first_byte` and `bytes`.",
     );
   const file = { descriptor, size: fstatSync(descriptor).size };
   if (!byLines && !byBytes) {

@@ -56,14 +56,17 @@ export class FileRoots {
     if (!canHold() && !notRaceSafe)
       throw new RuntimeFault(
         "files_not_race_safe",
-        `On this system (${process.platform}, no \`/proc/self/fd\`) the file tools cannot be kept beneath their roots against a process that swaps folders for links. Run them on Linux, or say \`notRaceSafe: true\` where nobody else writes to the roots.`,
+        `On this system (${process.platform}, no \`/proc/self/fd\`) the file tools cannot be kept beneath their roots against a process that swaps folders for links. Run them on Linux, or set \`notRaceSafe: true\` if no other program writes to the roots.`,
       );
     this.#runs = runs;
     this.#hardLinks = hardLinks;
     if (runs !== undefined) for (const name of runRoots) this.#roots.set(name, { writable: true, fixed: undefined });
     for (const [name, root] of Object.entries(roots)) {
       if (!namePattern.test(name) || taken.has(name) || this.#roots.has(name))
-        throw invalid(name, "is no name for a root: 1 to 32 of A-Z a-z 0-9 _ -, and not one of the run's own folders");
+        throw invalid(
+          name,
+          "is not a name for a root: 1 to 32 of A-Z a-z 0-9 _ -, and not one of the run's own folders",
+        );
       this.#roots.set(name, checkedRoot(name, root, options));
     }
     if (this.#roots.size === 0)

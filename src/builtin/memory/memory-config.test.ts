@@ -48,7 +48,7 @@ describe("provider: external", () => {
     const loading = configs.load("memory: { enabled: true, provider: external, write_mode: external }");
     expect(await problemsOf(loading)).toEqual([
       expect.stringMatching(
-        /memory\.provider.*`external` writes to the MCP server `memory`, which is none of `servers`/,
+        /memory\.provider.*`external` writes to the MCP server `memory`, which is not one of `servers`/,
       ),
     ]);
   });

@@ -52,13 +52,13 @@ export function memoryProblem(
   if (typeof provider === "object" && !servers.includes(provider.server))
     return {
       path: ["provider", "server"],
-      message: `\`${JSON.stringify(provider.server)}\` is none of \`servers\`.`,
+      message: `\`${JSON.stringify(provider.server)}\` is not one of \`servers\`.`,
       fix: "Name one that is there, or write `provider: embedded`.",
     };
   if (provider === "external" && writeMode === "external" && !servers.includes(externalServer))
     return {
       path: ["provider"],
-      message: `\`external\` writes to the MCP server \`${externalServer}\`, which is none of \`servers\`.`,
+      message: `\`external\` writes to the MCP server \`${externalServer}\`, which is not one of \`servers\`.`,
       fix: "Add it there, or name the one that is: `provider: { server: NAME }`.",
     };
   return undefined;

@@ -131,10 +131,7 @@ const memorySchema = lazySchema((zod) => {
 function checked(answer: unknown, limit: number): readonly JsonObject[] {
   const parsed = memorySchema().safeParse(answer);
   if (!parsed.success)
-    throw new RuntimeFault(
-      "memory_unreadable",
-      "The memory provider answered with something that is no list of memories.",
-    );
+    throw new RuntimeFault("memory_unreadable", "The memory provider's answer is not a list of memories.");
   return parsed.data
     .slice(0, limit)
     .map(({ at, ...memory }) => ({ ...memory, ...(at !== undefined && { at: new Date(at).toISOString() }) }));

@@ -150,7 +150,7 @@ function parsed(text: string): Json {
 }
 
 function unreadable(cause?: unknown): RuntimeFault {
-  const message = "The memory server answered with something that is no knowledge graph.";
+  const message = "The memory server's answer is not a knowledge graph.";
   return new RuntimeFault("memory_unreadable", message, { cause });
 }
 

@@ -115,7 +115,7 @@ function ownFolder({ principal }: FileCaller): string {
 /** A path in the agent's folder. The file guard refuses every part that leads out of it. */
 function inKit(path: string, caller: FileCaller): string {
   if (!/^\/memories(?:\/|$)/.test(path))
-    throw new FileRejection("root_unknown", "is no memory: a path begins with `/memories`.");
+    throw new FileRejection("root_unknown", "is not in the memory: a path begins with `/memories`.");
   const rest = path.slice("/memories".length).replace(/\/+$/, "");
   return `${ownFolder(caller)}${rest}`;
 }

@@ -89,7 +89,7 @@ it("warns of fields that restrict nothing, are misspelled, too long or no text",
     "`description` has 1068 characters; the standard allows 1024, and no more is shown",
     "`license` is no text; it was left out",
     "`allowed-tools` is empty: it restricts nothing",
-    "`metadata` is no mapping of texts; it was left out",
+    "`metadata` is not a mapping of texts; it was left out",
     "`tools` is not read; if `allowed-tools` is meant, write that",
     "`AllowedTool` is not read; if `allowed-tools` is meant, write that",
   ]);

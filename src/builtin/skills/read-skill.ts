@@ -120,7 +120,7 @@ function listOf(value: HeadValue): readonly string[] {
 
 function metadataOf(value: HeadValue): { readonly metadata: Record<string, string>; readonly left: readonly string[] } {
   if (value === undefined) return { metadata: {}, left: [] };
-  if (!(value instanceof Map)) return { metadata: {}, left: ["`metadata` is no mapping of texts; it was left out"] };
+  if (!(value instanceof Map)) return { metadata: {}, left: ["`metadata` is not a mapping of texts; it was left out"] };
   return { metadata: Object.fromEntries(value), left: [] };
 }
 

@@ -48,7 +48,7 @@ export async function serveHost(open: (hello: JsonObject) => Promise<InsideEngin
 /** Ends the process when the host has closed the pipe. */
 function readMessage(): JsonObject {
   const message: unknown = JSON.parse(readBytes(readBytes(headerBytes).readUInt32BE(0)).toString());
-  if (!isJsonObject(message)) throw new TypeError("The host sent a message that is no JSON object.");
+  if (!isJsonObject(message)) throw new TypeError("The host sent a message that is not a JSON object.");
   return message;
 }
 

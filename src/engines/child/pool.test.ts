@@ -135,7 +135,7 @@ it("refuses a frame with the token of the last script", async () => {
   const child = await pool.take("owner");
   taken.push(child);
   child.send({ do: "next" });
-  expect(await child.receive()).toMatchObject({ heard: "broken", message: expect.stringContaining("another script") });
+  expect(await child.receive()).toMatchObject({ kind: "broken", message: expect.stringContaining("another script") });
 });
 
 it("ends a sandbox that is released after it closed", async () => {

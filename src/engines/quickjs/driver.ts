@@ -98,7 +98,10 @@ async function thawed(child: SandboxProcess, image: Uint8Array, terms: SessionSl
   const { places, open } = await answered(child, { do: "restore", image: encoded, ...boundsOf(terms.limits) });
   if (typeof places !== "number" || !Array.isArray(open) || !open.every((place) => typeof place === "number")) {
     child.kill();
-    throw new RuntimeFault("image_broken", "The frozen script does not say what it waits for; start it again.");
+    throw new RuntimeFault(
+      "image_broken",
+      "The frozen script has no record of the calls that it waits for; start it again.",
+    );
   }
   return new ChildSession(child, { ...terms, places, asked: open });
 }

@@ -175,7 +175,7 @@ export class QuickJsScript {
 
   #stopped(why: Overtime): JsonObject {
     if (why === "output") return this.#spent();
-    if (why === "wall") return failed("wall", "The script's time is over; it was stopped.");
+    if (why === "wall") return failed("wall", "The script ran out of time and was stopped.");
     return failed("cpu", "The script used more processor time than it may and was stopped.");
   }
 
@@ -223,7 +223,7 @@ export class QuickJsScript {
   }
 }
 
-const deadlock = "The script waits for something that never comes: no call is open and no timer runs.";
+const deadlock = "The script waits for something that never happens: no call is open and no timer runs.";
 
 /** The first bytes of a text, without half a character. */
 function beginning(text: string, bytes: number): string {

@@ -240,7 +240,7 @@ export class ClientLink {
   /** The last line that the server wrote to its error stream, for a message. */
   #lastError(): string {
     const line = this.#process?.lastWords.trim().split("\n").at(-1)?.trim().slice(0, 300);
-    return line === undefined || line === "" ? "" : ` (it last said: ${line})`;
+    return line === undefined || line === "" ? "" : ` (its last output: ${line})`;
   }
 }
 

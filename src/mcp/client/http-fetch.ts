@@ -131,7 +131,7 @@ async function readJson(body: Buffer, { incoming, awaited }: HttpReader): Promis
   }
   if (asSent) return body;
   if (first !== undefined) return Buffer.from(JSON.stringify(messages.length === 1 ? first : messages));
-  const what = body.length === 0 ? "is empty" : `is no JSON-RPC message: \`${body.toString("utf8", 0, 60)}\``;
+  const what = body.length === 0 ? "is empty" : `is not a JSON-RPC message: \`${body.toString("utf8", 0, 60)}\``;
   const error = incoming.unreadable(awaited.only(), what, awaited);
   return error === undefined ? body : Buffer.from(JSON.stringify(error));
 }

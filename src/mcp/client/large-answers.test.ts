@@ -141,9 +141,9 @@ it("one malformed definition takes no other tool with it, and is refused by its 
   expect(runtime.health().servers[0]?.refused).toEqual([
     { tool: "one__bare", why: "Its `inputSchema` does not say `type: object`." },
     { tool: "one__number-5", why: "It is listed without a `name`." },
-    { tool: "one__number-6", why: "It is listed as something that is no object." },
+    { tool: "one__number-6", why: "It is listed as something that is not an object." },
     { tool: "one__worded", why: "Its `description` is no text." },
-    { tool: "one__schemed", why: "Its `inputSchema` has a `required` that is no list of names." },
+    { tool: "one__schemed", why: "Its `inputSchema` has a `required` that is not a list of names." },
     { tool: "one__formed", why: "Its `outputSchema` does not say `type: object`." },
     { tool: "one__hinted", why: "Its `annotations.readOnlyHint` is neither true nor false." },
   ]);

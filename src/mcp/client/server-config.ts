@@ -104,7 +104,7 @@ function checkReferences(
 ): void {
   if ([command, ...args].some((word) => referencesIn(word).length > 0))
     throw invalid(
-      `Server \`${name}\`: a secret in \`args\` would be seen by everybody on this machine; give it in \`env\`, and let the program read it there.`,
+      `Server \`${name}\`: a secret in \`args\` can be read by every user of this machine; give it in \`env\`, and let the program read it there.`,
     );
   for (const value of [url, ...Object.values(env), ...Object.values(headers)]) referencesIn(value);
 }

@@ -113,7 +113,7 @@ function toolSchema(isOld: boolean) {
         )
         .exactOptional(),
     },
-    "It is listed as something that is no object.",
+    "It is listed as something that is not an object.",
   );
 }
 
@@ -124,7 +124,7 @@ function jsonSchema(field: string, ofObject: boolean) {
     { error: ({ input }) => `${its} is ${input === undefined ? "missing" : "no JSON Schema object"}.` },
   );
   if (!ofObject) return any;
-  const names = `${its} has a \`required\` that is no list of names.`;
+  const names = `${its} has a \`required\` that is not a list of names.`;
   return any.extend({
     type: z.literal("object", `${its} does not say \`type: object\`.`),
     properties: z.looseObject({}, `${its} has \`properties\` that are no object.`).exactOptional(),

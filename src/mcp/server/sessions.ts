@@ -45,7 +45,7 @@ export class McpSessions {
     if (id !== null) {
       const session = this.#sessions.get(id);
       if (session === undefined || session.sourceKey !== keyOf(source))
-        return rpcProblem(404, -32_001, "There is no such session; send `initialize` again.");
+        return rpcProblem(404, -32_001, "This session does not exist; send `initialize` again.");
       session.lastSeen = this.#clock.monotonic();
       return request.method === "POST" ? receive(session, request, body) : session.transport.handleRequest(request);
     }

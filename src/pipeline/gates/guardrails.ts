@@ -34,14 +34,18 @@ export async function guardArguments(
     const subject = { ...guardedCall(call), arguments: copyOf(given), text }; // each gets a copy, because a guardrail may change it
     return askGuardrail(guard, (lazy) => guard.check(subject, lazy), parts);
   });
-  const findings = (await Promise.all(asked)).flatMap((look) => findingsOf(look, call, parts));
+  const findings = (await Promise.all(asked)).flatMap((answer) => findingsOf(answer, call, parts));
   return { ...call, findings };
 }
 
-function findingsOf(look: GuardrailAnswer, call: ToolCall, parts: GuardrailParts): readonly (Finding | OpenFailure)[] {
-  const { guardrail, found, failure, open } = look;
-  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `ask` has checked it
-  logFailure(look, call, parts);
+function findingsOf(
+  answer: GuardrailAnswer,
+  call: ToolCall,
+  parts: GuardrailParts,
+): readonly (Finding | OpenFailure)[] {
+  const { guardrail, found, failure, open } = answer;
+  if (failure === undefined) return found.map(({ says, why }) => ({ guardrail, says: says as Finding["says"], why })); // `askGuardrail` has checked it
+  logFailure(answer, call, parts);
   return [{ guardrail, says: open ? "ALLOW" : "DENY", why: failure }];
 }
 
@@ -90,7 +94,7 @@ function readAnswer(
   if (ran.ran === "threw") return failed(`failed: ${cleaned(messageOf(ran.error))}`);
   if (ran.ran !== "returned") return failed(`failed: no answer within ${own ?? timeoutMs} ms`);
   const found = readFindings(ran.value, words[on]);
-  if (found === undefined) return failed("failed: its answer is no list of findings");
+  if (found === undefined) return failed("failed: its answer is not a list of findings");
   return { guardrail, open, found: found.map(({ says, why }) => ({ says, why: cleaned(why) })), failure: undefined };
 }
 

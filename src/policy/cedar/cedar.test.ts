@@ -127,7 +127,7 @@ describe("a Cedar layer", () => {
     [{ "a-b": { path: "$.a", kind: "string" } }, "is no name"],
     [{ a: { path: "$.a", kind: "float" } }, '`"float"`'],
     [{ a: { path: "$.a[*]", kind: "string" } }, "`[*]`"],
-    [{ a: { path: "a", kind: "string" } }, "is no path"],
+    [{ a: { path: "a", kind: "string" } }, "is not a path"],
     [{ a: { path: "$.a", kind: "string", otherwise: "allow" } }, "`deny`, `tell`"],
   ])("refuses the arguments %j", async (args, named) => {
     const loading = cedarLayer({ policies: open, arguments: args as never });

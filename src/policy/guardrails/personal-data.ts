@@ -21,7 +21,7 @@ export function personalData(options: PersonalDataOptions = {}): Guardrail {
   const { kinds = ["card", "iban"] } = options;
   for (const kind of kinds)
     if (!finders.has(kind))
-      throw invalid(`\`${String(kind)}\` is no kind of personal data; there are ${[...finders.keys()].join(", ")}.`);
+      throw invalid(`\`${String(kind)}\` is not a kind of personal data; there are ${[...finders.keys()].join(", ")}.`);
   const find = (text: string): readonly string[] =>
     kinds.filter((kind) => finders.get(kind)?.(text) === true).map((kind) => `it has ${names[kind]}`);
   const says = { arguments: "CONFIRM", result: "MARK" } as const;

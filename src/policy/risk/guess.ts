@@ -92,7 +92,7 @@ const descriptionSigns: readonly (readonly [RegExp, Class, string])[] = [
   [
     /\b(?:also|will) (?:also )?(?:send|notify|email|invite|post)\b/,
     reaches,
-    "its description says that others are told",
+    "its description says that it notifies others",
   ],
   [/\b(?:arbitrary|shell|terminal|bash) (?:command|code|script)s?\b/, runs, "its description speaks of commands"],
 ];
@@ -183,7 +183,7 @@ export function guessRisk({ name, description: whole = "", inputSchema, annotati
   fromDescription(description, guess);
   const { readOnlyHint, destructiveHint, openWorldHint } = annotations;
   if (!guess.isKnown && readOnlyHint === true) guess.see(reads, "its server says that it only reads");
-  if (!guess.isKnown) guess.see(reaches, "nothing says what it does");
+  if (!guess.isKnown) guess.see(reaches, "nothing describes what it does");
   seeWords(named, nameSigns, guess);
   seeWords(fields, argumentSigns, guess);
   // A hint counts only where it makes the guess worse.

@@ -26,7 +26,7 @@ export function parsePath(text: unknown, at: string): ArgumentPath {
   const steps = typeof text === "string" ? stepsOf(text) : undefined;
   if (typeof text !== "string" || steps === undefined) {
     throw invalid(
-      `\`${String(text)}\` in ${at} is no path; write \`$.name\`, \`$.list[0]\`, \`$.list[*].name\` or \`$["odd name"]\`.`,
+      `\`${String(text)}\` in ${at} is not a path; write \`$.name\`, \`$.list[0]\`, \`$.list[*].name\` or \`$["odd name"]\`.`,
     );
   }
   const many = steps.includes(undefined);

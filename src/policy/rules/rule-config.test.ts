@@ -107,7 +107,7 @@ describe("rules in a file", () => {
   it.each([
     ["{ effect: deny, arguments: { $.to: { equal: ada } } }", /equal.*Did you mean `equals`/],
     ["{ effect: deny, arguments: { to: { equals: ada } } }", /\$\.name/],
-    ["{ effect: deny, arguments: { $.a b: { equals: ada } } }", /`\$\.a b` in .*is no path/],
+    ["{ effect: deny, arguments: { $.a b: { equals: ada } } }", /`\$\.a b` in .*is not a path/],
     ["{ effect: deny, arguments: { $.to: { like: /work/* } } }", /use `path` or `host`/],
     ["{ effect: deny, history: { within: run, at_mots: 3 } }", /at_mots/],
     ["{ effect: deny, history: { within: session, at_most: 3 } }", /session|within/],

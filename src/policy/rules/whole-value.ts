@@ -24,7 +24,7 @@ function textOf(value: unknown, at: string): string {
   try {
     return canonical(value as Json, refuseLoss); // it throws for a value that is not JSON
   } catch (error) {
-    throw invalid(`${at} is no JSON value: ${messageOf(error)}`);
+    throw invalid(`${at} is not a JSON value: ${messageOf(error)}`);
   }
 }
 

@@ -238,7 +238,7 @@ describe("SqliteStore under trouble", () => {
     opened.database.exec("pragma query_only = 1");
     expect(await store.commit(note("b"), "queued")).toEqual({ won: true });
     await expect(store.commit(note("c"), "committed")).rejects.toMatchObject({ code: "store_unwritable" });
-    expect(problems).toEqual([expect.stringContaining("Lost: 1 write that nobody waited for.")]);
+    expect(problems).toEqual([expect.stringContaining("Lost: 1 write that no caller waited for.")]);
     opened.database.exec("pragma query_only = 0");
   });
 });

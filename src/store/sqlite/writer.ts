@@ -185,7 +185,7 @@ export class Writer {
     const { answered } = batch;
     this.lost += answered;
     if (answered > 0)
-      this.#options.log(`Lost: ${counted(answered, "write")} that nobody waited for. ${failure.message}`);
+      this.#options.log(`Lost: ${counted(answered, "write")} that no caller waited for. ${failure.message}`);
   }
 
   readonly #syncLazily = (): void => {

@@ -116,7 +116,7 @@ it("names that every object has are arguments like any other", async () => {
 it("refuses an invalid schema when it is compiled, also in the worker", async () => {
   await expect(issuesOf({ type: "objekt" }, {})).rejects.toThrow(/it is not a valid 2020-12 schema at `#\/type`/);
   await expect(issuesOf({ properties: { a: { pattern: "(" } } }, {})).rejects.toThrow(
-    "its pattern `(` is no regular expression.",
+    "its pattern `(` is not a regular expression.",
   );
   await expect(issuesOf({ type: "objekt", pattern: "a" }, {})).rejects.toThrow(
     /not a valid 2020-12 schema at `#\/type`/,

@@ -143,6 +143,6 @@ it("takes what looks like a keyword inside data for data", () => {
 });
 
 it("refuses a pattern that is no regular expression, and says which", () => {
-  refused({ properties: { a: { pattern: "(" } } }, /its pattern `\(` is no regular expression/);
-  refused({ patternProperties: { "[z-a]": {} } }, /its pattern `\[z-a\]` is no regular expression/);
+  refused({ properties: { a: { pattern: "(" } } }, /its pattern `\(` is not a regular expression/);
+  refused({ patternProperties: { "[z-a]": {} } }, /its pattern `\[z-a\]` is not a regular expression/);
 });

@@ -169,7 +169,7 @@ class Survey {
     const patterns = [pattern, ...(isRecord(patternProperties) ? Object.keys(patternProperties) : [])];
     for (const one of patterns.filter((given) => typeof given === "string")) {
       this.slow = true;
-      if (unicodePattern(one) === undefined) this.#refuse(`its pattern ${visible(one)} is no regular expression.`);
+      if (unicodePattern(one) === undefined) this.#refuse(`its pattern ${visible(one)} is not a regular expression.`);
     }
   }
 

@@ -1,7 +1,7 @@
 /** An attempt to leave the root, or to reach what no tool may. These rejections are announced as `file.rejected`. */
 const guardSentences = {
   path_invalid:
-    "is no path a tool can use: it holds a NUL, is longer than 4095 bytes, or a part of it is longer than 255.",
+    "is not a path that a tool can use: it contains a NUL, is longer than 4095 bytes, or a part of it is longer than 255.",
   absolute: "is absolute. Name a path that begins with a root, as list_files shows them.",
   parent: "holds `..`. Write the path from its root, without going up.",
   root_unknown: "begins with no root that can be used here.",
@@ -10,7 +10,7 @@ const guardSentences = {
   protected: "is in `.git`: what is in there may be run, so tools do not change it.",
   link: "is a symbolic link, or leads through one; links are not followed.",
   hard_link: "has more than one name (a hard link), so it may be a file from elsewhere.",
-  special_file: "is no plain file: a device, a pipe or a socket is never opened.",
+  special_file: "is not a plain file: a device, a pipe or a socket is never opened.",
   other_device: "lies on another file system than its root.",
   root_replaced:
     "cannot be reached: the folder of its root is not the one it was when the tools were made. Restart to accept it.",
@@ -26,7 +26,7 @@ const plainSentences = {
   not_text: "is not UTF-8 text.",
   no_match: "does not hold the text that was to be replaced.",
   patch_invalid: "is named by a patch that cannot be read.",
-  changed: "was changed by somebody else meanwhile; nothing was written. Read it again.",
+  changed: "was changed by another program meanwhile; nothing was written. Read it again.",
   too_large: "is too large for this.",
   range_invalid: "cannot be read by that range.",
   content_invalid: "was not written: the content is not what its encoding says.",

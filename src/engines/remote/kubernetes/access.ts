@@ -103,7 +103,7 @@ function textIn(entry: JsonObject, name: string): string | undefined {
 function serverOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "https:" || (url?.protocol === "http:" && loopback.has(url.hostname))) return url;
-  throw invalid(`\`${text}\` is no cluster's address; it must begin with \`https://\`.`);
+  throw invalid(`\`${text}\` is not the address of a cluster; it must begin with \`https://\`.`);
 }
 
 async function read(path: string): Promise<string> {

@@ -107,7 +107,7 @@ export class KubernetesDriver extends PythonDriver {
     const { runtimeClass, namespace, image, installation } = this.#settings;
     if (runtimeClass === "") return "a RuntimeClass with a kernel of its own must be named";
     if (namespace === "" || image === "") return "a namespace and an image must be named";
-    return labelValue.test(installation) ? undefined : `\`${installation}\` is no name for an installation`;
+    return labelValue.test(installation) ? undefined : `\`${installation}\` is not a valid name for an installation`;
   }
 
   /** A pod may be idle for half of its longest age, so a script must fit into the other half. */
