@@ -76,10 +76,7 @@ export interface AgentTools extends AsyncDisposable {
   requestApproval(use: ToolUse): Promise<ApprovalRecord | undefined>;
   /** The end of the system prompt: the instructions of the skills that are active in the run. Empty when none is. */
   instructions(): Promise<string>;
-  /**
-   * Removes a skill from the run. Resolves to false when it was not active. A skill that the operator attached to the
-   * agent stays.
-   */
+  /** Removes a skill from the run. Resolves to false when it was not active. A skill that the operator attached to the agent stays. */
   detach(skill: string): Promise<boolean>;
   /** The same session for a sub-agent: its calls count against this budget, and its claims can only narrow these. */
   child(claims: ChildClaims): AgentTools;

@@ -235,10 +235,7 @@ function runOf({ principal, runId }: { readonly principal: Principal; readonly r
   return `${principal.tenant}\0${runId}`;
 }
 
-/**
- * Whether the judgement still holds. Looking is harmless anywhere. Other actions were judged by their page, and writing
- * by its field too.
- */
+/** Whether the judgement still holds. Looking is harmless anywhere. Other actions were judged by their page, and writing by its field too. */
 function isStillJudged(action: Parameters<typeof isReadOnly>[0], judged: TabState, now: TabState): boolean {
   if (isReadOnly(action) || action.do === "navigate") return true;
   return judged.origin === now.origin && !(writes(action) && now.secretFocus && !judged.secretFocus);

@@ -7,10 +7,7 @@ import { toolSearchName } from "./tool-search.ts";
 export interface DeclareOptions {
   /** Request strict mode where a tool's schema allows it. Default: true. */
   readonly strict?: boolean;
-  /**
-   * Called once for each tool that is left out and for each tool that is not strict. Default: a process warning for the
-   * first.
-   */
+  /** Called once for each tool that is left out and for each tool that is not strict. Default: a process warning for the first. */
   readonly onNote?: (note: DeclareNote) => void;
   /** Deferred tools that the model has found by `tool_search`, by the names it was given. */
   readonly loaded?: ReadonlySet<string>;

@@ -7,10 +7,7 @@ export interface HookBase {
   readonly traceId: string;
 }
 
-/**
- * The members of each moment of an agent's run. Never arguments, results or texts, because a hook's author may not be
- * allowed to see them.
- */
+/** The members of each moment of an agent's run. Never arguments, results or texts, because a hook's author may not be allowed to see them. */
 export interface AgentMoments {
   readonly runStart: object;
   /** `failed`: the run threw, for example because it was cancelled. */

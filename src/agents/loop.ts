@@ -33,10 +33,7 @@ export interface AgentOptions extends AgentSettings, Omit<AgentContext, "runId" 
 
 /** An agent that works with a runtime of this process. */
 export interface RuntimeAgent extends Agent {
-  /**
-   * The tools that the agent may use. Tools that are added later count from the next step. Undefined: all that the
-   * runtime offers.
-   */
+  /** The tools that the agent may use. Tools that are added later count from the next step. Undefined: all that the runtime offers. */
   readonly toolbox: Toolbox | undefined;
 }
 

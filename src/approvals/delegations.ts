@@ -9,10 +9,7 @@ import { actorOf, checkDecider, type Decider, operatorToken } from "./decision.t
 import { RecordedCollection, type RecordedCollectionOptions } from "./documents.ts";
 import { giverNow, type People, personOf, stillHeld } from "./people.ts";
 
-/**
- * One person decides on behalf of another until a time. The receiver cannot pass it on, and cannot decide what the
- * giver asked for.
- */
+/** One person decides on behalf of another until a time. The receiver cannot pass it on, and cannot decide what the giver asked for. */
 export interface Delegation {
   readonly id: string;
   readonly tenant: string;

@@ -25,10 +25,7 @@ export class WaitingCallers implements Disposable {
     });
   }
 
-  /**
-   * Waits as long as the caller's patience, its session's limits and deadline, and the request's own expiry allow.
-   * Aborting the signal ends it.
-   */
+  /** Waits as long as the caller's patience, its session's limits and deadline, and the request's own expiry allow. Aborting the signal ends it. */
   async for(approval: ApprovalRecord, caller: Caller): Promise<WaitEnd> {
     const { session, signal, deadline } = caller;
     if (signal?.aborted === true) return "cancelled";

@@ -6,10 +6,7 @@ import { chainToolName } from "./names.ts";
 /** The tools that a script may call, and how its names are resolved. */
 export interface ScriptOffer {
   readonly sketches: readonly ToolSketch[];
-  /**
-   * Looks a name up without splitting it. An action beside the name counts. An unknown name goes to the gates, which
-   * refuse and count it.
-   */
+  /** Looks a name up without splitting it. An action beside the name counts. An unknown name goes to the gates, which refuse and count it. */
   targetOf(asked: Pick<AskedCall, "tool" | "action">): { readonly tool: string; readonly action: string };
 }
 

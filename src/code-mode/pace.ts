@@ -13,10 +13,7 @@ export class CallPace {
     this.#clock = clock;
   }
 
-  /**
-   * Call it before each piece of work. Returns undefined while the slice lasts. All waiting pieces continue together,
-   * in their order.
-   */
+  /** Call it before each piece of work. Returns undefined while the slice lasts. All waiting pieces continue together, in their order. */
   next(): Promise<void> | undefined {
     if (this.#clock.monotonic() - this.#sliceBegan < sliceMs) return undefined;
     this.#pause ??= new Promise((resolve) => {

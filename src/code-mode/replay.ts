@@ -153,10 +153,7 @@ export async function earlierRows(
   return rows;
 }
 
-/**
- * A call without a row was refused, or was interrupted before it began. It is refused again, with the same refusal if
- * that still holds.
- */
+/** A call without a row was refused, or was interrupted before it began. It is refused again, with the same refusal if that still holds. */
 async function notRun(call: ToolCall, parts: Parts): Promise<Ending> {
   const weighed = await assess(uncountedCall(call), parts);
   if (isEnding(weighed)) return weighed;

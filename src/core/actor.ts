@@ -10,10 +10,7 @@ import { shown } from "./shown.ts";
  */
 export interface Actor {
   readonly by: string;
-  /**
-   * The credential: `session:ann`, `token:tok_…`, `token:operator`, `channel:ops`; `postern` for an act of Postern
-   * itself.
-   */
+  /** The credential: `session:ann`, `token:tok_…`, `token:operator`, `channel:ops`; `postern` for an act of Postern itself. */
   readonly via: string;
   /** The tenant that the person is confined to. Without it, the person may act in all tenants. */
   readonly tenant?: string;

@@ -29,10 +29,7 @@ export function dataOf(call: ToolCall): ToolCall {
   };
 }
 
-/**
- * This call's own copy of the arguments: text, digest and value come from one reading, so later changes by the caller
- * have no effect.
- */
+/** This call's own copy of the arguments: text, digest and value come from one reading, so later changes by the caller have no effect. */
 export interface ArrivalReading {
   readonly arguments: JsonObject;
   readonly text: string;

@@ -39,10 +39,7 @@ export interface Expected {
   readonly what: string;
   readonly members: Readonly<Record<string, Kind>>;
   readonly needed?: readonly string[];
-  /**
-   * For a filter: what it selects from. Other members are then refused, because an unknown member must not select
-   * everything.
-   */
+  /** For a filter: what it selects from. Other members are then refused, because an unknown member must not select everything. */
   readonly of?: string;
 }
 

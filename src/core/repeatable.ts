@@ -1,9 +1,6 @@
 import type { ToolCall } from "./call.ts";
 
-/**
- * A script has no effect except through its calls. They are recorded under its key, so a script that is sent again
- * continues from them.
- */
+/** A script has no effect except through its calls. They are recorded under its key, so a script that is sent again continues from them. */
 export function isOnRecord({ tool }: Pick<ToolCall, "tool">): boolean {
   return tool === "tool_chain";
 }

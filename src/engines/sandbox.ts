@@ -18,10 +18,7 @@ export interface SandboxDriver {
   };
   /** The build of the engine. Images record it. */
   readonly engine: string;
-  /**
-   * Returns why it cannot run here (no bubblewrap, no deno…), or undefined. Such an engine is refused and never runs
-   * less isolated.
-   */
+  /** Returns why it cannot run here (no bubblewrap, no deno…), or undefined. Such an engine is refused and never runs less isolated. */
   unavailable(): Promise<string | undefined>;
   /**
    * Returns what the engine cannot do of the program, before it runs, or undefined. `unsupported` moves the script to

@@ -248,10 +248,7 @@ export interface Accounts {
   setPassword(name: string, password: string, actor: Actor): Promise<Account>;
   /** Ends every session of the account. */
   endSessions(name: string, actor: Actor): Promise<Account>;
-  /**
-   * A token that signs in once, within ten minutes. For `operator` it works without an account, as long as there are
-   * none.
-   */
+  /** A token that signs in once, within ten minutes. For `operator` it works without an account, as long as there are none. */
   makeLink(name: string, actor: Actor): Promise<{ readonly token: string; readonly expiresAt: number }>;
 
   signIn(name: string, password: string, from: Attempt): Promise<SignIn>;

@@ -80,10 +80,7 @@ const everyone: readonly Permission[] = [
   "session:own",
 ];
 
-/**
- * The table. A role that decides does not administer, and a role that administers does not decide; one person may have
- * both.
- */
+/** The table. A role that decides does not administer, and a role that administers does not decide; one person may have both. */
 const table: Readonly<Record<Role, readonly Permission[]>> = {
   viewer: everyone,
   approver: [...everyone, "approvals:decide", "grants:write", "delegations:end", "memory:decide"],

@@ -30,10 +30,7 @@ export interface SignInOptions {
   readonly record: (name: string) => Promise<AccountRecord | undefined>;
 }
 
-/**
- * The ways to sign in. Each try is counted and logged, takes the same time and gets the same answer, whatever was
- * wrong.
- */
+/** The ways to sign in. Each try is counted and logged, takes the same time and gets the same answer, whatever was wrong. */
 export class SigningIn {
   readonly #options: SignInOptions;
 

@@ -1,7 +1,4 @@
-/**
- * Explains what would be decided about a call, and what was decided about a recorded one. It counts, writes and runs
- * nothing.
- */
+/** Explains what would be decided about a call, and what was decided about a recorded one. It counts, writes and runs nothing. */
 import { grantReason, silentReason } from "../approvals/grants.ts";
 import type { AuditLog } from "../audit/log.ts";
 import { arrivalOf, readArguments } from "../core/arrival.ts";
@@ -24,10 +21,7 @@ export type Explanation = (
   | {
       readonly reached: "verdict";
       readonly decision: Decision;
-      /**
-       * The reasons that count: the policy's, and the grant that answers. The other reasons say why people or grants do
-       * not count.
-       */
+      /** The reasons that count: the policy's, and the grant that answers. The other reasons say why people or grants do not count. */
       readonly counting: readonly Reason[];
       readonly facts: ToolFacts;
       readonly summary?: string;
@@ -44,10 +38,7 @@ export type Explanation = (
  * @public
  */
 export interface RecordedVerdict {
-  /**
-   * A person changed its arguments, and those that run are explained. SHA-256 over the canonical arguments, as sent and
-   * as they run.
-   */
+  /** A person changed its arguments, and those that run are explained. SHA-256 over the canonical arguments, as sent and as they run. */
   readonly edited?: { readonly asked: string; readonly runs: string };
   /** The decision when it began or, if it never began, when a person was asked. */
   readonly weighed?: {
@@ -126,10 +117,7 @@ function decisionInApproval({ requestedAt: at, risk, why: reasons, policyVersion
   return { at, verdict: "CONFIRM", risk, reasons, policyVersion };
 }
 
-/**
- * The decision in the log. Returns undefined when the log is not kept or cannot be read; the explanation does without
- * it.
- */
+/** The decision in the log. Returns undefined when the log is not kept or cannot be read; the explanation does without it. */
 async function decisionInLog(
   { key, call }: CallRecord,
   at: number,

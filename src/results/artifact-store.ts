@@ -32,15 +32,9 @@ export interface ArtifactStream {
  * @public
  */
 export interface ArtifactStore {
-  /**
-   * Stores the bytes for `owner` and returns their digest. Durable when it resolves. Each `put` pins once; `unpin`
-   * undoes one pin.
-   */
+  /** Stores the bytes for `owner` and returns their digest. Durable when it resolves. Each `put` pins once; `unpin` undoes one pin. */
   put(bytes: Uint8Array, mediaType: string, owner: Principal): Promise<ArtifactMeta>;
-  /**
-   * As `put`, but holds only a piece of the bytes in memory. When the stream throws, nothing is stored and this rejects
-   * with that error.
-   */
+  /** As `put`, but holds only a piece of the bytes in memory. When the stream throws, nothing is stored and this rejects with that error. */
   putStream(chunks: AsyncIterable<Uint8Array>, mediaType: string, owner: Principal): Promise<ArtifactMeta>;
   /** Whether the principal may use it. Asked before a person is asked to approve. Returns false when it does not exist. */
   mayUse(digest: string, principal: Principal): boolean | Promise<boolean>;

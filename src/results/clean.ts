@@ -81,10 +81,7 @@ function sound(redacted: string): string {
   return whole.includes("\0") ? whole.replaceAll("\0", "\uFFFD") : whole;
 }
 
-/**
- * Redacts the JSON text, so that a secret is also found in keys, in numbers and across them. Returns the same value
- * when nothing was found.
- */
+/** Redacts the JSON text, so that a secret is also found in keys, in numbers and across them. Returns the same value when nothing was found. */
 export function cleanJson(value: Json, redactor: Redactor): CleanJson {
   const given = JSON.stringify(value);
   const text = wellFormedJson(redactor.redact(given));

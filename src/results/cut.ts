@@ -25,10 +25,7 @@ export function cut(text: string, limitBytes: number): string {
   return head.toString("utf8", 0, written) + mark;
 }
 
-/**
- * As `cut`, but a longer text keeps its beginning and its end in equal parts. The end begins at a line break if it has
- * one.
- */
+/** As `cut`, but a longer text keeps its beginning and its end in equal parts. The end begins at a line break if it has one. */
 export function cutMiddle(text: string, limitBytes: number): string {
   if (fits(text, limitBytes)) return text;
   const head = cut(text, Math.ceil(limitBytes / 2));
@@ -78,10 +75,7 @@ function withLastText(content: readonly ContentBlock[], note: string): readonly 
   return content.with(at, { ...last, text: joined(last.text, note) });
 }
 
-/**
- * Whether the structured content only says where the whole result is. A reader that expects the tool's own data cannot
- * use it.
- */
+/** Whether the structured content only says where the whole result is. A reader that expects the tool's own data cannot use it. */
 export function isStandIn({ artifact, cut, structured }: ToolOutcome): boolean {
   return (
     artifact !== undefined &&

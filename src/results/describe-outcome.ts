@@ -7,10 +7,7 @@ import { LargeJson } from "./large-json.ts";
 /** The parts of an inline result. */
 type Inline = Pick<ToolOutcome, "content" | "text" | "structured">;
 
-/**
- * An outcome in one line: what its result is, or why it has none. For `result_summary` of a run's records.
- * Contract: as `describe`.
- */
+/** An outcome in one line: what its result is, or why it has none. For `result_summary` of a run's records. Contract: as `describe`. */
 export function describeOutcome(outcome: ToolOutcome): string {
   const { status, refusal, preview, approvalId, replayed } = outcome;
   const again = replayed === true ? "replayed: " : "";

@@ -129,10 +129,7 @@ function memberOf({ structured }: CleanResult): { readonly member?: string } {
   return member === undefined ? {} : { member };
 }
 
-/**
- * `{ text?, structured?, content? }`, as `JSON.stringify` writes it. A text that equals the structured content is not
- * written twice.
- */
+/** `{ text?, structured?, content? }`, as `JSON.stringify` writes it. A text that equals the structured content is not written twice. */
 function wholeBody(text: string, structured: CleanJson | undefined, others: readonly ContentBlock[]): string {
   const members = [
     ...(text === "" || text === structured?.text ? [] : [`"text":${JSON.stringify(text)}`]),
@@ -152,10 +149,7 @@ function briefStructured({ brief }: CleanResult, digest: string, bytes: number):
   return { ...brief.structured.value, [referenceKey]: digest, bytes };
 }
 
-/**
- * MCP servers send a plain text twice, the second time as `{ content: text }`. The artifact is then the text alone, so
- * that it can be passed on.
- */
+/** MCP servers send a plain text twice, the second time as `{ content: text }`. The artifact is then the text alone, so that it can be passed on. */
 function restates({ text, structured }: CleanResult): boolean {
   if (structured instanceof LargeJson) return structured.isRepeated;
   if (!isJsonObject(structured?.value)) return false;
@@ -163,10 +157,7 @@ function restates({ text, structured }: CleanResult): boolean {
   return values.length === 1 && values[0] === text;
 }
 
-/**
- * Whether text and structured content are the same, so that they count once. MCP servers send JSON as a text too, often
- * indented.
- */
+/** Whether text and structured content are the same, so that they count once. MCP servers send JSON as a text too, often indented. */
 function isRepeatedInText(result: CleanResult): boolean {
   const { text, structured } = result;
   if (structured === undefined) return false;

@@ -46,10 +46,7 @@ export function summaryOf(outline: JsonObject, digest: string, bytes: number): J
   return { [referenceKey]: digest, bytes, ...outline };
 }
 
-/**
- * `keys` are the first keys of an object; `length` counts the keys of an object, the elements of an array or the
- * characters of a text.
- */
+/** `keys` are the first keys of an object; `length` counts the keys of an object, the elements of an array or the characters of a text. */
 function outlineOf(value: Json): JsonObject {
   if (Array.isArray(value) || typeof value === "string") return { length: value.length };
   if (!isJsonObject(value)) return {};

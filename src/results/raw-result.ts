@@ -15,10 +15,7 @@ export interface RawResult {
   readonly retryable?: boolean;
   /** The tool ran, but its answer is unusable: a cycle, a function. */
   readonly unusable?: true;
-  /**
-   * What stays inline when the result is too big and is kept; `whole`: all of it. By default the beginning of the text,
-   * and a summary.
-   */
+  /** What stays inline when the result is too big and is kept; `whole`: all of it. By default the beginning of the text, and a summary. */
   readonly brief?: Brief | "whole";
 }
 

@@ -3,10 +3,7 @@ import { messageOf, RuntimeFault } from "../core/fault.ts";
 import type { Session } from "../core/session.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
 
-/**
- * Who may use an artifact, and under which media type. Equal bytes are stored once, but a tenant does not learn the
- * media type of another.
- */
+/** Who may use an artifact, and under which media type. Equal bytes are stored once, but a tenant does not learn the media type of another. */
 export interface Release {
   readonly tenant: string;
   readonly agent: string;
@@ -48,10 +45,7 @@ function isFor(release: Release, { tenant, agent, user }: Principal): boolean {
   return release.tenant === tenant && release.agent === agent && release.user === user;
 }
 
-/**
- * Removes every pin of a session that ended. A pin that cannot be removed is logged and its artifact stays; the others
- * are removed.
- */
+/** Removes every pin of a session that ended. A pin that cannot be removed is logged and its artifact stays; the others are removed. */
 export async function releasePins(
   session: Session,
   artifacts: Pick<ArtifactStore, "unpin">,

@@ -181,10 +181,7 @@ export interface Chains {
     readonly before?: string;
     readonly limit?: number;
   }): Promise<readonly ChainSummary[]>;
-  /**
-   * Continues a script that waits or was interrupted. It stays pending until the decision. Returns undefined if there
-   * is no such script.
-   */
+  /** Continues a script that waits or was interrupted. It stays pending until the decision. Returns undefined if there is no such script. */
   resume(callId: string, context?: CallContext): Promise<ToolOutcome | undefined>;
 }
 

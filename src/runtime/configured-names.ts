@@ -1,7 +1,4 @@
-/**
- * Names in the options of a runtime, outside its policy, that match nothing: in routes, guardrails and servers' tool
- * lists.
- */
+/** Names in the options of a runtime, outside its policy, that match nothing: in routes, guardrails and servers' tool lists. */
 import type { ApprovalRoute } from "../approvals/routes.ts";
 import { nearest } from "../core/nearest.ts";
 import type { ServerConfig } from "../mcp/client/server-config.ts";

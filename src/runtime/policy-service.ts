@@ -1,7 +1,4 @@
-/**
- * The policy in force, and comparisons with other policies: effective, simulated and expected decisions. Runs and
- * writes nothing.
- */
+/** The policy in force, and comparisons with other policies: effective, simulated and expected decisions. Runs and writes nothing. */
 import { setImmediate } from "node:timers/promises";
 import type { AuditLog } from "../audit/log.ts";
 import type { Skills } from "../builtin/skills/skills.ts";

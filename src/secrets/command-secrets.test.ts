@@ -58,7 +58,7 @@ describe("a command that gives secrets", () => {
     const failed = commandSecrets({ command: leaky }).get("github", "token");
     await expect(failed).rejects.toMatchObject({
       code: "secrets_command_failed",
-      message: expect.stringMatching(/`github\/token` ended with 3\. Run it by hand/),
+      message: expect.stringMatching(/`github\/token` ended with 3\. Run it yourself/),
     });
     await expect(failed).rejects.not.toMatchObject({ message: expect.stringContaining("hunter2") });
     await expect(commandSecrets({ command: ["/no/such/program", "{key}"] }).get("a", "b")).rejects.toMatchObject({

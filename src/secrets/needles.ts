@@ -120,10 +120,7 @@ function encoded(value: string): readonly string[] {
   return [...asBytes(Buffer.from(value)), ...utf16Variants(value)];
 }
 
-/**
- * UTF-16 as bytes, as in PowerShell's `-EncodedCommand` and in registry dumps. Latin text without its last byte is the
- * same in both byte orders.
- */
+/** UTF-16 as bytes, as in PowerShell's `-EncodedCommand` and in registry dumps. Latin text without its last byte is the same in both byte orders. */
 function utf16Variants(value: string): readonly string[] {
   const bytes = Buffer.from(value, "utf16le");
   const isLatin = bytes.every((byte, i) => i % 2 === 0 || byte === 0);

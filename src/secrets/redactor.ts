@@ -13,10 +13,7 @@ export const mask = "[redacted]";
  */
 const reachTimes = 4;
 
-/**
- * Masks known values only, also encoded (needles.ts), escaped (escapes.ts) or wrapped (rewritten.ts). The second layer
- * guesses unknown secrets.
- */
+/** Masks known values only, also encoded (needles.ts), escaped (escapes.ts) or wrapped (rewritten.ts). The second layer guesses unknown secrets. */
 export function createRedactor(): Redactor {
   return new VariantRedactor();
 }

@@ -90,10 +90,7 @@ function endsWrapped(text: string, end: number): boolean {
   return true;
 }
 
-/**
- * Whether it is a letter, a digit or one of `+
- * - _ = %`, as in base64, hex and percent-encoding. Returns false past the end (NaN).
- */
+/** Whether it is a letter, a digit or one of `+ - _ = %`, as in base64, hex and percent-encoding. Returns false past the end (NaN). */
 function isEncoded(code: number): boolean {
   return (
     (code >= 97 && code <= 122) ||

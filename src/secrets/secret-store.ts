@@ -30,10 +30,7 @@ export const patternModes: readonly PatternMode[] = ["off", "mark", "mask"];
 
 /** Finds exact values in the usual encodings (JSON, URL, base64 at three offsets, hex, wrapped lines). */
 export interface Redactor {
-  /**
-   * From now on the value is masked everywhere. Values shorter than 6 characters are refused, because masking them
-   * would mask ordinary text.
-   */
+  /** From now on the value is masked everywhere. Values shorter than 6 characters are refused, because masking them would mask ordinary text. */
   learn(value: string): void;
   /** The text with every known value replaced by `[redacted]`; the same string when there are none. */
   redact(text: string): string;

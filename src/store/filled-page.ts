@@ -3,10 +3,7 @@ import type { CallFilter } from "./store.ts";
 
 const leastRead = 100;
 
-/**
- * The newest rows that pass the filter, up to the limit. The store cannot apply the filter itself, so pages are read
- * until one is full.
- */
+/** The newest rows that pass the filter, up to the limit. The store cannot apply the filter itself, so pages are read until one is full. */
 export async function filledPage(
   read: (where: CallFilter) => Promise<readonly CallRecord[]>,
   where: CallFilter & { readonly limit: number },

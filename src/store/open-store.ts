@@ -45,10 +45,7 @@ export function isStore(value: unknown): value is Store {
   return typeof value === "object" && value !== null && "commit" in value && typeof value.commit === "function";
 }
 
-/**
- * A mistyped path or an unmounted disk is refused: a new store would not know what was approved and done, and would let it
- * be done again.
- */
+/** A mistyped path or an unmounted disk is refused: a new store would not know what was approved and done, and would let it be done again. */
 function checkFolder(folder: string, store: string): void {
   try {
     accessSync(folder);

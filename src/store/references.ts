@@ -1,13 +1,7 @@
-/**
- * Which artifacts a row refers to, and whether it still needs them. This is always computed from the row and never
- * stored separately.
- */
+/** Which artifacts a row refers to, and whether it still needs them. This is always computed from the row and never stored separately. */
 import type { ApprovalRecord, CallRecord } from "../core/records.ts";
 
-/**
- * The form in arguments, outcomes and their media blocks. A quote inside a text is escaped, so a text cannot look like
- * a reference.
- */
+/** The form in arguments, outcomes and their media blocks. A quote inside a text is escaped, so a text cannot look like a reference. */
 const reference = /"\$?artifact":"([0-9a-f]{64})"/g;
 
 /** @param json without white space: canonical, or from `JSON.stringify` */

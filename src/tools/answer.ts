@@ -8,10 +8,7 @@ import { blockOf } from "./blocks.ts";
 import { isRecord } from "./kinds.ts";
 import { type Plain, plain, TooManyBytes, weighed } from "./schema/plain.ts";
 
-/**
- * Members of an answer that is a result, in camelCase, MCP's names and snake_case. An object with any other member is
- * plain JSON.
- */
+/** Members of an answer that is a result, in camelCase, MCP's names and snake_case. An object with any other member is plain JSON. */
 const resultMembers: ReadonlySet<string> = new Set([
   ...["content", "structured", "structuredContent", "structured_content", "isError", "is_error", "retryable"],
   ...["metadata", "_meta", "text", "kind", "callId", "call_id", "name"],

@@ -4,10 +4,7 @@ import type { ContentBlock } from "../core/outcome.ts";
 import { isRecord } from "./kinds.ts";
 import { plain } from "./schema/plain.ts";
 
-/**
- * A content block in the form of Postern, of MCP or of a model provider, in camelCase or snake_case. A block of an
- * unknown kind becomes its JSON.
- */
+/** A content block in the form of Postern, of MCP or of a model provider, in camelCase or snake_case. A block of an unknown kind becomes its JSON. */
 export function blockOf(block: unknown): ContentBlock {
   if (block instanceof Uint8Array) {
     return { type: "file", mediaType: defaultMediaTypes.file, data: Buffer.from(block).toString("base64") };

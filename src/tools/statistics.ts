@@ -48,10 +48,7 @@ type EndedEvent = Extract<CallEvent, { readonly moment: "ended" }>;
 type CountName = Exclude<keyof Minute, "at">;
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/**
- * What an ending counts as. The endings that are missing belong to a call that has not ended, or that is counted
- * already.
- */
+/** What an ending counts as. The endings that are missing belong to a call that has not ended, or that is counted already. */
 const countNames: { readonly [Name in EndedEvent["as"]]?: CountName } = {
   succeeded: "ok",
   failed: "failed",

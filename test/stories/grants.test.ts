@@ -179,13 +179,13 @@ it("costs a call that needs nobody no look and no await", async () => {
   await using h = await runtimeFixture();
   await remember(h, await ask(h));
   let looked = 0;
-  const shelf = h.runtime.approvals.grants;
-  const answering = (shelf as unknown as { answering: (...given: unknown[]) => unknown }).answering;
+  const grants = h.runtime.approvals.grants;
+  const answerFor = (grants as unknown as { answerFor: (...given: unknown[]) => unknown }).answerFor;
   const watched = (...given: unknown[]): unknown => {
     looked += 1;
-    return answering.apply(shelf, given);
+    return answerFor.apply(grants, given);
   };
-  Object.assign(shelf, { answering: watched });
+  Object.assign(grants, { answerFor: watched });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "x" } }, asker);
   expect(looked).toBe(0);
   expect(await status(h, "y")).toBe("ok");

@@ -20,10 +20,7 @@ export interface BrowserToolsOptions {
   readonly viewport?: Viewport;
   /** The program. Default: the one that Playwright has installed. */
   readonly executablePath?: string;
-  /**
-   * Chromium's own sandbox. `false` removes a line of defence; a container without user namespaces may need it.
-   * Default: true.
-   */
+  /** Chromium's own sandbox. `false` removes a line of defence; a container without user namespaces may need it. Default: true. */
   readonly sandbox?: boolean;
   /** The risk of clicking, typing and navigating. Default: `medium`; `safe` is refused. */
   readonly risk?: Exclude<Risk, "safe">;

@@ -83,10 +83,7 @@ function addPlain(piece: string, isOtherScript: boolean, parts: TextPart[]): voi
   if (plain !== "") parts.push({ text: plain, is: "plain" });
 }
 
-/**
- * In a word with Latin letters, letters of other scripts are strange. In other words, only look-alikes of Latin letters
- * are.
- */
+/** In a word with Latin letters, letters of other scripts are strange. In other words, only look-alikes of Latin letters are. */
 function addToken(token: string, isDoubtful: boolean, put: (run: string, isStrange: boolean) => void): void {
   for (const [at, run] of token.split(wordOrSign).entries()) {
     const isWord = inWord.test(run);

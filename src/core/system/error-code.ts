@@ -6,10 +6,7 @@ export function codeOf(error: unknown): string {
 /** SQLite's codes for a damaged database file: `SQLITE_CORRUPT`, `SQLITE_NOTADB`. */
 const damageCodes: ReadonlySet<number> = new Set([11, 26]);
 
-/**
- * Whether stored data is damaged, so that reading it again would fail again: torn pages, or text that Postern did not
- * write.
- */
+/** Whether stored data is damaged, so that reading it again would fail again: torn pages, or text that Postern did not write. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof SyntaxError) return true;

@@ -44,10 +44,7 @@ export function showInvisible(text: string): string {
     : text;
 }
 
-/**
- * As `showInvisible`, and look-alike letters within a Latin word are shown as codes too. For untrusted texts that a
- * model or a person reads.
- */
+/** As `showInvisible`, and look-alike letters within a Latin word are shown as codes too. For untrusted texts that a model or a person reads. */
 export function showHidden(text: string): string {
   const shown = showInvisible(text);
   if (!lookAlike.test(shown)) return shown;

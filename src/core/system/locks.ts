@@ -1,7 +1,4 @@
-/**
- * Runs one piece of work at a time for each name. Work of different names runs at the same time. A name is forgotten
- * when its last work ends.
- */
+/** Runs one piece of work at a time for each name. Work of different names runs at the same time. A name is forgotten when its last work ends. */
 export class Locks {
   readonly #last = new Map<string, Promise<void>>();
 

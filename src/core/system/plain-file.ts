@@ -27,10 +27,7 @@ export async function openPlainFile(path: string, flags: number, code: FaultCode
   throw unusable(path, found.isFile() ? "has more than one name" : "is not a file", { code });
 }
 
-/**
- * Opens a file to read it. Returns undefined when it does not exist. The system or the caller refuses anything that is
- * no file.
- */
+/** Opens a file to read it. Returns undefined when it does not exist. The system or the caller refuses anything that is no file. */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | noLink | constants.O_NONBLOCK);

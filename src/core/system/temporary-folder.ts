@@ -5,10 +5,7 @@ import { isAlive } from "./alive.ts";
 
 const ownFolders = new Set<string>();
 
-/**
- * A temporary folder that is removed when the process ends. Its name has the process id, so a later process removes the
- * folders of killed ones.
- */
+/** A temporary folder that is removed when the process ends. Its name has the process id, so a later process removes the folders of killed ones. */
 export function temporaryFolder(kind: string): string {
   if (ownFolders.size === 0) process.once("exit", removeOwnFolders);
   const prefix = `postern-${kind}-`;

@@ -73,10 +73,7 @@ export class Queries {
     return found;
   }
 
-  /**
-   * Pending requests come by urgency, with the older one of two equal ones first; decided ones newest first; all others
-   * oldest first.
-   */
+  /** Pending requests come by urgency, with the older one of two equal ones first; decided ones newest first; all others oldest first. */
   approvals(where: AudienceFilter, now: number): readonly ApprovalRecord[] {
     const { state, after, risk, audiences, limit = Infinity } = where;
     const place = after === undefined ? {} : this.#placeOf(after);

@@ -42,10 +42,7 @@ export function openSqliteStore(options: SqliteStoreOptions & { readonly locatio
   return new SqliteStore(openDatabase(options.location, options.log ?? (() => {})), options);
 }
 
-/**
- * One process, one file. The condition of a write is decided at once; the writer then writes it with others in one
- * transaction.
- */
+/** One process, one file. The condition of a write is decided at once; the writer then writes it with others in one transaction. */
 export class SqliteStore implements Store {
   readonly incarnation: string = newId("inc");
   readonly #database: OpenDatabase;

@@ -35,10 +35,7 @@ const groupPeriodMicroseconds = 100_000;
 const requestMs = 10_000;
 const mostGreetingBytes = 64;
 
-/**
- * The command that the guest's init runs for a connection, which is its standard input and output: it reads a program
- * and runs it.
- */
+/** The command that the guest's init runs for a connection, which is its standard input and output: it reads a program and runs it. */
 export const guestLoader: string = `python3 -I -S -B -X utf8 -c 'import os
 def take(n):
     data = b""
