@@ -140,7 +140,7 @@ describe("a stop of the runtime", () => {
       const ended = await running;
       expect(traceOf(ended)).toEqual(["work ok", "hold cancelled"]);
       expect(ended).toMatchObject({ refusal: { retry: "later" } });
-      expect(resultOf(ended)["error"]).toContain("send the same call again, it goes on from there");
+      expect(resultOf(ended)["error"]).toContain("send the same call again. It continues from there");
     }
     bench.isHeld = false;
     await using h = await room(bench, fakeDriver(), { store });

@@ -61,8 +61,8 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
     /out of order/,
   ],
   ["rejects", () => Promise.reject(new Error("no line")), /no line/],
-  ["answers nothing", (() => undefined) as never, /no list of findings/],
-  ["says what it may not say", (() => [{ says: "ALLOW", why: "x" }]) as never, /no list of findings/],
+  ["answers nothing", (() => undefined) as never, /not a list of findings/],
+  ["says what it may not say", (() => [{ says: "ALLOW", why: "x" }]) as never, /not a list of findings/],
   [
     "answers with a trap",
     (() =>
@@ -71,7 +71,7 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
           throw new Error("trap");
         },
       })) as never,
-    /no list of findings|trap/,
+    /not a list of findings|trap/,
   ],
 ];
 it.each(broken)(
@@ -185,7 +185,7 @@ it("patterns are RE2's, and one that is none is named; so is a word that does no
   expect(() => patternGuardrail({ name: "p", on: "result", patterns: ["x"], says: "DENY" })).toThrow(
     /one of WITHHOLD, MARK/,
   );
-  expect(() => personalData({ kinds: ["shoe" as never] })).toThrow(/no kind of personal data/);
+  expect(() => personalData({ kinds: ["shoe" as never] })).toThrow(/not a kind of personal data/);
 });
 
 it("patterns that hang other engines answer at once", async () => {

@@ -228,7 +228,7 @@ describe("recall_memory", () => {
       await using runtime = await withMemory({ provider });
       const outcome = await recall(runtime, { query: "tea" });
       expect(outcome).toMatchObject({ status: "error", refusal: { code: "tool_failed" } });
-      expect(outcome.text).toContain("no list of memories");
+      expect(outcome.text).toContain("not a list of memories");
     },
   );
 

@@ -193,7 +193,7 @@ it("a root that must not be one is refused with the reason", async () => {
   );
   expect(await refused("project", { path: join(base, "project") })).toBe("taken");
   for (const name of ["workspace", "logs", "../x", "", "a/b"])
-    expect(await refused(name, { path: join(base, "project") })).toContain("no name for a root");
+    expect(await refused(name, { path: join(base, "project") })).toContain("not a name for a root");
   expect(readFileSync(join(base, "project/postern.yaml"), "utf8")).toBe("version: 1");
   rmSync(base, { recursive: true });
 });
