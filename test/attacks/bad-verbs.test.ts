@@ -274,7 +274,7 @@ async function told(verb: string, given: readonly unknown[]): Promise<unknown> {
   }
 }
 
-describe("every verb of the public face", () => {
+describe("every function of the public API", () => {
   it("is listed here, and nothing else is", () => {
     const own = functionsOf(h.runtime);
     const inside = Object.entries({ ...held(), session }).flatMap(([member, holder]) => {
@@ -289,7 +289,7 @@ describe("every verb of the public face", () => {
   });
 
   const nonsense = Object.entries(verbs).filter((entry): entry is [string, Nonsense] => typeof entry[1] !== "string");
-  it.each(nonsense)("%s names what it cannot understand, and disturbs nothing", async (verb, lists) => {
+  it.each(nonsense)("%s names the input it cannot accept, and the next call works", async (verb, lists) => {
     for (const given of lists) {
       const fault = await told(verb, given);
       expect(fault, `${verb}(${JSON.stringify(given)})`).toBeInstanceOf(RuntimeFault);

@@ -92,18 +92,18 @@ function knowing(): Redactor {
   return redactor;
 }
 
-describe("a text eight times as long takes no more than its share of time", () => {
-  it("when a card or a terminal shows it", async () => {
+describe("the time for a text eight times as long grows in proportion", () => {
+  it("for showing it on a card or in a terminal", async () => {
     expect(await tooSlow(spelledOut)).toBeUndefined();
     expect(await tooSlow(showHidden)).toBeUndefined();
   });
 
-  it("when secrets are masked in it, whatever is escaped", async () => {
+  it("for masking secrets in it, with any escapes", async () => {
     const escaped = pieces.filter((piece) => /[\\%&'\r\n]/.test(piece));
     expect(await tooSlow((text) => knowing().redact(text), escaped, 4 * few)).toBeUndefined();
   });
 
-  it("when a call is checked, decided on and held", async () => {
+  it("for checking, deciding and holding its call", async () => {
     const redactor = knowing();
     const rules = [
       { effect: "confirm", tool: "mail", arguments: { "$.to": { like: "*a*b*c*" } } },
@@ -126,7 +126,7 @@ describe("a text eight times as long takes no more than its share of time", () =
   });
 });
 
-it("counts 200,000 recipients in one object", async () => {
+it("for counting 200,000 recipients in one object", async () => {
   await using h = await runtimeFixture({ policy: { rules: [{ effect: "confirm", tool: "send" }] } }, [
     {
       ...{ name: "send", description: "Sends.", risk: "medium", effects: "write", idempotent: false },

@@ -58,7 +58,7 @@ describe("a limit on a run", () => {
     expect(await overHttp(runtime, "web", 0, ["a", "b"])).toEqual(["ok", "pending"]);
   });
 
-  it("counts the run alone when the operator's side opened it", async () => {
+  it("counts a run alone if the operator opened it", async () => {
     await using runtime = await runtimeOf(atMostTwo);
     const call = async (runId: string): Promise<string> =>
       (await runtime.invoke({ tool: "pay", arguments: { amount: 1 } }, { runId })).status;
@@ -66,7 +66,7 @@ describe("a limit on a run", () => {
     expect(ends).toEqual(["ok", "ok", "denied", "ok"]);
   });
 
-  it("counts a run that the operator's side opened for an agent by itself", async () => {
+  it("counts a run that the operator opened for an agent by itself", async () => {
     await using runtime = await runtimeOf(atMostTwo);
     const { via: _via, ...principal } = agent;
     const call = async (runId: string, who: Principal): Promise<string> =>
@@ -94,7 +94,7 @@ describe("a limit on a run", () => {
     expect(changes.map(({ runId }) => runId)).toEqual(["b"]);
   });
 
-  it("cannot be escaped with the name of a run of another day", async () => {
+  it("cannot be avoided with the name of a run of another day", async () => {
     const clock = new FakeClock();
     await using runtime = await runtimeOf(atMostTwo, { clock });
     const call = async (runId?: string): Promise<readonly [string, string]> => {

@@ -88,7 +88,7 @@ async function walk(path: string, value: unknown, seen: Seen): Promise<void> {
   }
 }
 
-it("gives nobody a function of a tool, whatever is asked of it", async () => {
+it("the public API reaches no function of a tool", async () => {
   const seen: Seen = { objects: new Set(), functions: new Map() };
   await walk("runtime", runtime, seen);
   expect(seen.functions.size).toBeGreaterThan(100); // it was walked
@@ -102,7 +102,7 @@ it("gives nobody a function of a tool, whatever is asked of it", async () => {
   expect(ran.mock.calls).toEqual([]);
 });
 
-it("offers what doors and loops need, as frozen data, of a server's tools too", () => {
+it("offers the data that servers and agent loops need, frozen, also for upstream tools", () => {
   const offers = runtime.offered(asker.principal);
   expect(offers.map(({ tool }) => tool)).toEqual(expect.arrayContaining(["mail", "files__read", "tool_chain"]));
   expect(offers.find(({ tool }) => tool === "mail")).toMatchObject({

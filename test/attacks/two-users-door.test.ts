@@ -50,7 +50,7 @@ async function users(): Promise<Users> {
 
 const code = 'await call("mail", { to: "m" }); return "the secret of ann";';
 
-it("calls, requests, scripts and runs of one user / for another one of the same agent there is none", async () => {
+it("calls, requests, scripts and runs of one user do not exist for another user of the agent", async () => {
   await using at = await users();
   const { body: called } = await at.ask("ann", "/v1/calls", { tool: "echo", arguments: { to: "x" }, run_id: "anns" });
   const { body: held } = await at.ask("ann", "/v1/calls", { tool: "mail", arguments: { to: "x" }, run_id: "anns" });
@@ -93,7 +93,7 @@ async function sizes(at: Users, path: string, member: string): Promise<Readonly<
   return { ann: await size("ann"), bob: await size("bob") };
 }
 
-it("a script of one user, approved / another one of the same agent cannot let it go on, nor read its answer", async () => {
+it("another user of the agent cannot resume an approved script, nor read its answer", async () => {
   await using at = await users();
   const { body: script } = await at.ask("ann", "/v1/calls", { tool: "tool_chain", arguments: { code } });
   await at.operator(`/v1/approvals/${String(script["approval_id"])}/approve`, { body: {} });

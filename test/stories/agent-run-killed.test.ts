@@ -130,12 +130,12 @@ function stopped(what: (request: IncomingMessage) => boolean, when: "before" | "
   return () => promise;
 }
 
-it("asks the model again when the command was killed while it was asked", async () => {
+it("asks the model again when the command is killed during the model's answer", async () => {
   const isAsked = () => until(() => existsSync(join(cli.folder, "asked")));
   expect(await effectsOf("model", ["--model", "./model.mjs#make/any", "--prompt", "Go."], isAsked)).toBe(1);
 });
 
-it("makes a call once when the command was killed before, during or after it, or before its answer was kept", async () => {
+it("makes a call once when the command is killed before, during or after it, or before its answer is kept", async () => {
   const port = await proxy.open();
   const to = [...script, "--port", port];
   expect(await effectsOf("before", to, stopped(isCall, "before"))).toBe(1);
@@ -146,7 +146,7 @@ it("makes a call once when the command was killed before, during or after it, or
   expect(await effectsOf("during", to, () => until(() => cli.runs.length > already))).toBe(1);
 });
 
-it("makes a call once when the command was killed with the Postern inside it", async () => {
+it("makes a call once when the command is killed with the Postern inside it", async () => {
   const own = join(cli.folder, ".postern");
   const already = cli.runs.length;
   const { child } = cli.open(["agent", "run", ...script, "--run-id", "inside", "--data", own]);

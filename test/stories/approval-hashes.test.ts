@@ -14,7 +14,7 @@ async function logged(h: RuntimeFixture, type: string) {
   return h.runtime.audit.query({ type });
 }
 
-it("the log has the hash of what was asked, and beside an edited yes that of what was approved, which is what ran", async () => {
+it("the log has the hash of the request and of the edited approval, which is the one that ran", async () => {
   await using h = await runtimeFixture();
   const id = await ask(h, mail("asked"));
   await edit(h, id, "edited");
@@ -27,7 +27,7 @@ it("the log has the hash of what was asked, and beside an edited yes that of wha
   expect(ran?.request_hash).toBe(hashOf("edited"));
 });
 
-it("also of each word under a quorum, by whomever it was edited; a no is to what was asked", async () => {
+it("the log has the hash of each edited vote, and of the request for a denial", async () => {
   await using h = await runtimeFixture(routed({ quorum: 2 }));
   const [first, second] = [await ask(h, mail("one")), await ask(h, mail("two"))];
   await edit(h, first, "edited");
@@ -45,7 +45,7 @@ it("also of each word under a quorum, by whomever it was edited; a no is to what
   expect(denied).not.toHaveProperty("data");
 });
 
-it("a yes to what was asked has one hash", async () => {
+it("an approval without an edit has one hash", async () => {
   await using h = await runtimeFixture();
   await yes(h, await ask(h, mail("asked")), ann);
   const [approved] = await logged(h, "gate.approved");

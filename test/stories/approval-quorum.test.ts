@@ -32,7 +32,7 @@ describe("a quorum", () => {
     expect(vote).toMatchObject({ decided_by: "ann", data: { approval_id: id, quorum_left: 1, as: "approved" } });
   });
 
-  it("does not wake a caller who waits before the last yes", async () => {
+  it("does not wake a waiting caller before the last vote", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "wait", routes: [{ quorum: 2 }] } });
     const waiting = h.runtime.invoke(mail(), asker);
     await h.clock.advance(10);
@@ -44,7 +44,7 @@ describe("a quorum", () => {
     expect((await waiting).status).toBe("ok");
   });
 
-  it("is voided by an edit: the editor's is the first yes, and another one must name what it saw", async () => {
+  it("starts again with an edit: the editor's is the first vote, and the next must name the new digest", async () => {
     await using h = await runtimeFixture(two);
     const id = await ask(h);
     await yes(h, id, ann);
@@ -68,7 +68,7 @@ describe("a quorum", () => {
     expect(h.ran).toEqual([{ to: "y" }]);
   });
 
-  it("takes no yes to arguments that were edited while it was given", async () => {
+  it("takes no vote for arguments that were edited meanwhile", async () => {
     await using h = await runtimeFixture(two);
     const codes = new Set<string>();
     for (let turns = 0; turns < 60; turns += 1) {
@@ -85,7 +85,7 @@ describe("a quorum", () => {
     expect([...codes].sort()).toEqual(["approval_changed", "counted"]);
   });
 
-  it("is not reached by the asker, nor by an agent's approval of its own call", async () => {
+  it("is not reached by the asking person, nor by an agent's vote on its own call", async () => {
     await using h = await runtimeFixture(routed({ quorum: 2, separateUser: true }));
     const id = await ask(h);
     expect(await yes(h, id, { user: "asker", via: "session:9" })).toMatchObject({ code: "decider_not_allowed" });
@@ -112,7 +112,7 @@ describe("a quorum", () => {
     expect((await approvals.get(id))?.votes).toHaveLength(3);
   });
 
-  it("is denied by one no", async () => {
+  it("is denied by one denial", async () => {
     await using h = await runtimeFixture(two);
     const id = await ask(h);
     await yes(h, id, ann);

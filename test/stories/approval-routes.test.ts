@@ -8,7 +8,7 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 const files = sqliteFiles();
 
 describe("a request that is sent to some people", () => {
-  it("is decided by them and by nobody else, and tells the others whom it was sent to", async () => {
+  it("is decided only by them, and others learn whom it was sent to", async () => {
     await using h = await runtimeFixture(routed({ name: "ops only", to: { groups: ["ops"] } }));
     const id = await ask(h);
     expect(await yes(h, id, bob)).toMatchObject({
@@ -20,7 +20,7 @@ describe("a request that is sent to some people", () => {
     expect(await yes(h, id, ann)).toMatchObject({ decided: true, approval: { routed: { rule: "ops only" } } });
   });
 
-  it("is listed as mine for whoever may decide it, and not for whoever asked, voted already, or may not", async () => {
+  it("is listed as mine for each person who may decide it, not for the asking person or a voter", async () => {
     await using h = await runtimeFixture(routed({ to: { roles: ["approver"] }, quorum: 2, separateUser: true }));
     const id = await ask(h);
     const mine = async (by: Decider) => (await h.runtime.approvals.page({ state: "pending" }, by)).approvals.length;
@@ -29,7 +29,7 @@ describe("a request that is sent to some people", () => {
     expect([await mine(ann), await mine(bob)]).toEqual([0, 1]);
   });
 
-  it("stays as strict as it was when the configuration is loosened, and becomes stricter with it", async () => {
+  it("keeps its strictness when the configuration is loosened, and becomes stricter with it", async () => {
     const options = (...routes: readonly ApprovalRoute[]): RuntimeOptions => ({
       ...routed(...routes),
       store: `sqlite:${files.at("loosened.db")}`,
@@ -53,7 +53,7 @@ describe("a request that is sent to some people", () => {
     expect(typed).toMatchObject({ decided: true, approval: { state: "pending" } });
   });
 
-  it("is asked for as long as its route says, but no longer than the tool allows", async () => {
+  it("lives as long as its route says, but no longer than the tool allows", async () => {
     await using h = await runtimeFixture(routed({ match: { tools: ["mail"] }, ttlMs: 60_000 }));
     const record = await h.runtime.approvals.get(await ask(h));
     expect(record?.expiresAt).toBe(h.clock.now() + 60_000);
@@ -79,7 +79,7 @@ describe("a critical request", () => {
     expect(await no(h, await ask(h, { tool: "drop", arguments: { to: "y" } }), ann)).toMatchObject({ decided: true });
   });
 
-  it("needs a person who signed in once there are accounts; without accounts the operator's token is one", async () => {
+  it("needs a signed-in person once accounts exist; without accounts the operator's token is one", async () => {
     let accounts = true;
     await using h = await runtimeFixture({ approvals: { patience: "suspend", accountsExist: () => accounts } });
     const id = await ask(h, drop);
@@ -93,7 +93,7 @@ describe("a critical request", () => {
     expect(await yes(h, id, clerk, typed)).toMatchObject({ decided: true });
   });
 
-  it("is approved by the approver of the process where no route speaks of it, and not where one does", async () => {
+  it("is approved by the process's approver unless a route covers it", async () => {
     const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
     await using free = await runtimeFixture({ approvals: { approver } });
     expect((await free.runtime.invoke(drop, asker)).status).toBe("ok");
@@ -106,8 +106,8 @@ describe("a critical request", () => {
   });
 });
 
-describe("a decision that was made looking at something", () => {
-  it("is not taken when that is not what is asked any more (digest)", async () => {
+describe("a decision with a digest", () => {
+  it("is refused if the request has changed since", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h);
     expect(await yes(h, id, ann, { expectedDigest: "f".repeat(64) })).toMatchObject({ code: "approval_changed" });
@@ -138,7 +138,7 @@ describe("delegation", () => {
     expect(await eventTypes(h.runtime)).toContain("approval.delegated");
   });
 
-  it("carries roles and groups of the giver, is ended at once, and outlives a restart", async () => {
+  it("carries the giver's roles and groups, ends when revoked, and survives a restart", async () => {
     const options = { ...routed({ to: { groups: ["ops"] } }), store: `sqlite:${files.at("given.db")}` };
     const before = await runtimeFixture(options);
     const [first, second] = [await ask(before, mail("1")), await ask(before, mail("2"))];
@@ -171,7 +171,7 @@ describe("delegation", () => {
     });
   });
 
-  it("never reaches whoever asked, is not handed on, and does not give one's own request away", async () => {
+  it("never covers the asking person, cannot be delegated again, and cannot cover one's own request", async () => {
     await using h = await runtimeFixture(routed({ to: { users: ["ann", "asker"] } }));
     const { delegations } = h.runtime.approvals;
     const requester: Decider = { user: "asker", via: "session:9", tenant: "default", signedIn: true };
@@ -188,10 +188,10 @@ describe("delegation", () => {
   });
 
   it.each([
-    ["oneself", { to: "ann", until: 60_000 }, /is you/],
-    ["nobody", { to: "", until: 60_000 }, /is no name/],
+    ["its giver", { to: "ann", until: 60_000 }, /is you/],
+    ["an empty name", { to: "", until: 60_000 }, /is no name/],
     ["the past", { to: "bob", until: -1 }, /still to come/],
-    ["ever", { to: "bob", until: 1e12 }, /90 days/],
+    ["an endless time", { to: "bob", until: 1e12 }, /90 days/],
   ])("is refused to %s", async (_, { to, until: ms }, message) => {
     await using h = await runtimeFixture();
     const made = await h.runtime.approvals.delegations.make({ to, until: until(h, ms) }, ann);
@@ -202,7 +202,7 @@ describe("delegation", () => {
     });
   });
 
-  it("is refused without a time", async () => {
+  it("is refused without an end", async () => {
     await using h = await runtimeFixture();
     await expect(h.runtime.approvals.delegations.make({ to: "bob", until: Number.NaN }, ann)).rejects.toMatchObject({
       code: "delegation_invalid",

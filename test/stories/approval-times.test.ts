@@ -6,7 +6,7 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
-describe("time", () => {
+describe("a request over time", () => {
   const route: ApprovalRoute = {
     name: "slow",
     to: { users: ["ann"] },
@@ -33,7 +33,7 @@ describe("time", () => {
     expect(escalated).toMatchObject({ data: { approval_id: id, to: { users: ["bob"] } } });
   });
 
-  it("lets whom it was escalated to decide, and those before as well", async () => {
+  it("can be decided by the escalated people and by the earlier ones", async () => {
     await using h = await runtimeFixture(routed(route));
     const [first, second] = [await ask(h, mail("1")), await ask(h, mail("2"))];
     await h.clock.advance(30_000);
@@ -43,7 +43,7 @@ describe("time", () => {
     expect(await told(h)).toEqual(["approval.escalated", "approval.escalated"]);
   });
 
-  it("reminds nobody twice after a restart, and makes up for what came due while it was away", async () => {
+  it("sends no reminder twice after a restart, and sends the missed ones", async () => {
     const options = { ...routed(route), store: `sqlite:${files.at("reminded.db")}` };
     const before = await runtimeFixture(options);
     await ask(before);

@@ -108,7 +108,7 @@ class Player {
   }
 }
 
-it("never misses what is referred to, and lets go of everything else, whatever happened before", async () => {
+it("a store never misses a referenced artifact and removes all others, after any history", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
       const player = new Player();

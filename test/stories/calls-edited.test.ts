@@ -22,7 +22,7 @@ async function editedAndRun(h: RuntimeFixture, more: object = asker): Promise<vo
   expect((await h.runtime.resume(id))?.status).toBe("ok");
 }
 
-it("simulate weighs what ran, and says that a person had changed it", async () => {
+it("simulate judges what ran, and says that a person edited it", async () => {
   await using h = await runtimeFixture();
   await editedAndRun(h);
   expect((await h.runtime.policy.simulate(noMailTo("asked"))).changes).toEqual([]);
@@ -31,7 +31,7 @@ it("simulate weighs what ran, and says that a person had changed it", async () =
   ]);
 });
 
-it("simulate says nothing of an edit where there was none", async () => {
+it("simulate mentions no edit if there was none", async () => {
   await using h = await runtimeFixture();
   await ask(h, mail("asked"));
   const { changes } = await h.runtime.policy.simulate(noMailTo("asked"));
@@ -59,7 +59,7 @@ it("rules about the past sum what ran, after a restart too", async () => {
   expect((await pays(h, 5)).status).toBe("pending");
 });
 
-it("a tool is asked what became of what ran, and not of what was sent", async () => {
+it("a reconcile hook gets the arguments that ran, not those that were sent", async () => {
   const asked: unknown[] = [];
   const lost = {
     ...pay,
@@ -79,7 +79,7 @@ it("a tool is asked what became of what ran, and not of what was sent", async ()
   expect(asked).toEqual([{ amount: 90 }]);
 });
 
-it("a tool that waits inside goes on with what was approved, though what was asked is sent again", async () => {
+it("a tool that waits inside continues with the approved edit, although the first arguments are sent again", async () => {
   const ran: unknown[] = [];
   const waits = {
     ...pay,

@@ -72,7 +72,7 @@ const rest = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); 
 const refusedCall = 'try { await call("nope", { to: "x" }); } catch {}';
 
 describe("a script that is replayed", () => {
-  it("may ask for less of the host than before: its calls are the ones they were", async () => {
+  it("may ask the host for less than before if its calls are the same", async () => {
     await using h = await room();
     const result = await resumed(h, fickle('await host("progress", { text: "on" });', rest));
     expect(result).toMatchObject({ status: "ok", output_text: "sent", tool_calls: 2 });
@@ -80,10 +80,10 @@ describe("a script that is replayed", () => {
   });
 
   it.each([
-    ["leaves a call out that left nothing in the ledger", refusedCall, ""],
+    ["leaves out a call that left nothing in the ledger", refusedCall, ""],
     ["makes another call where one was refused", refusedCall, 'await call("work", { to: "b" });'],
-    ["makes a call more", "", 'await call("work", { to: "b" });'],
-  ])("and %s ends before anything of it is run", async (_what, first, later) => {
+    ["makes one more call", "", 'await call("work", { to: "b" });'],
+  ])("ends before any of it runs if it %s", async (_what, first, later) => {
     await using h = await room();
     const result = await resumed(h, fickle(first, rest, later));
     expect(result).toMatchObject({ status: "error", error_kind: "diverged" });
@@ -92,7 +92,7 @@ describe("a script that is replayed", () => {
     expect(JSON.stringify(result["call_trace"])).toContain("idempotency_conflict");
   });
 
-  it("and diverges is told all it has done, and no request of it is opened", async () => {
+  it("that diverges gets the trace of all it has done, and opens no request", async () => {
     await using h = await room();
     const both = 'await Promise.allSettled([call("mail", { to: "new" }), call("work", { to: "b" })]);';
     const result = await resumed(h, fickle("", rest, both));
@@ -105,7 +105,7 @@ describe("a script that is replayed", () => {
     expect(requests.map(({ arguments: { to } }) => to)).toEqual(["m"]);
   });
 
-  it("and ends before what it did has not repeated itself either", async () => {
+  it("ends if it returns before it has repeated its earlier calls", async () => {
     await using h = await room();
     const result = await resumed(h, fickle("", rest, "return 1;"));
     expect(result).toMatchObject({
@@ -116,7 +116,7 @@ describe("a script that is replayed", () => {
     expect(h.did).toEqual(["a"]);
   });
 
-  it.each(["denied", "expired"])("is told once more what was %s, and asks nobody anew", async (how) => {
+  it.each(["denied", "expired"])("gets the same refusal for an %s request, and asks no person again", async (how) => {
     await using h = await room();
     const code = `const told = [];
       for (const to of ["1", "2"]) try { await call("mail", { to }); told.push(to); } catch (error) { told.push(error.code); }
@@ -129,7 +129,7 @@ describe("a script that is replayed", () => {
     expect(await h.runtime.approvals.list()).toHaveLength(2);
   });
 
-  it("does not do what failed at first and was made up for", async () => {
+  it("does not repeat a call that failed first and was then made again", async () => {
     await using h = await room();
     const code = `let codes = "";
       try { await call("shaky", { to: "a" }); } catch (error) { codes += error.code; await call("shaky", { to: "a" }); }
@@ -139,15 +139,15 @@ describe("a script that is replayed", () => {
   });
 });
 
-describe.each(durabilities)("what a script has used stays used (%s)", (durability) => {
-  it("calls and questions of the host, over a wait", async () => {
+describe.each(durabilities)("a script keeps over a wait (%s)", (durability) => {
+  it("its count of calls and host requests", async () => {
     await using h = await room(durability);
     const flood = 'try { for (;;) { await host("progress", { text: "x" }); n++; } } catch { told.push(n); }';
     const code = `const told = []; let n = 0; ${flood} await call("mail", { to: "m" }); ${flood} return told.join();`;
     expect(await resumed(h, code)).toMatchObject({ status: "ok", output_text: "1000,1000" });
   });
 
-  it("what a narrower session allowed, whoever lets it go on", async () => {
+  it("the limit of a narrower session, whichever caller resumes it", async () => {
     await using h = await room(durability);
     await using session = h.runtime.openSession({ maxToolCalls: 3 }, asker);
     const code = `await call("mail", { to: "m" });
@@ -159,7 +159,7 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
     expect(h.did).toEqual(["0", "1"]);
   });
 
-  it("its time, but for the time it waited", async () => {
+  it("its used time, without the waiting time", async () => {
     await using h = await room(durability);
     const code = `for (const to of ["1", "2"]) { await call("mail", { to }); await call("slow", {}); } return "sent";`;
     const script = { code, timeout: 10 };
@@ -172,7 +172,7 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
     expect(done).toMatchObject({ status: "timeout", duration_ms: 10_000 });
   });
 
-  it("a yes that holds for its session, in its next turns", async () => {
+  it("a grant for its session, in its later turns", async () => {
     await using h = await room(durability);
     const code = 'for (const to of ["1", "2", "3"]) await call("mail", { to }); return "sent";';
     const pending = await h.runtime.runChain({ code }, asker);
@@ -186,7 +186,7 @@ describe.each(durabilities)("what a script has used stays used (%s)", (durabilit
 });
 
 it.each(durabilities)(
-  "what a script did is found by one look into the store, however much it may call (%s)",
+  "a script's calls are found by one store read, however many it may make (%s)",
   async (durability) => {
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
@@ -208,8 +208,8 @@ it.each(durabilities)(
   },
 );
 
-describe("what is kept of a script", () => {
-  it("is what was guessed of its language: another one is not tried", async () => {
+describe("the record of a script", () => {
+  it("keeps the guessed language: no other language is tried", async () => {
     const names = ["python", "javascript"] as const;
     const drivers = names.map((language) => fakeDriver({ name: language, language }));
     const source =
@@ -237,7 +237,7 @@ describe("what is kept of a script", () => {
     });
   });
 
-  it("says why where its engine could not be frozen", async () => {
+  it("says why its engine could not freeze it", async () => {
     const said: string[] = [];
     const driver = fakeDriver();
     const stiff: typeof driver = {

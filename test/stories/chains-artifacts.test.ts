@@ -51,7 +51,7 @@ async function answerOf({ runtime }: Room, code: string): Promise<Json> {
 }
 
 describe("big values in a script", () => {
-  it("a handle with a reference is passed on, and the next tool gets the bytes (case 216)", async () => {
+  it("are passed on as a handle with a reference, and the next tool gets the bytes (case 216)", async () => {
     await using at = await room();
     const answer = await answerOf(
       at,
@@ -65,7 +65,7 @@ describe("big values in a script", () => {
     expect(at.took).toEqual([big, "héllo"]);
   });
 
-  it("materialize gives a path with the whole content, of inline and of offloaded results (case 225)", async () => {
+  it("materialize to a path with the whole content, inline or offloaded (case 225)", async () => {
     await using at = await room();
     const answer = await answerOf(
       at,
@@ -78,7 +78,7 @@ describe("big values in a script", () => {
     ]);
   });
 
-  it("artifacts.put gives a reference that works as an argument and goes back as media (case 226)", async () => {
+  it("get a reference from artifacts.put that works as an argument and returns as media (case 226)", async () => {
     await using at = await room();
     const code = `files.write("/workspace/a.txt", "made here");
       const put = await artifacts.put("/workspace/a.txt", "image/png");
@@ -93,7 +93,7 @@ describe("big values in a script", () => {
     });
   });
 
-  it("what goes back is held for its caller's session, and what stayed inside is not", async () => {
+  it("stay held for the caller's session if they are returned, and not otherwise", async () => {
     await using at = await room();
     const held = holdsIn(at.runtime);
     {
@@ -108,7 +108,7 @@ describe("big values in a script", () => {
     expect(held()).toBe(0);
   });
 
-  it("what a script kept is held again while it goes on after a wait", async () => {
+  it("are held again while the script continues after a wait", async () => {
     const seen: number[] = [];
     const tool = { description: "Says.", effects: "write", idempotent: false } as const;
     await using runtime = await createRuntime({
@@ -129,7 +129,7 @@ describe("big values in a script", () => {
     expect([held(), seen]).toEqual([0, [1, 1]]);
   });
 
-  it("a picture that the answer names goes back as a block", async () => {
+  it("return as a block if the answer names a picture", async () => {
     await using at = await room();
     const named = await at.runtime.runChain({ code: "const c = await tools.chart(); return c.files;" });
     expect(named.content.filter(({ type }) => type === "image")).toHaveLength(1);
@@ -137,7 +137,7 @@ describe("big values in a script", () => {
     expect(unnamed.content.filter(({ type }) => type === "image")).toHaveLength(0);
   });
 
-  it("somebody else's reference is refused inside the script", async () => {
+  it("are refused inside the script if they belong to another caller", async () => {
     await using at = await room();
     const digest = "0".repeat(64);
     const code = `const codes = [];
@@ -146,7 +146,7 @@ describe("big values in a script", () => {
     expect(await answerOf(at, code)).toEqual(["artifact_unavailable"]);
   });
 
-  it("a store that fails says so with its code, and no place of this host", async () => {
+  it("a failure of the artifact store has its code, and no path of this host", async () => {
     const folder = ownFolder();
     const logged: string[] = [];
     const log = (line: string): void => void logged.push(line);
@@ -161,7 +161,7 @@ describe("big values in a script", () => {
     expect(logged.join("\n")).toContain(folder);
   });
 
-  it("help tells signatures and descriptions", async () => {
+  it("help shows signatures and descriptions", async () => {
     await using at = await room();
     expect(await answerOf(at, "return [await help(tools.count), await help()];")).toEqual([
       "tools.count(args: { body?: string })\ntools.count(body: str = …)\nCounts.",

@@ -14,7 +14,7 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 const files = sqliteFiles();
 
 describe("a script whose caller left", () => {
-  it.each(["without a key", "with its key"])("goes on when it is sent again %s, and repeats nothing", async (how) => {
+  it.each(["without a key", "with its key"])("continues when it is sent again %s, and repeats nothing", async (how) => {
     const bench = new Bench();
     await using h = await room(bench);
     const more = how === "with its key" ? { idempotencyKey: "k" } : {};
@@ -28,7 +28,7 @@ describe("a script whose caller left", () => {
     expect(await h.runtime.calls.list({ tool: "tool_chain" })).toMatchObject([{ state: "ok" }]);
   });
 
-  it("in an engine of its own goes on too", async () => {
+  it("continues in a real engine too", async () => {
     const bench = new Bench();
     await using h = await runtimeFixture({ chains: { engines: ["quickjs"] } }, bench.tools);
     const code = 'await tools.work({ to: "a" }); await tools.hold({}); await tools.work({ to: "b" }); return "end";';
@@ -39,7 +39,7 @@ describe("a script whose caller left", () => {
     expect(bench.did).toEqual(["a", "b"]);
   });
 
-  it("is on record as unknown, and can be let go on by its id", async () => {
+  it("is recorded as unknown, and can be resumed by its id", async () => {
     const bench = new Bench();
     await using h = await room(bench);
     await left(h, bench, { code: holding });
@@ -51,7 +51,7 @@ describe("a script whose caller left", () => {
     expect(bench.did).toEqual(["a", "b"]);
   });
 
-  it("after it had gone on from a person's yes keeps its image, and goes on from there", async () => {
+  it("keeps its image after a resume, and continues from there", async () => {
     const bench = new Bench();
     const how: string[] = [];
     await using h = await room(bench, fakeDriver({ started: (which) => void how.push(which) }));
@@ -67,7 +67,7 @@ describe("a script whose caller left", () => {
     expect(h.ran).toEqual([{ to: "m" }]);
   });
 
-  it("and that winds down still is waited for when it is sent again at once", async () => {
+  it("delays the same script sent again until it has closed", async () => {
     const bench = new Bench();
     const closing = Promise.withResolvers<void>();
     const driver = fakeDriver();
@@ -93,7 +93,7 @@ describe("a script whose caller left", () => {
     expect(bench.did).toEqual(["a", "b"]);
   });
 
-  it("and that never winds down costs the next one its time, and not its key", async () => {
+  it("that never closes costs the next call its time, but not its key", async () => {
     const bench = new Bench();
     const driver = fakeDriver();
     let isFirst = true;
@@ -119,7 +119,7 @@ describe("a script whose caller left", () => {
 });
 
 describe("the trace of a script", () => {
-  it("is told when the only engine could not go on in the middle", async () => {
+  it("is in the answer when the only engine stopped in the middle", async () => {
     const bench = new Bench();
     const half = fakeDriver({
       step: (step) => (step.step === "done" ? { step: "failed", why: "unsupported", message: "no classes" } : step),
@@ -131,7 +131,7 @@ describe("the trace of a script", () => {
     expect(traceOf(done)).toEqual(["work ok"]);
   });
 
-  it("is told from the ledger where nothing else is left: its caller had left, and its engine is down", async () => {
+  it("comes from the ledger if the caller left and the engine is down", async () => {
     const bench = new Bench();
     const driver = fakeDriver();
     let isDown = false;
@@ -150,7 +150,7 @@ describe("the trace of a script", () => {
     expect(bench.did).toEqual(["a", "b"]);
   });
 
-  it("is told when nothing of it could be put away", async () => {
+  it("is in the answer when the script could not be frozen", async () => {
     const bench = new Bench();
     const failing = { isOn: true };
     const clock = new FakeClock();
@@ -175,7 +175,7 @@ describe("the trace of a script", () => {
     expect(await h.runtime.approvals.list()).toHaveLength(1);
   });
 
-  it("is told of a script that waited and whose language nobody speaks any more, and it waits on", async () => {
+  it("is in the answer when no engine speaks the language any more, and the script keeps waiting", async () => {
     const bench = new Bench();
     const store = `sqlite:${files.at("postern.db")}`;
     const code = 'await call("work", { to: "a" }); await call("mail", { to: "m" }); return "sent";';
@@ -198,9 +198,9 @@ describe("the trace of a script", () => {
   });
 });
 
-describe("an engine that is down when a person has said yes", () => {
+describe("an engine that is down after the approval", () => {
   it.each(["snapshot", "replay"] as const)(
-    "leaves the script waiting, and the yes unspent (%s)",
+    "leaves the script waiting and the approval unused (%s)",
     async (durability) => {
       const bench = new Bench();
       const driver = fakeDriver({ durability });
@@ -233,7 +233,7 @@ describe("an engine that is down when a person has said yes", () => {
     },
   );
 
-  it("costs a script that has not begun nothing but the try, also with a key", async () => {
+  it("costs a script that has not started only the attempt, also with a key", async () => {
     const bench = new Bench();
     const driver = fakeDriver();
     let isDown = true;
@@ -249,7 +249,7 @@ describe("an engine that is down when a person has said yes", () => {
   });
 });
 
-it("a script that goes on from its image is not checked against the tools of that day", async () => {
+it("a script that continues from its image is not checked again", async () => {
   const bench = new Bench();
   let checks = 0;
   const driver = fakeDriver({
@@ -266,7 +266,7 @@ it("a script that goes on from its image is not checked against the tools of tha
   expect(checks).toBe(1);
 });
 
-it("a script whose connection is dropped goes on when it is sent again over HTTP", async () => {
+it("a script whose connection is lost continues when it is sent again over HTTP", async () => {
   const bench = new Bench();
   await using h = await room(bench);
   await using http = await httpFixture(h.runtime);

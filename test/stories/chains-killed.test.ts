@@ -23,7 +23,7 @@ function folder(): string {
 }
 
 it.each(["snapshot", "replay", ...engines.filter(({ missing }) => missing === undefined).map(({ name }) => name)])(
-  "a script whose process is killed at any moment is finished by the next one, each effect at most once (%s)",
+  "a script killed at any moment is finished by the next process, each effect at most once (%s)",
   async (engine) => {
     const whole = folder();
     const undisturbed = await lived(whole, 0, engine);

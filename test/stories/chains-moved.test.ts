@@ -74,7 +74,7 @@ describe.each([
   "a script that waits for a person in another build of %s",
   (_name, { driver, missing }, language, chatter) => {
     it.skipIf(missing !== undefined)(
-      "asks for less of the host when it goes on, and does nothing twice",
+      "asks the host for less when it continues, and does nothing twice",
       async () => {
         await using h = await room([rebuilt(driver)]);
         const script = { code: scripts[language](chatter), language };
@@ -108,7 +108,7 @@ describe.each([
     );
 
     it.skipIf(missing !== undefined)(
-      "ends where it leaves out a call that was refused, before it does anything",
+      "ends before it does anything if it leaves out a refused call",
       async () => {
         await using h = await room([rebuilt(driver)]);
         const refused = {

@@ -46,7 +46,7 @@ const engines: readonly (readonly [string, Spoken, number])[] = [
 
 describe.each(engines)("%s", (_name, spoken, numRuns) => {
   it(
-    "any script, cut anywhere: each effect at most once",
+    "any script, cut anywhere, has each effect at most once",
     async () => {
       const once = fc.asyncProperty(stories(false), async (story) => {
         const { effects } = await live(story, spoken);
@@ -58,7 +58,7 @@ describe.each(engines)("%s", (_name, spoken, numRuns) => {
   );
 
   it(
-    "a script that is the same in each life comes to the end it has undisturbed",
+    "a script that is the same in each life ends as it does undisturbed",
     async () => {
       const same = fc.asyncProperty(stories(true), async (story) => {
         const undisturbed = await live({ ...story, cuts: [], isRebuilt: false }, spoken);

@@ -25,8 +25,8 @@ async function statesOf({ runtime }: RuntimeFixture): Promise<readonly string[]>
   return (await runtime.approvals.list()).map(({ state }) => state);
 }
 
-describe("a thawed script that has less time left than it takes to thaw", () => {
-  it("is over: it is not told to come again, and its yes is withdrawn", async () => {
+describe("a thawed script that has less time left than thawing takes", () => {
+  it("is over: its answer suggests no re-send, and its approval is withdrawn", async () => {
     const driver = fakeDriver();
     const late: SandboxDriver = {
       ...driver,
@@ -54,7 +54,7 @@ describe("a thawed script that has less time left than it takes to thaw", () => 
   });
 });
 
-it("a thawed script that has more left than most thaws take waits on where one takes longer, and goes on by the next", async () => {
+it("a thawed script with more time left keeps waiting when one thaw is slow, and continues by the next", async () => {
   const driver = fakeDriver();
   let isBusy = true;
   const late: SandboxDriver = {
@@ -80,8 +80,8 @@ it("a thawed script that has more left than most thaws take waits on where one t
   expect(h.ran).toEqual([{ to: "m" }]);
 });
 
-describe("no request outlives the script that made it", () => {
-  it("where its caller left while a person was asked, and sent again it never came to that call", async () => {
+describe("a script's request is withdrawn", () => {
+  it("if the caller left during the wait and the script, sent again, did not make that call", async () => {
     const driver = fakeDriver({ durability: "replay" });
     await using h = await scriptFixture({ approvals: { patience: "wait" } }, driver);
     const code = once('await call("mail", { to: "m" });');
@@ -95,7 +95,7 @@ describe("no request outlives the script that made it", () => {
     expect(await statesOf(h)).toEqual(["withdrawn"]);
   });
 
-  it("where it waited for several, and run again it never came to them", async () => {
+  it("if the script waited for several and, run again, did not make those calls", async () => {
     await using h = await scriptFixture({}, fakeDriver({ durability: "replay" }));
     const code = once('await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]);');
     await h.runtime.runChain({ code }, asker);
@@ -104,7 +104,7 @@ describe("no request outlives the script that made it", () => {
     expect(await statesOf(h)).toEqual(["withdrawn", "withdrawn"]);
   });
 
-  it("where no engine takes it any more", async () => {
+  it("if no engine accepts the script any more", async () => {
     const store = `sqlite:${files.at("unfit.db")}`;
     const code = 'await Promise.all([call("mail", { to: "m" }), call("drop", { to: "d" })]); return "sent";';
     {
@@ -120,7 +120,7 @@ describe("no request outlives the script that made it", () => {
   });
 });
 
-it("a store of one's own and no folder for the key: a script goes on after a restart all the same", async () => {
+it("a script continues after a restart with an own store and no key folder", async () => {
   const bench = new Bench();
   const clock = new FakeClock();
   const location = files.at("own.db");
@@ -136,7 +136,7 @@ it("a store of one's own and no folder for the key: a script goes on after a res
   expect([bench.did, h.ran]).toEqual([["a"], [{ to: "m" }]]);
 });
 
-it("scripts that have ended are not looked at any more by whoever tidies up", async () => {
+it("the cleanup does not read scripts that have ended", async () => {
   const clock = new FakeClock();
   const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
   await using h = await room(new Bench(), fakeDriver(), { store, clock });

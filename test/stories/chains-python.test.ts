@@ -15,7 +15,7 @@ for (const name of engines) {
 }
 
 it.each(engines)(
-  "`postern chain run x.py` on %s: calls, a person in the middle, and the end",
+  "`postern chain run x.py` on %s makes calls, waits for a person, and ends",
   async (name) => {
     if (missing.has(name)) return;
     await using gateway = await chainGateway(name);

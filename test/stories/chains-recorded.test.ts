@@ -66,7 +66,7 @@ describe("a script on a disk", () => {
     expect(await h.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it("has all it did before on the disk when a call with an effect begins", async () => {
+  it("has all earlier calls on the disk when a call with an effect starts", async () => {
     using syncs = countedSyncs();
     const { store } = opened("effect.db");
     let [begun, ended] = [0, 0];
@@ -83,7 +83,7 @@ describe("a script on a disk", () => {
     expect(rows).toEqual(["write attempted", "echo ok", "echo ok", "echo ok", "tool_chain attempted"]);
   });
 
-  it("has each outcome on the disk before the script hears of it, where the runtime is strict", async () => {
+  it("has each outcome on the disk before it receives it, if the runtime is strict", async () => {
     using syncs = countedSyncs();
     const { store } = opened("strict.db");
     await using h = await room(store, { durability: "strict" });
@@ -119,7 +119,7 @@ describe("a script whose reads cannot be recorded", () => {
     ["in its middle", 90, 67],
     ["at its end", 2, 5],
   ])(
-    "%s is stopped, and goes on when it is sent again; no effect is had twice",
+    "%s is stopped, and continues when it is sent again; no effect happens twice",
     async (_where, count, calledBefore) => {
       const { h, effects } = await failing(`full-${count}.db`);
       await using _ = h;
@@ -138,7 +138,7 @@ describe("a script whose reads cannot be recorded", () => {
     },
   );
 
-  it("has no effect any more, whatever it catches", async () => {
+  it("has no more effects, whatever it catches", async () => {
     const { database, store } = opened("lost-first.db");
     let isFirst = true;
     const lose = {

@@ -14,7 +14,7 @@ const missing = await new CpythonDriver().unavailable();
 if (missing !== undefined) console.warn(`SKIPPED: cpython: ${missing}`);
 
 it.skipIf(missing !== undefined)(
-  "a Python script is replayed after a restart, also if a tool it names is gone by then",
+  "a Python script is replayed after a restart, also if a tool it names is gone",
   async () => {
     const store = `sqlite:${files.at("gone.db")}`;
     const bench = new Bench();
@@ -50,7 +50,7 @@ said`;
   },
 );
 
-it("what a script waits for a sandbox is none of the processor time that it may use", async () => {
+it("waiting for a sandbox uses none of a script's processor time", async () => {
   const clock = new SystemClock(); // processor time is real
   await using driver = await quickJsDriver({ clock, warm: 1, most: 1 });
   const chains = { drivers: [driver], engines: ["quickjs"], cpuMs: 1_000 };

@@ -49,7 +49,7 @@ describe("a script that is run again", () => {
   const script = { code: madeUpFor('await call("set", { to: "a" });', 'await call("mail", { to: "m" });') };
   const held = { code: madeUpFor('await call("set", { to: "a" });', 'await call("hold", {});') };
 
-  it("is refused what it was refused before it waited, also where the policy allows it by now", async () => {
+  it("gets the refusal it got before the wait, even if the policy now allows the call", async () => {
     const room = new Room();
     const store = `sqlite:${files.at("loosened.db")}`;
     {
@@ -63,7 +63,7 @@ describe("a script that is run again", () => {
     expect([room.set, room.bench.did, h.ran]).toEqual([[], ["instead"], [{ to: "m" }]]);
   });
 
-  it("does not run what left nothing in the ledger, once something after it is done", async () => {
+  it("does not run a call that left nothing in the ledger, once a later call is done", async () => {
     const room = new Room();
     const store = `sqlite:${files.at("nothing.db")}`;
     {
@@ -77,7 +77,7 @@ describe("a script that is run again", () => {
     expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
   });
 
-  it("does not run what failed at first and might be tried again, once something after it is done", async () => {
+  it("does not retry a failed call, once a later call is done", async () => {
     const room = new Room();
     room.failures = 1;
     await using h = await room.open();
@@ -88,7 +88,7 @@ describe("a script that is run again", () => {
     expect([room.set, room.bench.did]).toEqual([[], ["instead"]]);
   });
 
-  it("does not repeat what nobody knows of, idempotent or not, once something after it is done", async () => {
+  it("does not repeat an unknown call, idempotent or not, once a later call is done", async () => {
     const room = new Room();
     const clock = new FakeClock();
     const location = files.at("unknown.db");
@@ -123,7 +123,7 @@ describe("a script that is run again", () => {
     expect([room.set, room.bench.did]).toEqual([["a"], ["instead"]]);
   });
 
-  it("does not get the late yes of a request that it went on without", async () => {
+  it("does not use a late approval of a request that it continued without", async () => {
     const room = new Room();
     await using h = await room.open({ approvals: { patience: "wait" } });
     const code = madeUpFor('await call("mail", { to: "m" });', 'await call("hold", {});');
@@ -140,7 +140,7 @@ describe("a script that is run again", () => {
     expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
   });
 
-  it("and calls another action of the tool than before ends before anything of it is run", async () => {
+  it("ends before any of it runs if it calls another action of the tool", async () => {
     const room = new Room();
     let action = "send";
     const step = (yielded: ScriptStep): ScriptStep =>

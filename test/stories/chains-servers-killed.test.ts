@@ -89,7 +89,7 @@ describe.each(engines.filter(({ missing }) => missing === undefined))(
       expect(again.replayed).toBe(true);
     }, 300_000);
 
-    it("killed in the middle of a call, it is sent again and does nothing twice", async () => {
+    it("killed in the middle of a call, is sent again and does nothing twice", async () => {
       await using gateway = await chainGateway(name);
       const path = script(gateway, cutShort[language], both[language]);
       const running = gateway.command("chain", "run", path, "--json");

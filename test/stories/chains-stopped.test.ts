@@ -41,8 +41,8 @@ class Slow {
   }
 }
 
-describe("an engine that takes its time to start", () => {
-  it("is waited for no longer than the script may take, and closed when it comes", async () => {
+describe("an engine that is slow to start", () => {
+  it("gets no longer than the script may take, and is closed when it has started", async () => {
     const slow = new Slow();
     const opened = Promise.withResolvers<void>();
     slow.opening = opened.promise;
@@ -61,7 +61,7 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await h.runtime.runChain({ code: "return 1;", timeout: 2 }, asker))["output_text"]).toBe("1");
   });
 
-  it("does not keep a caller that leaves, nor the same script sent again", async () => {
+  it("holds up neither a caller that leaves nor the same script sent again", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
     await using h = await room(new Bench(), slow.driver);
@@ -75,7 +75,7 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await h.runtime.runChain({ code: "return 1;" }, key))["output_text"]).toBe("1");
   });
 
-  it("does not keep the runtime from closing", async () => {
+  it("does not stop the runtime from closing", async () => {
     const slow = new Slow();
     slow.opening = new Promise(() => {});
     const h = await room(new Bench(), slow.driver);
@@ -87,7 +87,7 @@ describe("an engine that takes its time to start", () => {
     expect(resultOf(await running)).toMatchObject({ status: "error", error_kind: "closed" });
   });
 
-  it("leaves a script that waited for a person as it was", async () => {
+  it("leaves a waiting script unchanged", async () => {
     const bench = new Bench();
     const slow = new Slow();
     await using h = await room(bench, slow.driver);
@@ -104,7 +104,7 @@ describe("an engine that takes its time to start", () => {
     expect(bench.did).toEqual(["a"]);
   });
 
-  it("and one that is asked whether it can run here, alike", async () => {
+  it("ends with the script's time also while it checks whether it can run here", async () => {
     let isAsked = 0;
     const asked = { ...fakeDriver({ name: "slow" }), unavailable: () => new Promise<undefined>(() => {}) };
     const other = fakeDriver({ name: "other", language: "python" }); // with it no more are asked at the start
@@ -150,7 +150,7 @@ describe("a stop of the runtime", () => {
     expect(bench.did).toEqual(["a", "b"]);
   });
 
-  it("leaves one that had gone on from its image waiting there", async () => {
+  it("leaves a script that had continued from its image waiting there", async () => {
     const bench = new Bench();
     const store = `sqlite:${files.at("thawed.db")}`;
     const code = `await call("mail", { to: "m" }); ${holding}`;
@@ -176,10 +176,10 @@ describe("a stop of the runtime", () => {
   });
 });
 
-describe("what a script that is over leaves", () => {
+describe("a script that is over", () => {
   const asking = 'try { await call("mail", { to: "m" }); } catch (error) { return error.message; }';
 
-  it("is no request that nobody can use: it is withdrawn, and says so to whoever decides late", async () => {
+  it("withdraws its open request, and a late decision learns so", async () => {
     await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code: asking }, asker);
     await settled(100);
@@ -192,7 +192,7 @@ describe("what a script that is over leaves", () => {
     expect(await h.runtime.approvals.decide(asked?.id ?? "", yes)).toMatchObject({ decided: false });
   });
 
-  it("is none either where its time ended while a person was asked", async () => {
+  it("withdraws its request also if its time ended while a person was asked", async () => {
     await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
     const running = h.runtime.runChain({ code: asking, timeout: 5 }, asker);
     await settled(100);
@@ -201,7 +201,7 @@ describe("what a script that is over leaves", () => {
     expect(await h.runtime.approvals.list()).toMatchObject([{ state: "withdrawn" }]);
   });
 
-  it("stays open while it may go on: a yes after its caller left lets it go on", async () => {
+  it("keeps its request open while it may continue: an approval after its caller left resumes it", async () => {
     await using h = await room(new Bench(), fakeDriver(), { approvals: { patience: "wait" } });
     const controller = new AbortController();
     const running = h.runtime.runChain({ code: waiting }, { ...asker, signal: controller.signal });
@@ -214,7 +214,7 @@ describe("what a script that is over leaves", () => {
     expect(h.ran).toEqual([{ to: "m" }]);
   });
 
-  it("are its files, however long it waited", async () => {
+  it("keeps its files, however long it waited", async () => {
     const bench = new Bench();
     const ttlMs = 90 * 86_400_000;
     await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
@@ -231,7 +231,7 @@ describe("what a script that is over leaves", () => {
     expect(bench.did).toEqual(["a"]);
   });
 
-  it("is told without a file that is gone, whatever was done", async () => {
+  it("answers without a file that is gone", async () => {
     const bench = new Bench();
     const ttlMs = 90 * 86_400_000;
     await using h = await room(bench, fakeDriver(), { approvals: { patience: "suspend", ttlMs } });
@@ -254,7 +254,7 @@ describe("what a script that is over leaves", () => {
     return bodies.filter((each) => each !== undefined && each.body !== null).length;
   }
 
-  it("is no frozen document, when nobody has come back a month after its request lapsed; it is replayed then", async () => {
+  it("loses its frozen document a month after its request expired, and is replayed afterwards", async () => {
     const bench = new Bench();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });
@@ -271,7 +271,7 @@ describe("what a script that is over leaves", () => {
     expect(bench.did).toEqual(["a"]);
   });
 
-  it("is no frozen document, however it ended", async () => {
+  it("leaves no frozen document, however it ended", async () => {
     const bench = new Bench();
     const clock = new FakeClock();
     const store = new MemoryStore({ clock, spell: spellWith((text) => text) });

@@ -36,7 +36,7 @@ function toldBytes(outcome: ToolOutcome): number {
   return Buffer.byteLength(outcome.text) + Buffer.byteLength(JSON.stringify(structuredContent));
 }
 
-describe("a script that made 45 calls", () => {
+describe("the trace of a script that made 45 calls", () => {
   const ends = {
     "ended well": { code: `${calls(45)}; return "fine";`, status: "ok" },
     failed: { code: `${calls(45)}; throw new Error("boom");`, status: "error" },
@@ -44,7 +44,7 @@ describe("a script that made 45 calls", () => {
     "spent more than its budget": { code: `for (;;) try { ${calls(60)} } catch {}`, status: "error" },
   } as const;
 
-  it.each(Object.entries(ends))("and %s tells every one of them", async (_how, { code, status }) => {
+  it.each(Object.entries(ends))("has every one of them when the script %s", async (_how, { code, status }) => {
     await using h = await room();
     const running = h.runtime.runChain({ code, timeout: 5 }, asker);
     if (status === "timeout") {
@@ -63,7 +63,7 @@ describe("a script that made 45 calls", () => {
     expect(outcome.text).toMatch(/\[chain: \d+ tool calls in \d+ ms\]$/);
   });
 
-  it("is told whole to programs, in short to agents, and kept whole", async () => {
+  it("is complete for programs, short for agents, and kept complete", async () => {
     await using h = await room();
     const outcome = await h.runtime.runChain(
       { code: `${calls(45)}; print("p".repeat(9000)); return "o".repeat(9000);` },
@@ -85,7 +85,7 @@ describe("a script that made 45 calls", () => {
     expect(rowsOf({ structured: kept })).toEqual(rowsOf(outcome));
   });
 
-  it("comes with all its rows over HTTP, also when it is asked for later", async () => {
+  it("has all its rows over HTTP, also when it is read later", async () => {
     await using h = await room();
     await using http = await httpFixture(h.runtime);
     const body = { tool: "tool_chain", arguments: { code: `${calls(50)}; return "fine";` } };
@@ -112,30 +112,33 @@ describe("a script that printed 10 kB", () => {
     },
   } as const;
 
-  it.each(Object.entries(ends))("%s says so in a program, over HTTP and to an agent", async (_how, { code, told }) => {
-    await using h = await room();
-    await using http = await httpFixture(h.runtime);
-    const outcome = await h.runtime.runChain({ code }, asker);
-    const body = { tool: "tool_chain", arguments: { code } };
-    const wire = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
-      readonly text: string;
-      readonly structured: Json;
-    }; // as the route says
-    const [first] = answerOf(outcome, "tool_chain").content;
-    for (const text of [outcome.text, wire.text, first?.type === "text" ? first.text : ""]) {
-      expect(text).toMatch(told);
-      expect(text).toMatch(/^row 0\n/);
-    }
-    for (const one of [outcome, wire]) expect(rowsOf(one)).toHaveLength(2);
-    expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
-    const { bytes } = await h.runtime.artifacts.open(String(structuredOf(outcome)["$artifact"]), asker.principal);
-    const kept = JSON.parse(Buffer.from(bytes).toString());
-    const { logs } = kept.structured ?? kept;
-    expect(logs.split("\n")).toHaveLength(1_500);
-  });
+  it.each(Object.entries(ends))(
+    "%s: a program, an HTTP client and an agent read that",
+    async (_how, { code, told }) => {
+      await using h = await room();
+      await using http = await httpFixture(h.runtime);
+      const outcome = await h.runtime.runChain({ code }, asker);
+      const body = { tool: "tool_chain", arguments: { code } };
+      const wire = (await (await http.ask("/v1/calls", { as: "agent", body })).json()) as {
+        readonly text: string;
+        readonly structured: Json;
+      }; // as the route says
+      const [first] = answerOf(outcome, "tool_chain").content;
+      for (const text of [outcome.text, wire.text, first?.type === "text" ? first.text : ""]) {
+        expect(text).toMatch(told);
+        expect(text).toMatch(/^row 0\n/);
+      }
+      for (const one of [outcome, wire]) expect(rowsOf(one)).toHaveLength(2);
+      expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
+      const { bytes } = await h.runtime.artifacts.open(String(structuredOf(outcome)["$artifact"]), asker.principal);
+      const kept = JSON.parse(Buffer.from(bytes).toString());
+      const { logs } = kept.structured ?? kept;
+      expect(logs.split("\n")).toHaveLength(1_500);
+    },
+  );
 });
 
-it("a short script's trace is as it always was, and told once", async () => {
+it("a short script's trace is complete, and appears once", async () => {
   await using h = await room();
   const outcome = await h.runtime.runChain({ code: `${calls(3)}; return "fine";` }, asker);
   expect(outcome.artifact).toBeUndefined();
@@ -143,7 +146,7 @@ it("a short script's trace is as it always was, and told once", async () => {
   expect(structuredOf(outcome)["call_trace_left_out"]).toBeUndefined();
 });
 
-it("a trace that an agent can read in short is no reason to keep an artifact of it", async () => {
+it("a trace that an agent can read in short is not kept as an artifact", async () => {
   await using h = await room();
   await using http = await httpFixture(h.runtime);
   const code = `${calls(50, plainName)}; return "fine";`;
@@ -160,7 +163,7 @@ it("a trace that an agent can read in short is no reason to keep an artifact of 
   expect(JSON.stringify(record).split('"args_digest"')).toHaveLength(51);
 });
 
-it("a trace that an agent cannot read in short is kept, however much programs may have inline", async () => {
+it("a trace that an agent cannot read in short is kept, whatever the inline limit of programs", async () => {
   await using h = await room({ limits: { maxInlineResultBytes: 6_000 } });
   const outcome = await h.runtime.runChain({ code: `${calls(50)}; return "fine";` }, asker);
   expect(outcome.artifact).toBeDefined();
@@ -168,7 +171,7 @@ it("a trace that an agent cannot read in short is kept, however much programs ma
   expect(toldBytes(outcome)).toBeLessThanOrEqual(4096);
 });
 
-it("what another tool calls a trace is told as it is", () => {
+it("another tool's `call_trace` stays as it is", () => {
   const structured = { call_trace: Array.from({ length: 200 }, (_, n) => ({ n, args_digest: "d".repeat(20) })) };
   const outcome: ToolOutcome = { status: "ok", callId: "call_1", content: [], text: "", structured };
   expect(answerOf(outcome, "another").structuredContent).toEqual(structured);

@@ -22,7 +22,7 @@ interface Notice {
   };
 }
 
-describe("a receiver that is told of a request over a real line, and answers with a signed decision", () => {
+describe("a receiver that is notified over a real line and answers with a signed decision", () => {
   const ran: string[] = [];
   let at: Receiver;
   let runtime: Runtime;
@@ -101,7 +101,7 @@ describe("a receiver that is told of a request over a real line, and answers wit
     expect(ran).toEqual(["ann"]);
   });
 
-  it("is refused when the same message comes again, from before, or under another key; then it still waits", async () => {
+  it("is refused when the same message is repeated, is old, or has another key; then the call still waits", async () => {
     const approval = await told("mail", "bob");
     const other = `whsec_${randomBytes(32).toString("base64")}`;
     expect(await answer(approval, { secondsAgo: 301 })).toEqual([401, "signature_refused"]);
@@ -116,7 +116,7 @@ describe("a receiver that is told of a request over a real line, and answers wit
     expect((await runtime.approvals.get(next.approval_id))?.state).toBe("pending");
   });
 
-  it("is refused for what is critical, which the notice says already", async () => {
+  it("is refused for a critical call, as the notice says", async () => {
     const approval = await told("drop", "everything");
     expect(approval.decided_in).toBe("console");
     expect(await answer(approval)).toEqual([403, "console_only"]);

@@ -32,8 +32,8 @@ async function told(at: Receiver): Promise<PosternProcess> {
 const bodyOf = ({ requests }: Receiver, at: number): { readonly type: string; readonly data: unknown } =>
   JSON.parse(requests[at]?.body ?? "{}"); // what was posted
 
-describe("channels of a Postern that runs", () => {
-  it("tell a receiver of what is asked; what was not taken when it was killed is told by the next one, under the same id", async () => {
+describe("channels of a running Postern", () => {
+  it("deliver a request; what was not delivered at a kill is sent again under the same id", async () => {
     await using at = await receiver();
     using postern = await told(at);
     at.answers.push({ status: 503 });
@@ -66,7 +66,7 @@ describe("channels of a Postern that runs", () => {
     await second.end;
   }, 120_000);
 
-  it("leaves what it does in the audit log: secrets by name, tests of channels, alarms by who knows of them", async () => {
+  it("log their acts: secrets by name, tests of channels, alarms by the person who acknowledged them", async () => {
     await using at = await receiver();
     using postern = await told(at);
     const { child, end } = await postern.start("data");
@@ -111,7 +111,7 @@ describe("channels of a Postern that runs", () => {
 });
 
 describe("progress of a long call", () => {
-  it("is told as it happens", async () => {
+  it("arrives as it happens", async () => {
     using postern = new CommandLine();
     const path = join(postern.folder, "tools.ts");
     appendFileSync(

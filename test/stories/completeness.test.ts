@@ -28,8 +28,7 @@ describe.each(Object.entries<Row>(table))("%s", (step, row) => {
   for (const [way, cell] of Object.entries(row)) {
     if (typeof cell === "string") it(`${way} cannot happen: ${cell}`, () => expect(cell).not.toBe(""));
     else
-      it(`${way} / one terminal event, one trace line, one TOOL_END, and the next call works`, () =>
-        inject(cell, step));
+      it(`${way}: one terminal event, one trace line, one TOOL_END, and the next call works`, () => inject(cell, step));
   }
 });
 

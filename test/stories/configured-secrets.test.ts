@@ -67,8 +67,8 @@ async function inTheLog(runtime: Runtime): Promise<string> {
   return text;
 }
 
-describe("what a server's configuration takes from the environment or writes out", () => {
-  it("is masked in what a server tells of its environment", async () => {
+describe("a secret that a server's configuration contains", () => {
+  it("is masked in what a server returns of its environment", async () => {
     withVariables({
       POSTERN_T_LOGIN: "tuna-sandwich-77",
       POSTERN_T_DATABASE: "postgres://me:pa55-w0rd@db.example.org/sales",
@@ -92,7 +92,7 @@ describe("what a server's configuration takes from the environment or writes out
       expect(text).toContain(plain);
   });
 
-  it("is masked in what a server tells of its headers and its address, and in the log", async () => {
+  it("is masked in what a server returns of its headers and address, and in the log", async () => {
     withVariables({ POSTERN_T_BEARER: "tuna-sandwich-77", POSTERN_T_HOST: await tellsItsRequest() });
     const server: ServerConfig = {
       url: `http://${of("POSTERN_T_HOST")}/mcp?api_key=written-out-1&page=second-page`,
@@ -117,7 +117,7 @@ describe("what a server's configuration takes from the environment or writes out
     expect(JSON.stringify(said) + (await inTheLog(runtime))).not.toMatch(/pa55-w0rd|tuna-sandwich|written-out/);
   });
 
-  it("is masked in why a server could not be started", async () => {
+  it("is masked in the reason why a server could not start", async () => {
     withVariables({ POSTERN_T_LOGIN: "tuna-sandwich-77" });
     const program = "console.error('wrong: ' + process.argv[1] + ' ' + process.argv[3]); process.exit(3)";
     const args = ["-e", program, of("POSTERN_T_LOGIN"), "--api-key", "written-out-1"];
@@ -135,7 +135,7 @@ describe("what a server's configuration takes from the environment or writes out
     expect(text).toContain('"LOGIN": "[redacted]"');
   });
 
-  it("refuses arguments that hold it", async () => {
+  it("is refused in arguments", async () => {
     withVariables({ POSTERN_T_LOGIN: "tuna-sandwich-77" });
     const env = { LOGIN: of("POSTERN_T_LOGIN") };
     const runtime = await running({ servers: { demo: { ...tellsItsEnvironment, env } } });
@@ -144,7 +144,7 @@ describe("what a server's configuration takes from the environment or writes out
   });
 });
 
-it("masks the token of a witness and the address of a channel that are written out", async () => {
+it("is masked if it is a witness's token or a channel's address", async () => {
   const runtime = await running({
     audit: { witness: { url: "http://127.0.0.1:9/heads?api_key=written-out-1", token: "written-out-2" } },
     channels: {

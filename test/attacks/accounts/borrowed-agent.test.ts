@@ -29,9 +29,9 @@ async function call(headers: Headers, to: string, tool = "mail"): Promise<Readon
   return bodyOf(await door.ask("/v1/calls", { headers, body: { tool, arguments: { to }, run_id: "shared" } }));
 }
 
-describe("who gives a token another's agent's name", () => {
+describe("a user whose token names another user's agent", () => {
   it.each(["mailer", "ada/mailer", " mailer", "MAILER"])(
-    "as %j gets none of its grants, approvals, calls or runs",
+    "gets none of that agent's grants, approvals, calls or runs, named as %j",
     async (name) => {
       const mine = await agent("ada", { agent: "mailer" });
       const held = await call(mine.headers, "x");
@@ -53,7 +53,7 @@ describe("who gives a token another's agent's name", () => {
     },
   );
 
-  it.each(["local-agent", "operator-cli", "console", "api"])("cannot take %s, admin or not", async (name) => {
+  it.each(["local-agent", "operator-cli", "console", "api"])("cannot name the agent %s, admin or not", async (name) => {
     expect((await agent("ada", { agent: name })).status).toBe(422);
     const theirs = await agent("eve", { agent: name });
     const { call_id: id } = await call(theirs.headers, "x", "echo");

@@ -24,7 +24,7 @@ afterEach(() => house[Symbol.asyncDispose]());
 const closed = routes.filter(({ needs }) => needs !== "nothing").map(({ method, path }) => `${method} ${path}`);
 const others = ["get /openapi.json", "head /v1/approvals", "post /mcp", "get /mcp", "get /mcp/echo"];
 
-describe("the cookie of another port's visitor is nobody's", () => {
+describe("a session cookie without its proof is refused", () => {
   it.each([...closed, ...others])("%s", async (route) => {
     const { "x-postern-csrf": _proof, ...stolen } = inSession(await crowd.signIn("ada"));
     const stranger = entered(await crowd.accounts.signIn("ada", goodPassword, here));
@@ -49,7 +49,7 @@ describe("the cookie of another port's visitor is nobody's", () => {
   });
 });
 
-it("is told in the answer that a page which lost its proof signs in again", async () => {
+it("says that a page which lost its proof must sign in again", async () => {
   const { cookie = "" } = inSession(await crowd.signIn("ada"));
   const answered = await house.ask("/v1/session", { headers: { cookie } });
   expect([answered.status, await bodyOf(answered)]).toMatchObject([
@@ -58,7 +58,7 @@ it("is told in the answer that a page which lost its proof signs in again", asyn
   ]);
 });
 
-it("no answer but the one to signing in tells the proof, and none keeps it where it is kept", async () => {
+it("gives the proof only in the answer to signing in, and stores it nowhere", async () => {
   const asked = (path: string, headers: Readonly<Record<string, string>>) => house.ask(path, { headers });
   const answered = await house.ask("/v1/session", { body: { name: "ada", password: goodPassword } });
   const cookie = answered.headers.get("set-cookie")?.split(";")[0] ?? "";
@@ -75,7 +75,7 @@ it("no answer but the one to signing in tells the proof, and none keeps it where
   for await (const { body } of store.events({ after: -1 })) expect(body).not.toContain(csrf);
 });
 
-it("a cookie that another port planted beside ours, or in its place, begins nobody's session", async () => {
+it("a cookie planted by another port, beside ours or instead of it, opens no session", async () => {
   const [ada, eve] = [await crowd.signIn("ada"), await crowd.add("eve", ["viewer"]).then(() => crowd.signIn("eve"))];
   const planted = { ...inSession(eve), "x-postern-csrf": ada.csrf };
   expect((await house.ask("/v1/session", { headers: planted })).status).toBe(401);
@@ -83,7 +83,7 @@ it("a cookie that another port planted beside ours, or in its place, begins nobo
   expect((await house.ask("/v1/session", { headers: both })).status).toBe(401);
 });
 
-it("over TLS only the cookie that no other port can set is read", async () => {
+it("reads over TLS only the cookie that no other port can set", async () => {
   const { accounts, clock } = crowd;
   await using far = await httpFixture(stub.runtime, { accounts, clock, hosts: [host, "https://gate.example"] });
   const { cookie, csrf } = await crowd.signIn("ada");
@@ -95,7 +95,7 @@ it("over TLS only the cookie that no other port can set is read", async () => {
   expect(await read("postern_session")).toBe(401);
 });
 
-it("leaves the session of whom it belongs to as it was", async () => {
+it("a request without the proof leaves the owner's session as it was", async () => {
   const ada = await crowd.signIn("ada");
   await crowd.clock.advance(15 * 60_000);
   for (let tries = 0; tries < 5; tries += 1)

@@ -34,12 +34,12 @@ async function asks(name: string, claims: object): Promise<string> {
   return String((await bodyOf(asked))["approval_id"]);
 }
 
-describe("where the asking person decides nothing", () => {
+describe("a person who asks through an agent may not decide", () => {
   it.each([
     ["no user", {}],
-    ["somebody else as its user", { user: "ann" }],
+    ["another user", { user: "ann" }],
     ["a made-up user", { user: "Eve" }],
-  ])("one who asks through a token of an agent, with %s, decides nothing either", async (_, claims) => {
+  ])("a caller with an agent's token and %s decides nothing either", async (_, claims) => {
     const id = await asks("eve", claims);
     const refused = await door.ask(`/v1/approvals/${id}/approve`, { headers: await session("eve"), body: {} });
     expect([refused.status, await bodyOf(refused)]).toMatchObject([403, { error: { code: "decider_not_allowed" } }]);
@@ -53,7 +53,7 @@ describe("where the asking person decides nothing", () => {
     );
   });
 
-  it("a word given by who asked through an agent counts for nothing", async () => {
+  it("a delegation by the asking person counts for nothing", async () => {
     const id = await asks("eve", {});
     const until = new Date(h.clock.now() + 60_000).toISOString();
     await door.ask("/v1/delegations", { headers: await session("eve"), body: { to: "ann", until } });
@@ -63,7 +63,7 @@ describe("where the asking person decides nothing", () => {
   });
 });
 
-it("who is no admin makes no agent that calls for somebody else", async () => {
+it("a user who is no admin cannot make an agent that calls for another user", async () => {
   await h.runtime.accounts.add({ name: "olga", roles: ["operator"], password: goodPassword }, holder);
   const make = async (user: string): Promise<Response> =>
     door.ask("/v1/tokens", { headers: await session("olga"), body: { name: "bot", kind: "agent", user } });

@@ -42,10 +42,10 @@ const credentials: readonly (readonly [string, () => Promise<Headers>])[] = [
   ["a token that stands for her", () => token("alice", "person")],
 ];
 
-describe("what a person asks for themself is decided by another person, whatever is configured", () => {
+describe("another person decides what a person asked for, whatever is configured", () => {
   describe.each(credentials)("alice asks by %s", (_, asking) => {
     it.each([...credentials, ["another token of hers", () => token("alice", "person")] as const])(
-      "and neither approves, edits nor denies it by %s",
+      "alice cannot approve, edit or deny it by %s",
       async (_again, deciding) => {
         const id = await asks(await asking());
         const headers = await deciding();
@@ -57,7 +57,7 @@ describe("what a person asks for themself is decided by another person, whatever
       },
     );
 
-    it("and the operator's token is no other person, but may say no", async () => {
+    it("the operator's token does not count as another person, but may deny", async () => {
       const headers = { authorization: `Bearer ${door.tokens.operator}` };
       const id = await asks(await asking());
       expect(await says("approve", id, headers)).toBe("sign_in_needed");
@@ -65,12 +65,12 @@ describe("what a person asks for themself is decided by another person, whatever
       expect(await says("deny", id, headers)).toBe("denied");
     });
 
-    it("and bob decides", async () => {
+    it("bob decides", async () => {
       const id = await asks(await asking());
       expect(await says("approve", id, await session("bob"))).toBe("approved");
     });
 
-    it("and bob decides nothing of it in her place", async () => {
+    it("bob cannot decide it as alice's delegate", async () => {
       const until = new Date(h.clock.now() + 60_000).toISOString();
       await door.ask("/v1/delegations", { headers: await session("alice"), body: { to: "bob", until } });
       const id = await asks(await asking());
@@ -79,7 +79,7 @@ describe("what a person asks for themself is decided by another person, whatever
     });
   });
 
-  it("what her agent asks for she decides, unless `separate_user` says otherwise", async () => {
+  it("a person decides what their agent asks for, unless `separate_user` is set", async () => {
     const id = await asks(await token("alice", "agent"));
     expect(await says("approve", id, await session("alice"))).toBe("approved");
   });

@@ -59,7 +59,7 @@ async function readSoFar(): Promise<void> {
 describe.each([
   ["a session", bySession],
   ["a token", byToken],
-])("a decision whose body comes slowly, by %s", (_, credential) => {
+])("a decision whose body arrives slowly, by %s", (_, credential) => {
   it.each([
     ["was disabled", { disabled: true }],
     ["lost its role", { roles: ["viewer"] as const }],
@@ -72,7 +72,7 @@ describe.each([
     expect((await h.runtime.approvals.get(approvalId))?.state).toBe("pending");
   });
 
-  it("decides while its account is what it was", async () => {
+  it("decides if its account did not change", async () => {
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, asker);
     const finish = begin(`/v1/approvals/${approvalId}/approve`, await credential());
     expect((await finish()).status).toBe(200);
@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-it("an MCP message whose body comes slowly does nothing once its token was revoked", async () => {
+it("an MCP message whose body arrives slowly does nothing once its token is revoked", async () => {
   let seen = 0;
   const mcp = async (): Promise<Response> => {
     seen += 1;

@@ -25,8 +25,8 @@ async function call({ headers }: { headers: Readonly<Record<string, string>> }, 
   return bodyOf(await door.ask("/v1/calls", { headers, body: { tool, arguments: { to: "x" }, ...more } }));
 }
 
-describe.each(["person", "agent"] as const)("of two tokens of one name, made for a %s", (kind) => {
-  it("each is named in the log for what it asked, whichever came first", async () => {
+describe.each(["person", "agent"] as const)("two tokens of one name, made for a %s", (kind) => {
+  it("are each named in the log for what they asked, whichever came first", async () => {
     const [one, two] = [await token(kind), await token(kind)];
     await call(one, "echo");
     const { call_id: callId } = await call(two, "mail");
@@ -35,7 +35,7 @@ describe.each(["person", "agent"] as const)("of two tokens of one name, made for
   });
 });
 
-it("a token does not decide what it asked for behind another one of the same person", async () => {
+it("a token cannot decide what it asked for through another token of the same person", async () => {
   const [one, two] = [await token("person"), await token("person")];
   await call(one, "echo");
   const { approval_id: id } = await call(two, "mail");

@@ -50,7 +50,7 @@ describe("a request made before the configuration changed", () => {
   });
 });
 
-describe("if accounts exist, the operator's token delegates no second decision", () => {
+describe("an operator's token cannot delegate a second decision once accounts exist", () => {
   const two: ApprovalRoute = { name: "two", quorum: 2, to: { roles: ["admin"] } };
   const everyRole: Decider = { ...clerk, roles: ["viewer", "approver", "operator", "auditor", "admin"] };
 
@@ -58,7 +58,7 @@ describe("if accounts exist, the operator's token delegates no second decision",
     ["the token", everyRole],
     ["the folder's link", { ...everyRole, via: "session:operator", signedIn: true }],
     ["a token that either made", { ...everyRole, via: "token:tok_0123456789abcdef" }],
-  ])("under a quorum: %s", async (_, operator) => {
+  ])("is refused under a quorum: %s", async (_, operator) => {
     await using h = await openRouted(two);
     await lend(h, operator, "cal");
     const id = await ask(h);
@@ -69,7 +69,7 @@ describe("if accounts exist, the operator's token delegates no second decision",
     expect((await h.runtime.approvals.get(id))?.votes).toBeUndefined();
   });
 
-  it("under separate_user; but it delegates a decision that needs one person", async () => {
+  it("is refused under separate_user, and delegates a decision that needs one person", async () => {
     await using h = await openRouted({ to: { roles: ["admin"] }, separateUser: true });
     await lend(h, everyRole, "cal");
     expect(await yes(h, await ask(h), cal)).toMatchObject({ code: "decider_not_allowed" });

@@ -40,7 +40,7 @@ function edit({ runtime }: RuntimeFixture, id: string, by: Decider, more: object
 }
 
 describe("an edit that makes a call critical", () => {
-  it("needs what a critical call needs: a person who signed in, and the tool's name", async () => {
+  it("needs a person who signed in, and the typed name of the tool", async () => {
     const { h, paid } = await till();
     await using _ = h;
     const id = await asked(h);
@@ -76,7 +76,7 @@ describe("an edit that makes a call critical", () => {
     ).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("is only for those whom the route of critical calls names", async () => {
+  it("is allowed only to the people whom the route of critical calls names", async () => {
     const { h } = await till({
       approvals: {
         patience: "suspend",
@@ -89,7 +89,7 @@ describe("an edit that makes a call critical", () => {
     expect(await edit(h, id, bob)).toMatchObject({ decided: true });
   });
 
-  it("is not remembered where a critical yes is not", async () => {
+  it("is not remembered where a critical approval cannot be", async () => {
     const { h } = await till();
     await using _ = h;
     const id = await asked(h);
@@ -98,7 +98,7 @@ describe("an edit that makes a call critical", () => {
     expect(h.runtime.approvals.grants.list()).toEqual([]);
   });
 
-  it("back to what it was keeps what was demanded when it was asked", async () => {
+  it("keeps the first requirements when it is edited back", async () => {
     const { h } = await till();
     await using _ = h;
     const { approvalId: id = "" } = await h.runtime.invoke({ tool: "pay", arguments: { amount: 900 } }, asker);

@@ -4,7 +4,7 @@ import { bodyOf, httpFixture, inSession } from "../../fakes/http-fixture.ts";
 import { entered, goodPassword, here, holder } from "../../fakes/people.ts";
 import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
 
-it("a delegation is ended by who gave it, by who has it, or by who administers, and by nobody else", async () => {
+it("only the giver, the receiver or an administrator can end a delegation", async () => {
   await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
   const { delegations } = h.runtime.approvals;
   for (const [by, may] of [
@@ -22,7 +22,7 @@ it("a delegation is ended by who gave it, by who has it, or by who administers, 
   }
 });
 
-it("a delegation is ended over HTTP by an admin who decides nothing, and by nobody whose it is not; each is told which", async () => {
+it("an admin who may not decide can end a delegation over HTTP; other users learn that they cannot", async () => {
   await using h = await openRouted({ quorum: 2 });
   const { accounts } = h.runtime;
   await accounts.add({ name: "root", roles: ["admin"], password: goodPassword }, holder);

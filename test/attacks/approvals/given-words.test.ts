@@ -18,7 +18,7 @@ async function given(route: ApprovalRoute): Promise<RuntimeFixture> {
   return h;
 }
 
-describe("a word given away", () => {
+describe("a delegation", () => {
   const forAnn: ApprovalRoute = { name: "ann", to: { users: ["ann"] } };
 
   it("counts while its giver may decide", async () => {
@@ -29,7 +29,7 @@ describe("a word given away", () => {
   it.each([
     ["was disabled", { disabled: true }],
     ["decides nothing any more, though the route names them", { roles: ["viewer"] as const }],
-  ])("is worth nothing once its giver %s", async (_, change) => {
+  ])("counts for nothing once its giver %s", async (_, change) => {
     await using h = await given(forAnn);
     const id = await ask(h);
     await h.runtime.accounts.change("ann", change, holder);
@@ -40,7 +40,7 @@ describe("a word given away", () => {
   it.each<readonly [string, ApprovalRoute]>([
     ["role", { to: { roles: ["admin"] } }],
     ["group", { to: { groups: ["ops"] } }],
-  ])("carries no %s that its giver has lost since, nor one that they got since", async (_, route) => {
+  ])("carries no %s that its giver lost or got since", async (_, route) => {
     await using h = await given(route);
     const { accounts, delegations } = { accounts: h.runtime.accounts, delegations: h.runtime.approvals.delegations };
     const before = { roles: ["approver" as const], groups: [] };
@@ -56,7 +56,7 @@ describe("a word given away", () => {
     expect(await yes(h, lent, bob)).toMatchObject({ approval: { decision: { onBehalfOf: "ann" } } });
   });
 
-  it("is not handed on", async () => {
+  it("cannot be delegated again", async () => {
     await using h = await given(forAnn);
     const cal: Decider = { ...bob, user: "cal", via: "session:cal" };
     const handedOn = await h.runtime.approvals.delegations.make({ to: "cal", until: h.clock.now() + 1000 }, bob);
@@ -64,7 +64,7 @@ describe("a word given away", () => {
     expect(await yes(h, await ask(h), cal)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
-  it("makes no second person of its giver or of who has it", async () => {
+  it("makes no second person of its giver or of its receiver", async () => {
     await using h = await given({ name: "two", quorum: 2, to: { users: ["ann", "bob"] } });
     const id = await ask(h);
     await yes(h, id, bob);
@@ -74,14 +74,14 @@ describe("a word given away", () => {
     expect((await h.runtime.approvals.get(only))?.state).toBe("pending");
   });
 
-  it("does not reach what its giver asked for", async () => {
+  it("does not cover what its giver asked for", async () => {
     await using h = await given(forAnn);
     const principal = { ...asker.principal, user: "ann" };
     const { approvalId = "" } = await h.runtime.invoke({ tool: "mail", arguments: { to: "x" } }, { principal });
     expect(await yes(h, approvalId, bob)).toMatchObject({ decided: false, code: "decider_not_allowed" });
   });
 
-  it("ends at its very millisecond", async () => {
+  it("ends at its exact millisecond", async () => {
     await using h = await given(forAnn);
     const early = await ask(h);
     await h.clock.advance(3_599_999);

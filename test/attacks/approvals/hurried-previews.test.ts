@@ -45,12 +45,12 @@ async function approved({ h }: Wire): Promise<string> {
   return approvalId;
 }
 
-describe("a caller whose own time ends while a preview is made", () => {
+describe("a caller whose time ends while a preview is made", () => {
   it.each<readonly [string, (h: RuntimeFixture) => Promise<unknown>]>([
     ["deadline", (h) => h.runtime.invoke(call, { ...asker, deadline: h.clock.now() + 100 })],
     ["session", (h) => h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call)],
     ["patience", (h) => h.runtime.invoke(call, { ...asker, signal: abortedAfter(h, 100) })],
-  ])("takes no yes along: its %s is over, the approval is there for the next", async (_, hurried) => {
+  ])("does not use the approval when its %s is over; the next caller can", async (_, hurried) => {
     await using wire = await wired();
     const id = await approved(wire);
     wire.world.slowMs = 500;
@@ -64,7 +64,7 @@ describe("a caller whose own time ends while a preview is made", () => {
     expect(wire.ran).toHaveLength(1);
   });
 
-  it("asks nobody, for nobody was shown anything", async () => {
+  it("asks no person, because no preview was shown", async () => {
     await using wire = await wired();
     wire.world.slowMs = 500;
     const ended = wire.h.runtime.openSession({ totalTimeoutMs: 100 }, asker).invoke(call);
@@ -73,7 +73,7 @@ describe("a caller whose own time ends while a preview is made", () => {
     expect(await wire.h.runtime.approvals.list()).toEqual([]);
   });
 
-  it("is shown no preview that was cut off", async () => {
+  it("does not see a preview that was cut off", async () => {
     await using wire = await wired();
     wire.world.slowMs = 500;
     const ended = wire.h.runtime.invoke(call, { ...asker, autonomy: "A0", deadline: wire.h.clock.now() + 100 });
@@ -85,9 +85,9 @@ describe("a caller whose own time ends while a preview is made", () => {
 
 describe("a preview that fails when the approved call would run", () => {
   it.each([
-    ["it failed when it was asked as well, of something else", "upstream down", "the account is closed"],
-    ["it failed when it was asked as well, of the same", "upstream down", "upstream down"],
-    ["it was made when it was asked", undefined, "the account is closed"],
+    ["the first preview also failed, for another reason", "upstream down", "the account is closed"],
+    ["the first preview also failed, for the same reason", "upstream down", "upstream down"],
+    ["the first preview succeeded", undefined, "the account is closed"],
   ])("voids the approval: %s", async (_, before, after) => {
     await using wire = await wired();
     wire.world.problem = before;

@@ -115,7 +115,7 @@ async function check({ h, ran, quorum }: Stage, ids: readonly string[]): Promise
 }
 
 it.each(Array.from({ length: 60 }, (_, seed) => seed))(
-  "whatever is done in whatever order, only what people said yes to runs, as often as they said it (%i)",
+  "only what people approved runs, as often as they approved it, in any order of acts (%i)",
   async (seed) => {
     const roll = dice(seed);
     const set = await stage(roll);

@@ -19,7 +19,7 @@ async function superseded(h: RuntimeFixture): Promise<{ readonly old: string; re
   return { old, newer };
 }
 
-it("an approval that a newer request has replaced is over: resumed, it runs nothing and leaves the newer one as it is", async () => {
+it("resuming an approval that a newer request replaced runs nothing and keeps the newer one", async () => {
   await using h = await runtimeFixture();
   const { old, newer } = await superseded(h);
   await h.runtime.approvals.decide(newer, { decision: "approved", by: boss });
@@ -33,7 +33,7 @@ it("an approval that a newer request has replaced is over: resumed, it runs noth
   expect(await h.runtime.resume(old)).toMatchObject({ refusal: { code: "approval_expired" } }); // it is not that one's outcome
 });
 
-it("nor does its resume wait for the newer one", async () => {
+it("resuming a replaced approval does not wait for the newer one", async () => {
   await using h = await runtimeFixture();
   const { old, newer } = await superseded(h);
   expect(await h.runtime.resume(old, { patience: "wait" })).toMatchObject({ refusal: { code: "approval_expired" } });

@@ -5,7 +5,7 @@ import { cal, lend, openRouted } from "../../fakes/route-fixture.ts";
 import { asker, runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
 describe("two spellings of a name are one person", () => {
-  it.each(["Ann", "ANN", "ａｎｎ"])("`%s` who asked is `ann` who would decide", async (user) => {
+  it.each(["Ann", "ANN", "ａｎｎ"])("refuses `ann` as decider of what `%s` asked for", async (user) => {
     await using h = await openRouted({ separateUser: true });
     const principal = { ...asker.principal, user };
     const { approvalId = "" } = await h.runtime.invoke(mail(), { principal });
@@ -15,7 +15,7 @@ describe("two spellings of a name are one person", () => {
     });
   });
 
-  it("and a vote from before there were accounts, and one by the account, are one person's", async () => {
+  it("counts a vote before accounts existed and one by the account as one person's", async () => {
     await using h = await runtimeFixture({
       approvals: { patience: "suspend", routes: [{ quorum: 2 }] },
       accounts: { passwordCost: cheap },
@@ -30,7 +30,7 @@ describe("two spellings of a name are one person", () => {
     expect((await h.runtime.approvals.get(id))?.state).toBe("pending");
   });
 
-  it("and a route and a delegation may spell it either way", async () => {
+  it("accepts either spelling in a route and in a delegation", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", routes: [{ to: { users: ["Ann"] } }] } });
     expect(await yes(h, await ask(h, mail("1")), ann)).toMatchObject({ approval: { state: "approved" } });
     await lend(h, ann, "Bob");
@@ -41,8 +41,8 @@ describe("two spellings of a name are one person", () => {
   });
 });
 
-describe("who was lent several words", () => {
-  it("says the first that was not said yet, and finds it among theirs", async () => {
+describe("a person with several delegations", () => {
+  it("decides for the first giver who has not voted, and sees the request as theirs", async () => {
     await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
     await lend(h, ann, "cal");
     await lend(h, bob, "cal");
@@ -54,7 +54,7 @@ describe("who was lent several words", () => {
     });
   });
 
-  it("is told whose was said when all of them were, and may still edit in their place", async () => {
+  it("learns who has voted when all givers have, and may still edit in their place", async () => {
     await using h = await openRouted({ quorum: 2, to: { users: ["ann", "bob"] } });
     await lend(h, ann, "cal");
     const id = await ask(h);
@@ -71,7 +71,7 @@ describe("who was lent several words", () => {
     expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("has of none more than who lent it has today, where a person who signed in is asked", async () => {
+  it("counts as signed in only if the giver signed in to delegate", async () => {
     await using h = await openRouted({ to: { users: ["ann"] }, signedIn: true });
     await lend(h, { ...ann, via: "token:tok_1", signedIn: false }, "bob");
     const id = await ask(h);

@@ -15,8 +15,8 @@ async function open(route: ApprovalRoute, accounts = true): Promise<RuntimeFixtu
   return h;
 }
 
-describe("the operator's token, where people have accounts, is no second person", () => {
-  it("it counts no vote under a quorum, first or last, as yes or as an edit", async () => {
+describe("the operator's token does not count as a second person where people have accounts", () => {
+  it("it casts no vote under a quorum, first or last, as an approval or as an edit", async () => {
     await using h = await open({ quorum: 2 });
     const id = await ask(h);
     expect(await yes(h, id, clerk)).toMatchObject({
@@ -32,12 +32,12 @@ describe("the operator's token, where people have accounts, is no second person"
     expect(await yes(h, id, bob)).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("denies a request under a quorum", async () => {
+  it("it denies a request under a quorum", async () => {
     await using h = await open({ quorum: 2 });
     expect(await no(h, await ask(h), clerk)).toMatchObject({ approval: { state: "denied" } });
   });
 
-  it("it never is another person than who asked", async () => {
+  it("it never counts as another person than the asking one", async () => {
     await using h = await open({ separateUser: true });
     const id = await ask(h);
     expect(await yes(h, id, clerk)).toMatchObject({
@@ -47,7 +47,7 @@ describe("the operator's token, where people have accounts, is no second person"
     expect(await yes(h, id, ann)).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("nor by what it remembered before there were accounts", async () => {
+  it("a grant it made before accounts existed counts for nothing under separateUser", async () => {
     await using h = await open({ separateUser: true }, false);
     const remember = { for: { until: h.clock.now() + 60_000 }, reason: "to the team" };
     expect(await yes(h, await ask(h), clerk, { remember })).toMatchObject({ grant: { by: "operator" } });
@@ -56,7 +56,7 @@ describe("the operator's token, where people have accounts, is no second person"
     expect(await ask(h, mail("z"))).toMatch(/^apr_/);
   });
 
-  it("without accounts it is the person there is", async () => {
+  it("it counts as the one person where no accounts exist", async () => {
     await using h = await open({ separateUser: true }, false);
     expect(await yes(h, await ask(h), clerk)).toMatchObject({ approval: { state: "approved" } });
   });

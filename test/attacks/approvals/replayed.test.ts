@@ -19,7 +19,7 @@ function fileHouse(file: string): Promise<RuntimeFixture> {
 }
 
 describe("an approval that is used again", () => {
-  it("by 100 who resume at once / one execution, and the others hear of it", async () => {
+  it("runs once when 100 callers resume at once, and the others get its outcome", async () => {
     await using h = await runtimeFixture();
     const id = await approved(h);
     const all = await Promise.all(Array.from({ length: 100 }, () => h.runtime.resume(id)));
@@ -33,7 +33,7 @@ describe("an approval that is used again", () => {
     expect(types.filter((type) => type === "tool_call.succeeded")).toHaveLength(1);
   });
 
-  it("by 50 who resume, 50 who send again and 50 who wait, at once / one execution", async () => {
+  it("runs once when 50 callers resume, 50 send again and 50 wait at once", async () => {
     await using h = await runtimeFixture();
     const { approvalId = "" } = await h.runtime.invoke(mail("x"), asker);
     const waiting = Array.from({ length: 50 }, () => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" }));
@@ -45,7 +45,7 @@ describe("an approval that is used again", () => {
     expect(all.filter((outcome) => outcome?.status === "ok" && outcome.replayed === undefined)).toHaveLength(1);
   });
 
-  it("after a failure that may be repeated / the used approval does not pay for the second try", async () => {
+  it("does not pay for a second try after a failure that may be retried", async () => {
     let tries = 0;
     await using h = await runtimeFixture({}, [
       {
@@ -70,7 +70,7 @@ describe("an approval that is used again", () => {
     expect(again?.approvalId).not.toBe(approvalId);
   });
 
-  it("after its expiry / refused, whoever comes and however", async () => {
+  it("is refused after its expiry in every way", async () => {
     await using h = await runtimeFixture({ approvals: { patience: "suspend", ttlMs: 1000 } });
     const id = await approved(h);
     await h.clock.advance(1000);
@@ -87,7 +87,7 @@ describe("an approval that is used again", () => {
 describe("after a restart", () => {
   const folder = ownFolder();
 
-  it("what was pending is pending, can be decided, and runs once with the same payload (case 90)", async () => {
+  it("a pending request is pending, can be decided, and runs once with the same payload (case 90)", async () => {
     const file = join(folder, "pending.db");
     let id = "";
     {
@@ -109,7 +109,7 @@ describe("after a restart", () => {
       "sends it again and waits",
       (h: RuntimeFixture) => h.runtime.invoke(mail("x"), { ...asker, patience: "wait" as const }),
     ],
-  ])("what was approved is honoured by whoever %s, once", async (how, use) => {
+  ])("an approved call runs once for the caller who %s", async (how, use) => {
     const file = join(folder, `${how}.db`);
     let id = "";
     {
@@ -127,7 +127,7 @@ describe("after a restart", () => {
     expect(await after.runtime.audit.verify()).toMatchObject({ intact: true });
   });
 
-  it("what was denied stays denied, and what expired meanwhile is expired (case 91)", async () => {
+  it("a denial stays, and a request that expired meanwhile is expired (case 91)", async () => {
     const file = join(folder, "denied.db");
     const ids: string[] = [];
     {

@@ -7,7 +7,7 @@ it.each<[Risk, Risk, boolean]>([
   ["high", "critical", false],
   ["high", "high", true],
   ["critical", "high", true],
-])("a yes to a call of risk %s, which is %s when it is used, counts: %s", async (shown, now, counts) => {
+])("an approval of a call of risk %s that has risk %s when used: it counts is %s", async (shown, now, counts) => {
   let risk: Risk = shown;
   let ran = 0;
   const tool = {

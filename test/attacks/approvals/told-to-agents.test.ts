@@ -17,7 +17,7 @@ async function open(): Promise<RuntimeFixture & { readonly door: HttpFixture }> 
   return { ...h, door: await httpFixture(h.runtime, { clock: h.clock }) };
 }
 
-it("an agent that asks what would be decided is told the verdict, and nothing of a word that counts no more, of whose it was or why", async () => {
+it("explain shows an agent the verdict, and nothing about a silent grant, its giver or the reason", async () => {
   await using h = await open();
   const span = { for: { until: h.clock.now() + 3_600_000 }, ...remember };
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
@@ -35,7 +35,7 @@ it("an agent that asks what would be decided is told the verdict, and nothing of
   expect(await explained("operator")).toContain("`ann` is disabled");
 });
 
-it("a grant that is silent is told an agent as silent, and why to people", async () => {
+it("a silent grant is listed as silent for an agent, and with its reason for people", async () => {
   await using h = await open();
   const { approvalId = "" } = await h.runtime.invoke(mail("first"), agent);
   await yes(h, approvalId, ann, { remember: { for: "run", ...remember } });

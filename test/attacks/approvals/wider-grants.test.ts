@@ -78,8 +78,8 @@ const attempts: readonly (readonly [string, JsonObject, object, readonly JsonObj
   ],
 ];
 
-describe("a remembered yes to", () => {
-  it.each(attempts)("%s answers for what it says and for nothing near it", async (_, shown, conditions, near) => {
+describe("a grant for", () => {
+  it.each(attempts)("%s answers what it names, and nothing near it", async (_, shown, conditions, near) => {
     const ran: JsonObject[] = [];
     const tool = {
       name: "send",

@@ -25,7 +25,7 @@ except MemoryError:
 said`;
 
 it.skipIf(missing !== undefined)(
-  "a CPython script has no memory that no limit counts, so its own limit comes first",
+  "a CPython script reaches its own limit first, because no memory escapes the count",
   async () => {
     await using h = await runtimeFixture({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
     const outcome = await h.runtime.runChain({ code: keptForIt, language: "python" });
@@ -35,7 +35,7 @@ it.skipIf(missing !== undefined)(
 );
 
 it.skipIf(missing !== undefined)(
-  "a CPython script that outgrows its process's limit ends as memory, with one trace of what it did",
+  "a CPython script that outgrows its process's limit ends as memory, with one trace",
   async () => {
     await using h = await runtimeFixture({ chains: { engines: ["cpython"], memoryBytes: 64 << 20 } });
     const outcome = await h.runtime.runChain({ code: `tools.echo(to='x')\n${grows}`, language: "python" });

@@ -7,7 +7,7 @@ import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 const users = { U1: "bob", U2: "cal" };
 
 describe("a channel's secret", () => {
-  it("is one credential: whoever it names, it has one word under a quorum, and it says so", async () => {
+  it("is one credential: it has one vote under a quorum whatever person it names", async () => {
     await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     const approvalId = await ask(h);
     expect(await say(h, { approvalId, user: "U1" })).toMatchObject({ status: 200, body: { status: "pending" } });
@@ -21,9 +21,9 @@ describe("a channel's secret", () => {
   });
 
   it.each<readonly [string, ApprovalRoute]>([
-    ["a name that is typed", { typedConfirmation: true }],
+    ["a typed name", { typedConfirmation: true }],
     ["a person who signed in", { signedIn: true }],
-  ])("approves nothing that takes %s, sends people to the console, and may say no", async (_, route) => {
+  ])("does not approve what needs %s, names the console, and may deny", async (_, route) => {
     await using h = await runtimeFixture(withChannel(users, route));
     const approvalId = await ask(h);
     const message = expect.stringMatching(/^This call is approved in the console alone\./);

@@ -9,8 +9,8 @@ import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 const users = { U1: "Ann" };
 const user = "U1";
 
-describe("a person whom a channel spells in another way", () => {
-  it("is one person: their word counts once in a quorum", async () => {
+describe("a person whom a channel spells differently", () => {
+  it("is one person, whose vote counts once in a quorum", async () => {
     await using h = await runtimeFixture(withChannel(users, { quorum: 2 }));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
     const approvalId = await ask(h);
@@ -22,7 +22,7 @@ describe("a person whom a channel spells in another way", () => {
 
   it.each([
     ["where that is forbidden", "bot", { separateUser: true }],
-    ["by hand, wherever", "console", {}],
+    ["by hand, whatever is configured", "console", {}],
   ])("does not decide what they asked for themselves %s", async (_, agent, route) => {
     await using h = await runtimeFixture(withChannel(users, route));
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"] }, holder);
@@ -34,7 +34,7 @@ describe("a person whom a channel spells in another way", () => {
   });
 });
 
-it("a message is taken once at every moment at which its timestamp is good, to the millisecond", async () => {
+it("a message is accepted once, at each millisecond at which its timestamp is valid", async () => {
   await using h = await runtimeFixture(withChannel(users));
   const { again, status } = await say(h, { approvalId: await ask(h), user }, { id: "msg_1", at: 300 });
   expect(status).toBe(200);

@@ -3,7 +3,7 @@ import { bodyOf, httpFixture } from "../../fakes/http-fixture.ts";
 import { cheap, holder } from "../../fakes/people.ts";
 import { runtimeFixture } from "../../fakes/runtime-fixture.ts";
 
-it("one credential does not take the places of all who look on, and gets its own back", async () => {
+it("one credential cannot use all places of the live feed, and gets its own places back", async () => {
   await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
   await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });
   const eve = await h.runtime.accounts.add({ name: "eve", roles: ["viewer"], tenant: "acme" }, holder);

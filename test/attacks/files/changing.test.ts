@@ -6,7 +6,7 @@ import { fileTools } from "../../../src/builtin/index.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 import { fileHouse, put } from "./file-house.ts";
 
-describe("changing", () => {
+describe("a change of files", () => {
   it("write_file makes folders, replaces whole files, keeps their mode and leaves no draft", async () => {
     await using h = await fileHouse();
     expect((await h.call("write_file", { path: "a/b/c.txt", content: "one" })).structured).toMatchObject({
@@ -37,7 +37,7 @@ describe("changing", () => {
     });
   });
 
-  it("edit_file replaces exactly what is there exactly as often as was said", async () => {
+  it("edit_file replaces exactly the given text exactly as often as asked", async () => {
     await using h = await fileHouse();
     put(join(h.workspace, "a.ts"), "const a = 1;\nconst b = 1;\n");
     const edit = (more: Record<string, string | number>): Promise<unknown> =>
@@ -56,7 +56,7 @@ describe("changing", () => {
     });
   });
 
-  it("fifty edits and appends of one file at once / none is lost", async () => {
+  it("applies fifty edits and appends of one file at once and loses none", async () => {
     await using h = await fileHouse();
     put(join(h.workspace, "a.txt"), "");
     await Promise.all(
@@ -71,7 +71,7 @@ describe("changing", () => {
     expect(new Set(lines)).toEqual(new Set(Array.from({ length: 50 }, (_, i) => `[${i}]`)));
   });
 
-  it("move_file moves files and folders between roots, and replaces only when told to", async () => {
+  it("move_file moves files and folders between roots, and replaces only when asked to", async () => {
     await using h = await fileHouse();
     put(join(h.workspace, "a/x.txt"), "x");
     put(join(h.workspace, "y.txt"), "y");
@@ -113,7 +113,7 @@ describe("changing", () => {
   });
 });
 
-it("a call's target is its path in one spelling, for rules", () => {
+it("names one spelling of the path as the call's target, for rules", () => {
   const tools = fileTools({ roots: { docs: { path: "." } }, write: true });
   const targetOf = (name: string, given: unknown): unknown =>
     tools.find((tool) => tool.name === name)?.classifyRisk?.(given, "default");
@@ -141,7 +141,7 @@ describe("a preview", () => {
     expect(readFileSync(join(h.workspace, "a.txt"), "utf8")).toBe("one\ntwo\nfour\n");
   });
 
-  it("of what will be refused says why, and shows nothing of what lies outside", async () => {
+  it("of a call that will be refused says why, and shows nothing from outside the workspace", async () => {
     await using h = await fileHouse({ runtime: { autonomy: "A0" } });
     symlinkSync("/etc/passwd", join(h.workspace, "link"));
     const outcome = await h.call("write_file", { path: "link", content: "x" });

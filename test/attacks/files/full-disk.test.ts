@@ -60,7 +60,7 @@ async function attempt(
 
 describe.each(["ENOSPC", "EIO"])("a disk that answers %s from any operation on", (code) => {
   it.each(["write_file", "edit_file", "append_file"] as const)(
-    "%s / the old content or the new one is there, whole, and no draft stays",
+    "%s leaves the old content or the new one, whole, and no draft",
     async (tool) => {
       const after = changes[tool][1];
       let failed = 0;

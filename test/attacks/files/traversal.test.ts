@@ -62,7 +62,7 @@ describe.skipIf(published.length === 0).each([true, false])(
     const tools = (options: Parameters<typeof fileToolsOn>[0]): ReturnType<typeof fileToolsOn> =>
       fileToolsOn({ ...options, openat2 }, fastDisk);
 
-    it("read, stat and listed in four forms each / nothing is opened, nothing leaks, no descriptor stays", async () => {
+    it("open nothing, leak nothing and leave no descriptor when read, stat and listed in four forms", async () => {
       await using h = await fileHouse({ tools, runtime: { store: "memory" } });
       const picture = surround(h);
       const before = picture();
@@ -88,7 +88,7 @@ describe.skipIf(published.length === 0).each([true, false])(
       expect(descriptors()).toBe(open);
     }, 120_000);
 
-    it("searched and listed / only the workspace is", async () => {
+    it("find only the workspace when searched and listed", async () => {
       await using h = await fileHouse({ tools, runtime: { store: "memory" } });
       surround(h);
       put(join(h.workspace, "own.txt"), "own");
@@ -108,7 +108,7 @@ describe.skipIf(published.length === 0).each([true, false])(
       }
     }, 120_000);
 
-    it("written, appended, edited and moved to / nothing outside the workspace changes", async () => {
+    it("change nothing outside when written, appended, edited and moved to", async () => {
       await using h = await fileHouse({ tools, runtime: { store: "memory" } });
       const picture = surround(h);
       const before = picture();
@@ -127,7 +127,7 @@ describe.skipIf(published.length === 0).each([true, false])(
 );
 
 it.skipIf(naughty.length === 0)(
-  "naughty strings as names and as content / each comes back byte for byte, or is refused with a reason",
+  "come back byte for byte as naughty names and content, or are refused with a reason",
   async () => {
     await using h = await fileHouse({ tools: (options) => fileToolsOn(options, fastDisk) });
     let kept = 0;

@@ -62,7 +62,7 @@ describe.each(["simulate", "test"])("a policy that a viewer sends to %s", (verb)
     return { status: answered.status, text: await answered.text() };
   }
 
-  it.each(files)("does not make Postern tell what is in %j", async (file) => {
+  it.each(files)("reveals nothing of the content of %j", async (file) => {
     for (const cedar of [{ policies: file }, { policies: "house.cedar", schema: file }]) {
       const { status, text } = await answerTo(cedar);
       expect(status).toBe(422);

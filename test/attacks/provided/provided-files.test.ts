@@ -58,7 +58,7 @@ describe.each(outside)("a patch whose path %s", (_, path) => {
   });
 });
 
-describe.each(outside)("the editor, asked for a path that %s", (_, path) => {
+describe.each(outside)("an edit whose path %s", (_, path) => {
   it.each([
     ["shows", { command: "view", path }],
     ["creates", { command: "create", path, file_text: "new" }],
@@ -111,7 +111,7 @@ describe("memories", () => {
     expect(readFileSync(join(house.base, "memories/default/b/other.md"), "utf8")).toBe("secret\n");
   });
 
-  it("take encoded dots for a name, and a name of any signs", async () => {
+  it("take encoded dots as a name, and accept a name of any characters", async () => {
     for (const name of ["%2e%2e%2fb", "; rm -rf $HOME", "`id`", "-rf", "a\nb", "ﷺ", "\u202egnp.exe", " "]) {
       const path = `/memories/${name}`;
       expect(await house.call("memory", { command: "create", path, file_text: "x" })).toMatchObject({ status: "ok" });
@@ -119,7 +119,7 @@ describe("memories", () => {
     }
   });
 
-  it("are deleted with what is in them, but for what a link leads to", async () => {
+  it("are deleted with their content, but not what a link leads to", async () => {
     mkdirSync(join(own, "d"));
     symlinkSync(house.base, join(own, "d/link"));
     expect(await house.call("memory", { command: "delete", path: "/memories/d" })).toMatchObject({ status: "ok" });

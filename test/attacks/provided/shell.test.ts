@@ -36,7 +36,7 @@ function running(word: string): readonly string[] {
 describe.skipIf(!here)("a command of the shell tool", () => {
   it.each([
     ["/etc/passwd", "cat /etc/passwd /etc/shadow /etc/hostname"],
-    ["what is beside its folder", "ls /workspace/.. | grep -x -e runs -e logs; ls /root /home /var /run /work"],
+    ["a file beside its folder", "ls /workspace/.. | grep -x -e runs -e logs; ls /root /home /var /run /work"],
     ["the host's processes", 'ps -e | wc -l | grep -vx "[2-9]" ; ls /proc/1/root/etc/passwd'],
     ["the kernel's memory", "cat /proc/kcore /dev/mem /dev/kmem | head -c 1"],
   ])("cannot read %s", async (_, command) => {
@@ -45,7 +45,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     expect((await shell(house, `{ ${command}; } 2>/dev/null`)).stdout).toBe("");
   });
 
-  it("has nothing of the host's environment", async () => {
+  it("has none of the host's environment", async () => {
     process.env["POSTERN_TEST_SECRET"] = "in the environment";
     try {
       await using house = await providedFixture(shellTool);
@@ -69,7 +69,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     expect(house.read("a")).toBe("");
   });
 
-  it("has no capability and gets none back", async () => {
+  it("has no capability and cannot regain one", async () => {
     await using house = await providedFixture(shellTool);
     const { stdout } = await shell(
       house,
@@ -94,7 +94,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     }
   });
 
-  it("leaves no process behind when its time is over, in whatever group it is", async () => {
+  it("leaves no process behind when its time is over, whatever its group", async () => {
     await using house = await providedFixture((options) => shellTool({ ...options, timeoutMs: 1_500 }));
     const word = `77777.${process.pid}`;
     const { outcome } = await shell(
@@ -113,7 +113,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     expect(running(word)).toEqual([]);
   });
 
-  it("is held to its processes: a fork bomb ends with the command", async () => {
+  it("is held to its number of processes: a fork bomb ends with the command", async () => {
     await using house = await providedFixture((options) => shellTool({ ...options, timeoutMs: 3_000, processes: 20 }));
     const { stderr } = await shell(house, "bomb() { bomb | bomb & }; bomb; sleep 1; ls");
     expect(stderr).toContain("Resource temporarily unavailable");
@@ -127,7 +127,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     expect((await shell(house, "head -c 1g /dev/zero > /tmp/a && echo written")).stdout).toBe("");
   });
 
-  it("is ended when it writes without end, and what is kept is bounded", async () => {
+  it("is ended when it writes without end, and the stored output is bounded", async () => {
     await using house = await providedFixture((options) => shellTool({ ...options, maxOutputBytes: 1_000 }));
     const { stdout, stderr, outcome } = await shell(house, "yes");
     expect(stdout.length).toBeLessThan(1_100);
@@ -136,7 +136,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     expect(outcome).toEqual({ type: "exit", exit_code: 137 });
   });
 
-  it("has a session that is forgotten and not kept when it grows without end", async () => {
+  it("has its session dropped when the session grows without end", async () => {
     await using house = await providedFixture(shellTool);
     await house.call("bash", { command: "x=kept" });
     const { text } = await house.call("bash", { command: "x=$(head -c 90000 /dev/zero | tr '\\0' y)" });
@@ -144,7 +144,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
     expect((await house.call("bash", { command: "echo $x" })).text).toBe("kept");
   });
 
-  it("cannot spoil what it leaves for the next", async () => {
+  it("cannot harm the next command through what it leaves behind", async () => {
     await using house = await providedFixture(shellTool);
     await house.call("bash", { command: "cd /tmp; x=1" });
     for (const command of [
@@ -172,7 +172,7 @@ describe.skipIf(!here)("a command of the shell tool", () => {
       });
   });
 
-  it("takes hostile words for words", async () => {
+  it("treats hostile words as words", async () => {
     await using house = await providedFixture(shellTool);
     const words = ["-c", "'; touch broken; '", "$(touch broken)", "`touch broken`", "a\nb", "\\", '"'];
     const action = { command: ["printf", "%s|", ...words], env: { X: "'$(touch broken)" }, working_directory: "." };

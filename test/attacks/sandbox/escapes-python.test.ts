@@ -108,11 +108,11 @@ function expectNothingSaid(said: string): void {
 }
 
 describe.each(engines)("on $name", (engine) => {
-  it("reads no canary, whichever of the ways out is tried", async () => {
+  it("reads no canary by any known escape", async () => {
     await tryAll(engine, greedy);
   }, 300_000);
 
-  it("runs the escapes of JavaScript sandboxes without leading anywhere", async () => {
+  it("runs the escapes of JavaScript sandboxes without effect", async () => {
     const rows = corpus<Escape>("sandbox-escape/vm2_js.dev.json").filter((_, i) => isWhole || i % 20 === 0);
     if (engine.name === "pyodide") {
       // It has JavaScript beneath it: each is run there.
@@ -126,7 +126,7 @@ describe.each(engines)("on $name", (engine) => {
   }, 900_000);
 });
 
-it("leaves every prototype of the host and every place outside as it was", () => {
+it("leaves every prototype of the host and every place outside unchanged", () => {
   expect(own.map((it) => Reflect.ownKeys(it).map(String).join())).toEqual(before);
   expect(readFileSync(place, "utf8")).toBe(canary);
   for (const name of ["escaped", "escaped-pipe"]) expect(existsSync(`/tmp/postern-${name}`)).toBe(false);

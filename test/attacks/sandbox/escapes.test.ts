@@ -84,7 +84,7 @@ it.each(greedy)("reads no canary by %s", async (code) => {
   expect(said).not.toContain("/work/");
 });
 
-it("leaves every prototype of the host and every place outside as it was", () => {
+it("leaves every prototype of the host and every place outside unchanged", () => {
   const now = [Object.prototype, Function.prototype, Array.prototype, Promise.prototype, Error.prototype].map((it) =>
     Reflect.ownKeys(it).map(String).join(),
   );

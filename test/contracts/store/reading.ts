@@ -39,7 +39,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await all(kit.store.events({ after: 200 }))).toEqual([]);
     });
 
-    it("tells every follower each entry once, in order, before the commit is answered, with the same body", async () => {
+    it("gives every follower each entry once, in order, before the commit is answered", async () => {
       const told: StoreEntry[] = [];
       using _ = kit.store.follow((entries) => told.push(...entries));
       const event = eventOf("first");
@@ -51,7 +51,7 @@ export function readingContract(kit: StoreKit): void {
       expect(told.map(({ seq, body }) => ({ seq, body }))).toEqual(await all(kit.store.events({ after: -1 })));
     });
 
-    it("goes on when a follower throws, says so, and stops telling who has left", async () => {
+    it("continues when a follower throws, reports it, and stops calling a follower that left", async () => {
       const told: number[] = [];
       const thrower = kit.store.follow(() => {
         throw new Error("tripped");
@@ -65,7 +65,7 @@ export function readingContract(kit: StoreKit): void {
       expect(told).toEqual([1]);
     });
 
-    it("lets a follower write, and tells everyone that batch after the one it is told", async () => {
+    it("lets a follower write, and delivers that batch after the present one", async () => {
       const told: number[] = [];
       using _writer = kit.store.follow((entries) => {
         if (entries[0]?.seq === 0) kit.store.commit(note("echo"), "queued");
@@ -108,7 +108,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await numbers({ limit: 0 })).toEqual([]);
     });
 
-    it("lists the calls that one call made, new to old and in pages, whatever else was called meanwhile", async () => {
+    it("lists the calls that one call made, new to old and in pages, beside other calls", async () => {
       const parents = [callOf(kit.clock), callOf(kit.clock)];
       for (const parent of parents)
         expect(await commit(claimOf(recordOf(parent, { fence: kit.store.incarnation })))).toEqual(wins);
@@ -167,7 +167,7 @@ export function readingContract(kit: StoreKit): void {
         expect(await list(where)).toEqual([]);
     });
 
-    it("tells the audiences of what is pending, and lists the approvals of some of them, also after votes", async () => {
+    it("gives the audiences of pending requests, and lists the approvals of some, also after votes", async () => {
       const ids: string[] = [];
       for (const [tool, voters] of [
         ["mail", []],
@@ -229,7 +229,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ limit: 1 })).toEqual([first]);
     });
 
-    it("lists what is decided new to old, page by page, and what is over by the clock among it", async () => {
+    it("lists decided requests new to old, page by page, with those that expired by the clock", async () => {
       const made = [await held(), await held(), await held(), await held()].map(({ approval }) => approval);
       const [first, second, third, fourth] = made.map(({ id }) => id);
       if (made[0]) await commit(decideOf(made[0], "approved"));
@@ -245,7 +245,7 @@ export function readingContract(kit: StoreKit): void {
       expect(await listed({ limit: 3 })).toEqual([fourth, third, second]);
     });
 
-    it("lists what is pending by urgency, from behind any request whatever became of it, and counts it by risk", async () => {
+    it("lists pending requests by urgency, from behind any request, and counts them by risk", async () => {
       const from = Math.ceil(kit.clock.now() / minuteMs) * minuteMs;
       const made: ApprovalRecord[] = [];
       const ask = async (more: Partial<ApprovalRecord>): Promise<string> => {
@@ -297,7 +297,7 @@ export function readingContract(kit: StoreKit): void {
       expect((await kit.store.approvals({})).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
     });
 
-    it("has nothing stranded of its own", async () => {
+    it("finds no stranded call of its own", async () => {
       await attempted();
       expect(await kit.store.stranded()).toEqual([]);
     });
