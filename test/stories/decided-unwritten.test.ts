@@ -27,8 +27,8 @@ function easing(): { readonly policy: Policy; ease(): void } {
   };
 }
 
-describe("a yes that is remembered is one write", () => {
-  it("when it cannot be written, nothing is decided and nothing remembered; said again, it is both", async () => {
+describe("an approval with a grant is one write", () => {
+  it("if it fails, nothing is decided or remembered; sent again, both are", async () => {
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);
@@ -44,7 +44,7 @@ describe("a yes that is remembered is one write", () => {
     ]);
   });
 
-  it("it needs no second write, so none can be lost behind an answer that says yes", async () => {
+  it("no second write follows it, so a grant cannot be lost after the answer", async () => {
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);
@@ -55,8 +55,8 @@ describe("a yes that is remembered is one write", () => {
   });
 });
 
-describe("what policy takes back and cannot write is answered as whatever else cannot be written", () => {
-  it("a request that is needed no more", async () => {
+describe("a withdrawal by the policy that cannot be written is answered as audit_unavailable", () => {
+  it("for a request that is no longer needed", async () => {
     const failing: Failing = new Map();
     const { policy, ease } = easing();
     await using h = await open(failing, policy);
@@ -68,7 +68,7 @@ describe("what policy takes back and cannot write is answered as whatever else c
     expect((await h.runtime.invoke(mail(), asker)).status).toBe("ok");
   });
 
-  it("an approval that is void", async () => {
+  it("for an approval that is void", async () => {
     const failing: Failing = new Map();
     await using h = await open(failing);
     const id = await ask(h);

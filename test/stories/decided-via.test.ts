@@ -13,13 +13,13 @@ async function told(h: RuntimeFixture, type: string): Promise<AuditEvent> {
   return event;
 }
 
-describe("the signed log says with which credential a word was said", () => {
+describe("the log names the credential", () => {
   it.each<readonly [string, Decider]>([
     ["a session", ann],
     ["a token", { user: "ann", via: "token:tok_1f2e", tenant: "default" }],
     ["a channel", { user: "ann", via: "channel:ops", tenant: "default" }],
     ["the operator's token", clerk],
-  ])("a decision by %s, each of them", async (_, by) => {
+  ])("of each decision by %s", async (_, by) => {
     await using h = await runtimeFixture();
     await yes(h, await ask(h, mail("1")), by);
     await no(h, await ask(h, mail("2")), by);
@@ -33,7 +33,7 @@ describe("the signed log says with which credential a word was said", () => {
       expect(await told(h, `gate.${as}`)).toMatchObject({ decided_by: by.user, decided_via: by.via });
   });
 
-  it("a vote, a grant and its end, a delegation and its end", async () => {
+  it("of a vote, a grant and its end, a delegation and its end", async () => {
     await using h = await runtimeFixture(routed({ match: { tools: ["drop"] }, quorum: 2 }));
     await h.runtime.approvals.decide(await ask(h, { tool: "drop", arguments: { to: "x" } }), {
       ...{ decision: "approved", confirmation: "drop", by: ann },
@@ -51,7 +51,7 @@ describe("the signed log says with which credential a word was said", () => {
       expect(await told(h, type)).toMatchObject({ decided_by: "bob", decided_via: "session:2" });
   });
 
-  it("an approver in code, and nobody at all", async () => {
+  it("of an approver in code, and of an expiry", async () => {
     const approver = { name: "code", ask: async () => ({ decision: "approved" as const }) };
     await using h = await runtimeFixture({ approvals: { approver, patience: "suspend", ttlMs: 1000 } });
     await ask(h);
@@ -63,7 +63,7 @@ describe("the signed log says with which credential a word was said", () => {
     expect(await told(silent, "gate.expired")).toMatchObject({ decided_by: "clock", decided_via: "postern" });
   });
 
-  it("is told by the door that let it in, stands in the export, and the log is whole with it", async () => {
+  it("that the server accepted, also in the export, and verifies as intact", async () => {
     await using h = await runtimeFixture({ accounts: { passwordCost: cheap } });
     await h.runtime.accounts.add({ name: "ann", roles: ["approver"], password: goodPassword }, holder);
     await using door = await httpFixture(h.runtime, { accounts: h.runtime.accounts, clock: h.clock });

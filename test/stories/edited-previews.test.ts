@@ -39,7 +39,7 @@ const edit = async (h: RuntimeFixture, id: string, by = ann, given: JsonObject =
   h.runtime.approvals.decide(id, { decision: "modified", arguments: given, by, ...(await seen(h, id)) });
 
 describe("a request that is edited and waits for another person", () => {
-  it("shows what would run now, and keeps what was shown of what was asked", async () => {
+  it("shows the preview of the edit, and keeps that of the first arguments", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -68,7 +68,7 @@ describe("a request that is edited and waits for another person", () => {
     expect(await h.runtime.resume(id)).toMatchObject({ status: "ok" });
   });
 
-  it("keeps the first of them over a second edit", async () => {
+  it("keeps the first preview over a second edit", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -81,7 +81,7 @@ describe("a request that is edited and waits for another person", () => {
     expect(await h.runtime.approvals.get(id)).not.toHaveProperty("summary"); // it was of other arguments
   });
 
-  it("takes no yes to what was shown before, though the arguments are the same", async () => {
+  it("takes no vote for the earlier preview, even if the arguments are the same", async () => {
     const state: Shown = { world: "1 euro", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -99,7 +99,7 @@ describe("a request that is edited and waits for another person", () => {
     expect(await yes(h, id, bob, await seen(h, id))).toMatchObject({ approval: { state: "approved" } });
   });
 
-  it("takes no yes that was given while it was edited to the same arguments, with another preview", async () => {
+  it("takes no vote if it was edited meanwhile to the same arguments with another preview", async () => {
     const state: Shown = { world: "", shown: 0 };
     await using h = await open(state);
     const codes = new Set<string>();
@@ -117,7 +117,7 @@ describe("a request that is edited and waits for another person", () => {
     expect([...codes].sort()).toEqual(["approval_changed", "pending"]); // never the second yes to what nobody saw
   });
 
-  it("tells of a preview that fails as at first, and waits all the same", async () => {
+  it("says that a preview failed, and waits all the same", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const id = await ask(h, pay);
@@ -130,7 +130,7 @@ describe("a request that is edited and waits for another person", () => {
     });
   });
 
-  it("has none where the tool offers none", async () => {
+  it("has no preview if the tool offers none", async () => {
     await using h = await open({ world: "", shown: 0 }, {}, { preview: undefined });
     const id = await ask(h, pay);
     await edit(h, id);
@@ -139,7 +139,7 @@ describe("a request that is edited and waits for another person", () => {
     expect(record).not.toHaveProperty("askedPreview");
   });
 
-  it("is bound to it: what would be shown otherwise when it runs, does not run", async () => {
+  it("is bound to its preview: the call does not run if the preview changed", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state);
     const same = await ask(h, pay);
@@ -153,7 +153,7 @@ describe("a request that is edited and waits for another person", () => {
     expect(await h.runtime.resume(other)).toMatchObject({ status: "denied", refusal: { code: "approval_expired" } });
   });
 
-  it("is not shown to nobody: an edit that needs no other person runs no preview", async () => {
+  it("gets no preview if its edit needs no other person", async () => {
     const state: Shown = { world: "now", shown: 0 };
     await using h = await open(state, { approvals: { patience: "suspend" } });
     const id = await ask(h, pay);

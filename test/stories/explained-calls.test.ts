@@ -15,8 +15,8 @@ const pay = {
 } as unknown as AnyTool;
 const forSession = { remember: { for: "session", reason: "all to the team" } };
 
-describe("a recorded call that is explained", () => {
-  it("names the grant of its session that answered for a person, today and when it ran", async () => {
+describe("the explanation of a recorded call", () => {
+  it("names the session grant that answered instead of a person, today and when it ran", async () => {
     await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
     const first = await session.invoke(mail("a"));
@@ -40,7 +40,7 @@ describe("a recorded call that is explained", () => {
     expect(later).not.toHaveProperty("decision.grant");
   });
 
-  it("without a session names the grants of sessions, and does not count them", async () => {
+  it("names session grants outside a session, and does not count them", async () => {
     await using h = await runtimeFixture(suspended);
     await using session = h.runtime.openSession({}, asker);
     await yes(h, (await session.invoke(mail("a"))).approvalId ?? "", ann, forSession);
@@ -53,7 +53,7 @@ describe("a recorded call that is explained", () => {
     expect((await h.runtime.invoke(mail("b"), asker)).status).toBe("pending"); // another session
   });
 
-  it("is explained as it ran where a person changed its arguments, with both digests", async () => {
+  it("follows the edit of a person, with both digests", async () => {
     await using h = await runtimeFixture(suspended, [pay]);
     await using door = await httpFixture(h.runtime, { clock: h.clock });
     const id = await ask(h, { tool: "pay", arguments: { n: 20 } });
@@ -76,7 +76,7 @@ describe("a recorded call that is explained", () => {
     });
   });
 
-  it("tells how it was weighed when a person was asked, while it has not begun", async () => {
+  it("shows the verdict when a person was asked, while the call has not started", async () => {
     await using h = await runtimeFixture(suspended);
     const { callId } = await h.runtime.invoke(mail(), asker);
     const asked = h.clock.now();
@@ -86,7 +86,7 @@ describe("a recorded call that is explained", () => {
     expect(explained?.recorded).not.toHaveProperty("edited");
   });
 
-  it("is explained though nothing is recorded of how it was weighed", async () => {
+  it("exists even if no verdict is recorded", async () => {
     await using h = await runtimeFixture({ ...suspended, store: "memory" });
     const { approvalId = "", callId } = await h.runtime.invoke(mail(), asker);
     await yes(h, approvalId, clerk);

@@ -31,7 +31,7 @@ const tools = [
   defineTool({ ...sends, name: "post", execute: async () => "sent" }),
 ];
 
-describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, () => {
+describe(`with ${pending} pending requests and ${2 * (calls + pending)} events`, () => {
   let folder: string;
   let runtime: Runtime;
   let house: HttpFixture;
@@ -136,7 +136,7 @@ describe(`${pending} requests that wait, and ${2 * (calls + pending)} events`, (
     await expectWork(50, () => read(`${path}since=${at(from)}&until=${at(to)}`));
   });
 
-  it("a whole inbox is paged through by urgency: nothing twice, nothing left out, and counted at once", async () => {
+  it("a whole inbox is paged by urgency: no request twice or missing, and the count at once", async () => {
     const seen = new Set<string>();
     const order: number[] = [];
     let waiting: object | undefined;

@@ -68,7 +68,7 @@ describe("a disk that is full from the Nth write on", () => {
     return { refused: bad.length, clean: bad.length === 0 };
   }
 
-  it("for every N until all is clean / nothing acknowledged is lost, what was refused had no effect, and with room it works again (case 198)", async () => {
+  it("loses nothing acknowledged for every N, runs nothing refused, and works again with room (case 198)", async () => {
     let rounds = 0;
     for (let room = 0; ; room += 1) {
       const { clean } = await live(room).catch((error: unknown) => {
@@ -82,7 +82,7 @@ describe("a disk that is full from the Nth write on", () => {
   });
 });
 
-it("a database without room for another page, at any page / what is told is what is kept, effects have their record, and with room it works again", async () => {
+it("at any page of the database, the answers match the record, and calls work again with room", async () => {
   let fullRounds = 0;
   for (let room = 0; ; room += 1) {
     const clock = new FakeClock();

@@ -5,14 +5,16 @@ import { describe, expect, it } from "vitest";
 import { approvalOf, Gateway } from "../fakes/gateway.ts";
 import { eras, expectIntactLog, pending, tellStory, timeoutMs, write } from "../fakes/gateway-story.ts";
 
-describe.each(eras)("the story, told by the SDK's client (MCP %s)", (era) => {
-  it("over HTTP: held, approved elsewhere, written once, told again, proven", { timeout: timeoutMs }, async () => {
+describe.each(eras)("the gateway story of the SDK's client (MCP %s)", (era) => {
+  it("works over HTTP: held, approved elsewhere, written once, replayed, proven", { timeout: timeoutMs }, async () => {
     await using gateway = await Gateway.started();
     await tellStory(gateway, await gateway.connect(era));
     await expectIntactLog(gateway);
   });
 
-  it("over the pipes of `postern start --stdio`, which another one joins", { timeout: timeoutMs }, async () => {
+  it("works over the pipes of `postern start --stdio`, which another client joins", {
+    timeout: timeoutMs,
+  }, async () => {
     await using gateway = new Gateway();
     await tellStory(gateway, await gateway.connectStdio(era));
     const second = await gateway.connectStdio(era);
@@ -21,7 +23,7 @@ describe.each(eras)("the story, told by the SDK's client (MCP %s)", (era) => {
   });
 });
 
-it("the story, told by the inspector's command line", { timeout: timeoutMs }, async () => {
+it("the gateway story works with the inspector's command line", { timeout: timeoutMs }, async () => {
   await using gateway = await Gateway.started();
   const call = ["--method", "tools/call", "--tool-name"];
   const listed = await gateway.inspect("--method", "tools/list");

@@ -8,8 +8,8 @@ import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
 const files = sqliteFiles();
 
-describe("a yes that is remembered", () => {
-  it("answers the next calls like it, names itself in the log and in explain, and counts its uses", async () => {
+describe("a remembered approval", () => {
+  it("answers the next similar calls, is named in the log and in explain, and counts its uses", async () => {
     await using h = await runtimeFixture();
     const decided = await remember(h, await ask(h));
     const grant = decided.decided ? decided.grant : undefined;
@@ -39,7 +39,7 @@ describe("a yes that is remembered", () => {
     expect(await status(h, "bob@elsewhere.org")).toBe("pending");
   });
 
-  it("answers only the very object and the very list it was given to, after a restart too", async () => {
+  it("answers only the same object and list it was given for, after a restart too", async () => {
     const set = { state: "closed", tags: [1, { a: null }] };
     const rows = { table: "users", set, ids: [3, 1] };
     const update = {
@@ -75,7 +75,7 @@ describe("a yes that is remembered", () => {
       expect([other, await says(h, other)]).toEqual([other, "pending"]);
   });
 
-  it("holds in its run, for its asker, and for nobody else", async () => {
+  it("holds in its run, for its asking principal, and for no other", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h));
     expect(await status(h, "y", { runId: "another" })).toBe("pending");
@@ -84,7 +84,7 @@ describe("a yes that is remembered", () => {
     expect(await status(h, "z")).toBe("ok");
   });
 
-  it("holds for the user it was asked for, whoever else the same agent calls for", async () => {
+  it("holds only for the user it was asked for, not for other users of the agent", async () => {
     await using h = await runtimeFixture();
     const always: Remember = { for: { until: h.clock.now() + 60_000 }, reason: "a minute" };
     await remember(h, await ask(h), always);
@@ -107,7 +107,7 @@ describe("a yes that is remembered", () => {
     expect((await other.invoke(mail("y2"))).status).toBe("pending");
   });
 
-  it("holds until its time, in every run", async () => {
+  it("holds until its end, in every run", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h), { for: { until: h.clock.now() + 60_000 }, reason: "a minute" });
     expect(await status(h, "y", { runId: "another" })).toBe("ok");
@@ -116,7 +116,7 @@ describe("a yes that is remembered", () => {
     expect(h.runtime.approvals.grants.list({ state: "over" })).toHaveLength(1);
   });
 
-  it("is over at once when it is revoked, which is told by whom and why", async () => {
+  it("ends at once when it is revoked, with the name and the reason", async () => {
     await using h = await runtimeFixture();
     await remember(h, await ask(h));
     const [grant] = h.runtime.approvals.grants.list({ state: "live" });
@@ -130,7 +130,7 @@ describe("a yes that is remembered", () => {
     expect(event).toMatchObject({ decided_by: "bob", data: { grant_id: grant?.id, reason: "enough" } });
   });
 
-  it("comes from an edit as well, and answers what the edited call is like", async () => {
+  it("can come from an edit, and then answers calls like the edited one", async () => {
     await using h = await runtimeFixture();
     const id = await ask(h, "wrong");
     const scope = { arguments: { "$.to": { equals: "right" } } };
@@ -158,7 +158,7 @@ describe("a grant is kept", () => {
   };
   const until = (clock: FakeClock): Remember => ({ for: { until: clock.now() + 3_600_000 }, reason: "for an hour" });
 
-  it("with its uses over a restart, and void as soon as the tool is defined otherwise", async () => {
+  it("with its uses over a restart, and is void as soon as the tool's definition changes", async () => {
     const clock = new FakeClock();
     const first = await open("kept.db", clock, "Sends a mail.");
     const { approvalId = "" } = await first.invoke(mail("x"), asker);
@@ -175,7 +175,7 @@ describe("a grant is kept", () => {
   });
 });
 
-it("costs a call that needs nobody no look and no await", async () => {
+it("without costing an ALLOW call a lookup or an await", async () => {
   await using h = await runtimeFixture();
   await remember(h, await ask(h));
   let looked = 0;

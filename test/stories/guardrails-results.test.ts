@@ -17,7 +17,7 @@ const secret: Guardrail = patternGuardrail({
   why: "a code word",
 });
 
-it("a result that is withheld: the tool ran and the book says so, the caller gets a refusal, and so does a replay", async () => {
+it("withholds a result: the tool ran, the log says so, and the caller and a replay get a refusal", async () => {
   await using h = await room([secret]);
   const call = { tool: "say", arguments: { text: "the word is swordfish" } };
   const outcome = await h.runtime.invoke(call, { idempotencyKey: "k" });
@@ -32,7 +32,7 @@ it("a result that is withheld: the tool ran and the book says so, the caller get
   expect(JSON.stringify(row?.outcome)).not.toContain("swordfish");
 });
 
-it("finds it in structured content, in failures and in what a tool throws", async () => {
+it("checks structured content, failures and what a tool throws", async () => {
   await using h = await room([secret]);
   expect((await speak(h.runtime, "swordfish", "json")).refusal?.code).toBe("result_withheld");
   for (const as of ["error", "throw"]) {
@@ -44,7 +44,7 @@ it("finds it in structured content, in failures and in what a tool throws", asyn
   expect(await speak(h.runtime, "cod", "throw")).toMatchObject({ text: "`say` failed: Error: cod" });
 });
 
-it("a marked result goes back with a note before it, and taints its run", async () => {
+it("marks a result with a note before it, and taints its run", async () => {
   const policy: PolicyOptions = { taint: "raise" };
   const web = defineTool({
     name: "web",
@@ -66,14 +66,14 @@ it("a marked result goes back with a note before it, and taints its run", async 
   expect(fresh.reached === "verdict" && fresh.decision.risk).toBe("safe");
 });
 
-it("personal data on its way out is asked about, where its check digits are right", async () => {
+it("reports outgoing personal data whose check digits are right", async () => {
   await using h = await room([personalData({ tools: ["say"] })]);
   expect((await speak(h.runtime, "pay with 4111 1111 1111 1111")).refusal?.code).toBe("approval_unavailable");
   expect((await speak(h.runtime, "to DE89 3704 0044 0532 0130 00 please")).refusal?.code).toBe("approval_unavailable");
   expect((await speak(h.runtime, "order 4111 1111 1111 1112, ada@acme.com")).status).toBe("ok");
 });
 
-it("asks all at once, and adds up what they say", async () => {
+it("runs all guardrails at once, and combines their findings", async () => {
   const order: string[] = [];
   const slow = (name: string, ms: number): Guardrail => ({
     name,
@@ -91,7 +91,7 @@ it("asks all at once, and adds up what they say", async () => {
   expect(order).toEqual(["one begins", "two begins"]);
 });
 
-it("what was withheld nobody has read: it taints no run", async () => {
+it("taints no run with a withheld result, because no caller has read it", async () => {
   const web = defineTool({
     name: "web",
     description: "Reads.",

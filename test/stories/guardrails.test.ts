@@ -14,7 +14,7 @@ it("a violation in the arguments stops the call before the tool runs, and says w
   expect(said).toEqual(["good"]);
 });
 
-it("asks a person, or raises the risk, as it says; and is asked again when the call enters again", async () => {
+it("asks a person or raises the risk, and runs again when the call re-enters", async () => {
   let looks = 0;
   const asking: Guardrail = {
     name: "asking",
@@ -37,7 +37,7 @@ it("asks a person, or raises the risk, as it says; and is asked again when the c
   expect((await speak(raised.runtime, "low")).status).toBe("ok");
 });
 
-it("what it refuses, an approval that was given before does not lift", async () => {
+it("an earlier approval does not lift its refusal", async () => {
   let strict = false;
   const changing: Guardrail = {
     name: "changing",
@@ -62,9 +62,9 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
   ],
   ["rejects", () => Promise.reject(new Error("no line")), /no line/],
   ["answers nothing", (() => undefined) as never, /no list of findings/],
-  ["says what it may not say", (() => [{ says: "ALLOW", why: "x" }]) as never, /no list of findings/],
+  ["answers with a finding it may not return", (() => [{ says: "ALLOW", why: "x" }]) as never, /no list of findings/],
   [
-    "answers with a trap",
+    "answers with a throwing Proxy",
     (() =>
       new Proxy([1], {
         get: () => {
@@ -75,7 +75,7 @@ const broken: readonly (readonly [string, Guardrail["check"], RegExp])[] = [
   ],
 ];
 it.each(broken)(
-  "one that %s stops the call when it is closed, and lets it through when it is open (case 269)",
+  "a guardrail that %s stops the call when it is closed, and lets it through when it is open (case 269)",
   async (_, check, why) => {
     for (const on of ["arguments", "result"] as const) {
       await using closed = await room([{ name: "broken", on, check } as Guardrail]);
@@ -93,7 +93,7 @@ it.each(broken)(
   },
 );
 
-it("one that is open and failed is told in the reasons of the call", async () => {
+it("an open guardrail that failed is named in the reasons of the call", async () => {
   const check = (): never => {
     throw new Error("out of order");
   };
@@ -103,7 +103,7 @@ it("one that is open and failed is told in the reasons of the call", async () =>
   expect(began?.reasons).toContainEqual({ rule: "guardrail broken: failed: out of order, and is open", says: "ALLOW" });
 });
 
-it("one that hangs is given up after its time, its signal aborted, and what it says late is not heard", async () => {
+it("a guardrail that hangs is given up after its time and aborted, and its late answer is ignored", async () => {
   for (const on of ["arguments", "result"] as const) {
     const late = Promise.withResolvers<readonly never[]>();
     let aborted = false;
@@ -127,7 +127,7 @@ it("one that hangs is given up after its time, its signal aborted, and what it s
   }
 });
 
-it("one that names no time of its own is given up after a second", async () => {
+it("a guardrail without a time of its own is given up after a second", async () => {
   await using h = await room([{ name: "slow", on: "arguments", check: () => new Promise(() => {}) }]);
   const outcome = speak(h.runtime, "x");
   await h.clock.advance(1_000);
@@ -173,11 +173,11 @@ it.each<[unknown, RegExp]>([
   [[{ name: "a", on: "result", check: () => [], timeoutMs: 0 }], /`timeoutMs` of guardrail `a` is `0`/],
   [[promptInjection(), promptInjection()], /Two guardrails on result are called `prompt-injection`/],
   ["x", /`guardrails` is "x"; it must be a list/],
-])("a mistake is named before anything runs: %#", async (guardrails, message) => {
+])("a mistake in a guardrail is named before anything runs: %#", async (guardrails, message) => {
   await expect(createRuntime({ guardrails: guardrails as never })).rejects.toThrow(message);
 });
 
-it("patterns are RE2's, and one that is none is named; so is a word that does not go with its place", async () => {
+it("patterns are RE2's; an invalid one and a finding in the wrong place are named", async () => {
   const look = patternGuardrail({ name: "p", on: "result", patterns: ["(?<=a)b"] });
   await expect(createRuntime({ guardrails: [look] })).rejects.toThrow(
     /The pattern `\(\?<=a\)b` of guardrail `p` is not RE2's/,
@@ -196,7 +196,7 @@ it("patterns that hang other engines answer at once", async () => {
   });
 });
 
-it("is told which call it looks at, its server too; what it says is cut and redacted", async () => {
+it("a guardrail gets the call and its server, and its findings are cut and redacted", async () => {
   const seen: unknown[] = [];
   const talker: Guardrail = {
     name: "talker",

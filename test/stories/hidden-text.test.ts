@@ -69,7 +69,7 @@ it.each(rows)("shows %s in every result, and leaves structured values as they ar
   expect(JSON.stringify([failed, await agent.calls.call({ tool: "fail" })])).not.toContain(text);
 });
 
-it("shows what is hidden in a result that is read from the record", async () => {
+it("shows hidden characters in a result that is read from the record", async () => {
   const [, text, shown] = rows[0];
   const { agent } = await scene(text);
   const { call_id: id } = await agent.calls.call({ tool: "s__read" });
@@ -77,7 +77,7 @@ it("shows what is hidden in a result that is read from the record", async () => 
   expect(outcome?.text).toBe(`${shown}\n${shown}`);
 });
 
-it("gives a script the text as it is, and shows what the script answers", async () => {
+it("gives a script the text unchanged, and shows hidden characters in the script's answer", async () => {
   const [, text, shown] = rows[0];
   const { runtime } = await scene(text);
   const code = `const got = await tools.s__read({}); return { same: got.text.startsWith("a\\u{e0068}"), said: got.text };`;
@@ -92,7 +92,7 @@ it.each([
   ["Persian", "می\u{200c}خواهم"],
   ["Hindi", "क्\u{200d}षेत्र"],
   ["Hebrew", "שָׁלוֹם\u{200f} (C++)"],
-])("leaves %s as it is", async (_, text) => {
+])("leaves %s unchanged", async (_, text) => {
   const { runtime, connect } = await scene(text);
   expect(runtime.offered().find(({ tool }) => tool === "s__read")?.description).toBe(text);
   expect((await runtime.invoke({ tool: "s__read" }, asker)).text).toBe(`${text}\n${text}`);

@@ -59,7 +59,7 @@ describe.each(Object.entries(written))("a secret in %s", (_, text) => {
     expect(seen).not.toContain(core);
   });
 
-  it("is masked in a long result wherever pieces of it are cut", async () => {
+  it("is masked in a long result at any cut between pieces", async () => {
     const pieces = Array.from({ length: 64 }, (_, i) => `${"word ".repeat(1500 + 7 * i)}${text}`);
     const seen = await answered(pieces.join("\n"));
     expect(seen).not.toContain(core);

@@ -73,19 +73,22 @@ it("refuses a client that accepts neither form", async () => {
   expect(await post(await scene(), "/mcp", params, { accept: "text/html" })).toMatchObject({ status: 406 });
 });
 
-it.each(["2025-11-25", "2026-07-28"] as const)("names itself by the server it stands for, over MCP %s", async (era) => {
-  const { connect } = await scene();
-  for (const [path, name] of [
-    ["/mcp", "postern"],
-    ["/mcp/", "postern"],
-    ["/mcp/s", "s"],
-    ["/mcp/s/", "s"],
-  ] as const) {
-    const client = await connect(path, era);
-    expect(client.getServerVersion()?.name).toBe(name);
-    expect((await client.listTools()).tools).toHaveLength(1);
-  }
-});
+it.each(["2025-11-25", "2026-07-28"] as const)(
+  "names itself after the server it stands for, over MCP %s",
+  async (era) => {
+    const { connect } = await scene();
+    for (const [path, name] of [
+      ["/mcp", "postern"],
+      ["/mcp/", "postern"],
+      ["/mcp/s", "s"],
+      ["/mcp/s/", "s"],
+    ] as const) {
+      const client = await connect(path, era);
+      expect(client.getServerVersion()?.name).toBe(name);
+      expect((await client.listTools()).tools).toHaveLength(1);
+    }
+  },
+);
 
 it.each([
   "/.well-known/oauth-protected-resource",
@@ -93,7 +96,7 @@ it.each([
   "/.well-known/oauth-authorization-server",
   "/.well-known/openid-configuration",
   "/mcp/.well-known/openid-configuration",
-])("says that there is nothing at %s, with and without a token", async (path) => {
+])("answers 404 at %s, with and without a token", async (path) => {
   const { url, token } = await scene();
   for (const authorization of [undefined, "Bearer wrong", `Bearer ${token}`]) {
     const response = await fetch(`${url}${path}`, authorization === undefined ? {} : { headers: { authorization } });

@@ -28,7 +28,7 @@ it.each([
   ["/mcp", "s__show", "2026-07-28"],
   ["/mcp/s", "show", "2025-11-25"],
   ["/mcp/s", "show", "2026-07-28"],
-] as const)("links, resources, images and sounds at %s as %s in %s", async (path, name, era) => {
+] as const)("links, resources, images and sounds pass at %s as %s in %s", async (path, name, era) => {
   const server = closing(new Changing({ name: "show", inputSchema: { type: "object" } }));
   server.answers({ show: { content: sent, structuredContent: { n: 1 } }, fail: { content: sent, isError: true } });
   const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });

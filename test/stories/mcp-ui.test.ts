@@ -77,7 +77,7 @@ describe("a tool of ours", () => {
 });
 
 describe("a server's tool", () => {
-  it.each(eras)("is passed on with its page, whose address names the server where all are (%s)", async (era) => {
+  it.each(eras)("is passed on with its page, whose address names the server (%s)", async (era) => {
     const server = charts();
     const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
     for (const [path, name, uri] of [
@@ -93,13 +93,13 @@ describe("a server's tool", () => {
     }
   });
 
-  it("has its page listed by a server that asks whether its client shows pages", async () => {
+  it("has its page listed by a server that checks whether its client shows pages", async () => {
     const { agent } = await offering({ servers: { s: charts().config({ risk: "safe" }) } });
     const ui = expect.objectContaining({ resource_uri: "ui://chart/view" });
     expect((await agent.tools.list()).tools).toContainEqual(expect.objectContaining({ ui }));
   });
 
-  it("has its page blocked when it changed, until an operator approves it", async () => {
+  it("has its page blocked after a change, until an operator approves it", async () => {
     const server = charts();
     const { connect, runtime, operator } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
     const client = await connect();
@@ -133,7 +133,7 @@ describe("a server's tool", () => {
     expect((await read()).contents).toHaveLength(1);
   });
 
-  it("gives its page to nobody who is not offered the tool, and no other resource of the server", async () => {
+  it("gives its page only to callers that may use the tool, and no other resource of the server", async () => {
     const server = charts();
     const denied = { rules: [{ effect: "deny", tool: "s__chart" }] } as const;
     const servers = { s: server.config({ risk: "safe" }) };
@@ -146,7 +146,7 @@ describe("a server's tool", () => {
     await expect(client.readResource({ uri: "ui://s/chart/view" })).rejects.toThrow();
   });
 
-  it("has no page that is not HTML", async () => {
+  it("has no page if the page is not HTML", async () => {
     const server = charts();
     server.resources({ "ui://chart/view": { mimeType: "application/json", text: "{}" } });
     const { connect } = await offering({ servers: { s: server.config({ risk: "safe" }) } });

@@ -26,7 +26,7 @@ const initialize = {
 };
 const rpc = (id: number, method: string, params: object | null): object => ({ jsonrpc: "2.0", id, method, params });
 
-it("reads null for an optional member of an MCP request as nothing, over HTTP", async () => {
+it("treats null for an optional member of an MCP request as absent, over HTTP", async () => {
   const { url, token } = await postern();
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", accept };
   const send = (body: object, more: object = {}): Promise<Response> =>
@@ -44,7 +44,7 @@ it("reads null for an optional member of an MCP request as nothing, over HTTP", 
   }
 });
 
-it("reads null for an optional member of an MCP request as nothing, over pipes", async () => {
+it("treats null for an optional member of an MCP request as absent, over pipes", async () => {
   const runtime = await createRuntime({ tools: [echo] });
   const door = createMcpGateway({ runtime });
   const [input, output] = [new PassThrough(), new PassThrough()];
@@ -67,7 +67,7 @@ it("reads null for an optional member of an MCP request as nothing, over pipes",
   await runtime.close();
 });
 
-it("reads null for an optional member of an HTTP request as nothing", async () => {
+it("treats null for an optional member of an HTTP request as absent", async () => {
   const { url, token } = await postern();
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const send = (body: object): Promise<Response> =>

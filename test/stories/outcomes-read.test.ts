@@ -70,7 +70,7 @@ function plain(text: string): string {
 }
 
 describe("what a model reads", () => {
-  it.each(rows)("of %s is one text at every interface", async (_what, options, call, expected) => {
+  it.each(rows)("of %s is the same text at every interface", async (_what, options, call, expected) => {
     const { runtime, agent, connect } = await offering({ tools, ...options });
     await using library = openAgentTools(runtime, asker);
     const { text } = await library.call({ name: call.tool, arguments: call.arguments });
@@ -99,7 +99,7 @@ describe("what a model reads", () => {
     expect((await agent.calls.call({ tool: "fail" })).content).toHaveLength(2);
   });
 
-  it("of a refusal is its condition and its advice in a script too", async () => {
+  it("of a refusal is its reason and its advice in a script too", async () => {
     const rule = { effect: "deny", tool: "send", arguments: { "$.to": { like: "eve*" } } } as const;
     const { runtime } = await offering({ tools, policy: { rules: [rule] }, chains: {} });
     const code = `try { await tools.send({ to: "eve" }) }

@@ -32,7 +32,7 @@ function counting(open: OpenStore): {
   };
 }
 
-it("a store of one's own is opened with the clock, the log and the spelling of the runtime, and is closed with it", async () => {
+it("an own store is opened with the runtime's clock, log and serializer, and closed with it", async () => {
   const own = counting((given) => new MemoryStore(given));
   const h = await runtimeFixture({ store: own.open, approvals: { patience: "suspend" } });
   const held = await h.runtime.invoke({ tool: "mail", arguments: { to: "ann" } }, asker);
@@ -45,7 +45,7 @@ it("a store of one's own is opened with the clock, the log and the spelling of t
   await h[Symbol.asyncDispose]();
 });
 
-it("what opens no store is refused with the value", async () => {
+it("a function that opens no store is refused with the value", async () => {
   const open = (() => ({ commit: 5 })) as unknown as OpenStore; // as code without types may
   await expect(createRuntime({ store: open })).rejects.toMatchObject({
     code: "options_invalid",

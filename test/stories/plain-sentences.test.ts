@@ -19,7 +19,7 @@ it.each([
   [{ a: "x", b: null, c: 1 }, "`c` is not a known argument."],
   [{ a: "x", b: 1 }, "`b` does not fit any of the allowed forms"],
   [{ a: 1, b: null }, "`a`: expected string, got number."],
-])("what does not fit of %j is told in a whole sentence", async (given, told) => {
+])("a mismatch of %j is described in a whole sentence", async (given, told) => {
   const tool = defineTool({
     name: "shape",
     description: "x",
@@ -36,7 +36,7 @@ it.each([
 });
 
 it.each([undefined, null, 7, "text", {}, { name: "" }, { name: 3 }, { description: "x" }])(
-  "%j is refused as a tool by what it is",
+  "%j is refused as a tool with its type",
   (value) => {
     const adding = (): unknown => new Toolbox().add(value as never);
     expect(adding).toThrow(/^The tool .+ does not have the shape of a tool: a tool needs a `name`/);

@@ -20,24 +20,31 @@ describe("a claim", () => {
     ["safe", "write", true],
     ["safe", "read", false],
     ["medium", "read", true],
-  ] as const)("of a tool with risk %s, effect %s, idempotent %s is on the disk before it starts", async (...given) => {
-    const [risk, effects, idempotent] = given;
-    let ran = 0;
-    const execute = (): string => {
-      ran += 1;
-      return "done";
-    };
-    const store = `sqlite:${join(folder, `${given.join("-")}.db`)}`;
-    await using runtime = await createRuntime({ tools: probe({ risk, effects, idempotent, execute }), store, policy });
-    using disk = heldDisk();
-    const calling = runtime.invoke({ tool: "probe" }, { ...asker, idempotencyKey: "k" });
-    await expect.poll(() => disk.unanswered).toBeGreaterThan(0);
-    await settled();
-    expect(ran).toBe(0);
-    disk.release();
-    expect((await calling).status).toBe("ok");
-    expect(ran).toBe(1);
-  });
+  ] as const)(
+    "of a tool with risk %s, effect %s, idempotent %s is on the disk before the tool starts",
+    async (...given) => {
+      const [risk, effects, idempotent] = given;
+      let ran = 0;
+      const execute = (): string => {
+        ran += 1;
+        return "done";
+      };
+      const store = `sqlite:${join(folder, `${given.join("-")}.db`)}`;
+      await using runtime = await createRuntime({
+        tools: probe({ risk, effects, idempotent, execute }),
+        store,
+        policy,
+      });
+      using disk = heldDisk();
+      const calling = runtime.invoke({ tool: "probe" }, { ...asker, idempotencyKey: "k" });
+      await expect.poll(() => disk.unanswered).toBeGreaterThan(0);
+      await settled();
+      expect(ran).toBe(0);
+      disk.release();
+      expect((await calling).status).toBe("ok");
+      expect(ran).toBe(1);
+    },
+  );
 
   it("of a safe idempotent tool that only reads waits for no disk", async () => {
     const store = `sqlite:${join(folder, "reads.db")}`;
@@ -58,7 +65,7 @@ function four(execute: () => unknown): readonly ProbeTool[] {
   ];
 }
 
-it("recovery leaves what has an effect unknown and not retryable; what has none runs again", async () => {
+it("recovery leaves a call with an effect unknown and not retryable; one without runs again", async () => {
   const file = join(folder, "dead.db");
   const names = ["pay", "note", "put", "read"];
   const call = (runtime: Runtime, tool: string, key?: string) =>
@@ -85,7 +92,7 @@ it("recovery leaves what has an effect unknown and not retryable; what has none 
   for (const name of ["pay", "note"]) expect((await call(second, name)).refusal?.code).toBe("outcome_unknown");
 });
 
-describe("a stranger", () => {
+describe("another principal", () => {
   const strangers = [
     ["another agent", { tenant: "default", agent: "b", user: "asker" }],
     ["another user of the agent", { tenant: "default", agent: "a", user: "eve" }],

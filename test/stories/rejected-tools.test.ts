@@ -56,7 +56,7 @@ it("names them in doctor", async () => {
     expect(findings.filter(({ level, message }) => level === "warn" && why.test(message))).toHaveLength(1);
 });
 
-it("starts all the same, and names them in its health and in a doctor that asks it", { timeout: 60_000 }, async () => {
+it("starts all the same, and names them in health and in doctor", { timeout: 60_000 }, async () => {
   const folder = folderOf("started");
   const { child, end } = cli.open(["start", "--json"], folder);
   if (child.stdout === null) throw new Error("It has no output.");

@@ -55,6 +55,6 @@ it.each([
     "restated",
     "[r.structured.content === r.text, JSON.parse(r.text).length === n, Object.keys(r.structured).length === 1]",
   ],
-])("the answer of `%s` is the same kind of data with 3, 70 and 3,000 rows", async (tool, expression) => {
+])("the answer of `%s` has the same type with 3, 70 and 3,000 rows", async (tool, expression) => {
   expect(await told(expression, tool)).toEqual(Array(3).fill([true, true, true]));
 });

@@ -79,7 +79,7 @@ describe.each(eras)("an agent that reads a file of 200 kB through the real file 
   });
 });
 
-it("structured content that is too large stays out of the answer, and the text says where it is", {
+it("gets an artifact instead of large structured content, and the text names it", {
   timeout: timeoutMs,
 }, async () => {
   const client = await gateway.connect("2025-11-25");
@@ -92,7 +92,7 @@ it("structured content that is too large stays out of the answer, and the text s
   expect(all.match(/long-name-\d+\.txt/g)).toHaveLength(900);
 });
 
-it("over HTTP the text says how to read on, and the artifact is the whole of it", { timeout: timeoutMs }, async () => {
+it("reads in the text over HTTP how to continue, and the artifact is complete", { timeout: timeoutMs }, async () => {
   writeFileSync(gateway.file("book.txt"), `${"plain\n".repeat(30_000)}the end`);
   const { out: json } = await gateway.command("call", "filesystem__read_text_file", "path=book.txt", "--json");
   const outcome = JSON.parse(json);

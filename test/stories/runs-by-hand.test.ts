@@ -52,7 +52,7 @@ it.each(Object.entries(byHand))(
   },
 );
 
-it("the log names who began, described and finished a run, before the folder's own seal, and counts nothing as late", async () => {
+it("the log names the person who began, described and finished a run, before the seal, with nothing late", async () => {
   await using k = await kept();
   const { runs, audit } = k.h.runtime;
   const name = { runId: "run_1" };
@@ -78,7 +78,7 @@ it("the log names who began, described and finished a run, before the folder's o
   expect(summary).not.toHaveProperty("principal");
 });
 
-it("what cannot be entered in the log changes nothing, and what cannot be is not entered", async () => {
+it("an act that cannot be logged changes nothing, and an invalid act is not logged", async () => {
   const clock = new FakeClock();
   const failing: Failing = new Map();
   const { h, folder, ...k } = await kept([], { clock, store: new FaultyStore(clock, failing) });

@@ -72,7 +72,7 @@ it("a call that died while it ran gets its end from the audit log", async () => 
   }
 });
 
-it("projects every lost line again, wherever each file was torn", async () => {
+it("every lost line is projected again, wherever each file was torn", async () => {
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
   let position = "";
@@ -115,7 +115,7 @@ it("projects every lost line again, wherever each file was torn", async () => {
   }
 });
 
-it("begins where the log is when it is new beside an old one, and says when it was off", async () => {
+it("a new folder beside an old log starts at the log's present, and reports the time it was off", async () => {
   const store = `sqlite:${join(runsFolder(), "postern.db")}`;
   const folder = runsFolder();
   {
@@ -135,7 +135,7 @@ it("begins where the log is when it is new beside an old one, and says when it w
   expect(await h.runtime.runs?.verify({ runId: "run_1" })).toMatchObject({ intact: true, calls: 2 });
 });
 
-it("a full disk is told to the log, breaks no call, tears no line, and loses nothing when there is room again", async () => {
+it("a full disk is logged, breaks no call, tears no line, and loses nothing once there is room", async () => {
   const folder = runsFolder();
   const logged: string[] = [];
   await using h = await runtimeFixture({ archive: { folder }, log: (problem) => void logged.push(problem) });
@@ -169,7 +169,7 @@ it("a full disk is told to the log, breaks no call, tears no line, and loses not
   expect(readdirSync(run.path)).not.toContain("run.json.new");
 });
 
-it("a folder that was removed while it was used comes back, and verify says what is missing", async () => {
+it("a folder that was removed during use is made again, and verify names what is missing", async () => {
   const folder = runsFolder();
   await using h = await runtimeFixture({ archive: { folder } });
   await h.runtime.invoke({ tool: "echo", arguments: { to: "a" } }, base);

@@ -27,7 +27,7 @@ function everythingIn(folder: string): string {
   return [...paths, ...files.map((path) => readFileSync(join(folder, path), "utf8"))].join("\n");
 }
 
-it.each(Object.entries(said))("a run's folder holds no secret that was said as %s", async (_, text) => {
+it.each(Object.entries(said))("a run's folder holds no secret in the encoding %s", async (_, text) => {
   const redactor = createRedactor();
   const secrets = environmentSecrets({ redactor, environment: { POSTERN_SECRET_MAIL_TOKEN: value } });
   const leaky: Tool = {

@@ -57,7 +57,7 @@ it("passes them on over HTTP and in the library", async () => {
   expect(offered).toMatchObject({ ...told, title: "Grow a tree", outputSchema });
 });
 
-it.each(eras)("loses no answer that does not fit the output schema, over MCP %s", async (era) => {
+it.each(eras)("keeps an answer that does not fit the output schema, over MCP %s", async (era) => {
   const { connect, server } = await scene([rich]);
   const client = await connect("/mcp/wood", era);
   await client.listTools();
@@ -70,16 +70,23 @@ it.each(eras)("loses no answer that does not fit the output schema, over MCP %s"
   }
 });
 
-it.each(eras)("gives clients structured content for a promise that the tool did not keep, over MCP %s", async (era) => {
-  const tool = { description: "d", risk: "safe", idempotent: true, input: { type: "object" } } as const;
-  const { connect } = await offering({ tools: [{ ...tool, name: "t", outputSchema, execute: () => "as text" }] });
-  const client = await connect("/mcp", era);
-  await client.listTools();
-  const told = { isError: false, content: [{ type: "text", text: "as text" }], structuredContent: { text: "as text" } };
-  expect(await client.callTool({ name: "t", arguments: {} })).toMatchObject(told);
-});
+it.each(eras)(
+  "gives clients structured content although the tool broke its output schema, over MCP %s",
+  async (era) => {
+    const tool = { description: "d", risk: "safe", idempotent: true, input: { type: "object" } } as const;
+    const { connect } = await offering({ tools: [{ ...tool, name: "t", outputSchema, execute: () => "as text" }] });
+    const client = await connect("/mcp", era);
+    await client.listTools();
+    const told = {
+      isError: false,
+      content: [{ type: "text", text: "as text" }],
+      structuredContent: { text: "as text" },
+    };
+    expect(await client.callTool({ name: "t", arguments: {} })).toMatchObject(told);
+  },
+);
 
-it("leaves out what is no icon and no `_meta`, and offers the tool", async () => {
+it("leaves out invalid icons and `_meta`, and offers the tool", async () => {
   const odd = { ...rich, icons: [...icons, { src: "javascript:alert(1)" }, 7], _meta: [] } as unknown as ListedTool;
   const huge = { ...rich, name: "huge", icons: [{ src: `data:image/png;base64,${"A".repeat(300_000)}` }], _meta: null };
   const { agent } = await scene([odd, huge]);
@@ -99,7 +106,7 @@ it("does not block a tool because its icons or `_meta` changed", async () => {
 
 const destructive = { destructiveHint: true };
 it.each([
-  ["nobody classified it", {}, undefined, { idempotentHint: false }],
+  ["it is not classified", {}, undefined, { idempotentHint: false }],
   [
     "its server calls it harmless",
     {},
@@ -133,7 +140,7 @@ it.each([
     { openWorldHint: false },
     { openWorldHint: true, idempotentHint: false },
   ],
-] as const)("tells clients no more than is known: %s", async (_, own, annotations, told) => {
+] as const)("gives clients only the known hints if %s", async (_, own, annotations, told) => {
   const tool = { name: "act", inputSchema, ...(annotations !== undefined && { annotations }) };
   const server = closing(new Changing(tool));
   const { connect, agent, runtime } = await offering({
@@ -146,7 +153,7 @@ it.each([
   expect(runtime.tools.offer("wood__act")?.facts).toMatchObject({ effects: "effects" in own ? own.effects : "write" });
 });
 
-it("calls a tool of its own harmless only when its author said so", async () => {
+it("calls its own tool harmless only if its author said so", async () => {
   const tool = {
     description: "d",
     risk: "high",
@@ -173,7 +180,7 @@ const nothing = {
   execution: null,
 };
 
-it("takes null for an optional member of a tool, and of its list, for nothing", async () => {
+it("treats null as absent for an optional member of a tool and of its list", async () => {
   const server = closing(new Changing());
   server.define(
     {

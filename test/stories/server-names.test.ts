@@ -39,7 +39,7 @@ it.each([
   expect(server.ran).toEqual([other, other, one]);
 });
 
-it("offers none of two tools with one name, and says so", async () => {
+it("offers neither of two tools with one name, and says so", async () => {
   const server = closing(new Changing(named("send", "Sends."), named("send", "Sends to the author."), named("good")));
   const { runtime, operator } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
   const refused = [{ tool: "s__send", why: expect.stringMatching(/lists 2 different tools of this name/) }];
@@ -49,14 +49,14 @@ it("offers none of two tools with one name, and says so", async () => {
   expect(runtime.offered().map(({ tool }) => tool)).toEqual(["s__announce", "s__good"]);
 });
 
-it("offers a tool that is listed twice in the same words", async () => {
+it("offers a tool that is listed twice with the same definition", async () => {
   const server = closing(new Changing(named("send"), named("send")));
   const { runtime } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
   expect(runtime.health().servers[0]?.refused).toEqual([]);
   expect(runtime.tools.has("s__send")).toBe(true);
 });
 
-it("offers none of two tools that an operator gave one name", async () => {
+it("offers neither of two tools that an operator gave one name", async () => {
   const server = closing(new Changing(named("a"), named("b")));
   const { runtime } = await offering({ servers: { s: server.config({ tools: { a: { as: "b" } } }) } });
   const why = expect.stringContaining("Change `servers.s.tools.a.as` and `servers.s.tools.b.as`");
@@ -94,7 +94,7 @@ it("blocks a tool that a server adds while it runs, until an operator approves i
   expect(await runtime.invoke({ tool: "s__later" }, asker)).toMatchObject({ status: "ok" });
 });
 
-it("blocks a tool that a server added between two starts, and keeps what it had", async () => {
+it("blocks a tool that a server added between two starts, and keeps the earlier ones", async () => {
   const server = closing(new Changing(named("first"), named("off")));
   const start = restarting(server);
   await (await start({ tools: { off: { enabled: false } } })).close();
@@ -140,7 +140,7 @@ it.each([
   ["a zero-width space", "re\u{200b}ad"],
   ["a bidi override", "\u{202e}daer"],
   ["full width", "\u{ff52}ead"],
-])("never lists a name with %s as it is, at any address", async (_, name) => {
+])("never lists a name with %s unchanged, at any address", async (_, name) => {
   const server = closing(new Changing(named("read"), named(name)));
   const { connect, agent } = await offering({ servers: { s: server.config({ risk: "safe" }) } });
   for (const path of ["/mcp", "/mcp/s"]) {

@@ -84,7 +84,7 @@ it("a call of a server that asks to wait says until when", async () => {
   expect(text).toContain("the server asks to wait until");
 });
 
-it("a date that is over delays nothing", async () => {
+it("a date in the past delays nothing", async () => {
   const clock = new FakeClock();
   const server = await busyServer(503, "Thu, 01 Jan 1970 00:00:00 GMT");
   const runtime = await running(server.url, clock);

@@ -115,7 +115,7 @@ beforeAll(() => {
   process.chdir(folder);
 });
 
-it("what the pages show compiles in a strict project", { timeout: 60_000 }, async () => {
+it("the code of the pages compiles in a strict project", { timeout: 60_000 }, async () => {
   const project = join(folder, "project");
   mkdirSync(project);
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(configuration));
@@ -132,7 +132,7 @@ it("what the pages show compiles in a strict project", { timeout: 60_000 }, asyn
 });
 
 describe("a program on a page", () => {
-  it("there are some", () =>
+  it("exists", () =>
     expect(programs.map(({ page }) => page)).toEqual(expect.arrayContaining(["README.md", "docs/guide/library.md"])));
 
   it.each(programs)("runs and prints what its comments say: $page", async ({ block, file }) => {

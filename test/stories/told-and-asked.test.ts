@@ -35,23 +35,23 @@ function skillsOf({ runtime: { skills } }: RuntimeFixture): Skills {
 }
 
 const changes: Readonly<Record<string, Change>> = {
-  "a deputy": { told: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
-  "the end of a deputy": {
+  "a delegation": { told: "approval.delegated", make: give, asked: deputies, is: ["bob"] },
+  "the end of a delegation": {
     told: "approval.delegation_revoked",
     before: given,
     make: (h, id) => h.runtime.approvals.delegations.revoke(id, ann),
     asked: deputies,
     is: [],
   },
-  "a remembered yes": { told: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
-  "the end of a remembered yes": {
+  "a grant": { told: "grant.made", before: ask, make: remember, asked: grants, is: ["mail"] },
+  "the end of a grant": {
     told: "grant.revoked",
     before: granted,
     make: (h, id) => h.runtime.approvals.grants.revoke(id, ann),
     asked: grants,
     is: [],
   },
-  "the pause of everything": {
+  "a pause": {
     told: "operator.action.pause",
     make: (h) => h.runtime.controls.pause(actor("ann")),
     asked: (h) => h.runtime.controls.state.paused,
@@ -65,7 +65,7 @@ const changes: Readonly<Record<string, Change>> = {
   },
 };
 
-describe("who is told of it before the disk has answered is not shown what was before:", () => {
+describe("an announcement before the disk has answered already shows the new state:", () => {
   it.each(Object.entries(changes))("%s", async (name, { told, before, make, asked, is }) => {
     const skills = { folders: [], skills: [defineSkill({ name: "free", instructions: "Do it." })] };
     await using h = await runtimeFixture({ store: `sqlite:${files.at(`${name}.db`)}`, skills });
