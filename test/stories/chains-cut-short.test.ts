@@ -1,4 +1,4 @@
-/** On each engine: a script that is cut short, however that is, does nothing twice, is listed, and tells which line called. */
+/** On each engine, a script that is cut short does nothing twice, is listed, and shows the line of each call. */
 import { afterAll, describe, expect, it } from "vitest";
 import type { Runtime } from "../../src/index.ts";
 import { actor } from "../fakes/actors.ts";
@@ -10,23 +10,23 @@ import { Bench, left, room, traceOf, yes } from "../fakes/script-bench.ts";
 import { resultOf } from "../fakes/script-fixture.ts";
 import { sqliteFiles } from "../fakes/sqlite-files.ts";
 
-/** Who ends a script is the host, in every engine alike; Pyodide, whose starts are seconds, has chains-killed. */
+/** The host ends a script in the same way on every engine; chains-killed covers Pyodide, which starts slowly. */
 const engines = (await enginesHere()).filter(({ name }) => name !== "pyodide");
 const files = sqliteFiles();
-const patient = 90_000;
+const timeoutMs = 90_000;
 
 afterAll(async () => {
   await Promise.all(engines.map(({ driver }) => driver[Symbol.asyncDispose]()));
 });
 
-/** A call a line, and its answer below them. */
+/** Returns a script with one call a line and its answer in the last line. */
 function lines(language: "javascript" | "python", ...calls: readonly (readonly [tool: string, to: string])[]): string {
   const python = calls.map(([tool, to]) => `tools.${tool}(to=${JSON.stringify(to)})`);
   const javascript = calls.map(([tool, to]) => `await tools.${tool}({ to: ${JSON.stringify(to)} });`);
   return language === "python" ? [...python, '"end"'].join("\n") : [...javascript, 'return "end";'].join("\n");
 }
 
-/** The lines of a script's calls, as the timeline of its run tells them. */
+/** Returns the lines of a script's calls from the timeline of its run. */
 async function linesOf(runtime: Runtime, runId: string): Promise<readonly (readonly [tool: string, line: unknown])[]> {
   await using door = await httpFixture(runtime);
   const answer = await door.ask(`/v1/runs/${runId}/timeline`, { as: "operator" });
@@ -40,8 +40,8 @@ async function linesOf(runtime: Runtime, runId: string): Promise<readonly (reado
 }
 
 describe.each(engines)("on $name", ({ driver, language, missing }) => {
-  const says = (sentence: string, body: () => Promise<void>): void =>
-    it.skipIf(missing !== undefined)(sentence, body, patient);
+  const check = (title: string, body: () => Promise<void>): void =>
+    it.skipIf(missing !== undefined)(title, body, timeoutMs);
   const seen = { programs: [], limits: [], sessions: [], settled: [] };
   const open = (bench: Bench, options: Parameters<typeof room>[2] = {}): Promise<RuntimeFixture> =>
     room(bench, watched(driver, { seen }), options);
@@ -52,7 +52,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
     ["without a key", {}],
     ["with its key", { idempotencyKey: "k" }],
   ] as const)
-    says(`one whose caller left twice goes on when it is sent again ${how}, and repeats nothing`, async () => {
+    check(`a script whose caller left twice continues when it is sent again ${how}, and repeats nothing`, async () => {
       const bench = new Bench();
       await using h = await open(bench);
       await left(h, bench, script, key);
@@ -65,23 +65,26 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
       expect(await h.runtime.calls.list({ tool: "tool_chain" })).toMatchObject([{ state: "ok" }]);
     });
 
-  says("one whose caller left is listed as interrupted, with what to do, until it has gone on by its id", async () => {
-    const bench = new Bench();
-    await using h = await open(bench);
-    await left(h, bench, script);
-    const [listed, ...others] = (await h.runtime.chains?.list()) ?? [];
-    expect(others).toEqual([]);
-    expect(listed).toMatchObject({
-      ...{ state: "interrupted", source: script.code, language, waiting: [] },
-      advice: expect.stringContaining("send the same call again, or resume it"),
-    });
-    bench.isHeld = false;
-    expect(resultOf(await h.runtime.chains?.resume(listed?.callId ?? ""))).toMatchObject({ output_text: "end" });
-    expect(bench.did).toEqual(["a", "b"]);
-    expect(await h.runtime.chains?.list()).toEqual([]);
-  });
+  check(
+    "a script whose caller left is listed as interrupted, with the next step, until it is resumed by its id",
+    async () => {
+      const bench = new Bench();
+      await using h = await open(bench);
+      await left(h, bench, script);
+      const [listed, ...others] = (await h.runtime.chains?.list()) ?? [];
+      expect(others).toEqual([]);
+      expect(listed).toMatchObject({
+        ...{ state: "interrupted", source: script.code, language, waiting: [] },
+        advice: expect.stringContaining("send the same call again, or resume it"),
+      });
+      bench.isHeld = false;
+      expect(resultOf(await h.runtime.chains?.resume(listed?.callId ?? ""))).toMatchObject({ output_text: "end" });
+      expect(bench.did).toEqual(["a", "b"]);
+      expect(await h.runtime.chains?.list()).toEqual([]);
+    },
+  );
 
-  says("one that a stop of the runtime ended goes on in the next runtime, and repeats nothing", async () => {
+  check("a script that a stop of the runtime ended continues in the next runtime, and repeats nothing", async () => {
     const bench = new Bench();
     const store = `sqlite:${files.at(`${driver.name}.db`)}`;
     {
@@ -103,7 +106,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
     expect(bench.did).toEqual(["a", "b"]);
   });
 
-  says("one whose time is over ends, and leaves neither row that goes on nor request", async () => {
+  check("a script whose time is over ends, and leaves no open row and no open request", async () => {
     const bench = new Bench();
     await using h = await open(bench);
     const running = h.runtime.runChain({ ...script, timeout: 5 }, asker);
@@ -116,24 +119,21 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
     expect(await h.runtime.chains?.list()).toEqual([]);
   });
 
-  says(
-    "one under which an operator stops all calls is told so, ends with what it did, and calls nothing more",
-    async () => {
-      const bench = new Bench();
-      await using h = await open(bench);
-      bench.release = async () => {
-        await h.runtime.controls.pause(actor("operator"), "look at this first");
-        return "let go";
-      };
-      const ended = await h.runtime.runChain(script, asker);
-      expect(resultOf(ended)).toMatchObject({ status: "error", error_kind: "script" });
-      expect(traceOf(ended)).toEqual(["work ok", "hold ok", "work error"]);
-      expect(ended.text).toContain("paused");
-      expect(bench.did).toEqual(["a"]);
-    },
-  );
+  check("a script ends with its trace when an operator stops all calls, and calls nothing more", async () => {
+    const bench = new Bench();
+    await using h = await open(bench);
+    bench.release = async () => {
+      await h.runtime.controls.pause(actor("operator"), "look at this first");
+      return "let go";
+    };
+    const ended = await h.runtime.runChain(script, asker);
+    expect(resultOf(ended)).toMatchObject({ status: "error", error_kind: "script" });
+    expect(traceOf(ended)).toEqual(["work ok", "hold ok", "work error"]);
+    expect(ended.text).toContain("paused");
+    expect(bench.did).toEqual(["a"]);
+  });
 
-  says("one that goes on from a person's yes and is left then goes on from there, each effect once", async () => {
+  check("a script that continues after an approval and is left continues from there, each effect once", async () => {
     const bench = new Bench();
     await using h = await open(bench);
     const asking = { code: lines(language, ["work", "a"], ["mail", "m"], ["hold", ""], ["work", "b"]), language };
@@ -147,7 +147,7 @@ describe.each(engines)("on $name", ({ driver, language, missing }) => {
     expect(h.ran).toEqual([{ to: "m" }]);
   });
 
-  says("one that runs tells which line made each of its calls, also after it waited", async () => {
+  check("a running script shows which line made each of its calls, also after it waited", async () => {
     const bench = new Bench();
     await using h = await open(bench);
     const asking = { code: lines(language, ["work", "a"], ["mail", "m"], ["hold", ""]), language };

@@ -8,7 +8,7 @@ const atOnce = 50;
 /** Every row of words that one approval may get; `approved` alone may still be taken back. */
 const lives = new Set(["approved", "denied", "skipped", "expired", "withdrawn", "approved withdrawn"]);
 
-it(`approve, deny, skip, withdraw, resume and expire ${races} requests at once: one decision each, one execution of what stayed approved`, async () => {
+it(`${races} requests with all decisions racing have one decision each, and run only if approved`, async () => {
   await using room = await racing({ patience: "suspend", ttlMs: 1000 });
   const { runtime, clock, ran, words } = room;
   const random = numbers(20_261_120);

@@ -14,7 +14,7 @@ const lives = new Set([
   ...["approved withdrawn", "approved revoked", "modified withdrawn", "modified revoked"],
 ]);
 
-it(`${races} races of votes, edits, noes, withdrawal, revocation and expiry: one decision each, by two persons when it is a yes`, async () => {
+it(`${races} races of votes, edits and ends have one decision each, and two approvers if approved`, async () => {
   await using room = await racing({
     patience: "suspend",
     ttlMs: 1000,

@@ -1,7 +1,7 @@
-/** A sandbox that is killed at every frame it gives or gets, on each engine (case 221). */
+/** A sandbox that is killed at each frame it sends or receives, on each engine (case 221). */
 import { expect } from "vitest";
 import type { SandboxDriver, SandboxSession } from "../../../src/engines/sandbox.ts";
-import { isAlive, onEachEngine, patient } from "../../fakes/engine-cases.ts";
+import { engineTimeoutMs, isAlive, onEachEngine } from "../../fakes/engine-cases.ts";
 import { type EngineFixture, fixtureWithEngine, resultOf, watched } from "../../fakes/engine-fixture.ts";
 import { boss } from "../../fakes/runtime-fixture.ts";
 
@@ -64,7 +64,7 @@ function watchedOf(driver: SandboxDriver): Omit<SandboxDriver, "start" | "restor
 
 const all = ["1", "2", "m", "3"];
 
-await onEachEngine(({ driver, language, name, says }) => {
+await onEachEngine(({ driver, language, name, check }) => {
   const script = {
     language,
     code:
@@ -96,11 +96,11 @@ await onEachEngine(({ driver, language, name, says }) => {
     expect([(await send()).replayed, ran.length], moment).toEqual([true, done]);
     expect(await runtime.chains?.list(), moment).toEqual([]);
     if (killer.killed > 0 && status !== "ok")
-      await expect.poll(() => isAlive(seen.sessions.at(-1)), { timeout: patient }).toBe(false);
+      await expect.poll(() => isAlive(seen.sessions.at(-1)), { timeout: engineTimeoutMs }).toBe(false);
     return killer;
   };
 
-  says("each effect at most once, and an end that tells what was done", async () => {
+  check("a killed sandbox has each effect at most once, and its answer says what was done", async () => {
     const { moments } = await lived(0);
     const every = Array.from({ length: moments }, (_, n) => n + 1);
     let killed = 0;

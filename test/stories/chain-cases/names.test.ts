@@ -1,11 +1,11 @@
-/** What a script finds and calls on each engine (CASES 204 to 215). */
+/** The names that a script finds and calls on each engine (CASES 204 to 215). */
 import { expect } from "vitest";
 import { onEachEngine } from "../../fakes/engine-cases.ts";
 import { resultOf } from "../../fakes/engine-fixture.ts";
 
-await onEachEngine(({ code, language, name, room, says }) => {
-  says(
-    "the prelude has the tools' names, the handle's type, tools and artifacts; the frames bear the chain's id (case 204)",
+await onEachEngine(({ code, language, name, room, check }) => {
+  check(
+    "a script finds the tool names, the handle type, tools and artifacts; frames have the chain's id (case 204)",
     async () => {
       await using at = await room();
       const { output_text } = resultOf(await at.runtime.runChain(code("prelude")));
@@ -14,7 +14,7 @@ await onEachEngine(({ code, language, name, room, says }) => {
     },
   );
 
-  says("a call of `echo` is answered with 'hi' (case 205)", async () => {
+  check("a call of `echo` returns 'hi' (case 205)", async () => {
     await using at = await room();
     expect(resultOf(await at.runtime.runChain(code("echo")))).toMatchObject({
       ...{ status: "ok", output_text: "hi", engine: name },
@@ -22,7 +22,7 @@ await onEachEngine(({ code, language, name, room, says }) => {
     });
   });
 
-  says("what is sent to the sandbox holds the registry's names (case 211)", async () => {
+  check("the program sent to the sandbox has the registry's names (case 211)", async () => {
     await using at = await room();
     await at.runtime.runChain(code("echo"));
     expect(at.seen.programs[0]?.tools.map((tool) => tool.name)).toEqual([
@@ -36,15 +36,18 @@ await onEachEngine(({ code, language, name, room, says }) => {
     ]);
   });
 
-  says("a high tool without approval is a permission exception inside, and recorded as denied (case 214)", async () => {
-    await using at = await room({ approvals: { patience: "deny" } });
-    const result = resultOf(await at.runtime.runChain(code("denied")));
-    expect(result.output_text).toMatch(/^(true,approval_unavailable|permission: )/);
-    expect(result.call_trace).toMatchObject([{ tool: "mail", status: "denied", code: "approval_unavailable" }]);
-    expect(at.ran).toEqual([]);
-  });
+  check(
+    "a high tool without approval raises a permission exception, and is recorded as denied (case 214)",
+    async () => {
+      await using at = await room({ approvals: { patience: "deny" } });
+      const result = resultOf(await at.runtime.runChain(code("denied")));
+      expect(result.output_text).toMatch(/^(true,approval_unavailable|permission: )/);
+      expect(result.call_trace).toMatchObject([{ tool: "mail", status: "denied", code: "approval_unavailable" }]);
+      expect(at.ran).toEqual([]);
+    },
+  );
 
-  says("an unknown tool is an exception that lists what there is (case 215)", async () => {
+  check("an unknown tool raises an exception that lists the tools (case 215)", async () => {
     await using at = await room();
     const outcome = await at.runtime.runChain(code("unknown"));
     expect(outcome.text).toMatch(
